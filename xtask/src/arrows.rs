@@ -15,10 +15,10 @@ struct Row {
 /// Every crate, those to come included.
 ///
 /// Tests are laxer where that makes them honest: a trace is tested with real workloads, an
-/// executor is benched with them, a mapping is tested against SQL that a workload issues, a driver
+/// executor is benched with them, a mapping is tested against the SQL of a workload, a driver
 /// against the servers that the lab starts, its transactions with what a mapping makes of them.
-/// The walls that make a verdict worth something hold in tests as well: the analyzer never meets a
-/// store, a workload never meets one either, the executor never meets a file.
+/// The boundaries that make a verdict trustworthy hold in tests as well: the analyzer never depends
+/// on a store, a workload never meets one either, the executor never meets a file.
 const ROWS: &[Row] = &[
     Row { name: "model", imports: &[], tests: &[] },
     Row { name: "workload", imports: &["model"], tests: &[] },
@@ -48,7 +48,7 @@ struct Stranger {
 
 const ASYNC: &[&str] = &["run", "drivers", "store", "fleet", "lab", "assay"];
 const CLOCK: &str = "the clock is read in run/src/clock.rs, for agents in fleet/src/offset.rs";
-const SEED: &str = "only the binary issues the operating system for randomness, once, for the seed";
+const SEED: &str = "only the binary asks the operating system for randomness, once, for the seed";
 const ANYHOW: &str = "a library's errors are an enum that its callers can match";
 
 const STRANGERS: &[Stranger] = &[
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn the_analyzer_was_not_there() {
+    fn the_analyzer_uses_no_clock_file_or_store() {
         for witness in ["run", "store", "drivers", "workload", "trace"] {
             let package = format!("assay-{witness}");
             assert_eq!(wrong("assay-analysis", &[&package]).len(), 1, "{witness}");
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn a_workload_cannot_query_which_store_it_meets() {
+    fn workloads_do_not_depend_on_stores() {
         assert_eq!(wrong("assay-workload", &["assay-store"]).len(), 1);
     }
 
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn the_words_are_plain_data() {
+    fn model_depends_on_no_io_crate() {
         assert_eq!(wrong("assay-model", &["thiserror"]), [""; 0]);
         assert_eq!(wrong("assay-model", &["assay-store"]).len(), 1);
         assert_eq!(wrong("assay-model", &["serde"]).len(), 1);
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn strangers_stay_in_their_rooms() {
+    fn external_crates_are_used_only_where_allowed() {
         assert_eq!(wrong("assay-store", &["quanta"]).len(), 1);
         assert_eq!(wrong("assay-analysis", &["tokio"]).len(), 1);
         assert_eq!(wrong("assay-history", &["anyhow"]).len(), 1);

@@ -140,7 +140,7 @@ pub fn bench(root: &Path, options: &Options) -> Result<()> {
         let options = Options { runs, ..options.clone() };
         table::page(&before, &options, &figures(samples), failures)
     };
-    // Whoever ends it after an hour shall have what was measured until then.
+    // If it is ended after an hour, its measurements until then are kept.
     let keep = |runs: usize, samples: &[Sample], failures: &[String]| {
         kept::in_part(&folder, &page_of(runs, samples, failures)).map(drop)
     };

@@ -90,7 +90,7 @@ fn run_deny(root: &Path) -> Result<()> {
     report(deny::deny(root, &Metadata::read(root, Reach::Everything)?)?)
 }
 
-/// The binary as it is built unless somebody requests it for more stores.
+/// The binary with the default features, without the optional stores.
 fn run_lean(root: &Path) -> Result<()> {
     let arguments = ["clippy", "-p", "assay", "-p", "assay-drivers", "--", "-D", "warnings"];
     run_cargo(root, &arguments, &[])

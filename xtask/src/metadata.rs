@@ -12,7 +12,7 @@ use serde_json::Value;
 pub struct Metadata {
     /// All of them: members alone, or with everything they need.
     pub packages: Vec<Package>,
-    /// The folder that everything is built in, wherever Cargo is instructed to have it; absolute.
+    /// Cargo's target folder, as configured; absolute.
     pub target: PathBuf,
 }
 
@@ -74,7 +74,7 @@ pub enum Reach {
 }
 
 impl Metadata {
-    /// Issues Cargo about the workspace at `root`.
+    /// Asks Cargo about the workspace at `root`.
     ///
     /// # Errors
     /// If Cargo cannot be run or does not like the workspace.

@@ -2,7 +2,7 @@
 //!
 //! A test that fails fails the check: nothing is run again. What may fail is in the quarantine, by
 //! name with the reason. A test that cannot run here fails with a mark; such tests are listed
-//! apart, with their number, so that nobody takes them for passed.
+//! apart, with their number, so that they do not count as passed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader};
@@ -13,18 +13,18 @@ use anyhow::{Context, Result, bail};
 
 use crate::metadata::cargo;
 
-/// A test that may fail until somebody has repaired it.
+/// A test that may fail until it is repaired.
 pub struct Quarantined {
     /// Its name, as its binary prints it.
     pub name: &'static str,
-    /// Why it is here, and what was found out so far.
+    /// Why it is here, and what is known so far.
     pub reason: &'static str,
 }
 
 /// The tests that may fail for now. A line leaves when its test is repaired.
 pub const QUARANTINE: &[Quarantined] = &[];
 
-/// What the panic of a test begins with that cannot run here.
+/// The first words of the panic of a test that cannot run here.
 const MARK: &str = "NOT RUN: ";
 
 /// Runs `cargo test` with `arguments`.
@@ -51,7 +51,7 @@ pub fn test(root: &Path, arguments: &[&str], quarantine: &[Quarantined]) -> Resu
     Ok(())
 }
 
-/// What came of the tests.
+/// The outcome of the tests.
 #[derive(Debug, Default)]
 struct Results {
     is_fine: bool,
@@ -81,7 +81,7 @@ impl Results {
         self.failed.iter().map(String::as_str).filter(|name| !may_fail(name)).collect()
     }
 
-    /// What somebody should know even if the check passes.
+    /// What is printed even if the check passes.
     fn remarks(&self, quarantine: &[Quarantined]) -> Vec<String> {
         let mut reasons: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
         for (name, reason) in &self.not_run {
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn a_binary_that_crashed_is_not_forgiven() {
+    fn a_crashed_test_binary_fails_the_check() {
         let is_whole = |lines: &[&str]| read(lines).is_whole();
         let (begun, failed) = ("running 2 tests", "test a ... FAILED");
         let ended = "test result: FAILED. 1 passed; 1 failed; 0 ignored; finished in 0.1s";

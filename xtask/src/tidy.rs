@@ -68,7 +68,7 @@ pub fn tidy(root: &Path, metadata: &Metadata) -> Result<Vec<Finding>> {
     Ok(findings)
 }
 
-/// Breaches of the rules that the tree does not keep yet.
+/// The known breaches of the rules.
 fn breaches(sources: &[Source]) -> Vec<Breach> {
     let room = |finding: &Finding| finding.path.split('/').nth(1).unwrap_or("").to_owned();
     let path = |finding: &Finding| finding.path.clone();

@@ -114,7 +114,7 @@ impl Tape {
         spent + clock.elapsed().as_secs_f64()
     }
 
-    /// Seconds to examine them for the hallmark, beside analyzing them.
+    /// Seconds to validate them for the hallmark, in addition to the analysis.
     fn examine(&self, size: u64) -> f64 {
         let mut analyze = Analyzer::new(self.options(size));
         self.each_batch(size, |batch| analyze.push(batch));

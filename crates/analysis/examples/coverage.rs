@@ -6,7 +6,7 @@
 //! hold for independent values only.
 //!
 //! An interval is reported only where ten independent values lie beyond the percentile, as far as
-//! the run itself shows. A run that is too short is sometimes reported an interval because its tail
+//! the run itself shows. A run that is too short sometimes gets an interval because its tail
 //! happened to be calm; such intervals cover less, so the last column counts what matters to a
 //! reader: in how many of all runs an interval was reported that misses the truth.
 

@@ -23,7 +23,7 @@ struct Case {
 
 fn main() {
     let pairs: u64 = std::env::args().nth(1).and_then(|text| text.parse().ok()).unwrap_or(200);
-    println!("{pairs} pairs each; issued: p99 alone, then the usual figures together");
+    println!("{pairs} pairs each; compared: p99 alone, then the usual figures together");
     println!(
         "{:>9} {:>4} {:>4} {:>10} | {:>12} {:>12} {:>8} | {:>10} {:>10}",
         "n",

@@ -16,7 +16,7 @@ use crate::transactions::{Open, Transaction};
 /// The difference up to which two ways to count concurrency are said to agree.
 const AGREEMENT: f64 = 0.1;
 
-/// No worker that has a place for an arrival takes as long as this to let it go.
+/// No worker with a free slot takes as long as this to issue an arrival.
 const PROMPT: Nanos = Nanos::from_micros(100);
 
 /// What a record's phase makes of it.
@@ -34,8 +34,8 @@ enum PhaseClass {
 /// Analyzes a history in one pass.
 ///
 /// Records may come worker by worker, each worker in order of completion; the operations of one
-/// transaction must come to the same analyze in that order. Several analyzers with the same
-/// question can work side by side and be merged: the summary is the same as that of a single one.
+/// transaction must come to the same analyzer in that order. Several analyzers with the same
+/// options can work side by side and be merged: the summary is the same as that of a single one.
 ///
 /// Memory does not grow with the run: some MB for the histograms of the octaves and kinds that
 /// occur, for 1200 intervals of rough ones, and for the transactions that are open.
@@ -68,7 +68,7 @@ pub struct Analyzer {
     excluded: [u64; Phase::ALL.len()],
     backward_times: u64,
     offered: u64,
-    /// Processes that were issued, of which `offered` are the operations.
+    /// Processes that were started; `offered` counts their operations.
     processes: u64,
     first_intended: Nanos,
     last_ended: Nanos,
@@ -289,9 +289,9 @@ impl Analyzer {
     /// Takes over what `other` has seen.
     ///
     /// # Panics
-    /// If the two were issued different questions.
+    /// If the two were computed with different options.
     pub fn merge(&mut self, mut other: Analyzer) {
-        assert!(self.options == other.options, "merged analyzers must have the same question");
+        assert!(self.options == other.options, "merged analyzers must have the same options");
         self.double_slots(self.clock.behind(&other.clock));
         other.double_slots(other.clock.behind(&self.clock));
         for (mine, theirs) in self.kinds.iter_mut().zip(&other.kinds) {
@@ -450,7 +450,7 @@ impl Analyzer {
         let analyzed = |phase: Phase| self.sides[phase as usize] == PhaseClass::AnalyzedRun;
         let unfinished = self.open_processes.unfinished(0, analyzed);
         let group = self.whole_processes.finish(duration, None);
-        // Where each process is one transaction, all of this has been reported already.
+        // Where each process is one transaction, the transactions say the same.
         let is_more = self.has_several && group.counts.offered + unfinished > 0;
         let name = "process".to_owned();
         is_more.then_some(Transactions { number: 0, name, group, unfinished })
@@ -484,19 +484,19 @@ impl Analyzer {
     }
 }
 
-/// When the request of `record` would have left if the bound on operations in flight had not held
-/// it back in the stretch `held`.
+/// When the request of `record` would have been sent if the bound on operations in flight had not
+/// held it back in the stretch `held`.
 #[inline]
 pub fn own_start(record: &Record, held: Option<Window>) -> Nanos {
     match held {
         None => record.started,
-        // Beyond the stretch nothing but the worker itself is late.
+        // Beyond the stretch only the worker itself is late.
         Some(stretch) => record.intended + record.started.since(stretch.until.max(record.intended)),
     }
 }
 
 /// Whether an arrival of a stretch in which others were held back was one of them. Where the bound
-/// drops arrivals, those that find a place leave at once.
+/// drops arrivals, those that find a slot are sent at once.
 #[inline]
 pub fn has_waited(record: &Record) -> bool {
     record.outcome == Outcome::Dropped || record.lag() > PROMPT

@@ -88,8 +88,8 @@ impl Bins {
         Bins { grid: Grid::new(origin), deadline, expected: 0, in_time: 0, late: 0 }
     }
 
-    /// Counts an operation. One that was given up because another had failed was never wanted of
-    /// the store, and tells nothing.
+    /// Counts an operation. One that was given up because another had failed was never sent, and
+    /// says nothing.
     #[inline]
     pub fn add(&mut self, span: Span, ending: Completion) {
         if ending.reason == Reason::TransactionFailed {

@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn as_many_tries_are_needed_as_the_table_says() {
+    fn the_number_of_tries_is_that_of_the_table() {
         for (over, p99, p999) in
             [(0.0, 299, 2_995), (1.0, 473, 4_742), (10.0, 1_693, 16_959), (20.0, 2_902, 29_058)]
         {

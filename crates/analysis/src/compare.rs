@@ -34,7 +34,7 @@ use assay_model::Seed;
 use bootstrap::ScaledRuns;
 use figure::Scale;
 
-/// What a comparison is issued.
+/// Options of a comparison.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Demands {
     /// The figures that the verdict is about. Together they raise a false alarm in at most
@@ -88,7 +88,7 @@ pub enum IntervalBasis {
 /// Two set-ups side by side.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Comparison {
-    /// What was issued.
+    /// The options.
     pub demands: Demands,
     /// What the intervals rest on.
     pub basis: IntervalBasis,
@@ -118,7 +118,7 @@ pub struct Row {
 }
 
 impl Row {
-    /// The same without a judgement; what a run lacks altogether it also lacks so.
+    /// The same without a verdict; a figure that the run lacks is still missing.
     fn withdrawn(self) -> Row {
         match self.finding {
             Finding::Absent => self,
@@ -278,7 +278,7 @@ fn effect(
 /// The effect where some runs did nothing, so that they have no logarithm.
 ///
 /// That one side did nothing in any run, the other something in all, is certain if it is so of the
-/// shares that were done. Nothing in some runs of a side is reported without an interval.
+/// shares that were done. A zero in some runs of a side is reported without an interval.
 fn effect_of_nothing(
     measure: Measure,
     [old, new]: [&[RunFigure]; 2],

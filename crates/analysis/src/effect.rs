@@ -1,14 +1,14 @@
 //! Effect of an action on a store: the stretch of time in which its answers differ.
 //!
-//! Whoever adds a node wants to know when that is first felt and when the store has come to rest:
-//! NoSQLMark's elasticity experiment (BTW 2017, section 5.2) reads both off a chart. Here they are
-//! computed interval by interval, with the same two questions:
+//! After a node is added, the question is when the first effect shows and when the store is steady
+//! again: NoSQLMark's elasticity experiment (BTW 2017, section 5.2) reads both off a chart. Here
+//! they are computed interval by interval, with the same two questions:
 //!
 //! * **First effect**: the first of two intervals in a row, after the action, that differ in the
-//!   same way from how it was before: by more than what differs there by itself.
+//!   same way from the time before: by more than the variation there.
 //! * **Last effect**: the end of the last two intervals in a row that differ from how it is in the
-//!   end, which is the last third of what follows the action. What still differs within that third,
-//!   or drifts from one half of it to the other, has not come to rest.
+//!   end, which is the last third of the time after the action. What still differs within that
+//!   third, or drifts from one half of it to the other, has not come to rest.
 //!
 //! How it is, and what differs by itself, are median and median absolute deviation of a figure's
 //! values: a single stall neither makes nor hides an effect. A stall of one interval on the way is
@@ -35,14 +35,14 @@ const DRIFT_SIGMAS: f64 = 2.0;
 const MAD_TO_SIGMA: f64 = 1.4826;
 /// Changes below this share of the median are of no interest.
 const SHARE: f64 = 0.2;
-/// So many intervals from that of the action on count although nothing follows them …
+/// The intervals from that of the action on that count although none follows them …
 const AT_ONCE: usize = 2;
-/// … if this share of what was done before, or more, is missing.
+/// … if at least this share of the earlier throughput is missing.
 const MISSING: f64 = 0.5;
 /// A share of failed operations above this is of interest, whatever it was before.
 const FAILED: f64 = 0.001;
 
-/// What was seen of one action.
+/// The observed effect of one action.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Effect {
     /// When it was done, on the run's time axis.
@@ -92,7 +92,7 @@ fn failed(interval: &IntervalSummary) -> f64 {
     if ended == 0 { 0.0 } else { failed as f64 / ended as f64 }
 }
 
-/// The effects of what was done at the moments `actions`, which are in order of time, in a run with
+/// The effects of the actions at the moments `actions`, which are in order of time, in a run with
 /// `silences`. An action without enough intervals before or after it within `window` has none that
 /// could be reported.
 pub fn effects(
@@ -123,7 +123,7 @@ pub fn effects(
 }
 
 /// For each of `actions` the longest of `silences` that began after it, before the next one. The
-/// one during which it was done counts only for the first: what is done to end a stop did not make
+/// one during which it was done counts only for the first: an action that ends a stop did not cause
 /// it.
 pub fn stops(silences: &[Silence], actions: &[Nanos]) -> Vec<Option<Silence>> {
     let stop = |(place, &at): (usize, &Nanos)| {

@@ -2,8 +2,8 @@
 //!
 //! A [`Validator`] is given the same records as the [`Analyzer`](crate::Analyzer), then the
 //! analyzer's summary with the [`Evidence`] that no record holds, and finishes with a [`Hallmark`]:
-//! every check with what was measured, the thresholds, the verdict, and the figures it withdraws. A
-//! check whose evidence is missing is not assessable, never passed in silence.
+//! every check with its measured value, the thresholds, the verdict, and the figures it withdraws.
+//! A check whose evidence is missing is not assessable, never passed in silence.
 
 mod check;
 mod evidence;
@@ -44,7 +44,7 @@ pub struct Hallmark {
     /// The whole in one word.
     pub verdict: Verdict,
     /// Why it is that word: the failed checks that are no mere consequence of another, the
-    /// remarks, or the essential checks that is not known; empty if it is valid.
+    /// remarks, or the essential checks whose outcome is unknown; empty if it is valid.
     pub reasons: Vec<CheckId>,
     /// Every check, in the order of [`CheckId::ALL`].
     pub checks: Vec<Check>,
@@ -63,11 +63,11 @@ pub struct Hallmark {
 pub enum Verdict {
     /// The figures may be believed.
     Valid,
-    /// They may, by whoever has read the remarks; figures of the far tail may be withdrawn.
+    /// It may be used with regard to the remarks; figures of the far tail may be withdrawn.
     ValidWithRemarks,
     /// A check failed that a headline figure stands on.
     Invalid,
-    /// Nothing failed, but something essential is not known.
+    /// Nothing failed, but the outcome of an essential check is unknown.
     NotAssessable,
 }
 
@@ -135,7 +135,7 @@ impl Hallmark {
     }
 
     /// The checks that withdraw `figure`, without the size of the sample: a percentile of too few
-    /// values is not wrong, and whoever compares it counts its values anyway.
+    /// values is not wrong, and a comparison counts its values anyway.
     pub fn refuted_by(&self, figure: Figure) -> Vec<CheckId> {
         let is_few = |check: &Check, one: &Figure| {
             check.id == CheckId::SampleSize && matches!(one, Figure::Percentile(..))

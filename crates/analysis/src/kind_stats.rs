@@ -179,7 +179,7 @@ impl KindStats {
         self.hits + self.misses + failed
     }
 
-    /// The share that was answered of what was wanted of the store, or `None` if nothing was.
+    /// The share of the operations with a response, or `None` without operations.
     pub fn success_ratio(&self) -> Option<f64> {
         let refused = &self.failures.0[Outcome::Refused as usize];
         let about_request = Reason::ALL.iter().filter(|reason| reason.is_about_request());
@@ -190,7 +190,7 @@ impl KindStats {
         (expected > 0).then(|| answered as f64 / expected as f64)
     }
 
-    /// The lag of everything that was issued.
+    /// The lag of all issued operations.
     pub fn lag(&self) -> LatencyRecorder {
         let mut lag = self.hit.lag().clone();
         lag.merge(self.miss.lag());
@@ -304,7 +304,7 @@ impl Traffic {
 /// The three times of an operation, or of a whole transaction.
 #[derive(Clone, Copy, Debug)]
 pub struct Span {
-    /// When the load model issued.
+    /// The load model.
     pub intended: Nanos,
     /// When the first request left us.
     pub started: Nanos,

@@ -1,9 +1,8 @@
 //! Analysis of a history: pure functions from records to numbers.
 //!
-//! A [`Analyzer`] takes a [`AnalysisOptions`], is given records batch by batch in any order of
-//! workers, and finishes with a [`Summary`]. It was not there when the records were made: it sees
-//! no clock, no file, no store, says nothing in words, and keeps a bounded amount of memory however
-//! long the history is.
+//! An [`Analyzer`] takes [`AnalysisOptions`], is given records batch by batch in any order of
+//! workers, and finishes with a [`Summary`]. It runs on records alone: it uses no clock, no file
+//! and no store, produces no text, and its memory is bounded however long the history is.
 
 mod options;
 mod summary;

@@ -1,4 +1,4 @@
-//! A matrix of runs: stores × workloads × nodes × loads, each issued several times.
+//! A matrix of runs: stores × workloads × nodes × loads, each run several times.
 //!
 //! A [`Cell`] is one run, a [`Setup`] what its repetitions have in common. Every figure of a setup
 //! is a [`Spread`] over the runs' own values, with Student's t for its interval; no percentile is
@@ -123,7 +123,7 @@ pub struct FilteredFigures {
 pub struct CellFigures {
     /// From the first intended to the last ended time, in nanoseconds.
     pub run_time_ns: f64,
-    /// All operations first, then each sort that was issued.
+    /// All operations first, then each kind that was issued.
     pub of: Vec<FilteredFigures>,
     /// Refused, unknown and dropped operations as a share of those offered.
     pub failed: f64,
@@ -142,7 +142,7 @@ pub struct Setup {
     pub workload: usize,
     /// How many nodes, where the study starts them.
     pub nodes: Option<usize>,
-    /// How it is issued.
+    /// The load.
     pub load: usize,
 }
 
@@ -249,7 +249,7 @@ impl CellFigures {
         self.of.iter().filter(|one| SOUGHT.contains(&one.of))
     }
 
-    /// The operations of one sort, if any were issued.
+    /// The operations of one kind, if any were issued.
     pub fn of(&self, of: OperationFilter) -> Option<&FilteredFigures> {
         self.of.iter().find(|found| found.of == of)
     }
@@ -296,7 +296,7 @@ impl Matrix {
         setups
     }
 
-    /// The sorts of operations that some run issued.
+    /// The kinds of operations that some run issued.
     pub fn sorts(&self) -> Vec<OperationFilter> {
         let is_there =
             |of: &OperationFilter| self.cells.iter().any(|cell| cell.figures.of(*of).is_some());

@@ -2,25 +2,25 @@
 
 use assay_model::{Nanos, Phase};
 
-/// When an answer is late if nobody says: beyond a second a user loses the thread (J. Nielsen,
+/// The default deadline of a response: beyond a second a user loses the thread (J. Nielsen,
 /// "Usability Engineering", 1993, section 5.5).
 pub const DEADLINE: Nanos = Nanos::from_secs(1);
 
-/// Which part of which run to analyze, with what a record alone cannot tell.
+/// The part of a run to analyze, with facts that no record holds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AnalysisOptions {
     /// Names of the plan's transaction types by number; number 0 is a lone operation.
     pub transaction_types: Vec<String>,
     /// Names of the plan's queries; a record's `statement` is the place here plus one. Empty if it
-    /// requested records by key.
+    /// accessed records by key.
     pub queries: Vec<String>,
-    /// The most operations of one process: index = process × width + place. 0 if nobody knows.
+    /// The most operations of one process: index = process × width + place. 0 if unknown.
     pub width: u64,
     /// Whether processes have several transactions, so that they are worth figures of their own.
     pub processes: Processes,
     /// What a transaction that failed has left behind.
     pub atomicity: Atomicity,
-    /// The phases that the figures are about.
+    /// The phases of the figures.
     pub phases: Phases,
     /// Wanted width of a series interval; it doubles as often as the run is too long for it.
     pub interval: Nanos,
@@ -28,14 +28,15 @@ pub struct AnalysisOptions {
     /// whenever it is known: without it rates refer to first intended … last ended, and a time
     /// axis that begins far from its zero leaves little resolution for the series.
     pub window: Option<Window>,
-    /// How the operations were requested.
+    /// The load model of the operations.
     pub load: LoadModel,
-    /// How many operations arrived, if somebody counted them beside the history.
+    /// How many operations arrived, if they were counted independently of the history.
     pub expected: Option<u64>,
-    /// An answer that comes later than this after it was intended is none in time.
+    /// A response that comes later than this after the intended time is late.
     pub deadline: Nanos,
-    /// When arrivals waited because as many as allowed were in flight, worker by worker: arrivals
-    /// of process p are those of worker p modulo their number. Empty if that is not known.
+    /// When arrivals waited because the bound on operations in flight was reached, worker by
+    /// worker: arrivals of process p are those of worker p modulo their number. Empty if that is
+    /// not known.
     pub held: Held,
 }
 
@@ -44,7 +45,7 @@ pub struct AnalysisOptions {
 pub struct Held(pub Vec<Vec<Window>>);
 
 impl Held {
-    /// Whether there are none at all.
+    /// Whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.0.iter().all(Vec::is_empty)
     }
@@ -58,7 +59,7 @@ impl Held {
         (moment <= stretch.until).then_some(*stretch)
     }
 
-    /// The share of `window` in which the worker that was held back longest was.
+    /// The largest share of `window` in which one worker was held back.
     pub fn share(&self, window: Window) -> f64 {
         let inside = |stretch: &Window| {
             stretch.until.min(window.until).since(stretch.from.max(window.from)).0
@@ -108,7 +109,7 @@ pub enum Atomicity {
     BestEffort,
 }
 
-/// The phases that the figures are about.
+/// The phases of the figures.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Phases {
     /// The measured part of a run.
@@ -153,7 +154,7 @@ impl Window {
     }
 }
 
-/// How the operations were requested.
+/// The load model of the operations.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum LoadModel {
     /// Arrivals do not wait for completions.
@@ -163,7 +164,7 @@ pub enum LoadModel {
         /// The bound on operations in flight, over all workers and agents.
         limit: Option<u64>,
     },
-    /// Each session issues when its last answer has come.
+    /// Each session issues its next operation when its last response has come.
     Closed {
         /// How many sessions, over all workers and agents.
         sessions: u64,

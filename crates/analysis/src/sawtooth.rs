@@ -8,7 +8,7 @@
 //! r(n) = l + max(0, H − n·(1/λ − 1/μ))
 //! ```
 //!
-//! where l is what a request takes when nobody is before it: a saw-tooth with its peak at H + l,
+//! where l is the time of a request that does not queue: a saw-tooth with its peak at H + l,
 //! which is over H·μ/(μ−λ) after the hiccup began. This is what users of an open system see.
 //!
 //! A closed loop of N sessions that is paced at λ issues the first N of them in time; then all
@@ -23,7 +23,7 @@
 //!
 //! which is the service time. Measured from the intended moment the same requests take r(n), as
 //! long as N sessions can keep the store busy. A session that needs c from one request to its
-//! next, with nobody before it, issues 1/c times a second at most: the store gets at most
+//! next, which waits for no other, issues 1/c times a second at most: the store gets at most
 //! X = min(μ, N/c), and the saw-tooth is over H·X/(X−λ) after the hiccup began, or never if X ≤ λ.
 //!
 //! The saw-tooth follows from equation (2) of Friedrich, Wingerath, Ritter: "Coordinated Omission
@@ -34,7 +34,7 @@ use assay_model::{Nanos, Record};
 /// Steady arrivals at a store that has one hiccup.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sawtooth {
-    /// Requests per second that are meant to be issued, equally far apart (λ).
+    /// Intended requests per second, equally far apart (λ).
     pub rate: f64,
     /// Requests per second that the store serves (μ), above `rate`.
     pub capacity: f64,
@@ -42,7 +42,7 @@ pub struct Sawtooth {
     pub at: Nanos,
     /// How long nothing is served (H).
     pub hiccup: Nanos,
-    /// What a request takes when nobody is before it (l).
+    /// The time of a request that does not queue (l).
     pub healthy: Nanos,
     /// How many requests there are in all.
     pub operations: u64,
@@ -226,7 +226,7 @@ pub struct Figures {
     pub max: Nanos,
     /// Quantiles over all requests.
     pub quantiles: Vec<(f64, Nanos)>,
-    /// Requests that took longer than when nobody is before them.
+    /// Requests that took longer than without queueing.
     pub affected: u64,
     /// How long after the hiccup began a request was meant for which, and for all after it, this
     /// latency was healthy again.
@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thousand_at_a_store_of_1250_is_back_after_five_seconds() {
+    fn a_load_of_1000_on_a_store_of_1250_recovers_after_five_seconds() {
         let sawtooth = paper(1250.0);
         assert_eq!((sawtooth.first(), sawtooth.affected()), (30_000, 5_000));
         assert_eq!(sawtooth.back_after(), Nanos::from_secs(5));
@@ -374,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn a_course_has_gaps_where_nothing_was_issued() {
+    fn a_series_has_gaps_where_nothing_was_issued() {
         let records = [[0, 5], [0, 7], [30, 1], [99, 9]].map(|[begun, latency]| {
             let (begun, ended) = (Nanos(begun), Nanos(begun + latency));
             crate::tests::done(0, assay_model::Kind::Read, begun, begun, ended)
@@ -394,7 +394,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_compared_is_no_agreement() {
+    fn a_study_without_comparisons_is_no_agreement() {
         assert!(!Agreement::of([]).holds());
         assert!(Agreement::of([0.0, 0.009]).holds());
         assert!(!Agreement::of([0.0, 0.011]).holds());

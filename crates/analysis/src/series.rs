@@ -124,7 +124,7 @@ impl Intervals {
         if !self.count_end(record, end) {
             return;
         }
-        // What took long is shown where it began: while a store stalls, nothing ends.
+        // Slow operations are shown at their start: while a store stalls, nothing ends.
         self.cells[begin].lag.add(times.lag.0);
         let is_sent_within = self.near.holds(record.started);
         match (record.outcome, record.found) {
@@ -146,7 +146,7 @@ impl Intervals {
         }
     }
 
-    /// Counts what became of `record` in the interval at `end`; false if it was never issued.
+    /// Counts the outcome of `record` in the interval at `end`; false if it was never issued.
     #[inline]
     fn count_end(&mut self, record: &Record, end: usize) -> bool {
         let cell = &mut self.cells[end];

@@ -13,7 +13,7 @@ pub struct Counted {
     pub readings: Vec<Counters>,
 }
 
-/// One reading of a node. What nobody could tell is absent.
+/// One reading of a node. Unknown values are absent.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Counters {
     /// When, on the run's time axis.
@@ -148,13 +148,13 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_said_where_a_process_was_started_anew() {
+    fn a_restarted_process_has_no_rate_at_the_restart() {
         let time_course = time_course(&counted(&[(0, 5.0, 1.0), (1, 0.25, 1.0), (2, 1.0, 1.0)]));
         assert_eq!(processors(&time_course), [None, Some(0.75)]);
     }
 
     #[test]
-    fn a_row_is_about_the_window() {
+    fn a_row_covers_the_window() {
         let time_course = time_course(&counted(&[
             (0, 0.0, 9.0),
             (1, 2.0, 9.0),

@@ -1,6 +1,6 @@
 //! Service level objectives as values, with the verdict of a history on them.
 //!
-//! A latency objective counts who was requested and did not get an answer in time: an operation
+//! A latency objective counts the operations without a response in time: an operation
 //! that failed or was dropped is over every limit, for its user still waits. A miss is neither a
 //! fast success nor a failure; it is left out here, and bounded by an objective of its own.
 
@@ -143,7 +143,7 @@ pub struct TermFinding {
     pub dependence: f64,
     /// How many operations it takes to hold if no more of them are over the limit.
     pub needed: u64,
-    /// Held or violated at [`CONFIDENCE`], or not to be reported from so few.
+    /// Met or violated at [`CONFIDENCE`], or undecided with so few values.
     pub verdict: Verdict,
 }
 
@@ -286,7 +286,7 @@ impl<'a> Population<'a> {
             Stretch::Response => counts.refused + counts.unknown + counts.dropped,
             Stretch::Service => counts.refused + counts.unknown,
             Stretch::Lag => {
-                // How late it was issued is known of everything that was issued, whatever came of
+                // The lag is known of every issued operation, whatever came of
                 // it.
                 for others in [&group.misses.lag, &group.failed.lag] {
                     histogram

@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn a_start_before_its_time_counts_by_its_distance() {
+    fn an_early_start_counts_by_its_distance() {
         let mut starts = Starts::new(1);
         let late = operation(0, 0, 0);
         starts.push(&[Record { intended: Nanos(500), started: Nanos(100), ..late }]);

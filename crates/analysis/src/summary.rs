@@ -1,4 +1,4 @@
-//! The analyzer's answer: what a history says, as plain numbers.
+//! The summary of a history: the analyzer's result, as plain numbers.
 
 use assay_model::{Kind, Nanos, Outcome, Phase, Reason};
 
@@ -14,7 +14,7 @@ pub type Histogram = hdrhistogram::Histogram<u64>;
 /// infinite.
 #[derive(Clone, Debug)]
 pub struct Summary {
-    /// How the operations were requested, as the question said.
+    /// The load model of the operations, from the options.
     pub load: LoadModel,
     /// The stretch of the time axis that rates refer to: the question's window, or from the first
     /// intended to the last ended time where the question named none.
@@ -36,14 +36,14 @@ pub struct Summary {
     /// Each transaction type of more than one operation that was offered, such as
     /// read-modify-write.
     pub transactions: Vec<Transactions>,
-    /// Transactions of all types together; `None` unless queries were issued, all of them in
+    /// Transactions of all types together; `None` unless the run has queries, all of them in
     /// transactions.
     pub all_transactions: Option<Group>,
     /// Each query that was offered, in the order of the plan.
     pub queries: Vec<Queried>,
     /// Whole processes, where the question says that they are more than one transaction each.
     pub processes: Option<Transactions>,
-    /// Started − intended over everything that was issued, whatever became of it: the generator's
+    /// Started − intended over all issued operations, whatever their outcome: the generator's
     /// own quality. Contains misses and failures, unlike `overall.hits.lag`.
     pub lag: Distribution,
     /// What checking the returned values found.
@@ -54,7 +54,7 @@ pub struct Summary {
     pub in_flight: InFlight,
     /// Success ratios, outages, silences, recoveries.
     pub availability: Availability,
-    /// What the bound on operations in flight held back, if the question names such stretches.
+    /// What the bound on operations in flight held back, if the options name such stretches.
     pub held_back: Option<HeldBack>,
     /// Records whose times run backwards (started before intended, or ended before started). Their
     /// negative differences count as zero.
@@ -82,13 +82,13 @@ pub struct Group {
 /// How many operations, by what became of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Requested by the load model: the sum of the four outcomes.
+    /// Offered by the load model: the sum of the four outcomes.
     pub offered: u64,
     /// Answered, hits and misses together.
     pub done: u64,
     /// Certainly did not happen.
     pub refused: u64,
-    /// Nobody knows.
+    /// The outcome is unknown.
     pub unknown: u64,
     /// Never left us.
     pub dropped: u64,
@@ -120,7 +120,7 @@ pub struct Counts {
 /// it do not.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Rates {
-    /// What the load model requested, if one rate tells it, with as many operations per process
+    /// The rate of the load model, if one rate describes it, with as many operations per process
     /// as were found. Only overall.
     pub target_per_s: Option<f64>,
     /// Arrivals.
@@ -198,26 +198,26 @@ pub enum Interval {
     TooFew {
         /// How much longer the run would have to be, at the same rate, as far as one can tell.
         further_seconds: f64,
-        /// What is missing.
+        /// The missing part.
         shortage: Shortage,
     },
     /// There is none by nature: the maximum has no interval.
     Undefined,
 }
 
-/// Why the values of a run tell no interval of a percentile.
+/// Why the values of a run give no interval of a percentile.
 ///
 /// A stall of 2 s in a run at 2,000/s puts 4,000 values beyond p99, but all of them are the one
 /// stall: p99 is what it is, and a longer run without a second stall would only dilute it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Shortage {
-    /// No value lies beyond it: what is given in its place is the maximum.
+    /// No value lies beyond it: the maximum stands in its place.
     NoneBeyond,
     /// Fewer than ten values lie beyond it.
     FewBeyond,
     /// Enough values lie beyond it, but they came together: fewer than ten are independent.
     Dependent,
-    /// The values came in too few stretches of time to tell how they depend on one another.
+    /// The values came in too few stretches of time to estimate how they depend on one another.
     FewBatches,
 }
 
@@ -251,7 +251,7 @@ pub struct Transactions {
     pub unfinished: u64,
 }
 
-/// The operations that issued one query of the plan.
+/// The operations of one query of the plan.
 #[derive(Clone, Debug)]
 pub struct Queried {
     /// The query's number: its place in the plan plus one.
@@ -388,17 +388,18 @@ pub struct InFlight {
 /// A closed loop stops issuing during an outage, so its ratios flatter; see [`Summary::load`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Availability {
-    /// The share of what was wanted that was answered, however late: done, or refused for a reason
-    /// that is about the request (see [`Reason::is_about_request`]). Dropped arrivals were wanted;
-    /// operations that were given up because another had failed were not. 1 if nothing was wanted.
+    /// The share of the operations with a response, however late: done, or refused for a reason
+    /// that is about the request (see [`Reason::is_about_request`]). Dropped arrivals count as
+    /// operations; operations that were given up because another had failed do not. 1 without
+    /// operations.
     pub success_ratio: f64,
-    /// The same by kind, for the kinds that were wanted.
+    /// The same by kind, for the kinds with operations.
     pub by_kind: Vec<(Kind, f64)>,
-    /// An answer that comes later than this is none in time.
+    /// A response that comes later than this is late.
     pub deadline: Nanos,
-    /// The share that was answered in time.
+    /// The share with a response in time.
     pub in_time_ratio: f64,
-    /// How many were answered later.
+    /// How many had a later response.
     pub late: u64,
     /// Gaps in success shorter than this are chance, or too short to see.
     pub threshold: Nanos,
@@ -417,9 +418,9 @@ pub struct Availability {
     /// Operations done per second in the median interval outside outages: what recovery is held
     /// against.
     pub baseline_per_s: f64,
-    /// Silences shorter than this are chance, or too short to see.
+    /// Silences shorter than this are due to chance, or too short to detect.
     pub silence_threshold: Nanos,
-    /// The longest silence, be it chance or not; none of less than 67 ms within one bin.
+    /// The longest silence, due to chance or not; none of less than 67 ms within one bin.
     pub longest_silence: Option<Silence>,
     /// The silences longer than `silence_threshold`, in order of time.
     pub silences: Vec<Silence>,
@@ -449,7 +450,7 @@ impl Outage {
     }
 }
 
-/// A stretch of time in which no answer came although something waited for one.
+/// A stretch of time in which no response came although an operation waited for one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Silence {
     /// When the last answer before it came, or the first that waited in it was intended.
@@ -470,8 +471,9 @@ impl Silence {
 /// What the bound on operations in flight held back.
 #[derive(Clone, Debug)]
 pub struct HeldBack {
-    /// How many operations were late, or dropped, because as many as allowed were unanswered.
+    /// How many operations were late, or dropped, because the bound on operations in flight was
+    /// reached.
     pub operations: u64,
-    /// Lag of everything that was issued without their waits: what is our own.
+    /// Lag of all issued operations without these waits: the generator's own part.
     pub own_lag: Distribution,
 }

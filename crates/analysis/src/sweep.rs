@@ -53,7 +53,7 @@ impl Sweep {
 /// One point of the curve.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Point {
-    /// Arrivals per second that were requested.
+    /// Target rate in arrivals per second.
     pub rate: f64,
     /// The latency in nanoseconds.
     pub latency_ns: f64,
@@ -63,7 +63,7 @@ pub struct Point {
 ///
 /// Of several runs at one rate the middle one counts (of an even number the lower of both), so that
 /// every point was measured. Steps that found no latency are left out, with those whose latency is
-/// not the store's because our own side was not fit.
+/// not the store's because the client was too slow.
 pub fn curve(steps: &[Step]) -> Vec<Point> {
     let mut points: Vec<Point> = steps
         .iter()
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn what_holds_above_a_failure_is_not_held_up_to() {
+    fn a_sustained_rate_above_a_failed_one_is_not_the_result() {
         let (held, violated) = (Verdict::Held, Verdict::Violated);
         let steps = [step(40.0, 1, held), step(10.0, 1, held), step(20.0, 1, held)];
         assert_eq!(held_up_to(&steps), Some(40.0));

@@ -117,7 +117,7 @@ pub fn options(from_ms: u64, until_ms: u64) -> AnalysisOptions {
     }
 }
 
-/// What the analyzer says to `options` about `records`.
+/// The analyzer's summary of `records` with `options`.
 pub fn send(options: AnalysisOptions, records: &[Record]) -> Summary {
     let mut analyze = Analyzer::new(options);
     analyze.push(records);

@@ -11,8 +11,8 @@ use crate::kind_stats::{Completion, Moved, Span};
 /// Transactions that may be open at once: more than any run has in flight. A history that lost the
 /// ends of its transactions must not fill the memory.
 const MOST_OPEN: usize = 1 << 21;
-/// Places on the desk; a power of two.
-const DESK: usize = 256;
+/// Slots of the table; a power of two.
+const TABLE: usize = 256;
 
 /// A transaction between its first and its last record, and what is passed on in the end.
 #[derive(Clone, Copy, Debug)]
@@ -95,7 +95,7 @@ impl Name {
 
     #[inline]
     fn place_in_table(&self) -> usize {
-        self.process as usize % DESK
+        self.process as usize % TABLE
     }
 }
 
@@ -126,12 +126,12 @@ impl Hasher for Mixing {
 
 /// The transactions that are open.
 ///
-/// Most are found by the low bits of their process in `desk`, which is in the cache; one whose
-/// place there is taken goes to `package_cache`. A transaction is never in both.
+/// Most are found by the low bits of their process in `table`, which is in the cache; one whose
+/// place there is taken goes to `displaced`. A transaction is never in both.
 #[derive(Clone, Debug, Default)]
 pub struct Open {
-    desk: Vec<Option<(Name, Transaction)>>,
-    package_cache: HashMap<Name, Transaction, BuildHasherDefault<Mixing>>,
+    table: Vec<Option<(Name, Transaction)>>,
+    displaced: HashMap<Name, Transaction, BuildHasherDefault<Mixing>>,
     /// Transactions left out because too many were open.
     overflow: Vec<(u16, u64)>,
 }
@@ -153,32 +153,32 @@ impl Open {
 
     #[inline]
     fn take(&mut self, name: Name) -> Option<Transaction> {
-        if let Some(place) = self.desk.get_mut(name.place_in_table())
+        if let Some(place) = self.table.get_mut(name.place_in_table())
             && place.as_ref().is_some_and(|(in_table, _)| *in_table == name)
         {
             return place.take().map(|(_, transaction)| transaction);
         }
-        if self.package_cache.is_empty() { None } else { self.package_cache.remove(&name) }
+        if self.displaced.is_empty() { None } else { self.displaced.remove(&name) }
     }
 
     #[inline]
     fn keep(&mut self, name: Name, part: Transaction) {
-        if self.desk.is_empty() {
-            self.desk.resize(DESK, None);
+        if self.table.is_empty() {
+            self.table.resize(TABLE, None);
         }
-        let is_on_shelf = !self.package_cache.is_empty() && self.package_cache.contains_key(&name);
-        match &mut self.desk[name.place_in_table()] {
+        let is_displaced = !self.displaced.is_empty() && self.displaced.contains_key(&name);
+        match &mut self.table[name.place_in_table()] {
             Some((in_table, begun)) if *in_table == name => begun.join(&part),
-            place @ None if !is_on_shelf => *place = Some((name, part)),
-            _ => self.shelve(name, part),
+            place @ None if !is_displaced => *place = Some((name, part)),
+            _ => self.displace(name, part),
         }
     }
 
-    fn shelve(&mut self, name: Name, part: Transaction) {
-        if let Some(begun) = self.package_cache.get_mut(&name) {
+    fn displace(&mut self, name: Name, part: Transaction) {
+        if let Some(begun) = self.displaced.get_mut(&name) {
             begun.join(&part);
-        } else if self.package_cache.len() < MOST_OPEN {
-            self.package_cache.insert(name, part);
+        } else if self.displaced.len() < MOST_OPEN {
+            self.displaced.insert(name, part);
         } else {
             let known = self.overflow.iter_mut().find(|(number, _)| *number == part.number);
             match known {
@@ -190,18 +190,18 @@ impl Open {
 
     /// Takes over what is open in `other`.
     pub fn merge(&mut self, other: Open) {
-        for (name, part) in other.desk.into_iter().flatten().chain(other.package_cache) {
+        for (name, part) in other.table.into_iter().flatten().chain(other.displaced) {
             self.keep(name, part);
         }
         self.overflow.extend(other.overflow);
     }
 
     fn all(&self) -> impl Iterator<Item = &Transaction> {
-        let in_table = self.desk.iter().flatten().map(|(_, transaction)| transaction);
-        in_table.chain(self.package_cache.values())
+        let in_table = self.table.iter().flatten().map(|(_, transaction)| transaction);
+        in_table.chain(self.displaced.values())
     }
 
-    /// How many transactions of type `number` that began in a `analyzed` phase have not ended.
+    /// How many transactions of type `number` that began in an `analyzed` phase have not ended.
     pub fn unfinished(&self, number: u16, analyzed: impl Fn(Phase) -> bool) -> u64 {
         let open = self.all().filter(|open| open.number == number && analyzed(open.phase)).count();
         let overflow = self.overflow.iter().filter(|(of, _)| *of == number);

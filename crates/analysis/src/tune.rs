@@ -1,6 +1,6 @@
 //! The search for the highest rate that a store sustains, as a state machine without a clock.
 //!
-//! A [`Search`] says what to issue next ([`Search::request`]) and is reported what came of it
+//! A [`Search`] names the next rate ([`Search::request`]) and is given the outcome
 //! ([`Search::take`]). It climbs from a low rate by doubling until a step fails, bisects between
 //! the highest rate that held and the lowest that did not, confirms what it found with fresh runs,
 //! and shows that a little more fails. Rates are always approached from below; nothing is measured
@@ -52,7 +52,7 @@ impl Purpose {
     }
 }
 
-/// A run that is requested.
+/// The next run of a search.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Request {
     /// Its place in the list of steps, from 0.
@@ -68,20 +68,20 @@ pub struct Request {
 /// A run that was made.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Step {
-    /// What was requested.
+    /// The run.
     pub request: Request,
     /// What came of it.
     pub outcome: Outcome,
 }
 
-/// Between which rates the answer lies, as far as steps have shown it.
+/// The rates between which the result lies, as far as steps have shown it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Bracket {
     /// The highest rate that is known to hold.
     pub held: Option<f64>,
     /// The lowest rate above it that was shown to fail.
     pub failed: Option<f64>,
-    /// The lowest rate between the two that no step could tell.
+    /// The lowest rate between the two that no step could decide.
     pub unknown: Option<f64>,
 }
 
@@ -109,7 +109,7 @@ pub struct Inversion {
 }
 
 /// The steps that failed although a higher rate held: chance, a disturbance, or a store that is
-/// slower when less is issued to it (a batch that fills too slowly, a state that it does not
+/// slower at a lower rate (a batch that fills too slowly, a state that it does not
 /// leave).
 pub fn inversions(steps: &[Step]) -> Vec<Inversion> {
     let with = |verdict| steps.iter().filter(move |step| step.outcome.verdict == verdict);

@@ -36,7 +36,7 @@ const ROUNDS: usize = 200;
 /// What was measured with one number of clients.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Point {
-    /// How many issued.
+    /// How many clients there were.
     pub clients: f64,
     /// Operations per second of each run.
     pub runs: Vec<f64>,
@@ -88,7 +88,7 @@ pub enum Peak {
 pub enum Refusal {
     /// Clients did not wait for their answers, so their number says nothing about the load.
     Open,
-    /// Everything was issued by the same number of clients.
+    /// All points have the same number of clients.
     SameClients,
     /// There are fewer different numbers of clients than three parameters need.
     TooFew {
@@ -409,7 +409,7 @@ mod tests {
     }
 
     #[test]
-    fn growth_beyond_the_clients_has_no_intervals() {
+    fn a_superlinear_fit_has_no_intervals() {
         let clients: [f64; 7] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0];
         let run = |n: f64, share: f64| n.powf(1.2) * 100.0 * share;
         let point = |clients: f64| Point {
@@ -511,7 +511,7 @@ mod tests {
     }
 
     #[test]
-    fn a_peak_is_reported_only_where_throughput_falls_beyond_figure_warning() {
+    fn a_peak_is_reported_only_if_throughput_certainly_falls() {
         let flat = Usl { gamma: 1_000.0, alpha: 0.2, beta: 0.0 };
         let noise = Noise::Relative(0.03);
         let is_simulated = |fit: &Fit| fit.peak != Peak::Unseen;

@@ -20,15 +20,15 @@ const NS_PER_MS: u64 = 1_000_000;
 /// One of YCSB's status codes, in the order in which its map over them is walked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Status {
-    /// It went through.
+    /// It succeeded.
     Ok,
     /// The binding cannot do it.
     NotImplemented,
-    /// The store cannot make sense of it.
+    /// The store cannot parse it.
     BadRequest,
     /// It is not allowed.
     Forbidden,
-    /// It went through, with another result than there should have been.
+    /// It succeeded, with an unexpected result.
     UnexpectedState,
     /// The store cannot be used now.
     ServiceUnavailable,
@@ -38,16 +38,16 @@ pub enum Status {
     Error,
 }
 
-/// What YCSB's binding for a store answers where we know better, or less.
+/// The status of YCSB's binding for a store where ours is more, or less, precise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Statuses {
-    /// To a read of a record that is not there.
+    /// For a read of a missing record.
     pub missing_read: Status,
-    /// To a write of one.
+    /// For a write of one.
     pub missing_write: Status,
-    /// To a scan that finds nothing.
+    /// For a scan without results.
     pub empty_scan: Status,
-    /// To whatever fails; `None` for the status that is nearest to the reason.
+    /// For every failure; `None` for the status that is nearest to the reason.
     pub failure: Option<Status>,
 }
 
@@ -62,7 +62,7 @@ impl Default for Statuses {
     }
 }
 
-/// Under which names failed operations are measured.
+/// The metric names of failed operations.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Failures {
     /// All of a kind under one: `READ-FAILED`.
@@ -84,14 +84,14 @@ impl Failures {
     }
 }
 
-/// What is measured, and how.
+/// The options of the measurement.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Options {
     /// The phases that are measured.
     pub phases: Phases,
-    /// What the binding answers.
+    /// The statuses of the binding.
     pub statuses: Statuses,
-    /// Under which names failures are measured.
+    /// The metric names of failures.
     pub failures: Failures,
     /// Whether scans are measured per record too, as YCSB 0.18 does.
     pub scans_per_record: bool,
@@ -103,16 +103,16 @@ pub struct Options {
     pub keeps_samples: bool,
 }
 
-/// What one of YCSB's metrics is about.
+/// The subject of one of YCSB's metrics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Metric {
-    /// Operations that went through.
+    /// Operations that succeeded.
     Success(Kind),
-    /// Operations that did not, of one status or of all that have no metric of their own.
+    /// Operations that failed, of one status or of all that have no metric of their own.
     Failure(Kind, Option<Status>),
     /// The checks of values.
     Verify,
-    /// Scans, divided by what they found.
+    /// Scans, divided by the number of their records.
     ScanPerRecord,
     /// Whole transactions of the type with this number.
     Transaction(u16),
@@ -147,13 +147,13 @@ pub struct Measured {
     pub sum: u64,
     /// Of all.
     pub sum_of_squares: f64,
-    /// How many lay within each millisecond, as far as was wanted.
+    /// How many lay within each millisecond, if configured.
     pub buckets: Vec<u64>,
     /// How many lay beyond.
     pub beyond: u64,
-    /// How many ended in a millisecond of the run, with their sum; empty if not wanted.
+    /// How many ended in a millisecond of the run, with their sum; empty if not configured.
     pub series: BTreeMap<u64, (u64, u64)>,
-    /// When each ended, with its length, in the order of the ends; empty if not wanted.
+    /// When each ended, with its length, in the order of the ends; empty if not configured.
     pub samples: Vec<(Nanos, u64)>,
 }
 
@@ -216,11 +216,11 @@ impl Measured {
 /// One metric of a run.
 #[derive(Clone, Debug)]
 pub struct Measurement {
-    /// What it is about.
+    /// Its subject.
     pub metric: Metric,
     /// Service times.
     pub op: Measured,
-    /// Response times; `None` for what YCSB measures without an intention.
+    /// Response times; `None` where YCSB has no intended time.
     pub intended: Option<Measured>,
     /// How often each status came back.
     pub returns: Vec<(Status, u64)>,
@@ -232,7 +232,7 @@ pub struct Measurements {
     options: Options,
     measurements: Vec<Measurement>,
     open: Open,
-    /// Operations as YCSB counts them: a whole transaction is one, failures are in, drops are not.
+    /// Operations as YCSB counts them: a whole transaction is one; failures count, drops do not.
     operations: u64,
     first_intended: Nanos,
     last_ended: Nanos,
@@ -292,7 +292,7 @@ impl Measurements {
         }
     }
 
-    /// YCSB measures a whole read-modify-write whatever became of its halves.
+    /// YCSB measures a whole read-modify-write whatever the outcome of its halves.
     fn add_to_transaction(&mut self, record: &Record) {
         let Some(whole) = self.open.add(record) else { return };
         if whole.ending.outcome == Outcome::Dropped {
@@ -337,7 +337,7 @@ impl Measurements {
         })
     }
 
-    /// All that was measured.
+    /// All measurements.
     pub fn finish(mut self) -> Measures {
         for measurement in &mut self.measurements {
             measurement.returns.sort_unstable();
@@ -356,10 +356,10 @@ impl Measurements {
     }
 }
 
-/// What was measured of a run.
+/// The measurements of a run.
 #[derive(Clone, Debug)]
 pub struct Measures {
-    /// From the first intention to the last end.
+    /// From the first intended time to the last end.
     pub span: Nanos,
     /// Operations as YCSB counts them.
     pub operations: u64,
@@ -377,7 +377,7 @@ fn status(record: &Record, statuses: Statuses) -> Status {
         (Outcome::Done, _) if record.found => Status::Ok,
         (Outcome::Done, Kind::Read) => statuses.missing_read,
         (Outcome::Done, Kind::Scan) => statuses.empty_scan,
-        // The ends of transactions find nothing.
+        // The ends of transactions return no records.
         (Outcome::Done, kind) if !kind.writes() => Status::Ok,
         (Outcome::Done, _) => statuses.missing_write,
         _ => statuses.failure.unwrap_or_else(|| reason_status(record.reason)),

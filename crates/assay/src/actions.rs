@@ -1,4 +1,4 @@
-//! Actions on the store during a run, at moments given beforehand.
+//! Actions on the store during a run, at given moments.
 
 use std::str::FromStr;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,14 +11,14 @@ use assay_model::{Event, EventKind, Nanos, closest};
 use assay_run::{Clock, Control, Wall};
 
 use crate::exit::usage;
-use crate::lab::tied::which;
+use crate::lab::tied::store_setting;
 use crate::lab::{Fault, GoesOn, LabClient, Request};
 use crate::options::Options;
 use crate::units;
 
 /// What the texts of events about actions begin with.
 pub const MARK: &str = "lab: ";
-/// How long the one who waits for the next moment sleeps at a time.
+/// How long the thread that waits for the next moment sleeps at a time.
 const NAP: Nanos = Nanos::from_millis(20);
 
 /// Something that is to be done.
@@ -33,13 +33,13 @@ pub struct Action {
 /// What can be done to a lab's store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ActionKind {
-    /// Let nodes join or leave until there are so many.
+    /// Add or remove nodes until there are so many.
     Scale(usize),
     /// `kill -9` of a node.
     Kill(usize),
     /// End a node as its administrator would.
     Stop(usize),
-    /// Let a node stand still, its sockets open.
+    /// Suspend a node, its sockets open.
     Freeze(usize),
     /// Let a frozen node go on.
     Thaw(usize),
@@ -58,7 +58,7 @@ pub enum Ended {
     GoesOn,
 }
 
-/// What became of all actions.
+/// The outcomes of all actions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ExecutedActions {
     /// When each began, with how it ended.
@@ -67,11 +67,11 @@ pub struct ExecutedActions {
     pub failures: Vec<String>,
     /// What the lab is still at, in a sentence.
     pub goes_on: Option<String>,
-    /// That the lab ended before the run did, in a sentence.
+    /// The warning that the lab ended before the run did.
     pub lab_end: Option<String>,
 }
 
-/// An action of the number that is said with its word.
+/// An action for so many nodes, with its verb.
 type Verb = fn(usize) -> ActionKind;
 
 const VERBS: [(&str, Verb); 6] = [
@@ -96,7 +96,7 @@ impl ActionKind {
         }
     }
 
-    /// Does it to `lab`, and returns when that has ended, or when `is_target` says that nobody
+    /// Executes it on `lab`, and returns when that has ended, or when `is_target` says that nobody
     /// waits for it any more.
     pub fn upon(self, lab: &LabClient, is_target: &dyn Fn() -> bool) -> Ended {
         let fault = |fault, node| Request::Fault { fault, node };
@@ -159,14 +159,14 @@ impl FromStr for Action {
 /// The actions that setting `at` names, in order of time.
 ///
 /// # Errors
-/// If one of them is invalid, there is no lab to do it to, or the run is over before.
+/// If one of them is invalid, there is no lab for it, or it lies beyond the run's end.
 pub fn read(options: &Options) -> Result<Vec<Action>> {
     let text = options.text("at").unwrap_or_default();
     let parts = text.split([';', '\n']).map(str::trim).filter(|part| !part.is_empty());
     let actions = parts.map(str::parse).collect::<Result<Vec<Action>>>();
     let mut actions = actions.map_err(|error| options.wrong("at", &error.to_string()))?;
     actions.sort_by_key(|action| action.at);
-    if !actions.is_empty() && which(options)?.is_none_or(|place| place == "target") {
+    if !actions.is_empty() && store_setting(options)?.is_none_or(|place| place == "target") {
         let reason = "only a lab's store can be scaled or break; name it by --up or --lab";
         return Err(options.wrong("at", reason));
     }
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn actions_are_read_as_they_are_said() {
+    fn actions_are_parsed() {
         let at = Nanos::from_secs(300);
         assert_eq!(action("300s: scale to 2"), Ok(Action { at, act: ActionKind::Scale(2) }));
         assert_eq!(action("5m:scale 2"), Ok(Action { at, act: ActionKind::Scale(2) }));
@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn actions_that_are_invalid_say_why() {
+    fn invalid_actions_are_errors_with_a_reason() {
         for (text, part) in [
             ("scale to 2", "no moment before a colon"),
             ("soon: scale to 2", "soon"),
@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn actions_that_the_lab_cannot_do_are_found_before() {
+    fn actions_that_the_lab_cannot_do_are_errors_before_the_run() {
         let lab = |store: &str, nodes: usize| -> Record {
             let node = |number: usize| {
                 format!(r#"{{"number":{number},"address":"","folder":"","servers":[]}}"#)

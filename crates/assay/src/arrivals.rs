@@ -25,7 +25,7 @@ const STAGES: &str = "30s@1k,2m@1k..20k,5m@20k";
 const SPIKE: &str = "spike:1k..10k,at=30s,for=5s";
 const SINE: &str = "sine:5k,amplitude=4k,period=60s";
 
-/// More stages than this are no text that somebody wrote.
+/// More stages than this are not written by hand.
 const STAGES_MAX: usize = 1000;
 
 /// Gaps that vary more than this have no mean that a run could show.
@@ -200,7 +200,7 @@ impl Calendar<'_> {
     }
 }
 
-/// An arrival process; `calendar` is whose own schedule may be issued for.
+/// An arrival process; `calendar` says whose recorded schedule may be used.
 ///
 /// # Errors
 /// If the text is none, or there is no schedule; says what a right one looks like.

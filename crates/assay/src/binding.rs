@@ -39,7 +39,7 @@ pub fn sizes(spec: &Spec) -> BTreeMap<String, String> {
     pairs.into_iter().collect()
 }
 
-/// Whether a store is queried through a Java binding.
+/// Whether a store is driven through a Java binding.
 pub fn is_java(url: &str) -> bool {
     url.starts_with(SCHEME)
 }
@@ -79,7 +79,7 @@ pub fn escaped(text: &str) -> String {
     text.bytes().map(byte).collect()
 }
 
-/// A word of a command line as run directories keep it: without what nobody else may know.
+/// An argument of a command line as run directories keep it: without secrets.
 pub fn redacted(word: &str) -> String {
     registry::word_without_secrets(word)
 }

@@ -1,4 +1,4 @@
-//! A plan that could not be opened, as a plan that fails when it is issued.
+//! A plan that could not be opened: it fails at its first operation.
 
 use assay_model::{Filled, Operation, Source, SourceError};
 

@@ -59,7 +59,7 @@ pub fn is_undone(dir: &Path) -> bool {
 struct Inserted {
     /// The records' numbers.
     keys: Vec<u64>,
-    /// How many inserts nobody knows of.
+    /// How many inserts have an unknown outcome.
     unknown: u64,
 }
 
@@ -108,7 +108,7 @@ fn delete(store: &dyn Store, encoder: &dyn OperationEncoder, keys: Vec<u64>) -> 
             answered_at = now;
         } else if now.since(answered_at) > TIMEOUT {
             give_up(client.as_mut(), &received);
-            bail!("no deletion was answered for {TIMEOUT}");
+            bail!("no response to a deletion for {TIMEOUT}");
         } else {
             client.wait(WAIT);
         }
@@ -134,7 +134,7 @@ struct DeleteCounts {
     failed: Option<Failed>,
 }
 
-/// A deletion that did not happen, or of which nobody knows.
+/// A deletion that did not happen, or whose outcome is unknown.
 #[derive(Clone, Copy, Debug)]
 struct Failed {
     how: &'static str,

@@ -12,7 +12,7 @@ use crate::options::{ALIASES, KEYS, Key, Shape, Verb, two_names};
 /// Flags that are no settings, by the names that they had in earlier releases and have now.
 const RENAMED_FLAGS: [(&str, &str); 2] = [("amplify", "replicate"), ("beside", "published")];
 
-/// What the words of a command line say; ends the process if that is help or a slip.
+/// Parses a command line; ends the process after help or an error.
 ///
 /// # Errors
 /// If a flag is given by two names.
@@ -55,7 +55,7 @@ pub fn command() -> Command {
         .subcommand(load_command("run", Verb::Run, "Measure a store, keep every operation, report"))
         .subcommand(tune())
         .subcommand(showing("analyze", "Analyze a run directory's history again"))
-        .subcommand(showing("report", "Show a run directory's result in another form"))
+        .subcommand(showing("report", "Show a run directory's result in another format"))
         .subcommand(check())
         .subcommand(compare())
         .subcommand(history())
@@ -94,7 +94,7 @@ fn load_command(name: &'static str, verb: Verb, about: &'static str) -> Command 
 
 fn tune() -> Command {
     let about = "The highest rate that holds an objective, or latency over rate";
-    // What is invalid here is understood all the same, to be refused with a reason.
+    // Invalid values are parsed here, so that they are refused later with a reason.
     let others =
         ["rate", "closed", "think", "target-throughput", "operations", "duration", "repeat"];
     let hide = |command: Command, name: &'static str| command.mut_arg(name, |arg| arg.hide(true));
@@ -148,7 +148,7 @@ fn config_file() -> Arg {
         .value_hint(ValueHint::FilePath)
 }
 
-/// What a study's cells are issued with, so that nothing but the study decides them.
+/// The environment of a study's cells: the study alone decides their options.
 fn no_config() -> Arg {
     Arg::new("no-config")
         .long("no-config")
@@ -170,7 +170,7 @@ fn showing(name: &'static str, about: &'static str) -> Command {
         .long("phases")
         .value_name("WHICH")
         .value_parser(["measure", "load", "all"])
-        .help("Which records the figures are about [default: what the run directory was made for]");
+        .help("Phases of the figures [default: those of the run directory]");
     Command::new(name)
         .about(about)
         .arg(run_dir())
@@ -208,7 +208,7 @@ fn compare() -> Command {
         Arg::new(name).long(name).value_name("PERCENT").help(about)
     };
     Command::new("compare")
-        .about("Put two set-ups side by side: what differs by more than chance")
+        .about("Compare two set-ups: differences that are more than chance")
         .arg(side("base", "BASE", "last-1"))
         .arg(side("new", "NEW", "last"))
         .arg(many("fail-on", "CONDITION", "End with code 3 if surely so, such as 'p99>+10%'"))
@@ -218,7 +218,7 @@ fn compare() -> Command {
             Arg::new("force")
                 .long("force")
                 .action(ArgAction::SetTrue)
-                .help("Analyze although the two are not like for like"),
+                .help("Compare although the two are not like for like"),
         )
         .args(keys(Verb::Report))
         .arg(config_file())
@@ -226,7 +226,7 @@ fn compare() -> Command {
 
 fn history() -> Command {
     Command::new("history")
-        .about("The record of what happened")
+        .about("The records of a run")
         .subcommand_required(true)
         .arg_required_else_help(true)
         .subcommand(
@@ -317,7 +317,7 @@ fn trace() -> Command {
         Arg::new(name).long(name).value_name(value).help(about)
     };
     let generate = Command::new("gen")
-        .about("Write what a workload issues to a file")
+        .about("Write the operations of a workload to a file")
         .arg(Arg::new("spec").value_name("SPEC").required(true).help("As for `assay run`"))
         .args(spec_changes())
         .arg(output().required(true).help("The trace"))
@@ -328,7 +328,7 @@ fn trace() -> Command {
         .arg(text("records", "N", "Records in the data set, instead of the spec's"))
         .arg(Arg::new("load").long("load").action(ArgAction::SetTrue).help("The load phase"));
     Command::new("trace")
-        .about("What is issued, as a file")
+        .about("Operations as a file")
         .subcommand_required(true)
         .arg_required_else_help(true)
         .subcommand(generate)
@@ -366,7 +366,7 @@ fn trace() -> Command {
         .subcommand(fit().arg(output().help("The spec; default: the trace's name with .toml")))
         .subcommand(
             Command::new("split")
-                .about("Deal a trace's processes out to several files")
+                .about("Split a trace's processes into several files")
                 .arg(file("trace", "The trace"))
                 .arg(text("parts", "N", "How many").required(true)),
         )
@@ -383,7 +383,7 @@ fn import() -> Command {
         Arg::new(name).long(name).value_name(value).help(about)
     };
     Command::new("import")
-        .about("Make a trace of somebody else's")
+        .about("Import a trace of another tool")
         .after_help(
             "Without FILE, FORMAT is a CSV file as `assay trace export` writes it.\n\
              For benchfoundry, FILE is its properties or their directory, OUT is needed.\n\
@@ -420,13 +420,13 @@ fn import() -> Command {
 fn workloads() -> Command {
     let name = || Arg::new("name").value_name("NAME").required(true).add(completion::workloads());
     Command::new("workloads")
-        .about("The built-in workloads of workloads")
+        .about("The built-in workloads")
         .subcommand_required(true)
         .arg_required_else_help(true)
         .subcommand(
             Command::new("ls")
                 .about("List them")
-                .arg(name().required(false).help("Only those whose names begin so")),
+                .arg(name().required(false).help("Only those whose names begin with this")),
         )
         .subcommand(Command::new("show").about("Print one").arg(name()))
         .subcommand(copy("Copy one to a file of your own"))
@@ -440,7 +440,7 @@ fn copy(about: &'static str) -> Command {
 }
 
 fn doctor() -> Command {
-    Command::new("doctor").about("What on this machine would spoil a measurement").arg(
+    Command::new("doctor").about("Properties of this machine that would spoil a measurement").arg(
         Arg::new("target").short('t').long("target").value_name("URL").help("Measure this store"),
     )
 }
@@ -450,9 +450,9 @@ fn config() -> Command {
         .long("all")
         .alias("origin")
         .action(ArgAction::SetTrue)
-        .help("Those that have no value too");
+        .help("Also settings without a value");
     let show = Command::new("show")
-        .about("Print them with where each comes from: flag, environment, file or default")
+        .about("Print them with their origins: flag, environment, file or default")
         .arg(all)
         .args(KEYS.iter().map(argument))
         .arg(config_file())

@@ -17,7 +17,7 @@ use crate::broken::Broken;
 use crate::exit::as_usage;
 use crate::note::Loaded;
 
-/// What is issued in one phase.
+/// The plan of one phase.
 #[derive(Clone)]
 pub enum Compiled {
     /// Records by key.
@@ -32,17 +32,17 @@ impl Compiled {
     /// Reads the SQL of `plan`.
     ///
     /// # Errors
-    /// If a query is beyond what every class of store can be issued, or does not fit the schema.
+    /// If a query is outside the common SQL subset, or does not fit the schema.
     pub fn script(plan: ScriptPlan) -> Result<Compiled> {
         let catalogue =
             assay_mapping::sql::catalogue(&plan.schema, &plan.queries).map_err(as_usage)?;
         Ok(Compiled::Script(Box::new(plan), Arc::new(catalogue)))
     }
 
-    /// Reads the SQL of `trace`; `None` if it requests records by key.
+    /// Reads the SQL of `trace`; `None` if it has records by key.
     ///
     /// # Errors
-    /// If a query is beyond what every class of store can be issued, or does not fit the schema.
+    /// If a query is outside the common SQL subset, or does not fit the schema.
     pub fn replay(trace: &Trace) -> Result<Option<Compiled>> {
         let Some(script) = &trace.header().script else { return Ok(None) };
         let catalogue =
@@ -68,7 +68,7 @@ impl Compiled {
         }
     }
 
-    /// In which protocol it issues.
+    /// The protocol of its processes.
     pub fn workload_kind(&self) -> WorkloadKind {
         match self {
             Compiled::Records(_) => WorkloadKind::Records,
@@ -76,7 +76,7 @@ impl Compiled {
         }
     }
 
-    /// The queries, if it issues any.
+    /// The queries, if it has any.
     pub fn catalogue(&self) -> Option<&Arc<Catalogue>> {
         match self {
             Compiled::Records(_) => None,
@@ -84,7 +84,7 @@ impl Compiled {
         }
     }
 
-    /// How often each query is issued in the run, relative to the others; a trace does not say.
+    /// How often each query is executed in the run, relative to the others; unknown for a trace.
     pub fn frequencies(&self) -> Vec<f64> {
         match self {
             Compiled::Records(_) => Vec::new(),
@@ -246,7 +246,7 @@ pub fn replayed(trace: &Trace) -> Box<dyn Source> {
     }
 }
 
-/// Renders nothing: queries are issued with arguments.
+/// Encodes nothing: queries carry arguments.
 struct NoRecords;
 
 impl OperationEncoder for NoRecords {

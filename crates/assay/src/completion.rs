@@ -53,7 +53,7 @@ pub fn runs() -> ArgValueCompleter {
     values(runs, Paths::Directories)
 }
 
-/// Which paths are values too.
+/// The paths that are values too.
 #[derive(Clone, Copy)]
 enum Paths {
     None,
@@ -61,7 +61,7 @@ enum Paths {
     Directories,
 }
 
-/// Values with what they are.
+/// Values with their descriptions.
 type Values = Vec<(String, String)>;
 
 fn values(all: impl Fn() -> Values + Send + Sync + 'static, paths: Paths) -> ArgValueCompleter {

@@ -34,8 +34,8 @@ pub enum Examinable<'a> {
     Nothing,
 }
 
-/// Whether what a run of `requested` over the tables of `ddl` that ended with `exit` has left
-/// behind can be looked at.
+/// Whether the data that a run of `requested` over the tables of `ddl` that ended with `exit` has
+/// left behind can be looked at.
 pub fn examinable<'a>(requested: &'a WorkloadSource, ddl: &[Named], exit: Exit) -> Examinable<'a> {
     match requested {
         WorkloadSource::Script(spec @ ScriptSpec::Tpcc(_)) => match exit {
@@ -47,7 +47,7 @@ pub fn examinable<'a>(requested: &'a WorkloadSource, ddl: &[Named], exit: Exit) 
                 Examinable::Not("the conditions of TPC-C were not examined because the run failed")
             }
         },
-        // Whoever made a trace may have meant TPC-C: its tables are all that tells.
+        // A trace may be one of TPC-C: only its tables tell.
         WorkloadSource::Trace if has_tables_of_tpcc(ddl) => Examinable::Not(
             "the conditions of TPC-C were not examined because the trace is not of this version's \
              TPC-C, so what its rows must hold is not known",

@@ -1,4 +1,4 @@
-//! Evidence about a run from its directory, beside the records.
+//! Evidence about a run from its directory, other than the records.
 
 use assay_analysis::hallmark::{
     Evidence, ExpectedArrivals, Floor, Gaps, Network, Plan, Thresholds, Trace,
@@ -23,8 +23,8 @@ pub fn thresholds(manifest: &Manifest) -> Thresholds {
     thresholds
 }
 
-/// Everything that the run directory says about the run that `summary` is about; its history has
-/// `kept` records, its files so many `contradictions`.
+/// The evidence of the run directory for the run in `summary`; its history has `kept` records, its
+/// files so many `contradictions`.
 pub fn gather(
     manifest: &Manifest,
     summary: &Summary,
@@ -124,7 +124,7 @@ fn dispersion_of(
     }
 }
 
-/// The planned trace beside the executed one, if all of it was issued.
+/// The hashes of the planned and the executed trace, if the plan was issued in full.
 fn trace(manifest: &Manifest) -> Option<Trace> {
     let settings = &manifest.load.settings;
     if settings.get("issued_all").map(String::as_str) != Some("true") {
@@ -147,13 +147,13 @@ fn floor(manifest: &Manifest) -> Option<Floor> {
     Some(Floor { response })
 }
 
-/// A workload that deletes nothing finds what it requests.
+/// A workload without deletes finds its records.
 fn misses(summary: &Summary) -> Option<f64> {
     let deletes = summary.kinds.iter().any(|(kind, _)| *kind == Kind::Delete);
     (!deletes).then_some(0.0)
 }
 
-/// Value bytes of a record, where all records have equally many and reads request all of them.
+/// Value bytes of a record, if all records have equally many and reads return all of them.
 fn bytes_per_record(spec: &Spec) -> Option<f64> {
     match spec.dataset.field_length {
         FieldLength::Constant(length) if spec.operations.read_fields == ReadFields::All => {
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn traces_compare_only_if_all_of_it_was_issued() {
+    fn traces_are_compared_only_if_the_plan_was_issued_in_full() {
         let mut manifest = open(&[("executed_hash", "ff"), ("issued_all", "false")]);
         manifest.spec.trace_hash = "fe".to_owned();
         assert_eq!(trace(&manifest), None);

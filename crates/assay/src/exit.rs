@@ -21,12 +21,12 @@ pub enum Exit {
     NoHallmark = 5,
     /// A required quality is violated.
     Violated = 6,
-    /// The run came to its end, but not all that was to be done to the store meanwhile was done;
-    /// or a node is in no state for what is to be done to it.
+    /// The run ended, but an action on the store failed; or a node is in the wrong state for an
+    /// action.
     Undone = 7,
     /// No rate was found that holds the objective.
     Breached = 99,
-    /// Somebody stopped it.
+    /// It was stopped.
     Interrupted = 130,
 }
 
@@ -46,7 +46,7 @@ pub struct Failure {
     pub message: String,
 }
 
-/// A program is missing that could be installed or fetched, if somebody says so.
+/// A program is missing that could be installed or fetched with the user's consent.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct NotInstalled(pub String);

@@ -1,4 +1,4 @@
-//! One load or run from plan to sealed run directory: the paragraph that joins all rooms.
+//! One load or run from plan to sealed run directory: the function that joins all crates.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -46,11 +46,11 @@ pub struct Experiment {
     pub encoder: Arc<dyn OperationEncoder>,
     /// The fields of the table.
     pub fields: Arc<[String]>,
-    /// In which protocol the plan issues.
+    /// The protocol of the plan's processes.
     pub workload_kind: WorkloadKind,
     /// How long it took to make the store ready.
     pub init: Nanos,
-    /// How to issue.
+    /// The load.
     pub load_config: LoadConfig,
     /// Whether this fills the store.
     pub is_load: bool,
@@ -74,7 +74,7 @@ pub struct Experiment {
     pub run_observer: Option<Box<dyn Observer>>,
     /// Characters and colours of a dashboard.
     pub style: Style,
-    /// What the run shows and hears over HTTP.
+    /// The run's HTTP port.
     pub port: Option<Arc<Port>>,
     /// How long to measure what the instrument itself needs before the run; zero for not at all.
     pub floor: Nanos,
@@ -94,7 +94,7 @@ pub struct Finished {
     pub dir: PathBuf,
     /// The code that the program should end with because of it.
     pub exit: Exit,
-    /// Whether all that was planned was issued, and went through.
+    /// Whether the whole plan was issued, and succeeded.
     pub is_whole: bool,
 }
 
@@ -125,7 +125,7 @@ impl Sink for HistorySink {
 }
 
 impl Experiment {
-    /// Issues, keeps, seals.
+    /// Runs the plan, writes the records, seals the run directory.
     ///
     /// # Errors
     /// If the run could not begin, or its history could not be kept. What was kept stays.
@@ -168,7 +168,7 @@ impl Experiment {
         }
         run_dir.write_manifest(&self.manifest)?;
         if let Err(error) = &sealed {
-            // The blocks can be analyzed as they are, so there is a result all the same.
+            // The written blocks can be analyzed, so there is a result all the same.
             eprintln!("error: {error}");
         }
         self.say_undone(&outcome);
@@ -189,7 +189,7 @@ impl Experiment {
         let rate_control =
             RateControl::new(Arc::clone(self.listening.control()), &self.load_config.load);
         let rate_control = Arc::new(rate_control);
-        // Whoever begins to watch must not see the clock of the run before.
+        // A new observer must not see the clock of the run before.
         control.set_clock(None);
         let observers = self.observers(&rate_control);
         let is_simulated = self.is_simulated();
@@ -211,7 +211,7 @@ impl Experiment {
             let actions = experiment.do_actions(scope, control, over)?;
             experiment.date(scope, control, over)?;
             let result = {
-                // Even if a worker panics: whoever watches must not watch for ever.
+                // Even if a worker panics: observers must not wait for ever.
                 let _raised = raised_at_end;
                 match is_simulated {
                     true => {
@@ -221,7 +221,7 @@ impl Experiment {
                 }
             };
             if watcher.join().is_err() {
-                // Its panic has been reported; what was measured is worth more than what was seen.
+                // Its panic has been reported; the measurement matters more than the display.
                 eprintln!("warning: the view of the run broke; the run itself went on");
             }
             let (outcome, sinks) = result.map_err(from_execute)?;
@@ -268,7 +268,7 @@ impl Experiment {
         let date = move || {
             let Some(clock) = actions::begun(control, is_over) else { return };
             manifest.run.started = rfc3339(clock.epoch());
-            // A disk that does not take it will be reported at the end.
+            // A disk error will be reported at the end.
             drop(manifest.write(&dir));
         };
         let thread = thread::Builder::new().name("date".to_owned()).spawn_scoped(scope, date);
@@ -294,7 +294,7 @@ impl Experiment {
         thread.map(Some).context("cannot start the thread that scales or breaks the store")
     }
 
-    /// Those who watch the run; nobody where it is over in a blink.
+    /// The observers of the run; none for a run in simulated time.
     fn observers(&mut self, rate_control: &Arc<RateControl>) -> Vec<Box<dyn Observer>> {
         let run_observer = self.run_observer.take();
         if self.is_simulated() {
@@ -355,13 +355,13 @@ impl Experiment {
         if self.is_load { "load" } else { "run" }
     }
 
-    /// The latencies that somebody wants to see while the run goes on.
+    /// The latencies that are shown during the run.
     fn gauged(&self) -> Latency {
         let shows_both = self.show == Show::Dashboard || self.port.is_some();
         if shows_both { Latency::Both } else { self.latency }
     }
 
-    /// Whether the store computes its answers' times, so that nobody has to wait for them.
+    /// Whether the store computes the times of its responses, so that the run needs no real time.
     fn is_simulated(&self) -> bool {
         self.store.capabilities().time == StoreTime::Simulated
     }
@@ -381,7 +381,7 @@ impl Experiment {
     }
 
     /// What goes into every part of the history. In simulated time the same run gives the same
-    /// bytes, so what tells two of them apart stays in the manifest.
+    /// bytes, so what distinguishes two of them stays in the manifest.
     fn part_facts(&self) -> Vec<(String, String)> {
         let mut facts = self.manifest.facts();
         if self.is_simulated() {
@@ -390,7 +390,7 @@ impl Experiment {
         facts
     }
 
-    /// What the workers are reported.
+    /// The instructions to the workers.
     fn run(&self) -> Workers<'_> {
         Workers {
             workers: self.load_config.workers,
@@ -409,7 +409,7 @@ impl Experiment {
         }
     }
 
-    /// The same questions for a store that does nothing, where that is wanted.
+    /// The same options against the null store, for the noise floor, if configured.
     fn measure_floor(&self) -> Result<Option<FloorSection>> {
         if self.floor == Nanos::ZERO || self.is_load || self.is_simulated() {
             return Ok(None);
@@ -478,7 +478,7 @@ impl Experiment {
         self.remark(outcome);
     }
 
-    /// Whether everything was issued that the plan has.
+    /// Whether the plan was issued in full.
     fn has_issued_all(&self, outcome: &Outcome) -> bool {
         let planned = self.planned.unwrap_or(u64::MAX);
         let extent = self.load_config.extent;
@@ -578,7 +578,7 @@ impl Experiment {
         let extent = self.load_config.extent;
         let ended = outcome.ended();
         let is_cut = outcome.ran_out() || outcome.is_interrupted || outcome.trouble().is_some();
-        // Answers may come long after; the window is the time in which operations were requested.
+        // Responses may come long after; the window is the time in which operations were issued.
         let end = match extent.duration {
             Some(_) if !is_cut => extent.end(),
             _ => outcome.issued_until().min(extent.end()),
@@ -613,7 +613,7 @@ impl Experiment {
             .collect();
         // What comes before the epoch has no place on the time axis but its beginning.
         let init = match self.is_simulated() {
-            // The same run gives the same bytes there, and wall time is nobody's concern.
+            // The same run gives the same bytes there, and wall time does not matter.
             true => "init".to_owned(),
             false => format!("init, {} before", self.init),
         };
@@ -636,13 +636,13 @@ impl Experiment {
         events
     }
 
-    /// Whether there was nothing to issue: a load for a trace that writes every key before it needs
+    /// Whether there was nothing to load: a trace that writes every key before it needs
     /// it.
     fn is_nothing(&self) -> bool {
         self.is_load && self.planned == Some(0)
     }
 
-    /// Whether nothing of what was to be issued went through.
+    /// Whether no operation succeeded.
     fn is_in_vain(&self, outcome: &Outcome) -> bool {
         outcome.sum(|worker| worker.outcomes[0]) == 0 && !self.is_nothing()
     }
@@ -683,8 +683,9 @@ impl Experiment {
     }
 }
 
-/// When arrivals waited because as many as allowed were in flight, as `from-until` in nanoseconds:
-/// commas between the stretches of a worker, semicolons between workers. None if none ever did.
+/// When arrivals waited because the bound on operations in flight was reached, as `from-until` in
+/// nanoseconds: commas between the stretches of a worker, semicolons between workers. None if none
+/// ever waited.
 fn held_back(outcome: &Outcome) -> Option<String> {
     let stretch = |(from, until): &(Nanos, Nanos)| format!("{}-{}", from.0, until.0);
     let worker =
@@ -711,7 +712,7 @@ fn in_vain(outcome: &Outcome) -> String {
     }
 }
 
-/// What is said of a run whose lab did not last as long as it.
+/// The warning about a run that outlived its lab.
 const LAB_END: &str = "lab: its supervisor was killed or instructed to end while the run went on, \
                        its \
                        servers ended with it: figures from then on are of no store";

@@ -1,4 +1,4 @@
-//! Noise floor: the run's own operations on the store that does nothing.
+//! Noise floor: the run's own operations on the null store.
 //! nothing.
 //!
 //! A percentile of a run that is not well above the same percentile of this floor tells as much
@@ -21,17 +21,16 @@ use assay_store::null::Null;
 
 use crate::load_config::LoadConfig;
 
-/// The floor takes no longer than this unless somebody wants it to.
+/// The default bound on the floor's duration.
 const LONGEST_BY_ITSELF: Nanos = Nanos::from_secs(1);
 
 /// More operations than this make no percentile that we show more certain.
 const OPERATIONS_MAX: u64 = 500_000;
 
-/// One worker reaches this against a store that does nothing; beyond it the floor would be a
-/// backlog.
+/// One worker reaches this rate against the null store; beyond it the floor would be a backlog.
 const RATE_MAX_PER_WORKER: f64 = 250_000.0;
 
-/// The part of the time that is issued before anything is counted.
+/// The part of the time that is the warm-up.
 const WARM_UP: u64 = 10;
 
 /// The floor's percentiles, with the names they have in reports.
@@ -97,7 +96,7 @@ impl Sink for Counts {
     }
 }
 
-/// How long the floor is measured if nobody says: a tenth of the run as far as its length is known.
+/// The default duration of the floor: a tenth of the run if its length is known.
 pub fn usual_length(load_config: &LoadConfig, planned: Option<u64>) -> Nanos {
     let by_time = load_config.extent.duration.map(|duration| duration + load_config.extent.warm_up);
     let rate = match &load_config.load {
@@ -111,8 +110,8 @@ pub fn usual_length(load_config: &LoadConfig, planned: Option<u64>) -> Nanos {
     Nanos(run.0 / 10).min(LONGEST_BY_ITSELF)
 }
 
-/// Issues what `run` issues, as it would a store that answers as `calls` says, for `length`; rates
-/// are bounded to what a worker can do.
+/// Runs the operations of `run` against a store that responds as `calls` says, for `length`; rates
+/// are bounded by the capacity of a worker.
 ///
 /// # Errors
 /// If a thread cannot be started.
@@ -150,7 +149,7 @@ pub fn measure(
     Ok(section(&run, &sinks))
 }
 
-/// The load model with a rate that the workers can do without a store.
+/// The load model with a rate that the workers can reach without a store.
 fn bounded(run: &Workers<'_>) -> Load {
     match &run.load {
         Load::Open(open) => {
@@ -209,7 +208,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn percentiles_that_few_values_tell_are_left_out() {
+    fn percentiles_with_too_few_values_are_left_out() {
         let mut values = Histogram::new(3).unwrap();
         (1..=400).for_each(|value| values.record(value * 1000).unwrap());
         let found = percentiles(&values);

@@ -5,14 +5,14 @@ use std::time::Duration;
 use assay_history::{History, Manifest, RecordSum, State};
 use assay_model::{Outcome, Record};
 
-/// How much later than its end by the clock on the wall a window may end: that clock can be set
-/// while a run goes on.
+/// How much later than the run's end by the wall clock a window may end: that clock can be set
+/// during a run.
 const SLACK: Duration = Duration::from_secs(60);
 
-/// The setting that says whose time a run's is.
+/// The setting that names a run's clock.
 const TIME: &str = "time";
 
-/// How many records ended in which way, to compare with what `run.toml` counts.
+/// The records by outcome, to compare with the counts in `run.toml`.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Endings([u64; Outcome::ALL.len()]);
 
@@ -23,11 +23,10 @@ impl Endings {
     }
 }
 
-/// Each way in which `history`, whose records ended as `endings`, contradicts `manifest`, as a
+/// Each contradiction between `history`, whose outcomes are `endings`, and `manifest`, as a
 /// sentence that says what to do.
 ///
-/// Nothing is said of a run that goes on, nor of records that are missing, which the hallmark
-/// counts as lost.
+/// A run that goes on is not checked, nor are missing records, which the hallmark counts as lost.
 pub fn contradictions(manifest: &Manifest, history: &History, endings: &Endings) -> Vec<String> {
     if manifest.state == State::Running {
         return Vec::new();
@@ -88,7 +87,7 @@ fn counters(manifest: &Manifest, endings: &Endings) -> Option<String> {
     })
 }
 
-/// A window that goes on after the run had ended was not written by that run.
+/// A window that ends after the run was not written by that run.
 fn window(manifest: &Manifest) -> Option<String> {
     if manifest.load.settings.get(TIME).is_some_and(|time| time == "simulated") {
         return None;
@@ -106,7 +105,7 @@ fn window(manifest: &Manifest) -> Option<String> {
     })
 }
 
-/// The parts that a whole history of the run has and `history` has not, for people.
+/// The parts of the run's whole history that `history` lacks, for people.
 pub fn missing(manifest: &Manifest, history: &History) -> String {
     let agent = manifest.history.agent;
     let there: Vec<(u32, u16)> = history.workers().collect();
@@ -125,7 +124,7 @@ pub fn missing(manifest: &Manifest, history: &History) -> String {
     }
 }
 
-/// Files that are named; a number in `run.toml` may be any.
+/// The number of files that are named; `run.toml` may have more.
 const MOST_NAMES: usize = 8;
 
 #[cfg(test)]

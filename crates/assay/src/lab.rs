@@ -1,7 +1,7 @@
 //! Labs: local clusters that outlive the command that started them.
 //!
-//! Each has a supervisor, a process of this same binary that holds the servers; whoever wants
-//! something of a lab queries its supervisor through a socket in the lab's folder.
+//! Each has a supervisor, a process of this same binary that holds the servers; every request to a
+//! lab goes to its supervisor through a socket in the lab's folder.
 
 pub mod client;
 pub mod failure;

@@ -98,7 +98,7 @@ impl Dashboard {
             KeyAction::Multiply(factor) => self.stage.say(&describe(rate_control.multiply(factor))),
             KeyAction::Drain if !rate_control.is_ending() => {
                 rate_control.drain();
-                self.stage.say("issuing no more: waiting for what is in flight");
+                self.stage.say("no more operations are issued: waiting for those in flight");
             }
             KeyAction::Drain => {}
             KeyAction::Help => self.shows_help = !self.shows_help,
@@ -106,7 +106,7 @@ impl Dashboard {
     }
 }
 
-/// What a change of rate, or its refusal, is reported as.
+/// The message about a change of rate, or its refusal.
 fn describe(result: Result<Change, RateControlError>) -> String {
     match result {
         Ok(Change { from, before, rate }) => {
@@ -163,33 +163,34 @@ fn is_in_front() -> bool {
 /// How progress is to be shown.
 ///
 /// # Errors
-/// If a dashboard was requested where there can be none.
+/// If a dashboard was requested without a terminal for it.
 pub fn show(options: &Options) -> Result<Show> {
     #[derive(Clone, Copy)]
-    enum When {
+    enum LiveMode {
         Auto,
         Always,
         Never,
     }
-    let choices = [("auto", When::Auto), ("always", When::Always), ("never", When::Never)];
+    let choices =
+        [("auto", LiveMode::Auto), ("always", LiveMode::Always), ("never", LiveMode::Never)];
     let when = options.choice("live", &choices)?;
     let is_quiet = options.switch("quiet")?;
     let is_terminal = std::io::stderr().is_terminal() && std::io::stdin().is_terminal();
     let is_able = std::env::var_os("TERM").is_some_and(|term| term != "dumb");
     Ok(match when {
-        When::Always if !is_terminal => {
+        LiveMode::Always if !is_terminal => {
             return Err(options.wrong(
                 "live",
                 "a dashboard needs a terminal as standard error and standard input",
             ));
         }
-        When::Always if is_quiet => {
+        LiveMode::Always if is_quiet => {
             return Err(usage("--live always and --quiet contradict each other: give one of them"));
         }
-        When::Always => Show::Dashboard,
+        LiveMode::Always => Show::Dashboard,
         _ if is_quiet => Show::Nothing,
-        When::Auto if is_terminal && is_able && is_in_front() => Show::Dashboard,
-        When::Auto | When::Never => Show::Lines,
+        LiveMode::Auto if is_terminal && is_able && is_in_front() => Show::Dashboard,
+        LiveMode::Auto | LiveMode::Never => Show::Lines,
     })
 }
 

@@ -14,10 +14,10 @@ use crate::exit::usage;
 use crate::options::Options;
 use crate::{arrivals, machine, units};
 
-/// Sessions that load a store over a network if nobody says how many.
+/// The default number of sessions that load a store over a network.
 const LOAD_SESSIONS: u32 = 16;
 
-/// More workers than this are a mistake on any machine that we know.
+/// More workers than this are a mistake on any known machine.
 const WORKERS_MAX: u64 = 1024;
 
 /// More sessions or processes in flight than this do not fit into a worker's tickets.
@@ -29,28 +29,28 @@ const BLOCKING_THREADS_MAX: u64 = 256;
 /// A trace is not replayed faster than this.
 const SPEED_MAX: f64 = 1e6;
 
-/// How long a workload that has no length of its own is measured if nobody says how long.
+/// The default duration of a workload that has no length of its own.
 pub const USUAL_DURATION: Nanos = Nanos::from_secs(10);
 
-/// What is requested.
+/// The load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
     /// Filling a store.
     Load,
-    /// The run of a bench, which has a length of its own if nobody says any.
+    /// The run of a bench, which has a default duration of its own.
     Bench,
     /// A run.
     Run,
 }
 
-/// How a store is queried.
+/// The load on a store.
 #[derive(Clone, Debug)]
 pub struct LoadConfig {
     /// The load model.
     pub load: Load,
     /// The run's length.
     pub extent: Extent,
-    /// Timeout of an answer.
+    /// Timeout of an operation.
     pub timeout: Nanos,
     /// Worker threads.
     pub workers: usize,
@@ -62,7 +62,7 @@ pub struct LoadConfig {
     pub blocking_threads: usize,
     /// The most requests that the client of a worker has in flight, if the store bounds that.
     pub room: Option<usize>,
-    /// An answer that comes later than this is none in time.
+    /// A response that comes later than this is late.
     pub deadline: Nanos,
 }
 
@@ -75,7 +75,7 @@ impl LoadConfig {
 
     /// Reads the settings for `purpose` with a store whose client works as `calls` says.
     ///
-    /// `planned` is the number of processes that the spec requests by itself, `calendar` who may
+    /// `planned` is the number of processes in the spec, `calendar` who may
     /// bring a schedule of its own.
     ///
     /// # Errors
@@ -91,11 +91,15 @@ impl LoadConfig {
         let workers = workers(options, &load, calls)?;
         let timeout = options.duration("timeout")?.unwrap_or(Nanos::from_secs(10));
         if timeout == Nanos::ZERO {
-            return Err(options.wrong("timeout", "without a timeout nothing is ever answered"));
+            return Err(
+                options.wrong("timeout", "every operation would time out; give more than 0s")
+            );
         }
         let deadline = options.duration("deadline")?.unwrap_or(DEADLINE);
         if deadline == Nanos::ZERO {
-            return Err(options.wrong("deadline", "no answer comes in no time"));
+            return Err(
+                options.wrong("deadline", "every response would be late; give more than 0s")
+            );
         }
         Ok(LoadConfig {
             room: None,
@@ -222,7 +226,7 @@ fn load_model(
     }
 }
 
-/// Whether a trace's own schedule is requested, or nobody says anything else than that trace.
+/// Whether a trace's own schedule is used: by option, or by default.
 fn is_replay(options: &Options, calendar: Calendar<'_>) -> bool {
     let has_schedule = calendar.has_schedule();
     match options.given("arrivals") {
@@ -298,12 +302,12 @@ fn closed_model(
     Ok(Load::Closed(Closed { sessions, think, target_rate }))
 }
 
-/// Sessions of a closed loop if nobody says how many, on a machine of `cores` processors.
+/// The default number of sessions of a closed loop, on a machine of `cores` processors.
 fn usual_sessions(purpose: Purpose, calls: Calls, cores: u32) -> u32 {
     match (purpose, calls) {
         (Purpose::Run, _) => 1,
         (Purpose::Load, Calls::Pipelined) => LOAD_SESSIONS,
-        // The store's own threads work on the same processors: one is left to them.
+        // The store's own threads run on the same processors: one is left to them.
         (_, Calls::Blocking) => cores.saturating_sub(1).max(1),
         _ => cores,
     }
@@ -402,7 +406,7 @@ fn places(load: &Load) -> usize {
     }
 }
 
-/// Workers if nobody says how many.
+/// The default number of workers.
 pub fn usual_workers(load: &Load, calls: Calls) -> usize {
     let usual = match (load, calls) {
         // A store that blocks its caller needs a thread per session to have them all at once.
@@ -412,7 +416,7 @@ pub fn usual_workers(load: &Load, calls: Calls) -> usize {
     usual.min(places(load))
 }
 
-/// Blocking threads per worker if nobody says how many.
+/// The default number of blocking threads per worker.
 pub fn usual_blocking_threads(load: &Load, workers: usize, calls: Calls) -> usize {
     match load {
         Load::Closed(closed) if calls == Calls::Blocking && closed.sessions as usize > workers => {

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use assay_drivers::registry::Surroundings;
 
-/// What stores may issue about the place where this program runs.
+/// What stores may ask about the place where this program runs.
 pub fn surroundings() -> Surroundings {
     Surroundings {
         variable: |name| std::env::var_os(name),

@@ -1,7 +1,7 @@
 //! The binary: parse, assemble, call.
 
 /// A line on standard error. Unlike that of the standard library, it does not end the program,
-/// thus a run, because whoever read the lines went away.
+/// thus a run, because the reader of the output went away.
 macro_rules! eprintln {
     ($($line:tt)*) => {{
         use std::io::Write as _;
@@ -11,6 +11,7 @@ macro_rules! eprintln {
 
 mod actions;
 mod arrivals;
+mod atomic_file;
 mod binding;
 mod broken;
 mod cleanup;
@@ -49,7 +50,6 @@ mod slo;
 mod thresholds;
 mod truth;
 mod units;
-mod whole;
 mod workload;
 
 use std::process::ExitCode;

@@ -12,7 +12,7 @@ use crate::exit::{as_usage, usage};
 use crate::options::Options;
 use crate::workload::Workload;
 
-/// The store as it takes what `workload` issues, drawn from `seed`: itself, or with a mapping
+/// The store that executes `workload`, drawn from `seed`: itself, or with a mapping
 /// before it.
 ///
 /// The physical schema is the one that `--mapping` names, else the one that is advised.
@@ -40,7 +40,8 @@ pub fn taking_queries(
         Some(path) => read(path)?,
         None => {
             let plan = workload.plan(seed, PlanPhase::Run)?;
-            let catalogue = plan.catalogue().context("what issues no records issues queries")?;
+            let catalogue =
+                plan.catalogue().context("a plan without record operations has queries")?;
             let class = match capabilities.data_model {
                 DataModel::Column => Class::Column,
                 DataModel::KeyValue | DataModel::Relational => Class::KeyValue,
@@ -63,7 +64,8 @@ pub fn read(path: &str) -> Result<Physical> {
     Physical::from_toml(&text).map_err(|error| usage(format!("{path}: {error}")))
 }
 
-/// What the advisor says. Load, run and `mapping explain` load it the same, so they agree.
+/// The advisor's result. Load, run and `mapping explain` call it with the same input, so they
+/// agree.
 ///
 /// # Errors
 /// If a query cannot be answered from records.

@@ -10,7 +10,7 @@ use crate::exit::{as_usage, usage};
 use crate::run_dirs;
 use crate::show::{AnalyzedRun, analysis_options, analyze_run};
 
-/// One run, analyzed, with what its blocks say about chance.
+/// One run, analyzed, with the variation between its blocks.
 pub struct Measured {
     /// The run directory.
     pub dir: PathBuf,

@@ -27,13 +27,13 @@ pub enum Loaded {
 }
 
 impl Loaded {
-    /// What a trace that came from elsewhere has loaded: nobody knows more of it.
+    /// The data of a trace from elsewhere: no more is known of it.
     pub fn of_trace() -> Loaded {
         let workload = "trace".to_owned();
         Loaded::Script(ScriptDataset { workload, sizes: Default::default(), seed: None })
     }
 
-    /// In sentences, why a run that wants `self` cannot be issued to a store that holds `found`;
+    /// In sentences, why a run of `self` cannot start on a store that holds `found`;
     /// empty if it can.
     pub fn differences(&self, found: &Loaded) -> Vec<String> {
         match (self, found) {

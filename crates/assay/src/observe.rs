@@ -1,8 +1,8 @@
-//! Watches the client machine while a run goes on.
+//! Observes the client machine during a run.
 //!
-//! One thread beside the workers: every millisecond it wakes to learn how late it is let go on
+//! One thread beside the workers: every millisecond it wakes to measure how late it runs
 //! (after jHiccup by G. Tene), some times a second it reads what the system counts. It reads, it
-//! never decides: what the numbers mean is the analyzer's affair, from `observations.parquet`.
+//! never decides: the analyzer interprets the numbers, from `observations.parquet`.
 
 mod hiccups;
 pub mod servers;
@@ -23,7 +23,7 @@ use system::{Reading, System};
 /// The name under which the client machine is observed.
 pub const CLIENT: &str = "client";
 
-/// Parts of the machine, beside its workers.
+/// Parts of the machine other than its workers.
 pub mod part {
     /// The machine as a whole.
     pub const MACHINE: &str = "";
@@ -41,7 +41,7 @@ pub mod metric {
     pub const STEAL: &str = "steal_ns";
     /// Time for which the control group's quota held the process back.
     pub const THROTTLED: &str = "throttled_ns";
-    /// Time for which a worker could have gone on and was not let.
+    /// Time for which a worker was runnable but waited for a processor.
     pub const WAITED: &str = "waited_ns";
     /// How often a worker was taken off its processor.
     pub const PREEMPTED: &str = "preempted";

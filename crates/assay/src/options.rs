@@ -18,14 +18,14 @@ pub use keys::{ALIASES, KEYS, Key, Shape, Verb, current, require_one_name, two_n
 
 /// Names of environment variables begin with this.
 const ENVIRONMENT: &str = "ASSAY_";
-/// A variable of that name which is no setting: a store requests it.
+/// A variable of that name which is no setting: a store reads it.
 const OF_STORES: &str = "ASSAY_JVM_BRIDGE";
 
 /// The file in the current directory that is read if it is there.
 const LOCAL_FILE: &str = "assay.toml";
 
-/// A setting, then those that say the same in another way: where its origin is the stronger one,
-/// they are not heeded.
+/// A setting, then those that express the same in another way: if its origin takes precedence, they
+/// are ignored.
 const RIVALS: [(&str, &[&str]); 11] = [
     ("rate", &["closed", "target-throughput", "speed", "think"]),
     ("speed", &["closed", "target-throughput", "rate", "think"]),
@@ -52,12 +52,12 @@ pub enum Origin {
     Environment(String),
     /// A configuration file.
     File(PathBuf),
-    /// Nobody said anything else.
+    /// The default.
     Default,
 }
 
 impl Origin {
-    /// How strong it is.
+    /// Its precedence.
     const fn rank(&self) -> u8 {
         match self {
             Origin::Flag => 3,
@@ -97,7 +97,7 @@ pub struct Options {
 
 impl Options {
     /// Gathers flag, environment, `--config`, `./assay.toml`, the user's file and defaults;
-    /// `--no-config` leaves out what nobody typed.
+    /// `--no-config` leaves out settings that were not typed.
     ///
     /// # Errors
     /// If a file cannot be read, or names a setting that does not exist.
@@ -127,7 +127,7 @@ impl Options {
         Ok(options)
     }
 
-    /// Takes away what a rival from a stronger place speaks against.
+    /// Removes a setting that a rival of higher precedence contradicts.
     fn heed_the_strongest(&mut self) {
         let weaker = RIVALS.iter().flat_map(|(name, rivals)| {
             rivals.iter().filter(|rival| self.outranks(name, rival)).copied()
@@ -136,7 +136,7 @@ impl Options {
         weaker.into_iter().for_each(|name| self.forget(name));
     }
 
-    /// Whether `name` comes from a stronger place than `other`.
+    /// Whether `name` has higher precedence than `other`.
     pub fn outranks(&self, name: &str, other: &str) -> bool {
         let rank = |name| self.values.get(name).map_or(0, |given| given.origin.rank());
         rank(name) > rank(other)
@@ -195,7 +195,7 @@ impl Options {
         Ok(())
     }
 
-    /// Takes the settings that the spec in `path` brings along, beneath all that somebody gave.
+    /// Takes the settings of the spec in `path`, with the lowest precedence.
     ///
     /// # Errors
     /// If it names a setting that does not exist.
@@ -250,7 +250,8 @@ impl Options {
         }
     }
 
-    /// Thresholds of the hallmark that files change, each file with its own, the strongest last.
+    /// Thresholds of the hallmark that files change, each file with its own, the highest precedence
+    /// last.
     pub fn hallmark(&self) -> &[(PathBuf, toml::Table)] {
         &self.hallmark
     }
@@ -270,7 +271,7 @@ impl Options {
         self.values.get(name).map(|given| given.text.as_str())
     }
 
-    /// The text of a setting that somebody gave, not its default.
+    /// The text of a given setting, not its default.
     pub fn given(&self, name: &str) -> Option<&str> {
         self.values
             .get(name)

@@ -1,4 +1,4 @@
-//! A process of this program that ends with the one that started it.
+//! Child processes of this program that end with their parent.
 
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -10,12 +10,12 @@ use rustix::process::{Signal, getppid, set_parent_process_death_signal};
 
 use crate::exit::{Exit, Failure};
 
-/// Says in the environment of a process who has started it: a flag would be kept in its run
+/// The environment variable with the pid of the parent: a flag would be kept in its run
 /// directory.
 const VARIABLE: &str = "ASSAY_TETHER";
 
-/// Says in the environment of a process that the words of its command line are on standard input:
-/// those that everybody can read, as `ps` shows them, are without passwords.
+/// The environment variable that says that the arguments are on standard input: the public ones,
+/// which `ps` shows, are without passwords.
 const ON_STDIN: &str = "ASSAY_TETHER_WORDS";
 
 /// This program, also when its file has been replaced since it began.
@@ -28,10 +28,10 @@ pub fn tied() -> Command {
     command
 }
 
-/// Starts a [tied] `command` with `words`, of which everybody may see `displayed`.
+/// Starts a [tied] `command` with `words`; `displayed` is their public form.
 ///
 /// # Errors
-/// If the system starts no process, or that does not read.
+/// If the process cannot be started, or does not read.
 pub fn spawn(command: &mut Command, words: &[String], displayed: &[String]) -> io::Result<Child> {
     command.args(displayed);
     if words == displayed {
@@ -44,10 +44,10 @@ pub fn spawn(command: &mut Command, words: &[String], displayed: &[String]) -> i
     Ok(child)
 }
 
-/// The words of this process's command line.
+/// The arguments of this process.
 ///
 /// # Errors
-/// If they should be on standard input, and are not.
+/// If they should be on standard input, but are not.
 pub fn words() -> Result<Vec<OsString>> {
     let mut typed = std::env::args_os();
     if std::env::var_os(ON_STDIN).is_none() {
@@ -58,15 +58,15 @@ pub fn words() -> Result<Vec<OsString>> {
     Ok(typed.next().into_iter().chain(words.into_iter().map(OsString::from)).collect())
 }
 
-/// Ends with whoever started this process as a tied one, however that ends.
+/// Makes this process end with its parent, if that started it as a tied one.
 ///
 /// # Errors
-/// If that has ended already.
+/// If the parent has ended already.
 pub fn heed() -> Result<()> {
     let Ok(starter) = std::env::var(VARIABLE) else { return Ok(()) };
     set_parent_process_death_signal(Some(Signal::KILL))
-        .context("cannot query the system to end this process with its study")?;
-    // It may have ended before that was issued, and nobody would be reported any more.
+        .context("cannot make this process end with its parent")?;
+    // It may have ended before the request for the signal, which would then never come.
     let parent = getppid().map(|pid| pid.as_raw_nonzero().to_string());
     if parent.as_ref() == Some(&starter) {
         return Ok(());

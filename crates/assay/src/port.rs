@@ -31,7 +31,7 @@ pub struct Port {
     thread: Option<JoinHandle<()>>,
 }
 
-/// Where the watcher leaves what it saw, for those who issue.
+/// What the observer saw last, for those who query it.
 #[derive(Default)]
 pub struct StatusBoard {
     pages: Mutex<StatusPages>,
@@ -43,7 +43,7 @@ struct StatusPages {
     rate_control: Option<Arc<RateControl>>,
 }
 
-/// The observer that keeps a desk up to date.
+/// The observer that keeps the port's state up to date.
 struct StatusObserver {
     board: Arc<StatusBoard>,
 }
@@ -69,7 +69,7 @@ impl Port {
         Ok(Port { board, open: Some(sender), thread: Some(thread) })
     }
 
-    /// An observer of the run that begins now; from now on the port is about that.
+    /// An observer of the run that begins now; from now on the port shows that run.
     pub fn watch(&self, subject: Subject, rate_control: Arc<RateControl>) -> Box<dyn Observer> {
         *self.board.pages() = StatusPages {
             observed: RunStatus::beginning(subject),
@@ -83,7 +83,7 @@ impl Drop for Port {
     fn drop(&mut self) {
         drop(self.open.take());
         if let Some(thread) = self.thread.take() {
-            // A port that broke has been reported about by its panic.
+            // The panic of the port has been reported.
             let _ = thread.join();
         }
     }

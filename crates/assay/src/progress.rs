@@ -1,4 +1,4 @@
-//! Looks at a run while it goes on, for everybody who wants to see it.
+//! Progress of a run: reads the live counters for all observers.
 
 use std::io::{IsTerminal, Write};
 use std::sync::Arc;
@@ -14,10 +14,10 @@ use indicatif::{ProgressBar, ProgressStyle};
 use crate::live::interval::{Gathering, Interval, Totals};
 use crate::rate_control::RateControl;
 
-/// How often the live counters are looked at: as often as a moving picture needs.
+/// How often the live counters are read: as often as an animation needs.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// The longest that an observer's own affairs, such as the keyboard, wait.
+/// The longest that an observer's own input, such as the keyboard, waits.
 const STEP: Duration = Duration::from_millis(20);
 
 /// How often a live line is renewed.
@@ -50,7 +50,7 @@ pub struct Goal {
     pub is_load: bool,
 }
 
-/// What one look at the live counters shows.
+/// One reading of the live counters.
 pub struct ProgressSnapshot<'a> {
     /// When, on the run's time axis; zero before its beginning.
     pub at: Nanos,
@@ -62,11 +62,11 @@ pub struct ProgressSnapshot<'a> {
     pub stats: &'a WorkerStats,
     /// The intended rate over time; open load only.
     pub rate_profile: Option<&'a RateProfile>,
-    /// Whether the run has been instructed to end.
+    /// Whether the run was told to end.
     pub is_ending: bool,
 }
 
-/// Somebody who watches a run.
+/// An observer of a run.
 pub trait Observer: Send {
     /// Sees what happened since the last look.
     fn see(&mut self, progress_snapshot: &ProgressSnapshot<'_>);
@@ -78,7 +78,7 @@ pub trait Observer: Send {
     fn leave(&mut self) {}
 }
 
-/// Lets all `observers` see what `worker_counters` show until `is_over`; returns when it is.
+/// Passes the readings of `worker_counters` to all `observers` until `is_over`.
 pub fn watch(
     worker_counters: &[LiveCounters],
     rate_control: &RateControl,
@@ -148,7 +148,7 @@ impl Observer for Lines {
                 bar.set_message(line);
             }
             None => {
-                // Nobody reads a progress line that cannot be written.
+                // A progress line that cannot be written is dropped.
                 let seconds = progress_snapshot.at.0 / 1_000_000_000;
                 let _ = writeln!(std::io::stderr(), "{seconds:>5} s  {line}");
             }
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_tells_offered_beside_achieved() {
+    fn a_progress_line_shows_offered_and_achieved_rates() {
         let mut totals = Totals::default();
         totals.outcomes[Kind::Read as usize][Outcome::Unknown as usize] = 3;
         totals.missed[Kind::Read as usize] = 20_500;

@@ -32,13 +32,16 @@ pub struct Change {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum RateControlError {
     /// The load is closed.
-    #[error("the load is closed: sessions issue again when their answer has come, not at a rate")]
+    #[error(
+        "the load is closed: sessions issue their next operation when a response has come, not at \
+         a rate"
+    )]
     Closed,
     /// The workers have not begun, or end.
-    #[error("nothing is issued at this moment: the run has not begun, or it is ending")]
+    #[error("no operations are issued now: the run has not begun, or it is ending")]
     NotIssuing,
-    /// The rate is none that can be issued at.
-    #[error("a rate of {0}/s cannot be issued at; give one from 1 an hour (0.000278/s) to 1000M/s")]
+    /// The rate is out of range.
+    #[error("a rate of {0}/s is out of range; give one from 1 an hour (0.000278/s) to 1000M/s")]
     Rate(f64),
     /// The executor does not take it.
     #[error(transparent)]
@@ -101,7 +104,7 @@ impl RateControl {
         self.control.drain();
     }
 
-    /// Whether the run has been instructed to end.
+    /// Whether the run was told to end.
     pub fn is_ending(&self) -> bool {
         self.control.urgency() > Urgency::None
     }
@@ -123,15 +126,15 @@ mod tests {
     }
 
     #[test]
-    fn a_run_without_blocking_threads_is_not_controlled() {
+    fn a_run_without_workers_is_not_controlled() {
         assert_eq!(open().set(1.0), Err(RateControlError::NotIssuing));
     }
 
     #[test]
-    fn a_rate_that_is_refused_hears_between_which_it_must_lie() {
+    fn a_refused_rate_is_answered_with_the_allowed_range() {
         let text = RateControlError::Rate(0.0001).to_string();
-        let expected = "a rate of 0.0001/s cannot be issued at; give one from 1 an hour \
-                      (0.000278/s) to 1000M/s";
+        let expected = "a rate of 0.0001/s is out of range; give one from 1 an hour (0.000278/s) \
+                        to 1000M/s";
         assert_eq!(text, expected);
     }
 

@@ -203,7 +203,7 @@ impl RunningGroup {
             });
             self.repeat.write(&self.dir)?;
         }
-        // An interrupt that came when all was issued did not end this run, but ends the group.
+        // An interrupt after the last operation did not end this run, but ends the group.
         let is_interrupted = setup.listening.is_interrupted();
         let keeps_store = setup.options.text("target").is_some() || setup.options.switch("keep")?;
         if purpose == Purpose::Bench && !keeps_store {

@@ -11,7 +11,7 @@ use crate::exit::{as_usage, usage};
 /// The file that makes a directory a run directory.
 const MANIFEST: &str = "run.toml";
 
-/// Where the run directory of a load lies in that of the run which it is for.
+/// The path of a load's run directory within that of its run.
 const LOAD: &str = "load";
 
 /// The file that makes a directory a group of repeated runs.
@@ -36,7 +36,7 @@ pub fn fresh(runs_dir: &Path, name: &str, seed: u64) -> PathBuf {
     dir
 }
 
-/// Makes sure that `dir` can become a run directory with the run directory of a load in it.
+/// Checks that `dir` can become a run directory with the run directory of a load in it.
 ///
 /// # Errors
 /// If there was a run already. Known before the store is touched, it costs nothing.
@@ -56,7 +56,8 @@ pub fn require_free(dir: &Path) -> Result<()> {
 /// The run directory that `text` means: a directory, a name in `runs_dir`, `last`, or `last-1`.
 ///
 /// # Errors
-/// If there is no such run directory, or if it is a group of repeated runs; says which there are.
+/// If there is no such run directory, or if it is a group of repeated runs; lists the existing
+/// ones.
 pub fn find(runs_dir: &Path, text: &str) -> Result<PathBuf> {
     let found = find_any(runs_dir, text)?;
     if !is_group(&found) {
@@ -69,7 +70,7 @@ pub fn find(runs_dir: &Path, text: &str) -> Result<PathBuf> {
 /// The run directory or the group of repeated runs that `text` means.
 ///
 /// # Errors
-/// If there is none; says which there are.
+/// If there is none; lists the existing ones.
 pub fn find_any(runs_dir: &Path, text: &str) -> Result<PathBuf> {
     let path = Path::new(text);
     require_manifest(path)?;
@@ -133,8 +134,8 @@ pub fn load_of(dir: &Path) -> Option<PathBuf> {
     Some(dir.join(LOAD)).filter(|load| is_run_dir(load))
 }
 
-/// What is in a directory: a run directory, a group, or the run directory of a load that nothing
-/// followed.
+/// The content of a directory: a run directory, a group, or the run directory of a load without a
+/// run.
 fn found_in(path: &Path) -> Option<PathBuf> {
     if is_run_dir(path) || is_group(path) {
         return Some(path.to_owned());
@@ -142,11 +143,11 @@ fn found_in(path: &Path) -> Option<PathBuf> {
     load_of(path).filter(|_| remains(path).is_none())
 }
 
-/// What a run has left in a directory.
+/// The traces of a run in a directory.
 const REMAINS: [&str; 5] =
     ["history", "blocks", "events.parquet", "observations.parquet", "hallmark.json"];
 
-/// What a run has left in `dir`, whose manifest is gone.
+/// The remains of a run in `dir`, whose manifest is gone.
 fn remains(dir: &Path) -> Option<&'static str> {
     let is_lost = !is_run_dir(dir) && !is_group(dir);
     REMAINS.into_iter().find(|name| is_lost && dir.join(name).exists())

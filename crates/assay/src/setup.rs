@@ -38,19 +38,19 @@ use crate::signals::Listening;
 use crate::workload::{Changes, Workload};
 use crate::{cleanup, conditions, floor, live, machine, mapped, run_dirs, thresholds};
 
-/// What says how many records there are, as a property of YCSB or as a key of ours.
+/// The key that sets the number of records, in YCSB's properties or in a spec.
 const RECORDS: [&str; 2] = ["recordcount", "dataset.records"];
 
-/// What says how many operations are issued.
+/// The option or key that sets the number of operations.
 const COUNT: [&str; 2] = ["operationcount", "operations.count"];
 
 /// Everything that is decided before the first phase.
 pub struct Setup {
     /// The settings.
     pub options: Options,
-    /// What is issued.
+    /// The workload.
     pub workload: Workload,
-    /// The number from which everything random follows.
+    /// The seed of all randomness.
     pub seed: Seed,
     /// The number from which arrivals, pauses and the chance within a simulated store follow: the
     /// seed, unless one is given.
@@ -67,19 +67,19 @@ pub struct Setup {
     pub show: Show,
     /// Characters and colours of a dashboard.
     pub style: Style,
-    /// What the run shows and hears over HTTP.
+    /// The run's HTTP port.
     pub port: Option<Arc<Port>>,
     /// Which latency live figures show.
     pub latency: Latency,
     /// The command line without secrets.
     pub command: Vec<String>,
-    /// Thresholds of the hallmark that somebody changed, by name.
+    /// Changed thresholds of the hallmark, by name.
     pub thresholds: BTreeMap<String, f64>,
     /// Whether this process has filled the store.
     pub is_loaded: bool,
     /// How long it took to make the store ready the last time.
     pub init: Nanos,
-    /// What is done to the lab under load.
+    /// The actions on the lab under load.
     pub actions: Vec<Action>,
     /// The lab that the store is in, if it is in one. The last field: it ends after the store's
     /// connections.
@@ -169,7 +169,7 @@ impl Setup {
         })
     }
 
-    /// Fills the store; the run directory of the load is `dir`.
+    /// Loads the store; the run directory of the load is `dir`.
     ///
     /// # Errors
     /// If the store cannot be prepared, or the load could not begin.
@@ -221,7 +221,7 @@ impl Setup {
         Ok(Note::parse(&text, &self.url).is_ok_and(|note| note.dataset.is_of(dataset)))
     }
 
-    /// Makes the store ready to be issued what it holds.
+    /// Prepares the store for a run on the data that it holds.
     fn prepare_to_run(&self, plan: &Compiled) -> Result<()> {
         let prepared = match (plan.catalogue(), plan.layout()) {
             (Some(catalogue), _) => self.store.prepare_queries(catalogue, Existing::Use),
@@ -232,8 +232,7 @@ impl Setup {
         prepared.map_err(from_open)
     }
 
-    /// Says that a fault of the simulated store has nothing to strike: what is written by one field
-    /// at a time cannot be torn.
+    /// Warns that a fault of the simulated store has no effect: single-field writes cannot be torn.
     fn warn_of_torn_writes(&self) -> Result<()> {
         let Some(spec) = self.workload.records() else { return Ok(()) };
         let capabilities = self.store.capabilities();
@@ -287,7 +286,7 @@ impl Setup {
         )))
     }
 
-    /// Queries the store; the run directory is the setup's.
+    /// Runs the workload; the run directory is the setup's.
     ///
     /// # Errors
     /// If the store holds other data than the workload wants, or the run could not begin.
@@ -373,7 +372,7 @@ impl Setup {
         Ok(())
     }
 
-    /// The run, ready to be performed; a store that is empty when it starts is loaded first.
+    /// The run, ready to start; a store that is empty when it starts is loaded first.
     ///
     /// # Errors
     /// If the store holds other data than the workload wants, or the run is invalid.
@@ -471,7 +470,7 @@ impl Setup {
         self.lab.as_ref().is_some_and(RunLab::is_own)
     }
 
-    /// A store that ends with this process is empty: there is nothing to issue before a load.
+    /// A store that ends with this process is empty: there is nothing to check before a load.
     fn load_first(&mut self) -> Result<()> {
         if self.show != Show::Nothing {
             eprintln!("{} is empty when it starts: loading first", self.url);
@@ -487,7 +486,7 @@ impl Setup {
         }
     }
 
-    /// Compares what the workload issues with what the store can.
+    /// Compares the workload's operations with the store's capabilities.
     ///
     /// # Errors
     /// If the store cannot do all of it.
@@ -505,7 +504,7 @@ impl Setup {
         }
         let (name, workload) = (capabilities.name, &self.workload.name);
         let missing = missing.join(", ");
-        Err(usage(format!("{name} cannot do {missing}, which {workload} requests")))
+        Err(usage(format!("{name} cannot do {missing}, which {workload} needs")))
     }
 
     fn load_config(
@@ -525,8 +524,8 @@ impl Setup {
         Ok(LoadConfig { room: self.store.room(), ..load_config })
     }
 
-    /// Simulated time has one worker: several would need an order among each other, and nobody
-    /// waits for anything that a second one could do meanwhile.
+    /// Simulated time has one worker: several would need an order among each other, and a second
+    /// one would not make it faster.
     fn in_the_stores_time(&self, load_config: LoadConfig) -> LoadConfig {
         if self.store.capabilities().time == StoreTime::Wall {
             return load_config;
@@ -680,7 +679,7 @@ impl Setup {
     }
 
     /// Analyzes the finished run directory, keeps its hallmark with its page, shows the result,
-    /// says where it is kept; gives the code that the program should end with.
+    /// says where it is kept; returns the exit code.
     ///
     /// # Errors
     /// If the run directory cannot be read or the result cannot be written.
@@ -699,8 +698,8 @@ impl Setup {
         match finished.exit {
             Exit::Fine if analyzed.is_all_warm_up() => {
                 eprintln!(
-                    "error: nothing was measured, for all was issued within the warm-up: give more \
-                     --operations or a longer --duration, or a shorter --warm-up"
+                    "error: nothing was measured, because every operation was issued in the \
+                     warm-up: give more --operations or a longer --duration, or a shorter --warm-up"
                 );
                 Ok(Exit::Usage)
             }
@@ -715,7 +714,7 @@ fn open_port(options: &Options) -> Result<Option<Arc<Port>>> {
     Ok(port::place(options)?.map(Port::open).transpose()?.map(Arc::new))
 }
 
-/// What the analyzer needs to know of the store, by name.
+/// The store's settings that the analyzer needs, by name.
 fn flags(capabilities: &Capabilities) -> BTreeMap<String, String> {
     [
         ("no_op", capabilities.is_no_op.to_string()),
@@ -754,15 +753,14 @@ pub fn changes(matches: &ArgMatches, options: &Options) -> Result<Changes> {
         sets: many("set"),
         records: None,
     };
-    // What was typed is stronger than the same setting from elsewhere.
+    // A typed flag takes precedence over the same setting from elsewhere.
     if options.is_typed("records") || !changes.say(RECORDS) {
         changes.records = options.count("records")?;
     }
     Ok(changes)
 }
 
-/// The sizes of the built-in workloads are only examples; a bench takes one that is worth looking
-/// at.
+/// The sizes of the built-in workloads are only examples; a bench takes a meaningful one.
 fn suggest_size(workload: &mut Workload, changes: &Changes) -> Result<()> {
     let is_chosen = changes.records.is_some() || !changes.files.is_empty() || changes.say(RECORDS);
     if let Some(entry) = workload.entry
@@ -778,8 +776,7 @@ fn suggest_size(workload: &mut Workload, changes: &Changes) -> Result<()> {
     Ok(())
 }
 
-/// The lengths of the built-in workloads are only examples too: a thousand operations are over in a
-/// blink.
+/// The lengths of the built-in workloads are only examples too: a thousand operations take no time.
 fn suggest_length(options: &mut Options, workload: &Workload, changes: &Changes) {
     let says_length = has_stages(options)
         || options.text("operations").is_some()
@@ -791,7 +788,7 @@ fn suggest_length(options: &mut Options, workload: &Workload, changes: &Changes)
     }
 }
 
-/// Stages of the rate say how long as well.
+/// Stages of the rate set the duration as well.
 fn has_stages(options: &Options) -> bool {
     options.text("rate").is_some_and(|rate| rate.contains('@'))
 }
@@ -828,7 +825,7 @@ pub fn draw_seed() -> Result<Seed> {
 
 fn target(options: &Options, purpose: Purpose, dir: &Path) -> Result<String> {
     match options.text("target") {
-        // The run directory's own directory is a place for a store on disk that is used once.
+        // The run directory is a place for a store on disk that is used once.
         Some("sqlite:" | "sqlite") if purpose == Purpose::Bench => {
             Ok(format!("sqlite:{}", dir.join("store.db").display()))
         }

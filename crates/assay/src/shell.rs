@@ -1,9 +1,9 @@
-//! Command lines as a POSIX shell takes them.
+//! Command lines with the quoting of a POSIX shell.
 
-/// Flags that say where a run is kept: repeated, it needs a directory of its own.
+/// Flags that name the run's directory: a repeated run needs another one.
 const OF_PLACE: [&str; 2] = ["--run-dir", "--run-dir"];
 
-/// Words as a shell takes them.
+/// Arguments with the quoting of a shell.
 pub fn quoted(words: &[String]) -> String {
     let is_plain = |letter: char| letter.is_alphanumeric() || "-_./:=,@%+…".contains(letter);
     let quote = |word: &String| match !word.is_empty() && word.chars().all(is_plain) {
@@ -13,7 +13,7 @@ pub fn quoted(words: &[String]) -> String {
     words.iter().map(quote).collect::<Vec<_>>().join(" ")
 }
 
-/// The line that repeats the command of these words: quoted, and without the directory of this run.
+/// The command line that reproduces a run: quoted, and without the directory of this run.
 ///
 /// `--run-dir runs/a` alone would be refused, because there is a run already.
 pub fn repeating(words: &[String]) -> String {
@@ -23,7 +23,7 @@ pub fn repeating(words: &[String]) -> String {
         match OF_PLACE.iter().find_map(|flag| word.strip_prefix(flag)) {
             Some("") => _ = words.next(),
             Some(rest) if rest.starts_with('=') => {}
-            // It goes on with what is in that directory.
+            // It resumes from that directory.
             None if word == "--resume" => {}
             _ => kept.push(word.clone()),
         }

@@ -35,7 +35,7 @@ use crate::identity::{self, Endings};
 use crate::observe;
 use crate::options::Options;
 use crate::shell::repeating;
-use crate::{truth, units, whole};
+use crate::{atomic_file, truth, units};
 
 /// A form that a result can take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -140,11 +140,11 @@ fn style(options: &Options, is_stdout: bool) -> Result<Style> {
     Ok(Style { colour, width, letters })
 }
 
-/// A analyzed run directory.
+/// An analyzed run directory.
 pub struct AnalyzedRun {
     /// The directory of the run.
     pub dir: PathBuf,
-    /// The phases that the figures are about.
+    /// The phases of the figures.
     pub phases: Phases,
     /// The course of the whole run, warm-up included.
     pub timeline: Option<Series>,
@@ -169,7 +169,8 @@ pub fn analyze_run(dir: &Path, phases: Option<Phases>) -> Result<AnalyzedRun> {
     analyze_beside(dir, phases, &mut |_| {})
 }
 
-/// Analyzes the history of the run directory `dir`, and shows `beside` all its records on the way.
+/// Analyzes the history of the run directory `dir`, and passes all its records to `beside` on the
+/// way.
 ///
 /// # Errors
 /// If the run directory is not one, or its history cannot be read.
@@ -243,7 +244,7 @@ pub fn analyze_beside(
     Ok(AnalyzedRun { dir: dir.to_owned(), phases, timeline, facts, summary })
 }
 
-/// What was seen of the actions among the events: of what was done to the store.
+/// The effects of the events that are actions on the store.
 fn effects_of(events: &[Event], time_course: &Summary, window: Window) -> Vec<ActionEffect> {
     let is_action = |event: &&Event| {
         matches!(event.kind, EventKind::Change | EventKind::Fault)
@@ -274,7 +275,7 @@ fn effects_of(events: &[Event], time_course: &Summary, window: Window) -> Vec<Ac
         .collect()
 }
 
-/// What was seen of the machine; a damaged file is reported, and then nothing was seen.
+/// The observations of the machine; a damaged file is a warning, and counts as none.
 fn observations(dir: &Path, facts: &mut Facts) -> Option<Vec<Observation>> {
     read_observations(dir).unwrap_or_else(|error| {
         facts.warnings.push(error.to_string());
@@ -295,7 +296,7 @@ pub fn needs_hallmark(options: &Options) -> Result<bool> {
     options.switch("require-hallmark")
 }
 
-/// The code that a command which showed `analyzed` should end with.
+/// The exit code of a command that showed `analyzed`.
 ///
 /// # Errors
 /// If the setting is neither true nor false.
@@ -316,7 +317,7 @@ pub const PAGE_FILE: &str = "report.html";
 /// directory gives the same files.
 ///
 /// # Errors
-/// If the disk does not take them.
+/// If they cannot be written.
 pub fn keep_hallmark(dir: &Path, analyzed: &AnalyzedRun) -> Result<()> {
     let AnalyzedRun { facts, summary, timeline, .. } = analyzed;
     if let Some(text) = assay_report::hallmark::json(facts) {
@@ -325,12 +326,12 @@ pub fn keep_hallmark(dir: &Path, analyzed: &AnalyzedRun) -> Result<()> {
     keep(&dir.join(PAGE_FILE), &assay_report::html(facts, summary, timeline.as_ref()))
 }
 
-/// Writes a file that nobody named: that it cannot be made is no mistake of whoever typed.
+/// Writes a file that the user did not name: an error is not a usage error.
 fn keep(path: &Path, text: &str) -> Result<()> {
-    whole::write_text(path, text).map_err(|error| anyhow::anyhow!("{error:#}"))
+    atomic_file::write_text(path, text).map_err(|error| anyhow::anyhow!("{error:#}"))
 }
 
-/// What the analyzer is queried about the run of `manifest`.
+/// The options of the analysis of the run of `manifest`.
 pub fn analysis_options(manifest: &Manifest, phases: Option<Phases>) -> AnalysisOptions {
     let settings = &manifest.load.settings;
     let text = |name: &str| settings.get(name).map(String::as_str);
@@ -401,7 +402,7 @@ fn processes(manifest: &Manifest) -> Processes {
     }
 }
 
-/// Queries of a store that says that it has no transactions; older run directories say nothing.
+/// Whether the run has queries on a store without transactions; older run directories do not say.
 fn atomicity(manifest: &Manifest) -> Atomicity {
     let isolation = manifest.store.capabilities.get("isolation").map(String::as_str);
     match isolation == Some("none") && !manifest.history.queries.is_empty() {
@@ -498,7 +499,8 @@ fn findings(manifest: &Manifest) -> Vec<RuleFinding> {
 /// think times of the standard (TPC-C 5.11, clause 4.1.2 with 5.2.5.7).
 const TPMC_OF_WAREHOUSE_MAX: f64 = 12.86;
 
-/// TPC-C's throughput, where it was issued: tpmC only where terminals think as the standard wants.
+/// TPC-C's throughput, if the run is one of TPC-C: tpmC only where terminals think as the standard
+/// wants.
 fn figures(manifest: &Manifest, summary: &Summary) -> Vec<WorkloadFigure> {
     let spec = ScriptSpec::from_toml(&manifest.spec.text, "run.toml");
     let Ok(ScriptSpec::Tpcc(spec)) = spec else { return Vec::new() };
@@ -560,7 +562,7 @@ pub fn show(analyzed: &AnalyzedRun, display: &Display) -> Result<()> {
     put(&text, display.output.as_deref())
 }
 
-/// A result of ours in YCSB's words, with both latencies.
+/// A result in YCSB's terms, with both latencies.
 fn ycsb_block(analyzed: &AnalyzedRun) -> Result<String> {
     let phases = analyzed.phases;
     let mut measurements = Measurements::new(ycsb::Options { phases, ..Default::default() });
@@ -576,8 +578,8 @@ fn ycsb_block(analyzed: &AnalyzedRun) -> Result<String> {
     Ok(assay_report::ycsb::print(&lines, assay_report::ycsb::Exporter::Text))
 }
 
-/// Whether nobody gave this process an output: then its runtime opens `/dev/null` instead, to be
-/// read and written, which a shell's `>/dev/null` is not.
+/// Whether this process was started without an output: then its runtime opens `/dev/null` for
+/// reading and writing, unlike a shell's `>/dev/null`.
 fn is_closed(output: impl AsFd) -> bool {
     let is_both = fcntl_getfl(&output).is_ok_and(|flags| flags.contains(OFlags::RDWR));
     let (found, null) = (fstat(output), stat("/dev/null"));
@@ -587,7 +589,7 @@ fn is_closed(output: impl AsFd) -> bool {
 /// Writes a result to a file or to standard output.
 ///
 /// # Errors
-/// If it cannot be written. A reader that closed the pipe has read enough.
+/// If it cannot be written. A reader that closed the pipe is no error.
 pub fn put(text: &str, output: Option<&Path>) -> Result<()> {
     let Some(path) = output else {
         let mut stdout = std::io::stdout().lock();
@@ -601,7 +603,7 @@ pub fn put(text: &str, output: Option<&Path>) -> Result<()> {
             other => other.context("cannot write the result to standard output"),
         };
     };
-    whole::write_text(path, text)
+    atomic_file::write_text(path, text)
 }
 
 #[cfg(test)]

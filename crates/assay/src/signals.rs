@@ -17,8 +17,8 @@ use signal_hook::low_level::unregister;
 use crate::exit::Exit;
 use crate::live::Stage;
 
-/// The signals that end what goes on: those of the keyboard, of the system, of a terminal that has
-/// gone. The last is left alone where `nohup` has taken it away.
+/// The signals that end a command: those of the keyboard, of the system, of a closed terminal. The
+/// last one stays ignored under `nohup`.
 pub fn ending() -> Vec<c_int> {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let (nohup, mut signals) = (is_ignored(&status, SIGHUP), vec![SIGINT, SIGTERM]);
@@ -36,10 +36,10 @@ fn is_ignored(status: &str, signal: c_int) -> bool {
 /// Listens for interrupts from the beginning of a command to its end.
 ///
 /// While an experiment goes on ([`Listening::during`]) an interrupt ends that; before, between or
-/// after experiments it ends the program, as if nobody listened.
+/// after experiments it ends the program, as without a handler.
 pub struct Listening {
     handle: Handle,
-    /// Shared by all that ever listen: an interrupt that nobody else wants ends the program.
+    /// Shared by all listeners: an interrupt without a listener ends the program.
     is_idle: Arc<AtomicBool>,
     is_heard: Arc<AtomicBool>,
     received_by: Vec<SigId>,
@@ -57,7 +57,7 @@ impl Listening {
     /// Begins to listen.
     ///
     /// # Errors
-    /// If the system does not let us.
+    /// If the system refuses.
     pub fn begin() -> Result<Listening> {
         let mut signals = Signals::new(ending()).context("cannot listen for interrupts")?;
         let handle = signals.handle();
@@ -76,7 +76,8 @@ impl Listening {
             .name("signals".to_owned())
             .spawn(move || {
                 let received = signals.forever().enumerate();
-                // A terminal that goes is reported by the shell as by the system: no second wish.
+                // The shell and the kernel both send SIGHUP when a terminal closes: that is no
+                // second interrupt.
                 let study_request = received.filter(|(n, signal)| *n == 0 || *signal != SIGHUP);
                 study_request.enumerate().for_each(|(n, _)| end(n, &inner.0, &inner.1));
             })
@@ -106,11 +107,11 @@ impl Listening {
     }
 }
 
-/// From now on a file that may not grow any more (`ulimit -f`) is an error of whoever writes it,
-/// as a full disk is. Programs that we start have the signal's default again.
+/// From now on a write beyond the file size limit (`ulimit -f`) is an error, like one on a full
+/// disk. Child processes have the signal's default again.
 ///
 /// # Errors
-/// If the system does not let us.
+/// If the system refuses.
 pub fn outlive_file_limits() -> Result<()> {
     let received = register(SIGXFSZ, Arc::new(AtomicBool::new(false)));
     received.map(drop).context("cannot listen for the signal of file limits")
@@ -170,7 +171,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_hang_up_that_nohup_has_taken_away_is_left_alone() {
+    fn sighup_stays_ignored_under_nohup() {
         let status = "Name:\tassay\nSigIgn:\t0000000000001001\nSigCgt:\t0000000000000000\n";
         assert!(is_ignored(status, SIGHUP) && !is_ignored(status, SIGINT));
         assert!(!is_ignored("", SIGHUP));

@@ -18,7 +18,7 @@ pub struct ParseError {
     pub reason: String,
 }
 
-/// More points than this are a plot for nobody, at one run each.
+/// More points than this make no useful plot, at one run each.
 const POINTS_MAX: u64 = 1000;
 
 /// Reads terms with commas between them: `[kind.][latency.]pN<TIME`, `[kind.]errors<N%`,
@@ -39,7 +39,7 @@ pub fn objective(text: &str) -> Result<Objective, ParseError> {
 /// The percentile beyond which no run of a reasonable length tells anything.
 const HIGHEST_PERCENTILE: f64 = 99.9999;
 
-/// Where in the text somebody reads.
+/// A position in the text.
 #[derive(Clone, Copy)]
 struct Words<'a> {
     text: &'a str,

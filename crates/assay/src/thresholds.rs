@@ -1,4 +1,4 @@
-//! Thresholds of the hallmark that somebody changed, from all the places where they can be given.
+//! Changed thresholds of the hallmark, from all the places where they can be given.
 
 use std::collections::BTreeMap;
 
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slip_is_an_error_that_helps() {
+    fn a_misspelling_is_an_error_with_a_suggestion() {
         let error = |text: &str| set(&[text]).unwrap_err().to_string();
         assert_eq!(
             error("hallmark.lag_share_fial=0.3"),

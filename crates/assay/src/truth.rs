@@ -1,4 +1,4 @@
-//! Truth log of the store, beside the history.
+//! Truth log of the store, a file next to the history.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use assay_history::{TruthError, TruthRow, TruthWriter, count_faults};
 use assay_model::Nanos;
 use assay_store::{Store, Truth};
 
-/// Writes what `store` knows into the run directory `dir`; no file if it knows nothing.
+/// Writes the truth log of `store` into the run directory `dir`; no file without a log.
 ///
 /// # Errors
 /// If the disk does not take it.
@@ -21,8 +21,8 @@ pub fn keep(store: &dyn Store, dir: &Path) -> Result<(), TruthError> {
     writer.map_or(Ok(()), |writer| writer?.finish())
 }
 
-/// What the truth log of the run directory `dir` says was done to the store's data on purpose, in a
-/// sentence; `None` if nothing was, or nobody knows.
+/// The faults on the store's data in the truth log of the run directory `dir`, in a sentence;
+/// `None` without faults or without a log.
 pub fn planted(dir: &Path) -> Option<String> {
     let counts = match count_faults(dir) {
         Ok(counts) => counts?,
@@ -49,7 +49,7 @@ pub fn planted(dir: &Path) -> Option<String> {
     })
 }
 
-/// What the log calls what was done to a write, with a verb for it.
+/// The log's names of faults on a write, each with a verb.
 const WRITES: [(&str, &str); 5] = [
     ("lost", "lost"),
     ("torn", "tore"),

@@ -45,7 +45,7 @@ mod tests {
     }
 
     #[test]
-    fn rates_that_issue_nothing_are_refused() {
+    fn rates_of_zero_are_refused() {
         for text in ["0", "-5/s", "NaN", "inf", "fast", "", "2000M/s"] {
             assert!(rate(text).is_err(), "{text}");
         }

@@ -20,13 +20,13 @@ use crate::note::Loaded;
 use crate::options::HALLMARK;
 use crate::section;
 
-/// The section of a spec that holds settings of commands that load it.
+/// The section of a spec with settings of the commands that run it.
 const RUN: &str = "run";
 
 /// The first bytes of a Parquet file.
 const PARQUET: &[u8] = b"PAR1";
 
-/// What is to be issued, before a seed is chosen.
+/// A workload before a seed is chosen.
 pub struct Workload {
     /// Its name in reports.
     pub name: String,
@@ -42,7 +42,7 @@ pub struct Workload {
     room: Room,
     /// What only a store's binding understands, if SPEC was made of properties.
     pub binding: BTreeMap<String, String>,
-    /// Whether it is of the built-in workloads, whose sizes are only examples.
+    /// Whether it is a built-in workload, whose sizes are only examples.
     pub entry: Option<&'static builtin::Entry>,
     /// Thresholds of the hallmark that SPEC changes.
     pub hallmark: toml::Table,
@@ -74,7 +74,7 @@ enum Room {
     Ycsb(Option<u64>),
 }
 
-/// What a workload issues.
+/// The source of a workload's operations.
 #[derive(Clone, Debug)]
 pub enum WorkloadSource {
     /// Records by key.
@@ -99,7 +99,7 @@ pub struct Changes {
 }
 
 impl Changes {
-    /// Whether one of them was typed that changes one of `keys`.
+    /// Whether a typed change sets one of `keys`.
     pub fn say(&self, keys: [&str; 2]) -> bool {
         let mut typed = self.properties.iter().chain(&self.sets);
         typed.any(|text| text.split_once('=').is_some_and(|(key, _)| keys.contains(&key)))
@@ -141,7 +141,7 @@ impl Workload {
         )))
     }
 
-    /// The trace that a load writes before this one is queried, if it needs any record.
+    /// The trace that is loaded before this one is run, if it needs any record.
     ///
     /// # Errors
     /// If it does not lie beside this one, or is another one.
@@ -194,14 +194,14 @@ impl Workload {
         }
     }
 
-    /// Refuses to issue the trace of a load as a run: its operations have the values of a load.
+    /// Refuses to run the trace of a load: its operations have the values of a load.
     ///
     /// # Errors
     /// If it is one.
     pub fn require_run(&self) -> Result<()> {
         match self.load_of_records() {
             Some(_) => Err(usage(format!(
-                "{} is the trace of a load, which `assay load` issues; `assay trace gen` without \
+                "{} is the trace of a load: use `assay load`; `assay trace gen` without \
                  --load makes that of a run",
                 self.name
             ))),
@@ -209,7 +209,7 @@ impl Workload {
         }
     }
 
-    /// The trace of queries that a load issues before this one, if one lies beside it.
+    /// The trace of queries that is loaded before this one, if there is one next to it.
     fn script_beside(&self, trace: &Trace) -> Result<Option<Trace>> {
         let Some(path) = &self.path else { return Ok(None) };
         let beside = load_path(path);
@@ -245,13 +245,13 @@ impl Workload {
         Ok(trace.header().phase != Phase::Load && self.script_beside(trace)?.is_none())
     }
 
-    /// What a load writes is loaded under the name of the trace that needs it.
+    /// The load trace has the name of the trace that needs it.
     fn refuse_preload(&self) -> Result<Option<Trace>> {
         let is_recorded = self.records().is_some_and(|spec| spec.dataset.is_recorded());
         match (&self.trace, &self.path) {
             (Some(trace), Some(path)) if is_recorded && trace.header().phase == Phase::Load => {
                 Err(usage(format!(
-                    "{} is what a load writes before the trace beside it is issued: load that one",
+                    "{} is the data for the trace next to it: use `assay load` with that trace",
                     path.display()
                 )))
             }
@@ -379,7 +379,7 @@ impl Workload {
         }
         let has_sets = !changes.sets.is_empty() || changes.records.is_some();
         if self.trace.is_some() && has_sets {
-            return Err(usage("a trace is issued as it is: --set and --records cannot change it"));
+            return Err(usage("a trace is run as it is: --set and --records cannot change it"));
         }
         if !changes.sets.is_empty() {
             self.change(&changes.sets)?;
@@ -400,7 +400,7 @@ impl Workload {
 
     fn change(&mut self, sets: &[String]) -> Result<()> {
         if let (Room::Ycsb(_), Some(spec)) = (self.room, self.records_mut()) {
-            // It is made for what is issued after the changes, unless one of them says it.
+            // It is derived after the changes, unless one of them sets it.
             spec.keys.expected_inserts = None;
         }
         // Several are checked together: each may need the others.
@@ -460,7 +460,7 @@ impl Workload {
                     PlanPhase::Run => None,
                 };
                 let trace = beside.as_ref().unwrap_or(trace);
-                Compiled::replay(trace)?.context("the trace issues queries")
+                Compiled::replay(trace)?.context("the trace has queries")
             }
         }
     }
@@ -475,7 +475,7 @@ impl Workload {
         }
     }
 
-    /// The specification of records by key; `None` if queries are issued.
+    /// The specification of records by key; `None` for a workload of queries.
     pub fn records(&self) -> Option<&Spec> {
         match &self.requested {
             WorkloadSource::Records(spec) => Some(spec),
@@ -483,7 +483,7 @@ impl Workload {
         }
     }
 
-    /// The specification of records by key, to be changed; `None` if queries are issued.
+    /// The specification of records by key, to be changed; `None` for a workload of queries.
     pub fn records_mut(&mut self) -> Option<&mut Spec> {
         match &mut self.requested {
             WorkloadSource::Records(spec) => Some(spec),
@@ -491,7 +491,7 @@ impl Workload {
         }
     }
 
-    /// The kinds of operation on records that a phase issues; none if it issues queries.
+    /// The kinds of record operation of a phase; none if it has queries.
     pub fn kinds_used(&self, phase: PlanPhase) -> Vec<Kind> {
         match &self.requested {
             WorkloadSource::Records(spec) => spec.kinds_used(phase),
@@ -528,8 +528,8 @@ pub fn read_properties(file: &str) -> Result<Properties> {
     Properties::parse(&bytes, file).map_err(as_usage)
 }
 
-/// The workload of the built-in workloads that YCSB has in a file `workloada` to `workloadf`, if
-/// there is no such file here; this is said.
+/// The built-in workload for YCSB's file `workloada` to `workloadf`, if there is no such file here;
+/// a message says so.
 fn of_ycsb(file: &str) -> Option<&'static builtin::Entry> {
     let letter = file.strip_prefix("workloads/").unwrap_or(file).strip_prefix("workload")?;
     if Path::new(file).exists() {
@@ -553,7 +553,7 @@ pub fn split<'a>(text: &'a str, flag: &str) -> Result<(&'a str, &'a str)> {
 }
 
 /// The specification behind a trace of queries, which says what a load writes before it; `None` if
-/// it came from elsewhere or issues with other texts than this version would.
+/// it came from elsewhere or has other query texts than this version.
 fn specified(header: &Header) -> Option<WorkloadSource> {
     let script = header.script.as_ref().filter(|_| ScriptSpec::is_script(&header.spec))?;
     let spec = ScriptSpec::from_toml(&header.spec, "trace").ok()?;
@@ -585,7 +585,7 @@ impl WorkloadSource {
         let text = match self {
             WorkloadSource::Records(spec) => spec.to_toml(),
             WorkloadSource::Script(spec) => spec.to_toml(),
-            WorkloadSource::Trace => return Err(usage("a trace is issued as it is")),
+            WorkloadSource::Trace => return Err(usage("a trace is run as it is")),
         };
         let text = replaced(&text, sets)?;
         WorkloadSource::parse(&text, flag).map_err(|mut error| {

@@ -289,7 +289,7 @@ fn copy(from: &Path, to: &Path) {
 type Side<'a> = &'a mut dyn FnMut(&[u8]);
 
 /// The rates of two sides that take turns of a few hundred operations each, so that whatever else
-/// the machine does falls on both; each side requests the same keys. With them the rate of the
+/// the machine does falls on both; each side accesses the same keys. With them the rate of the
 /// second to that of the first, the median of all turns: what a thread of the store's own does
 /// now and then, for longer than a turn, meets one side only.
 #[cfg(feature = "fjall")]

@@ -4,7 +4,7 @@
 //! field, in a closed loop with one session per connection on one worker; and updates of it, with
 //! the server's fsync off, so that the figures are the machine's and not the disk's. Server and
 //! client share the machine's cores; CPU per operation is the client's. `pgbench` lines are the
-//! same reads issued by the server's own tool.
+//! same reads by the server's own tool.
 
 #[path = "../tests/live/postgres/server.rs"]
 #[allow(dead_code, reason = "the live tests use the rest of it")]

@@ -31,7 +31,7 @@ const RATES: [usize; 3] = [50_000, 125_000, 250_000];
 const DEPTHS: [usize; 3] = [1, 16, 64];
 const CONNECTIONS: [usize; 3] = [1, 4, 16];
 
-/// What is issued, over and over, of different records.
+/// The request that is repeated for different records.
 struct Case {
     name: &'static str,
     options: &'static str,
@@ -299,7 +299,7 @@ fn floor_of_connections(port: u16, case: &Case, operations: usize, connections: 
             }
             answered += 1;
             missing[place] = case.reply_bytes;
-            // Answers to what is issued beyond the last operation stay in their sockets.
+            // Responses to requests beyond the last operation stay in their sockets.
             send(&sockets[place]);
         }
     }

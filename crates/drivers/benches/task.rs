@@ -1,4 +1,4 @@
-//! Cost of the bridge to client libraries by itself: jobs that are done as soon as they begin.
+//! Cost of the bridge to client libraries by itself: jobs that are done at once.
 //!
 //! Prints `bench task.<name> <in flight> <value> <unit>`. `now` is a job that its task answers in
 //! its first turn, so its cost is all ours; `socket` is a byte sent through a pair of sockets

@@ -10,7 +10,7 @@ use assay_store::OpenError;
 /// What is said of a password here and another one there.
 pub(crate) const TWO_PASSWORDS: &str = "there is a password and a password_file; give one of them";
 
-/// The longest timeout that a URL may request.
+/// The longest timeout that a URL may set.
 const MOST_MILLIS: usize = 600_000;
 
 /// `scheme://[user[:password]@]host[:port][,host[:port]…][/path][?option=value&…]`, where parts
@@ -31,7 +31,7 @@ pub(crate) struct Address {
     /// What stands behind the hosts, without the slash.
     pub(crate) path: String,
     options: Vec<(String, String)>,
-    /// The names that were requested.
+    /// The names that were looked up.
     known: Vec<&'static str>,
     displayed: String,
     example: &'static str,
@@ -124,7 +124,7 @@ impl Address {
         Ok(())
     }
 
-    /// Refuses the options that nobody requested.
+    /// Refuses unknown options.
     pub(crate) fn finish(self) -> Result<(), OpenError> {
         let Some((name, _)) = self.options.first() else { return Ok(()) };
         let reason = match closest(name, self.known.iter().copied()) {

@@ -1,7 +1,7 @@
-//! Cassandra or ScyllaDB, issued in CQL over prepared statements.
+//! Cassandra or ScyllaDB, driven in CQL over prepared statements.
 //!
 //! A worker has one session of the library, with a few connections to each node; over it many
-//! requests are under way at a time. Records are laid out as YCSB's `cassandra-cql` binding does.
+//! requests are in flight at a time. Records are laid out as YCSB's `cassandra-cql` binding does.
 //!
 //! What an answer means:
 //! * A write looks at nothing: an insert over a record overwrites its fields, an update of a
@@ -9,7 +9,7 @@
 //!   With `insert=lwt` or `update=lwt` the replicas agree on whether the record is there first, and
 //!   the answer tells.
 //! * A field that was never written is not returned.
-//! * A coordinator that knows of too few replicas refuses. One that has issued them and did not
+//! * A coordinator that knows of too few replicas refuses. One that has sent to them and did not
 //!   hear from enough leaves open what happened: those that took a write keep it.
 //! * A connection that breaks makes unknown what was on its way, also a read.
 
@@ -46,7 +46,7 @@ use crate::task::{self, RecordsClient};
 const NOTES: &str = "_assay";
 /// Copies in a keyspace that is made, where there are as many nodes.
 const COPIES: usize = 3;
-/// Timeout for one thing issued apart from every worker: a change of the schema takes its time.
+/// Timeout of one request on the admin connection: a schema change takes its time.
 const ADMIN_TASK_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A cluster.
@@ -79,7 +79,7 @@ impl Cassandra {
         Arc::clone(&self.plan.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Does something over a session of its own, apart from every worker.
+    /// Runs a request over the admin connection, which no worker uses.
     fn admin_task<T>(
         &self,
         act: impl AsyncFnOnce(&AdminConnection<'_>) -> Result<T, OpenError>,
@@ -136,7 +136,7 @@ impl AdminConnection<'_> {
     }
 
     fn garbled(&self, text: &str, reason: &str) -> OpenError {
-        let reason = format!("what it answers to {text} is invalid: {reason}");
+        let reason = format!("its response to {text} is invalid: {reason}");
         OpenError::Unsupported { store: self.connector.options.to_string(), reason }
     }
 
@@ -243,11 +243,11 @@ impl AdminConnection<'_> {
 
     /// What our tables say about reads.
     async fn tables(&self, plan: &Plan) -> Result<Vec<[String; 4]>, OpenError> {
-        // What a table has depends on the version: all columns are issued, by name where there.
+        // The columns of a table depend on the version: all are selected, and read by name.
         let text = "SELECT table_name, speculative_retry, compaction FROM system_schema.tables \
                     WHERE keyspace_name = ?";
-        type Told = (String, Option<String>, Option<HashMap<String, String>>);
-        let reported: Vec<Told> = self.look(text, (self.keyspace(),)).await?;
+        type TableRow = (String, Option<String>, Option<HashMap<String, String>>);
+        let reported: Vec<TableRow> = self.look(text, (self.keyspace(),)).await?;
         let text = "SELECT table_name, read_repair FROM system_schema.tables \
                     WHERE keyspace_name = ?";
         let repairs: Result<Vec<(String, Option<String>)>, OpenError> =

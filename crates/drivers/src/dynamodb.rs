@@ -8,7 +8,8 @@
 //!   nothing, by a condition on its key, and is done with `found = false`; so is a delete.
 //! * A scan returns the record that it starts at, then those that follow in the table's own order,
 //!   which is by a hash of the key: one request for the first, then one for each page.
-//! * An error of the service is refused, unless it failed by itself (5xx): then nobody knows.
+//! * An error of the service is refused, unless the service failed (5xx): then the outcome is
+//!   unknown.
 //! * A connection that breaks makes unknown what was on its way. Nothing is sent twice.
 
 mod admin;
@@ -54,7 +55,7 @@ impl DynamoDb {
         Arc::clone(&self.plan.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Does something over a connection of its own, apart from every worker.
+    /// Runs a request over the admin connection, which no worker uses.
     fn admin_task<T>(
         &self,
         act: impl AsyncFnOnce(&AdminConnection<'_>) -> Result<T, OpenError>,

@@ -33,7 +33,7 @@ pub(crate) trait Engine: Send + Sync + 'static {
     /// The one word that capabilities carry.
     const NAME: &'static str;
 
-    /// What a worker holds of a table, so that it need not look it up for each request.
+    /// A worker's cached state of a table, so that it need not look it up for each request.
     type Table: Clone + Send + Sync + 'static;
 
     /// Makes sure that the table exists.

@@ -96,7 +96,7 @@ impl Etcd {
         format!("{}/{NOTE}", self.options().prefix).into()
     }
 
-    /// Issues something over a connection of its own, apart from every worker.
+    /// Runs a request over the admin connection, which no worker uses.
     fn admin_task<T>(
         &self,
         act: impl AsyncFnOnce(&mut Wire) -> Result<T, CallError>,
@@ -178,7 +178,7 @@ impl Store for Etcd {
 
     fn settings(&self) -> Result<Vec<Setting>, OpenError> {
         let facts = self.run(async {
-            // Somebody must answer; who else does not is reported.
+            // One member must respond; others that do not are reported.
             let mut wire = Endpoints::new(Arc::clone(&self.connector), 0).connect().await?;
             let mut reported = Vec::new();
             for place in 0..self.options().endpoints.len() {

@@ -35,7 +35,7 @@ const LONGEST_KEY: usize = u16::MAX as usize;
 /// fjall's own default is a background thread per processor, and no more than this.
 const MOST_DEFAULT_THREADS: usize = 4;
 
-/// More background threads than this are a mistake on any machine that we know.
+/// More background threads than this are a mistake on any known machine.
 const MOST_THREADS: u32 = 1024;
 
 /// Opens `fjall:PATH?durability=process|fsync&cache=256MiB&background_threads=N`, where PATH is a
@@ -89,9 +89,9 @@ struct Fjall {
     first_failure: FirstFailure,
 }
 
-/// Threads that flush and compact, where the URL does not say it: one processor is left to the
-/// thread that measures. With a background thread per processor, as fjall has it, that thread
-/// waited for a processor during 15 to 23 % of a run on two.
+/// The default number of threads that flush and compact: one processor is left to the measuring
+/// thread. With a background thread per processor, as fjall has it, that thread waited for a
+/// processor during 15 to 23 % of a run on two.
 fn default_threads(cores: usize) -> usize {
     (cores.saturating_sub(1)).clamp(1, MOST_DEFAULT_THREADS)
 }
@@ -148,7 +148,7 @@ impl Fjall {
 
 /// Tries to write as much as fjall's threads do at a time, to learn why they could not.
 ///
-/// Called once, when fjall has given up: its threads tell nobody what they met.
+/// Called once, when fjall has given up: its threads do not report their errors.
 fn find_room(directory: &Path) -> io::Result<()> {
     let path = directory.join("room");
     let piece = vec![0xA5; 1 << 20];

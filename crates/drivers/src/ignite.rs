@@ -76,7 +76,7 @@ impl Ignite {
         Arc::clone(&self.plan.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Does something over a connection of its own, apart from every worker.
+    /// Runs a request over the admin connection, which no worker uses.
     fn admin_task<T>(
         &self,
         act: impl AsyncFnOnce(&mut AdminConnection<'_>) -> Result<T, OpenError>,

@@ -194,7 +194,7 @@ impl Store for Jvm {
 
 impl Drop for Jvm {
     fn drop(&mut self) {
-        // There is nobody left who could be reported.
+        // Nobody is left who could receive the error.
         let _ = self.binding.close();
     }
 }
@@ -206,7 +206,7 @@ struct JvmClient {
 }
 
 impl JvmClient {
-    /// Whether Java can be issued this at all.
+    /// Whether the request can be passed to Java at all.
     fn check(&self, request: &Request<'_>) -> Result<(), Reason> {
         if !self.kinds.contains(&request.kind) {
             return Err(Reason::Unsupported);

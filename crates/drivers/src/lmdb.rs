@@ -129,7 +129,7 @@ fn meaning(error: &heed::Error, stage: Stage) -> Failure {
 
 impl Lmdb {
     /// What an error before a commit means. After it could not write the page that everything hangs
-    /// on, LMDB refuses whatever is issued.
+    /// on, LMDB refuses every request.
     fn uncommitted(&self, error: &heed::Error) -> Failure {
         match error {
             heed::Error::Mdb(MdbError::Panic) => self.first_failure.again(|| Ok(())),

@@ -82,7 +82,7 @@ impl MariaDb {
         *plan = Arc::new(change(&plan));
     }
 
-    /// Does something over a connection of its own, apart from every worker.
+    /// Runs a request over the admin connection, which no worker uses.
     fn admin_task<T>(
         &self,
         act: impl AsyncFnOnce(&mut AdminConnection<'_>) -> Result<T, OpenError>,
@@ -91,7 +91,7 @@ impl MariaDb {
             let connection = self.connector.dial().await?;
             let mut admin = AdminConnection { connection, connector: &self.connector };
             let done = act(&mut admin).await;
-            // What was issued is over; how the connection ends does not matter.
+            // All requests are done; how the connection ends does not matter.
             let _ = admin.connection.disconnect().await;
             done
         });
@@ -329,7 +329,7 @@ impl Client for Worker {
     fn call(&mut self, _now: Nanos, ticket: Ticket, call: &Call<'_>, answers: &mut dyn Answers) {
         let plan = Arc::clone(&self.pool.library().plan);
         if call.begins {
-            // Whatever the session still has open, nobody will end it any more.
+            // An open transaction of the session will never be ended.
             self.pool.leave(call.session);
         }
         let is_held = self.pool.holds(call.session);

@@ -1,15 +1,15 @@
 //! memcached, one server or several, over pipelined connections of our own.
 //!
-//! A record is one value in our own encoding under `table-key`, requested by the meta commands of
+//! A record is one value in our own encoding under `table-key`, accessed by the meta commands of
 //! memcached 1.6. With several servers each key is on one of them, where YCSB's binding would have
-//! it; its values, JSON texts, are reported from ours by the client flags and not read.
+//! it; its values, JSON texts, are distinguished from ours by the client flags and not read.
 //!
 //! What an answer means:
 //! * An update reads the record with the number of its last change, changes it, and writes it if
 //!   that number still holds; after a conflict again, eight times in all, then it is refused. A
 //!   missing record is not created.
 //! * An insert overwrites what is there.
-//! * When memory is full the server throws records away and tells nobody: later reads are misses.
+//! * When memory is full the server evicts records silently: later reads are misses.
 //! * A write for which the server finds no room is unknown, because the record that was there
 //!   before is gone. Records that are larger than its bound are refused before they are sent.
 //! * A connection that breaks makes unknown whatever may have left, except updates that had only
@@ -53,7 +53,7 @@ const CLEARED_AT_ONCE: usize = 1000;
 /// How often the items that are ours are removed before we give up: once is enough, unless
 /// somebody else writes.
 const CLEARINGS: u32 = 5;
-/// How often the list of items is requested while the server is busy with another.
+/// How often the list of items is requested again while the server is busy with another.
 const LISTINGS: u32 = 100;
 /// The pause between two of those.
 const LISTING_PAUSE: Duration = Duration::from_millis(50);
@@ -64,7 +64,7 @@ pub struct Memcached {
     prepared: RwLock<Option<Prepared>>,
 }
 
-/// What is known once the servers were queried.
+/// The state after the servers were queried.
 #[derive(Clone)]
 struct Prepared {
     tables: Vec<Table>,

@@ -65,7 +65,7 @@ impl MongoDb {
         Arc::clone(&self.tables.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Does something over connections of its own, apart from every worker.
+    /// Runs a request over admin connections, which no worker uses.
     fn admin_task<T>(
         &self,
         act: impl AsyncFnOnce(&AdminConnection<'_>) -> Result<T, OpenError>,

@@ -43,7 +43,7 @@ const NOTE: &str = "note";
 /// How long a new bucket may take until it answers.
 const BUCKET_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How often it is issued whether it does.
+/// How often it is checked whether it does.
 const BUCKET_PAUSE: Duration = Duration::from_millis(20);
 
 /// The oldest server whose replicas answer reads.
@@ -83,7 +83,7 @@ impl Nats {
         format!("{}_{table}", self.options().prefix)
     }
 
-    /// Does something over a connection of its own, apart from every worker.
+    /// Runs a request over the admin connection, which no worker uses.
     fn admin_task<T>(
         &self,
         act: impl AsyncFnOnce(&AdminConnection<'_>) -> Result<T, OpenError>,
@@ -298,7 +298,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tables_in_the_order_of_their_keys_are_refused_before_anything_is_issued() {
+    fn tables_in_the_order_of_their_keys_are_refused_before_any_request() {
         let store = Nats::from_url("nats://127.0.0.1:1").unwrap();
         let table = assay_model::Table { name: "t".into(), fields: vec![], needs_key_order: true };
         let reported = store.prepare(&Layout { tables: vec![table], records: 0 }).unwrap_err();

@@ -8,7 +8,7 @@
 //! * `BEGIN` leaves together with the first query of a transaction. A statement that fails is
 //!   answered, then its transaction is undone before the connection is free again.
 //! * With an error after which the server goes on, the statement certainly did not happen: refused,
-//!   by its SQLSTATE. An error after which it hangs up leaves open what was issued before it.
+//!   by its SQLSTATE. An error after which it hangs up leaves the requests before it unknown.
 //! * A connection that breaks while an answer is awaited makes that unknown, a commit too. It is
 //!   made anew in the background; meanwhile the others do the work.
 //! * An update or delete of a missing row is done with `found = false`; an insert over an existing
@@ -52,7 +52,7 @@ impl Postgres {
     /// A store with these options; nothing is connected yet.
     ///
     /// # Errors
-    /// If a file that the options name cannot be read, or they request what this driver has not.
+    /// If a file that the options name cannot be read, or an option is not supported.
     pub fn new(options: Options) -> Result<Postgres, OpenError> {
         Ok(Postgres { connector: Connector::new(options)?, plan: RwLock::default() })
     }

@@ -6,7 +6,7 @@ use assay_model::{Fields, Kind, Table};
 use assay_store::sql::{Dialect, Records};
 use assay_store::{Request, Values};
 
-/// The statements of one table, ready for what is issued often: all fields, or one of them.
+/// The statements of one table, ready for the frequent requests: all fields, or one of them.
 pub(crate) struct RecordTexts {
     dialect: Dialect,
     table: Table,

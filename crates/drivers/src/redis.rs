@@ -17,8 +17,8 @@
 //!   a second; meanwhile its sessions' requests are refused at once as unreachable.
 //!
 //! In a cluster each command goes to the master that has its key, so an insert or delete is two
-//! requests to two nodes, and what a node does not have is run once more where it says. Behind
-//! sentinels they are requested the master whenever a connection is made.
+//! requests to two nodes, and a redirected request is sent again to the node that it names. Behind
+//! sentinels, these are asked for the master whenever a connection is made.
 
 mod admin;
 mod cluster;
@@ -284,7 +284,7 @@ impl Store for Redis {
 
     fn room(&self) -> Option<usize> {
         let options = self.options();
-        // How many masters a cluster has is not ours to say.
+        // The number of a cluster's masters is not known in advance.
         let is_cluster = options.topology == Topology::Cluster;
         (!is_cluster).then_some(options.connections * options.depth)
     }

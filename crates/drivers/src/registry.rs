@@ -11,7 +11,7 @@ use assay_store::{OpenError, Store};
 
 use crate::address::decode;
 
-/// The longest that the null store pretends to work on a request: nobody measures a slower one.
+/// The longest service time of the null store: a slower one is not useful.
 const SPIN_MAX: Nanos = Nanos::from_secs(60);
 
 /// What a URL cannot say.
@@ -25,7 +25,7 @@ pub struct Options {
     pub surroundings: Surroundings,
 }
 
-/// What a store may issue about the place where it runs; only the binary looks it up.
+/// What a store may ask about the place where it runs; only the binary looks it up.
 #[derive(Clone, Copy, Debug)]
 pub struct Surroundings {
     /// The value of an environment variable.
@@ -35,7 +35,7 @@ pub struct Surroundings {
 }
 
 impl Surroundings {
-    /// An empty environment, and a program that nobody knows.
+    /// An empty environment, and an unknown program.
     pub const NONE: Surroundings = Surroundings { variable: |_| None, program: || None };
 }
 
@@ -73,7 +73,7 @@ pub fn open(url: &str, options: &Options) -> Result<Arc<dyn Store>, OpenError> {
     (find(url)?.open)(url, options).map_err(discreet)
 }
 
-/// The error with nothing in it that is for nobody's eyes.
+/// The error without secrets.
 fn discreet(error: OpenError) -> OpenError {
     match error {
         OpenError::Url { url, reason } => OpenError::Url { url: without_secrets(&url), reason },
@@ -439,7 +439,7 @@ const KNOWN: &[Known] = &[
 
 fn unknown(url: &str, scheme: &str) -> OpenError {
     let names = || KNOWN.iter().flat_map(schemes);
-    // Nobody knows where such a URL has its password: it is what stands before the last `@`.
+    // In such a URL the password may be anything before the last `@`.
     let scheme = scheme.rsplit('@').next().unwrap_or_default();
     let url = match (url.rfind('@'), url.split_once("://")) {
         (Some(at), Some((scheme, _))) => format!("{scheme}://…{}", &url[at..]),
@@ -479,7 +479,7 @@ fn without_login(url: String) -> String {
     }
 }
 
-/// Whether what stands behind this name is for nobody's eyes; a file's name is no secret.
+/// Whether the value of this name is a secret; a file's name is none.
 pub fn names_a_secret(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     let is_secret =

@@ -1,9 +1,9 @@
-//! Decision about the relations of a schema, given those that are there already.
+//! Decision about the relations of a schema, given the existing ones.
 
 use assay_model::Schema;
 use assay_store::Existing;
 
-/// What a store is to do before queries are issued to it.
+/// What a store has to set up before queries are executed on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Todo {
     /// All is as it must be.

@@ -6,7 +6,7 @@
 //! What an answer means:
 //! * An insert of a record that is there is refused as exists. An update or delete of a missing
 //!   one is done with `found = false`. A field that was never written is not returned.
-//! * Whoever waits for the turn to write longer than `busy_timeout` is refused as busy.
+//! * A wait for the turn to write longer than `busy_timeout` is refused as busy.
 //! * A transaction takes the turn as it begins: one that reads first and then writes would
 //!   otherwise be refused as soon as another has written in between, however long it could wait.
 //!   With `begin=deferred` it is so.
@@ -54,7 +54,7 @@ pub fn open(url: &str) -> Result<Box<dyn Store>, OpenError> {
     }
     let (turns, plan) = (Arc::default(), RwLock::default());
     let database = Database { url: url.into(), options, turns, plan };
-    // Whatever is wrong with the file shall be reported now.
+    // Errors of the file are reported now.
     drop(database.connect()?);
     Ok(Box::new(Sqlite(Arc::new(database))))
 }

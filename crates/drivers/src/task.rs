@@ -1,7 +1,7 @@
-//! Lets a worker, which never awaits, drive a client library that does.
+//! Adapter between a worker, which polls, and an asynchronous client library.
 //!
 //! A worker starts requests, polls, and delivers answers by completion; a client library written
-//! for tokio wants to be awaited. Between the two stands a [`Pool`]: one runtime on the worker's
+//! for tokio needs to be awaited. Between the two stands a [`Pool`]: one runtime on the worker's
 //! own thread, in it one task per connection. A request is filled into a recycled job, a free
 //! connection's task carries it out, the answer waits until the worker polls. Nothing leaves the
 //! thread, so nothing is locked.
@@ -9,7 +9,7 @@
 //! * **Bounds.** A connection carries out one job at a time, so as many are in flight as there are
 //!   connections. A library that multiplexes gives handles on one connection as its connections.
 //!   When none is free the pool is not ready: the executor keeps the request, and the wait is lag.
-//! * **Batches.** Where a URL requests it, a client of records gathers requests that wait at the
+//! * **Batches.** If the URL says so, a client of records gathers requests that wait at the
 //!   same time into one job, see [`Gathering`].
 //! * **Transactions.** A job that ends as [`ConnectionState::Held`] keeps its connection for its
 //!   session, and the session's next jobs go there, until one ends otherwise. A transaction that
@@ -17,7 +17,7 @@
 //! * **Failures.** A connection that is lost is made anew, first after 10 ms, then ever more slowly
 //!   up to once a second. Meanwhile the others do the work; with none left, requests are refused
 //!   as unreachable. Nothing is run twice.
-//! * **Timeout.** A job that goes on for a second after it was abandoned loses its connection.
+//! * **Timeouts.** A job that goes on for a second after it was abandoned loses its connection.
 
 mod alarm;
 mod gather;
@@ -41,7 +41,7 @@ pub use records::{Outcome, RecordJob, RecordsClient};
 pub trait Library: 'static {
     /// One connection, or a handle on one that others share.
     type Connection: 'static;
-    /// What is issued, with buffers of its own that are used again and again.
+    /// The request, with buffers of its own that are reused.
     type Job: Default + 'static;
 
     /// Makes a connection, or gives up within a time of its own.
@@ -60,7 +60,7 @@ pub trait Library: 'static {
     /// that the connection is of no use any more.
     fn undo(&self, connection: &mut Self::Connection) -> impl Future<Output = Result<(), Lost>>;
 
-    /// Comes to an end when the idle `connection` is lost; never, where nobody can tell.
+    /// Completes when the idle `connection` is lost; never, if that cannot be observed.
     fn lost(&self, _connection: &mut Self::Connection) -> impl Future<Output = ()> {
         std::future::pending()
     }
@@ -94,7 +94,7 @@ pub enum Completion {
     },
     /// It certainly did not happen.
     Refused(Reason),
-    /// Nobody knows whether it happened.
+    /// It is unknown whether it happened.
     Unknown(Reason),
 }
 
@@ -117,7 +117,7 @@ pub enum ConnectionState {
     Free,
     /// A transaction of the job's session is open on it.
     Held,
-    /// A transaction is open on it that nobody will end: undo it, after the answer.
+    /// An abandoned transaction is open on it: roll it back, after the completion.
     Undo,
     /// It is of no use any more.
     Lost,

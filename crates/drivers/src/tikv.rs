@@ -13,12 +13,12 @@
 //!   at most eight times in all. Reads and scans see one moment.
 //! * Several that belong together are one transaction, in which nothing is tried again: after a
 //!   conflict it is undone. All its reads and scans see one moment, and what it wrote itself.
-//! * A scan issues region by region, in the order of the keys' bytes.
+//! * A scan goes region by region, in the order of the keys' bytes.
 //! * With `batch=N`, inserts that wait at the same time, or reads, are one request to each region
 //!   in raw mode, else one transaction.
 //!
-//! The client library issues once, except where it looks for a region that has moved, or for one
-//! who left a lock behind: see `failure` for what becomes of the rest.
+//! The client library retries nothing, except where it looks for a region that has moved, or for
+//! one who left a lock behind: see `failure` for what becomes of the rest.
 
 mod batch;
 mod connector;
@@ -59,9 +59,9 @@ use crate::task::{self, Gathering, RecordsClient};
 const NOTE: &[u8] = b"_assay";
 /// How long what is no part of a run may wait for an answer: longer than it takes to elect leaders.
 const ADMIN_TASK_TIMEOUT: Duration = Duration::from_secs(60);
-/// How the library issues again outside of a run.
+/// The library's retries outside of a run.
 const RETRIES: RetryOptions = RetryOptions::default_optimistic();
-/// Locks that somebody has left behind live for twenty seconds at most: longer than that.
+/// Abandoned locks live for twenty seconds at most: longer than that.
 const OUTLIVE_LOCKS: Backoff = Backoff::no_jitter_backoff(2, 500, 60);
 /// How many keys one transaction removes: enough for few of them, too few for a large one.
 const CLEAR_BATCH: u32 = 1_000;
@@ -99,7 +99,7 @@ impl TiKv {
         Arc::clone(&self.plan.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Issues something over connections of its own, apart from every worker.
+    /// Runs a request over admin connections, which no worker uses.
     fn admin_task<T>(
         &self,
         act: impl AsyncFnOnce(&Rc<Shared>) -> Result<T, Error>,
@@ -228,7 +228,7 @@ impl Store for TiKv {
             let DiscoveredLeader { driver, members, nodes } = met;
             let mut facts = Facts { cluster_id: driver.cluster_id(), members, ..Facts::default() };
             for node in nodes {
-                // What is not reported is reported as such.
+                // A missing setting is reported as missing.
                 let regions = driver.regions_of(node.id).await.unwrap_or_default();
                 facts.nodes.push((node, regions));
             }
@@ -287,7 +287,7 @@ impl Store for TiKv {
     }
 }
 
-/// How transactions are done that are no part of a run: the library may issue again.
+/// How transactions are done that are no part of a run: the library may retry.
 fn admin_options() -> TransactionOptions {
     let options = TransactionOptions::new_optimistic().drop_check(CheckLevel::None);
     options.retry_options(RetryOptions { lock_backoff: OUTLIVE_LOCKS, ..RETRIES })

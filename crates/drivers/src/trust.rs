@@ -14,7 +14,7 @@ use rustls::{ClientConfig, DigitallySignedStruct, Error, RootCertStore, Signatur
 pub enum Trust {
     /// The certificate must be vouched for and name the host.
     Verified,
-    /// Any certificate will do: encrypted, but nobody knows with whom we talk.
+    /// Any certificate is accepted: encrypted, but not authenticated.
     Insecure,
 }
 
@@ -27,7 +27,7 @@ const SYSTEM_BUNDLES: &[&str] = &[
 ];
 
 /// The configuration of a client that trusts the authorities in `ca_file`, or the system's. An
-/// error is a reason for whoever wrote the URL.
+/// error is a reason for the author of the URL.
 pub(crate) fn configure(ca_file: Option<&Path>, trust: Trust) -> Result<ClientConfig, String> {
     let provider = Arc::new(ring::default_provider());
     let builder = ClientConfig::builder_with_provider(provider.clone())

@@ -1,6 +1,6 @@
 //! Cost of keeping, sealing, reading one record, at three lengths of a run.
 //!
-//! Records have the shape of YCSB A in open loop on one worker: one million arrivals a second with
+//! Records are like those of YCSB A in open loop on one worker: one million arrivals a second with
 //! exponential gaps, scrambled zipfian keys, half reads of 1000 bytes, half updates of 100, reads
 //! that see the newest version. Times are CPU time of the threads that did the work, so that
 //! neighbours on the machine do not enter. Each line is `bench <name> <size> <value> <unit>`.
@@ -81,7 +81,7 @@ fn run(dir: &Path, records: &[Record], count: u64, report: &impl Fn(&str, f64, &
 
 /// Nanoseconds that keeping one record adds to a worker which does 100 ns of other work for each.
 ///
-/// Without that work the worker would outrun the thread that writes, which no executor does.
+/// Without that work the worker would be faster than the writing thread, which no executor is.
 fn push(dir: &Path, count: u64) -> f64 {
     let _ = std::fs::remove_dir_all(dir);
     let (writer, mut sinks) =

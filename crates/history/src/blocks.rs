@@ -1,4 +1,4 @@
-//! The blocks of one worker, read back in order past whatever is damaged.
+//! The blocks of one worker, read back in order, without the damaged ones.
 
 use std::fmt;
 use std::fs::File;
@@ -24,7 +24,7 @@ pub struct Damage {
     /// What it looks like.
     pub form: Form,
     /// The records that are known to have been there; `None` if the end of the file is torn so
-    /// that nobody can tell.
+    /// if unknown.
     pub records_missing: Option<u64>,
 }
 

@@ -26,7 +26,7 @@ pub enum EventsError {
         source: ParquetError,
     },
     /// They cannot be read.
-    #[error("cannot read {path}: {source}; copy it again, or do without what happened meanwhile")]
+    #[error("cannot read {path}: {source}; copy it again, or remove it and go without events")]
     Read {
         /// The file.
         path: PathBuf,

@@ -1,7 +1,7 @@
 //! History of a run: one record per operation, as files.
 //!
 //! During a run each worker appends checksummed blocks ([`Writer`], [`WorkerSink`]); at its end
-//! they are sealed into Parquet ([`RunDir::seal`]); after a crash what is there is repaired
+//! they are sealed into Parquet ([`RunDir::seal`]); after a crash the blocks are repaired
 //! ([`repair()`]); [`History`] reads either. A run directory is the directory of one run: history,
 //! manifest ([`Manifest`]), events and observations.
 

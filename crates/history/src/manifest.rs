@@ -1,4 +1,4 @@
-//! Manifest of a run, as `run.toml`: everything that is needed to repeat it.
+//! Manifest of a run, as `run.toml`: everything that is needed to reproduce it.
 //!
 //! Unknown keys are skipped when reading, absent ones take their defaults, so that releases can
 //! read each other's manifests within one format version.
@@ -18,7 +18,7 @@ use crate::place;
 /// The version of the manifest format that this crate writes.
 pub const VERSION: u32 = 1;
 
-/// Words in the text of the load that were others in earlier releases.
+/// Words in the text of the load that have changed since earlier releases.
 // tidy: allow words: they are what is looked for.
 const OLD_WORDS: [(&str, &str); 3] = [
     ("; patience ", "; timeout "),
@@ -50,13 +50,13 @@ pub struct Manifest {
     pub reason: Option<String>,
     /// The run itself.
     pub run: RunSection,
-    /// What was issued.
+    /// The workload.
     pub spec: SpecSection,
-    /// How it was issued.
+    /// The load.
     pub load: LoadSection,
     /// What was examined.
     pub store: StoreSection,
-    /// Where the load was issued.
+    /// The client machine.
     pub machine: MachineSection,
     /// What a reader of the history needs to know.
     pub history: HistorySection,
@@ -65,7 +65,7 @@ pub struct Manifest {
     /// What the instrument itself needs, if that was measured before the run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub floor: Option<FloorSection>,
-    /// Thresholds of the hallmark that somebody changed, by name.
+    /// Changed thresholds of the hallmark, by name.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub hallmark: BTreeMap<String, f64>,
     /// The parts of the run in time.
@@ -85,7 +85,7 @@ pub enum State {
     Running,
     /// It came to its planned end.
     Finished,
-    /// It was stopped before, by a person or a kill; what there is can be analyzed.
+    /// It was stopped before, by a person or a kill; its records can be analyzed.
     Interrupted,
     /// Something of ours or the machine's went wrong.
     Failed,
@@ -119,7 +119,7 @@ pub struct RunSection {
     pub ended: String,
 }
 
-/// What was issued.
+/// The workload.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SpecSection {
@@ -134,7 +134,7 @@ pub struct SpecSection {
     pub text: String,
 }
 
-/// How it was issued.
+/// The load.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LoadSection {
@@ -218,7 +218,7 @@ pub struct FindingSection {
     pub text: String,
 }
 
-/// Where the load was issued.
+/// The client machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct MachineSection {
@@ -245,13 +245,13 @@ pub struct HistorySection {
     /// The names of the transaction types, by number.
     pub transaction_types: Vec<String>,
     /// The names of the queries; a record's `statement` is the place here plus one. Empty if
-    /// records were requested by key.
+    /// records were accessed by key.
     pub queries: Vec<String>,
     /// How keys are made from record numbers.
     pub key_shape: String,
     /// Records that were kept.
     pub records: u64,
-    /// The sum over the records that were kept, in hexadecimal digits; empty if nobody knows.
+    /// The checksum over the written records, in hexadecimal digits; empty if unknown.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub sum: String,
     /// Records that were lost, because the disk failed.
@@ -270,13 +270,13 @@ pub struct Counters {
     pub done: u64,
     /// Certainly did not happen.
     pub refused: u64,
-    /// Nobody knows.
+    /// The outcome is unknown.
     pub unknown: u64,
     /// Never left us.
     pub dropped: u64,
 }
 
-/// The same operations issued in the same way of the store that does nothing, for a short time.
+/// The same operations and load against the null store, for a short time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct FloorSection {
@@ -394,7 +394,7 @@ impl Manifest {
         Ok(manifest.with_current_names())
     }
 
-    /// Renames the settings of the load that earlier releases called otherwise.
+    /// Renames the settings of the load that had other names in earlier releases.
     fn with_current_names(mut self) -> Manifest {
         let settings = &mut self.load.settings;
         for (old, new) in OLD_SETTINGS {

@@ -71,7 +71,7 @@ pub fn write_observations(
     written.map_err(|source| ObservationsError::Write { path, source })
 }
 
-/// Reads the observations of the run directory `dir`; none where nobody watched, as in old run
+/// Reads the observations of the run directory `dir`; none if there are none, as in old run
 /// directories.
 ///
 /// # Errors
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_directory_that_nobody_watched_has_none() {
+    fn a_run_directory_without_observations_has_none() {
         assert_eq!(read_observations(&tempdir("no-observations")).unwrap(), None);
     }
 

@@ -93,7 +93,7 @@ impl ColumnChunk {
             return Encoding::RLE;
         }
         let Some(&first) = self.values.first() else {
-            // A page of nulls must not request a dictionary that may never come.
+            // A page of nulls must not require a dictionary that may never come.
             return Encoding::PLAIN;
         };
         let known = if is_constant(&self.values) {

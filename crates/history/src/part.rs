@@ -49,7 +49,7 @@ pub(crate) struct PartWriter {
     sum: RecordSum,
 }
 
-/// What a part has become.
+/// The result of sealing a part.
 pub(crate) struct Finished {
     pub records: u64,
     pub bytes: u64,
@@ -171,7 +171,7 @@ impl PartWriter {
         self.file.append_key_value_metadata(KeyValue::new(key.to_owned(), value.to_owned()));
     }
 
-    /// Completes the file, forces it to disk, gives it its name.
+    /// Completes the file, syncs it to disk, renames it to its final name.
     pub(crate) fn finish(mut self) -> Result<Finished, ParquetError> {
         if !self.pending.is_empty() {
             self.end_page()?;

@@ -22,7 +22,7 @@ pub fn truth(dir: &Path) -> PathBuf {
     dir.join("truth.parquet")
 }
 
-/// The file whose lock says that somebody works on the run directory.
+/// The lock file of the run directory while a process writes it.
 pub fn lock(dir: &Path) -> PathBuf {
     dir.join("lock")
 }

@@ -42,9 +42,9 @@ enum PieceForm {
 /// Some records of one worker.
 #[derive(Clone, Copy, Debug)]
 pub struct Batch<'a> {
-    /// The agent that issued.
+    /// The agent that issued the operation.
     pub agent: u32,
-    /// The worker that issued.
+    /// The worker that issued the operation.
     pub worker: u16,
     /// The records; columns that were not wanted hold what [`Record::BLANK`] holds.
     pub records: &'a [Record],
@@ -92,11 +92,11 @@ pub enum OpenError {
     Foreign {
         /// The part.
         path: PathBuf,
-        /// What tells them apart.
+        /// The difference.
         what: String,
-        /// What the part says.
+        /// The value in the part.
         found: String,
-        /// What `run.toml` says.
+        /// The value in `run.toml`.
         own: String,
     },
     /// A part is there a second time.
@@ -172,7 +172,7 @@ pub enum ReadError {
 }
 
 impl History {
-    /// Opens the history in the run directory `dir`: its sealed parts, else the blocks of workers
+    /// Opens the history in the run directory `dir`: its sealed parts, and the blocks of workers
     /// that are not sealed yet.
     ///
     /// # Errors
@@ -183,7 +183,7 @@ impl History {
             return Err(OpenError::NoRunDir { dir: dir.to_path_buf() });
         }
         let mut history = History { pieces: Vec::new(), facts: Vec::new() };
-        // Whoever needs it complains about one that is absent or damaged.
+        // Its readers report an absent or damaged one.
         let manifest = Manifest::read(dir).unwrap_or_default();
         for (agent, path) in list(&place::history(dir), "agent=", "")? {
             history.add_parts(dir, agent, &path, &manifest)?;
@@ -217,7 +217,7 @@ impl History {
         Ok(())
     }
 
-    /// Adds workers whose blocks were never sealed; a sealed worker's blocks are but leftovers.
+    /// Adds workers whose blocks were never sealed; a sealed worker's blocks are leftovers.
     fn add_blocks(&mut self, dir: &Path, manifest: &Manifest) -> Result<(), OpenError> {
         let agent = manifest.history.agent;
         for (worker, path) in list(&place::blocks(dir), "lane=", ".blk")? {
@@ -239,8 +239,8 @@ impl History {
         self.pieces.iter().map(|piece| piece.records).sum()
     }
 
-    /// The sum over all records as the parts have it; `None` if one of them, or a worker that is
-    /// not sealed, has none. [`History::each_batch`] with all columns proves it.
+    /// The checksum over all records according to the parts; `None` if one of them, or a worker
+    /// that is not sealed, has none. [`History::each_batch`] with all columns verifies it.
     pub fn sum(&self) -> Option<RecordSum> {
         self.pieces.iter().try_fold(RecordSum::default(), |mut sum, piece| {
             let PieceForm::Sealed(part) = &piece.form else { return None };

@@ -214,14 +214,14 @@ impl RunTimeline {
     }
 }
 
-/// What the records in `dir` tell, as far as they can be read: those of workers that were sealed
-/// before the kill, too.
+/// The facts from the records in `dir`, as far as they can be read: those of workers that were
+/// sealed before the kill, too.
 fn course(dir: &Path) -> RunTimeline {
     let mut course = RunTimeline::default();
     if let Ok(mut history) = History::open(dir) {
         let columns =
             [Column::Outcome, Column::Phase, Column::Intended, Column::Started, Column::Ended];
-        // What cannot be read is reported by whoever reads it for its own sake.
+        // Unreadable files are reported by their own readers.
         let _ = history.each_batch(Columns::of(&columns), |batch: Batch<'_>| {
             batch.records.iter().for_each(|record| course.add(record));
         });

@@ -103,7 +103,7 @@ pub(crate) fn no_room(error: &ParquetError) -> bool {
 
 /// Seals all blocks of the run directory `dir` as the history of `agent`.
 ///
-/// `facts` go into the metadata of every part. Whoever calls this holds the run directory's lock.
+/// `facts` go into the metadata of every part. The caller holds the run directory's lock.
 ///
 /// # Errors
 /// If blocks cannot be read or parts cannot be written; workers sealed until then stay sealed, the
@@ -120,7 +120,7 @@ pub(crate) fn seal(
     std::fs::create_dir_all(&into).map_err(|source| failed(dir, &into, source.into()))?;
     let mut sealed = Sealed::default();
     for (worker, path) in workers {
-        // Only numbers of workers were ever given to block files.
+        // Block files are named by worker numbers only.
         let Ok(worker) = u16::try_from(worker) else { continue };
         let part = place::part(dir, agent, worker);
         let mut damaged = false;
@@ -177,7 +177,7 @@ fn seal_worker(
     Ok((made, blocks.damage().to_vec()))
 }
 
-/// Which side of sealing a worker failed.
+/// The step of sealing that failed.
 #[derive(Debug, thiserror::Error)]
 enum WorkerError {
     #[error(transparent)]

@@ -1,8 +1,8 @@
-//! The sum over all records of a part: whether what is read is what was written.
+//! Checksum over all records of a part: it proves that they are read as they were written.
 //!
-//! Parquet's own checksums guard the bytes of pages. What stands around them, such as the number of
-//! values in a page or the name of a column, is guarded by nothing; a sum over the records is
-//! another one as soon as any value of any record is.
+//! Parquet's own checksums protect the bytes of pages, but not the data around them, such as the
+//! number of values in a page or the name of a column. The checksum over the records changes with
+//! any value of any record.
 
 use std::fmt;
 use std::ops::AddAssign;
@@ -25,7 +25,7 @@ impl RecordSum {
         }
     }
 
-    /// The sum that [`RecordSum`] is shown as: 16 hexadecimal digits.
+    /// The text form of a [`RecordSum`]: 16 hexadecimal digits.
     pub fn parse(text: &str) -> Option<RecordSum> {
         let is_hex = text.len() == 16 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
         u64::from_str_radix(text, 16).ok().filter(|_| is_hex).map(RecordSum)

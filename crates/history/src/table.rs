@@ -18,8 +18,7 @@ use parquet::file::writer::SerializedFileWriter;
 use parquet::record::Row;
 use parquet::schema::types::{Type, TypePtr};
 
-/// More rows than any file of ours has for each of its bytes: where a footer promises more, its
-/// rows are not gathered.
+/// More rows per byte than in any valid file: if a footer claims more, its rows are not read.
 const ROWS_PER_BYTE: u64 = 8;
 
 /// The metadata key of the checksum: how many rows there are, how many bytes stand before the
@@ -98,7 +97,7 @@ fn check_sum(path: &Path, table: &SerializedFileReader<File>) -> Result<(), Parq
 
 // tidy: allow globals: a hook cannot be given a value.
 thread_local! {
-    /// Whether this thread reads what may be damaged.
+    /// Whether this thread reads a file that may be damaged.
     static READS: Cell<bool> = const { Cell::new(false) };
 }
 
@@ -119,7 +118,7 @@ pub(crate) fn guarded<T>(
         }));
     });
     let before = READS.replace(true);
-    // Whatever a panic leaves half done belongs to the reader, which is not used again.
+    // A panic leaves only the reader in an undefined state, and it is not used again.
     let result = catch_unwind(AssertUnwindSafe(read));
     READS.set(before);
     result.unwrap_or_else(|_| Err(ParquetError::General("its metadata are damaged".to_owned())))
@@ -144,7 +143,7 @@ pub(crate) fn codec(file: &SerializedFileReader<File>) -> Option<String> {
     let groups = file.metadata().row_groups().iter();
     let codecs = groups.flat_map(|group| group.columns()).map(|column| column.compression());
     let codec = codecs.into_iter().find(|codec| *codec != Compression::UNCOMPRESSED)?;
-    // The levels of some say how they were written, which nobody needs here.
+    // Some have levels, which do not matter here.
     let name = format!("{codec:?}");
     name.split('(').next().map(str::to_lowercase)
 }

@@ -1,4 +1,4 @@
-//! Truth log of a store that knows what happened to each request, as `truth.parquet`.
+//! Truth log of a store that knows the fate of each request, as `truth.parquet`.
 //!
 //! Only a store that computes its answers knows. One row per request, in order of the requests; a
 //! row belongs to the record of the history with the same session whose `started` is its `at`.
@@ -37,13 +37,13 @@ pub struct TruthRow {
     pub answered_at: Option<Nanos>,
     /// The conversation that it belonged to.
     pub session: u32,
-    /// What was issued.
+    /// The request.
     pub kind: Kind,
     /// The record's key; where a scan started. Bytes that are no text become question marks.
     pub key: String,
     /// The node that answered, from 0.
     pub node: u16,
-    /// Names of the ways in which the answer was faulty, joined by `+`; empty for health.
+    /// Names of the response's faults, joined by `+`; empty without faults.
     pub faults: String,
     /// The store's own number of the version that was shown or written, if there was one.
     pub version: Option<u64>,
@@ -102,7 +102,7 @@ impl TruthWriter {
         }
     }
 
-    /// Keeps one row. What goes wrong is reported by [`TruthWriter::finish`].
+    /// Keeps one row. [`TruthWriter::finish`] returns its errors.
     pub fn push(&mut self, row: TruthRow) {
         self.rows.push(row);
         if self.rows.len() == GROUP {
@@ -136,7 +136,7 @@ impl TruthWriter {
     }
 }
 
-/// Reads the truth of the run directory `dir`; `None` if no store reported it.
+/// Reads the truth log of the run directory `dir`; `None` if there is none.
 ///
 /// # Errors
 /// If the file is damaged, or holds kinds that this release does not know.
@@ -148,8 +148,8 @@ pub fn read_truth(dir: &Path) -> Result<Option<Vec<TruthRow>>, TruthError> {
     read(&path).map(Some).map_err(|source| TruthError::Read { path, source })
 }
 
-/// How many requests of the run in the run directory `dir` each fault struck, by its name, as the
-/// store says; `None` if no store reported it.
+/// How many requests of the run in the run directory `dir` each fault affected, by its name, as the
+/// store says; `None` if there is no log.
 ///
 /// # Errors
 /// If the file is damaged.
@@ -279,7 +279,7 @@ fn put<T: DataType>(
     column.close()
 }
 
-/// What the column of the faults is called in this file.
+/// The name of the column of the faults in this file.
 fn faults_column(path: &Path) -> Result<&'static str, ParquetError> {
     let file = table::open(path)?;
     let columns = file.metadata().file_metadata().schema_descr().columns();

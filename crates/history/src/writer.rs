@@ -114,7 +114,7 @@ pub struct Written {
     pub bytes: u64,
 }
 
-/// What workers and thread share.
+/// The shared state of workers and thread.
 #[derive(Default)]
 struct Shared {
     broken: AtomicBool,
@@ -151,7 +151,7 @@ impl Append for BlockFile {
     }
 }
 
-/// Where one worker's blocks go.
+/// The file of one worker's blocks.
 struct WorkerFile {
     path: PathBuf,
     out: Box<dyn Append>,
@@ -176,8 +176,8 @@ impl Writer {
     /// Creates the block files of `workers` workers in the run directory `dir` and starts the
     /// thread.
     ///
-    /// The sinks come in the order of the workers' numbers. Nothing is synchronised to the platter:
-    /// what a worker handed over survives the end of the process, not the loss of power.
+    /// The sinks come in the order of the workers' numbers. The files are not synced: what a worker
+    /// handed over survives a crash of the process, not a power failure.
     ///
     /// # Errors
     /// If a block file is there already or cannot be made, or the thread cannot be started.
@@ -198,7 +198,7 @@ impl Writer {
         start_with(files, memory)
     }
 
-    /// Waits until every [`WorkerSink`] is dropped and everything handed over is on disk.
+    /// Waits until every [`WorkerSink`] is dropped and every chunk is written.
     ///
     /// # Errors
     /// If the disk failed at any time; the error says how much was kept.

@@ -36,8 +36,7 @@ for row in duckdb.sql(f'''SELECT part, max(value) - min(value) FROM '{root}/obse
     print('observed\t' + '\t'.join(str(value) for value in row))
 ";
 
-/// Each request that was faulty or never answered, with the record of the history that it belongs
-/// to.
+/// Each request with a fault or without a response, with its record in the history.
 const TRUTH: &str = r"
 import duckdb, sys
 root = sys.argv[1]
@@ -76,7 +75,7 @@ fn duckdb_finds_the_same_counts_and_sums() {
     assert_eq!(observed, ["observed\tprocess\t10.5", "observed\tworker-0\t250.0"]);
 }
 
-/// Processor time of two parts at two moments, beside what is not requested.
+/// Processor time of two parts at two moments, with rows that the query leaves out.
 fn observations() -> Vec<Observation> {
     [
         (0, "worker-0", "cpu_ns", 0.0),

@@ -2,7 +2,7 @@
 //!
 //! `golden/v1` was written by the first release of each format, sealed by agent 0, with the blocks
 //! of one worker of agent 0 left unsealed; `golden/v2` has statements with numbers of requests.
-//! They must never be written again: a change of a format gets a directory of its own beside them.
+//! They must never be written again: a change of a format gets a new directory next to them.
 
 #![allow(clippy::unwrap_used, reason = "a test may end by a panic")]
 
@@ -39,7 +39,7 @@ fn golden(format: Format) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(format.name())
 }
 
-/// What the golden run directory holds, by index.
+/// The records of the golden run directory, by index.
 fn record(format: Format, index: u64) -> Record {
     let mut draws = Seed(1).draws(1, index);
     let kind = Kind::ALL[draws.below(5) as usize];

@@ -24,7 +24,7 @@ const TIMEOUT: Duration = Duration::from_secs(30);
 const ANSWER_BYTES_MAX: u64 = 1 << 16;
 
 /// Has the Java of node `node`, which was started with [`LISTENS`], carry out a diagnostic command
-/// as soon as it listens, for at most about `seconds`. Nobody is listened to afterwards.
+/// as soon as it listens, for at most about `seconds`. Later messages are ignored.
 ///
 /// # Errors
 /// If it does not listen, or fails.

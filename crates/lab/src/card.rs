@@ -32,7 +32,7 @@ pub struct Card {
 /// A version that can be had.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Version {
-    /// As it is requested, for example `3.6.16`, or `debian` for what the system's packages bring.
+    /// The version as it is written, for example `3.6.16`, or `debian` for the system's packages.
     pub name: &'static str,
     /// Where it comes from, for example `Debian's etcd-server`.
     pub source: &'static str,
@@ -43,7 +43,7 @@ pub struct Version {
 pub struct NodeCounts {
     /// All numbers that it can have.
     pub allowed: RangeInclusive<usize>,
-    /// How many there are if nobody says a number.
+    /// The default number.
     pub usual: usize,
 }
 
@@ -61,7 +61,7 @@ pub enum Scaling {
 pub struct Port {
     /// What it is for, in one word, for example `client`.
     pub name: &'static str,
-    /// Its number, if nobody else has it.
+    /// Its number, if it is free.
     pub number: u16,
 }
 
@@ -72,7 +72,7 @@ pub struct Choice {
     pub name: &'static str,
     /// What it can be; nothing here means any text.
     pub values: &'static [&'static str],
-    /// What it is if nobody says.
+    /// Its default.
     pub usual: &'static str,
     /// What it does.
     pub about: &'static str,
@@ -94,10 +94,10 @@ pub struct Need {
 /// How a program is had.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Supply {
-    /// In this package of Debian's, which a lab that needs it installs if instructed to, if we are
+    /// In this package of Debian's, which a lab installs with the user's consent, if it runs as
     /// root.
     Package(&'static str),
-    /// In a way that somebody else has to go, for example `apt-get install maven`.
+    /// By a command of the user, for example `apt-get install maven`.
     ByHand(&'static str),
 }
 

@@ -1,4 +1,4 @@
-//! A cluster that runs on this machine, held by whoever has this value.
+//! A cluster that runs on this machine, owned by this value.
 
 mod error;
 mod ground;
@@ -72,7 +72,7 @@ pub struct NodeView {
 pub enum NodeState {
     /// All its processes run.
     Up,
-    /// They stand still.
+    /// They are suspended.
     Frozen,
     /// One of them ended, or was ended.
     Down,
@@ -83,7 +83,7 @@ impl Lab {
     /// URL, has written a record and read it.
     ///
     /// # Errors
-    /// If the order is invalid, programs are missing, the folder is somebody else's, the disk
+    /// If the order is invalid, programs are missing, the folder belongs to another user, the disk
     /// is too small, a server does not start, or the cluster does not answer. Nothing runs then;
     /// the folder stays, for its logs.
     pub fn up(
@@ -115,7 +115,7 @@ impl Lab {
         let kit = recipe.fetch(&version, &PackageCache::new(house, watch))?;
         let slot = Slot::claim()?;
         order.network.build(slot.number)?;
-        // Whoever scales it later must find the same ports free.
+        // Later nodes need the same ports to be free.
         let most = (*card.nodes.allowed.end()).max(nodes);
         let shift = order.network.shift(slot.number, most, card.ports)?;
         if shift > 0 {
@@ -171,7 +171,7 @@ impl Lab {
         })
     }
 
-    /// The URL by which our driver loads it.
+    /// The URL for our driver.
     pub fn url(&self) -> &str {
         &self.url
     }
@@ -260,7 +260,7 @@ impl Lab {
     /// `kill -9` of every process of a node.
     ///
     /// # Errors
-    /// If there is no such node, or nothing of it runs.
+    /// If there is no such node, or none of its processes runs.
     pub fn kill(&mut self, node: usize) -> Result<(), LabError> {
         self.running(node, "kill")?.servers.iter_mut().for_each(Server::kill);
         Ok(())
@@ -269,16 +269,16 @@ impl Lab {
     /// Ends every process of a node as its administrator would.
     ///
     /// # Errors
-    /// If there is no such node, or nothing of it runs.
+    /// If there is no such node, or none of its processes runs.
     pub fn stop(&mut self, node: usize) -> Result<(), LabError> {
         self.running(node, "stop")?.servers.iter_mut().rev().for_each(Server::end);
         Ok(())
     }
 
-    /// Lets every process of a node stand still, its sockets open.
+    /// Suspends every process of a node, its sockets open.
     ///
     /// # Errors
-    /// If there is no such node, or nothing of it runs.
+    /// If there is no such node, or none of its processes runs.
     pub fn freeze(&mut self, node: usize) -> Result<(), LabError> {
         let node = self.running(node, "freeze")?;
         node.is_frozen = true;
@@ -289,7 +289,7 @@ impl Lab {
     /// Lets a frozen node go on.
     ///
     /// # Errors
-    /// If there is no such node, or nothing of it runs.
+    /// If there is no such node, or none of its processes runs.
     pub fn thaw(&mut self, node: usize) -> Result<(), LabError> {
         let node = self.running(node, "thaw")?;
         node.is_frozen = false;
@@ -316,7 +316,7 @@ impl Lab {
         self.write_down()
     }
 
-    /// Whoever waits for something of the others is not surprised by what has ended before.
+    /// Waits for the other nodes then ignore processes that have ended before.
     fn let_the_dead_go(&mut self) {
         for server in self.nodes.iter_mut().flat_map(|node| &mut node.servers) {
             if server.ended().is_some() {
@@ -325,7 +325,7 @@ impl Lab {
         }
     }
 
-    /// A node of which something runs, to `what` it.
+    /// A node with a running process, for the action `what`.
     fn running(&mut self, number: usize, what: &str) -> Result<&mut Node, LabError> {
         let node = self.node(number)?;
         let mut ends = node.servers.iter_mut().map(Server::ended);
@@ -339,8 +339,8 @@ impl Lab {
         Ok(node)
     }
 
-    /// Looks for servers that ended by themselves since the last look, at `unix_ms`, milliseconds
-    /// since 1970, and writes them down; a sentence for each.
+    /// Checks for servers that ended by themselves since the last check, at `unix_ms`, milliseconds
+    /// since 1970, and writes them down; returns a sentence for each.
     ///
     /// # Errors
     /// If they cannot be written down.
@@ -411,7 +411,8 @@ impl Lab {
         for node in self.nodes.iter_mut().rev() {
             node.servers.iter_mut().rev().for_each(Server::end);
         }
-        // The ground is held until all is gone, so nobody builds on it meanwhile.
+        // The folder stays locked until everything is removed, so that no other lab uses it
+        // meanwhile.
         let folder = self.folder.as_path();
         fs::remove_dir_all(folder).map_err(|error| LabError::io(folder, "cannot remove", error))
     }

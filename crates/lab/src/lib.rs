@@ -2,7 +2,7 @@
 //!
 //! A [`Recipe`] knows one store: how its programs are had, how nodes are started until they form a
 //! cluster, how one joins or leaves. A [`Lab`] is a cluster that runs: processes of this machine,
-//! each node on a loopback address of its own or in a network namespace of its own. Whoever holds
+//! each node on a loopback address of its own or in a network namespace of its own. The owner of
 //! the `Lab` holds the processes: they end with it, also when their holder is killed.
 
 pub mod card;

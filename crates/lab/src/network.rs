@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::card::Port;
 use crate::lab::LabError;
 
-/// How far ports are moved when somebody has them; the first that does is taken.
+/// How far ports are moved when they are in use; the first free one is taken.
 const SHIFTS: [u16; 3] = [0, 10_000, 20_000];
 /// The host's own address within the network of a lab with namespaces.
 const HOST: u8 = 254;

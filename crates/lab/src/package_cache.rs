@@ -13,7 +13,7 @@ use crate::tool::{Tool, Watch};
 
 /// How long a package client may take: the largest has a few hundred megabytes to build.
 const SECONDS_TO_FETCH: u32 = 1800;
-/// Where programs are besides the places that whoever calls us looks in.
+/// Where programs are besides the places that the caller searches.
 const USUAL_PLACES: [&str; 5] =
     ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/bin"];
 
@@ -40,7 +40,7 @@ impl Kit {
     /// What was put in under `name`.
     ///
     /// # Panics
-    /// If nothing was: a recipe requests what it has put in itself.
+    /// If it was not stored: a recipe asks only for packages that it has stored.
     pub fn program(&self, name: &str) -> &Path {
         self.programs.get(name).unwrap_or_else(|| panic!("the kit has no {name}"))
     }
@@ -77,15 +77,16 @@ impl<'a> PackageCache<'a> {
         self.find(program).ok_or_else(missing)
     }
 
-    /// The path of `program`, installing Debian's `package` if it is missing, we can and we may.
+    /// The path of `program`; installs Debian's `package` if it is missing, and that is possible
+    /// and allowed.
     ///
     /// # Errors
-    /// If it is not there and cannot be installed, or nobody has said that it may.
+    /// If it is missing and cannot be installed, or the user has not agreed.
     pub fn debian(&self, program: &str, package: &str) -> Result<PathBuf, LabError> {
         self.debian_in(&[], program, package)
     }
 
-    /// As [`PackageCache::debian`], for programs outside the usual places: `folders` are looked in
+    /// As [`PackageCache::debian`], for programs outside the usual places: `folders` are searched
     /// first.
     ///
     /// # Errors
@@ -294,7 +295,7 @@ impl<'a> PackageCache<'a> {
         Ok(folder)
     }
 
-    /// Waits until nobody else fetches the same.
+    /// Waits until no other process fetches the same.
     fn lock(&self, name: &str) -> Result<File, LabError> {
         let root = &self.house.package_cache;
         let path = root.join(format!("{name}.lock"));
@@ -322,7 +323,7 @@ pub(crate) fn can_install(places: &[PathBuf]) -> bool {
     getuid().is_root() && find_program(&[], places, "apt-get").is_some()
 }
 
-/// A number by which texts are distinguished: 32-bit FNV-1a over their bytes, each with a zero at
+/// A hash of texts: 32-bit FNV-1a over their bytes, each with a zero at
 /// its end. Source: <http://www.isthe.com/chongo/tech/comp/fnv>.
 fn fingerprint<'a>(texts: impl Iterator<Item = &'a str>) -> u32 {
     let bytes = texts.flat_map(|text| text.bytes().chain([0]));

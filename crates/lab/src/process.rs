@@ -13,9 +13,9 @@ use crate::lab::LabError;
 use crate::record::{Death, ServerRecord};
 use crate::usage::{family, runs, started};
 
-/// How long a process has to end by itself after it was instructed to.
+/// How long a process has to end by itself after SIGTERM.
 const SECONDS_TO_END: u32 = 20;
-/// How often somebody looks whether what is waited for has come.
+/// How often a wait checks its condition.
 pub(crate) const LOOK: Duration = Duration::from_millis(50);
 /// How many looks there are in a second.
 const LOOKS_PER_SECOND: u32 = 20;
@@ -99,7 +99,7 @@ impl Server {
         self.ended().filter(|_| !self.is_done_with)
     }
 
-    /// How it ended, if it did so by itself and that was not noticed before `unix_ms`.
+    /// How it ended, if it did so by itself and that was not recorded before `unix_ms`.
     pub(crate) fn notice_death(&mut self, unix_ms: u64) -> Option<&Death> {
         if self.died.is_some() {
             return None;
@@ -108,7 +108,7 @@ impl Server {
         self.died.as_ref()
     }
 
-    /// From now on nobody misses it when it ends, or if it has ended already.
+    /// From now on its end is expected, also if it has ended already.
     pub(crate) fn let_go(&mut self) {
         self.is_done_with = true;
     }
@@ -121,12 +121,12 @@ impl Server {
     }
 
     /// As [`Server::signal`], to everything that it has started as well: a server of processes
-    /// stands still, or is killed, with all of them.
+    /// is suspended, or is killed, with all of them.
     pub(crate) fn signal_family(&mut self, signal: Signal) {
         if self.ended().is_some() {
             return;
         }
-        // Whoever was started between looking and stopping is found by the second look.
+        // A process that was started between listing and stopping is found by the second listing.
         for _ in 0..2 {
             for pid in family(self.pid()) {
                 if let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) {
@@ -140,7 +140,7 @@ impl Server {
     pub(crate) fn end(&mut self) {
         self.is_done_with = true;
         self.signal(Signal::TERM);
-        // One that was frozen could not hear.
+        // A suspended one could not handle the signal.
         self.signal_family(Signal::CONT);
         for _ in 0..SECONDS_TO_END * LOOKS_PER_SECOND {
             if self.ended().is_some() {
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_ends_when_it_is_instructed_to() {
+    fn a_process_ends_on_request() {
         let folder = tempfile::tempdir().unwrap();
         let mut server = sleeper(folder.path());
         assert!(server.ended().is_none());

@@ -5,10 +5,12 @@ use crate::lab::LabError;
 use crate::package_cache::{Kit, PackageCache};
 use crate::site::Site;
 
-/// How a store's servers are had, started, joined, distinguished. One file each, without a state.
+/// How a store's servers are installed, started, joined and addressed. One file each, without
+/// state.
 ///
 /// Nodes are numbered from 1. Everything that a recipe does to the machine goes through the
-/// [`Site`] or the [`PackageCache`], which bound it in time, keep what it starts, and end it.
+/// [`Site`] or the [`PackageCache`], which bound its time, own the processes that it starts, and
+/// end them.
 pub trait Recipe: Send + Sync {
     /// Its facts.
     fn card(&self) -> Card;
@@ -48,12 +50,12 @@ pub trait Recipe: Send + Sync {
     fn restart(&self, site: &mut Site<'_>, node: usize) -> Result<(), LabError>;
 
     /// What that URL begins with, known before anything is started; usually the first word of the
-    /// recipe's name, so that `redis-cluster` is issued by `redis`.
+    /// recipe's name, so that `redis-cluster` is driven by `redis`.
     fn scheme(&self) -> &'static str {
         let name = self.card().name;
         name.split_once('-').map_or(name, |(first, _)| first)
     }
 
-    /// The URL by which our driver queries the cluster.
+    /// The URL of the cluster for our driver.
     fn url(&self, site: &Site<'_>) -> String;
 }

@@ -18,7 +18,7 @@ pub struct Record {
     pub store: String,
     /// The version of the programs, as they tell it.
     pub version: String,
-    /// The URL by which our driver loads it; empty while it is started.
+    /// The URL for our driver; empty while the lab is started.
     pub url: String,
     /// Where nodes live.
     pub network: Network,
@@ -52,12 +52,12 @@ pub struct ServerRecord {
     pub started: u64,
     /// Where its output goes.
     pub log: PathBuf,
-    /// How it ended, if nobody wanted that.
+    /// How it ended, if that was unexpected.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub died: Option<Death>,
 }
 
-/// The end of a process that nobody wanted.
+/// The unexpected end of a process.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Death {
     /// When it was noticed, in milliseconds since 1970.

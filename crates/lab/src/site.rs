@@ -215,16 +215,16 @@ impl Site<'_> {
         let servers = &mut self.lab.nodes[node - 1].servers;
         servers.retain(|other| other.role != launch.role);
         servers.push(server);
-        // Whoever watches the lab sees a node from its first moment on.
+        // Observers of the lab see a node from its first moment on.
         self.lab.write_down()
     }
 
-    /// From now on nobody misses the processes of node `node` when they end by themselves.
+    /// From now on the end of the processes of node `node` is expected.
     pub fn let_go(&mut self, node: usize) {
         self.lab.nodes[node - 1].servers.iter_mut().for_each(Server::let_go);
     }
 
-    /// Ends the processes of node `node`, gently if they let us. Nobody misses them afterwards.
+    /// Ends the processes of node `node`, by SIGTERM if they obey it. Their end is expected.
     pub fn end(&mut self, node: usize) {
         for mut server in self.lab.nodes[node - 1].servers.drain(..).rev() {
             server.end();
@@ -247,7 +247,7 @@ impl Site<'_> {
         tool.args(words.iter().copied()).run(seconds, self.watch)
     }
 
-    /// Whether somebody accepts connections at a port of node `node`.
+    /// Whether a port of node `node` accepts connections.
     pub fn is_listening(&self, node: usize, port: &str) -> bool {
         let address = SocketAddr::from((self.lab.address(node), self.port(port)));
         TcpStream::connect_timeout(&address, CONNECT_TIMEOUT).is_ok()
@@ -284,7 +284,7 @@ impl Site<'_> {
     }
 
     /// # Errors
-    /// If a process that was started has ended, unless it was killed or instructed to.
+    /// If a started process has ended, unless it was killed or stopped.
     pub fn check_alive(&mut self) -> Result<(), LabError> {
         for node in &mut self.lab.nodes {
             for server in &mut node.servers {

@@ -43,7 +43,7 @@ impl Slot {
     fn claim_in(folder: &Path) -> Result<Slot, LabError> {
         let failed = |error: std::io::Error| LabError::io(folder, "cannot claim a slot in", error);
         fs::create_dir_all(folder).map_err(failed)?;
-        // Whoever made it lets the others in; for them this fails, as it may.
+        // Its creator permits other users; for them this fails, which is harmless.
         let _ = fs::set_permissions(folder, Permissions::from_mode(0o1777));
         let free = (1..=MOST).find_map(|number| Slot::open(folder, number));
         free.ok_or_else(|| {

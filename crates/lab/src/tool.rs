@@ -23,14 +23,14 @@ const CHUNK_BYTES: usize = 8192;
 /// started may still hold its output open, for as long as it likes.
 const SECONDS_TO_CLOSE: u32 = 1;
 
-/// Who waits: can be instructed to stop, hears what goes on.
+/// A wait that can be cancelled, with a report of progress.
 pub struct Watch<'a> {
     stop: &'a AtomicBool,
     tell: &'a dyn Fn(&str),
 }
 
 impl<'a> Watch<'a> {
-    /// Waits until `stop` is raised; `tell` hears what goes on, a line each.
+    /// Waits until `stop` is raised; `tell` is called with each line of progress.
     pub fn new(stop: &'a AtomicBool, tell: &'a dyn Fn(&str)) -> Watch<'a> {
         Watch { stop, tell }
     }
@@ -41,7 +41,7 @@ impl<'a> Watch<'a> {
     }
 
     /// # Errors
-    /// If it has been instructed to stop.
+    /// If it was cancelled.
     pub fn check(&self) -> Result<(), LabError> {
         if self.stop.load(Ordering::Relaxed) { Err(LabError::Stopped) } else { Ok(()) }
     }
@@ -49,7 +49,7 @@ impl<'a> Watch<'a> {
     /// Waits for a moment.
     ///
     /// # Errors
-    /// If it has been instructed to stop.
+    /// If it was cancelled.
     pub fn pause(&self) -> Result<(), LabError> {
         self.check()?;
         thread::sleep(LOOK);
@@ -59,7 +59,7 @@ impl<'a> Watch<'a> {
     /// Waits until `has_come`, for at most about `seconds` and the time that one look takes.
     ///
     /// # Errors
-    /// If it does not come in that time, looking fails, or it has been instructed to stop.
+    /// If it does not come in that time, the check fails, or it was cancelled.
     pub fn until(
         &self,
         what: &str,
@@ -79,10 +79,10 @@ impl<'a> Watch<'a> {
 }
 
 /// The end of a time that begins when it is made. Looks may take long, so they cannot be counted;
-/// the clock is nobody's to read here, so a thread sleeps that long.
+/// this crate reads no clock, so a thread sleeps that long.
 struct Deadline {
     is_over: Arc<AtomicBool>,
-    /// Wakes the thread when nobody waits any more.
+    /// Wakes the thread when the wait was cancelled.
     _waiting: Sender<()>,
 }
 
@@ -116,7 +116,7 @@ impl Tool {
         Tool::behind(&[], program)
     }
 
-    /// A program that nobody can interrupt, in a session of its own: a package client that is
+    /// A program that cannot be interrupted, in a session of its own: a package client that is
     /// killed in the middle leaves a broken system behind.
     pub(crate) fn apart(program: &Path) -> Tool {
         let mut command = Command::new("setsid");
@@ -195,7 +195,7 @@ fn wait(child: &mut Child, name: &str, seconds: u32, watch: &Watch<'_>) -> Resul
     ended.map(|()| well)
 }
 
-/// What comes out of a pipe, piece by piece, until its end, which comes when nobody holds the other
+/// The output of a pipe, piece by piece, until its end, which comes when no process has the other
 /// end any more.
 fn hear<R: Read + Send + 'static>(mut from: R) -> Receiver<Vec<u8>> {
     let (said, received) = channel();
@@ -211,7 +211,7 @@ fn hear<R: Read + Send + 'static>(mut from: R) -> Receiver<Vec<u8>> {
     received
 }
 
-/// All that was received until the end, or until `closed` is over.
+/// All bytes until the end, or until `closed` is over.
 fn all(received: &Receiver<Vec<u8>>, closed: &Deadline) -> String {
     let mut bytes = Vec::new();
     loop {
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn looks_that_take_long_do_not_make_a_wait_longer() {
+    fn slow_checks_do_not_prolong_a_wait() {
         let (stop, tell) = (AtomicBool::new(false), |_: &str| {});
         let mut looks = 0;
         let waited = Watch::new(&stop, &tell).until("nothing", 1, || {
@@ -262,7 +262,7 @@ mod tests {
 
     #[test]
     fn what_it_has_started_does_not_hold_it_up() {
-        // Whoever goes on has its output open: that is nobody's concern.
+        // A child that goes on has the output open, which does not matter.
         let begun = Deadline::in_seconds(20);
         assert_eq!(run("echo a; sleep 40 & echo b >&2", 30, false).unwrap(), "a\nb\n");
         let chatty = "while sleep 0.01; do echo x; done & sleep 0.1; echo end >&2";
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_killed_when_its_time_is_over_or_nobody_waits() {
+    fn a_tool_is_killed_at_its_timeout_or_when_cancelled() {
         let reported = run("exec sleep 60", 1, false).unwrap_err().to_string();
         assert_eq!(reported, "waited for /bin/sh to end for 1 s in vain");
         assert!(matches!(run("exec sleep 60", 20, true), Err(LabError::Stopped)));

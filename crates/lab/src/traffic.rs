@@ -8,7 +8,7 @@ use crate::network::Network;
 use crate::record::{NodeRecord, Record};
 use crate::usage::family;
 
-/// The bytes of one node over the connections that somebody has seen.
+/// The bytes of one node over the observed connections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Bytes {
     /// Those that came.
@@ -20,17 +20,17 @@ pub struct Bytes {
 /// Counts the bytes of nodes, between them as well as to or from clients.
 ///
 /// On loopback addresses the kernel counts by socket alone (`ss` of iproute2 tells), so what a
-/// connection carried after somebody looked last is lost when it is closed. A namespace has a
+/// connection carried after the last reading is lost when it is closed. A namespace has a
 /// counter of its own.
 #[derive(Debug, Default)]
 pub struct Traffic {
-    /// What each socket had carried when somebody looked last, by its number.
+    /// The bytes of each socket at the last reading, by its number.
     sockets: HashMap<u64, Bytes>,
     nodes: BTreeMap<usize, Bytes>,
 }
 
 impl Traffic {
-    /// Nobody has looked yet.
+    /// No reading yet.
     pub fn new() -> Traffic {
         Traffic::default()
     }

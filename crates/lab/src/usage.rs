@@ -76,8 +76,8 @@ pub(crate) fn started(pid: u32) -> Option<u64> {
     field(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?, 22)
 }
 
-/// Whether process `pid` does anything still: one that was killed, and that nobody has waited for,
-/// is listed but does not.
+/// Whether process `pid` is still alive: one that was killed, and not waited for, is listed but is
+/// not.
 pub(crate) fn runs(pid: u32) -> bool {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']))

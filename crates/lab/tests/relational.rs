@@ -27,7 +27,7 @@ fn scale(lab: &mut Lab, nodes: usize) {
     lab.scale(nodes, &Watch::new(&stop, &tell)).expect("nodes join or leave");
 }
 
-/// What a client prints when it queries a node of the lab.
+/// A client's output of a query on a node of the lab.
 fn describe(program: &str, words: &[&str]) -> Result<String, String> {
     let output = Command::new(program).args(words).output().map_err(|error| error.to_string())?;
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();

@@ -34,10 +34,10 @@ pub const BEAM: usize = 16;
 /// What is expected of a workload.
 #[derive(Clone, Copy, Debug)]
 pub struct Expected<'a> {
-    /// How often each query is issued, by its place in the catalogue, in any unit. Queries beyond
-    /// the end are never issued.
+    /// How often each query is executed, by its place in the catalogue, in any unit. Queries beyond
+    /// the end are never executed.
     pub frequencies: &'a [f64],
-    /// How many rows each relation has, by its number; 0 or nothing where nobody knows.
+    /// How many rows each relation has, by its number; 0 or nothing if unknown.
     pub rows: &'a [f64],
     /// Whether an INSERT checks its key.
     pub keys: Keys,

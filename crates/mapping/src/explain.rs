@@ -66,7 +66,7 @@ impl ExplainedQuery {
 /// One kind of request that a query takes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ExplainedRequest {
-    /// What is issued.
+    /// The access.
     pub verb: Verb,
     /// The table's name.
     pub table: String,
@@ -78,7 +78,7 @@ pub struct ExplainedRequest {
     pub expected: f64,
 }
 
-/// What a request issues of a store of records.
+/// What a request does with a store of records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Verb {
     /// One record by its key.

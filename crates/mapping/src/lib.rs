@@ -1,8 +1,9 @@
 //! Mapping of logical queries to requests of a store.
 //!
-//! A workload queries in SQL. [`sql`] reads it into a [`Catalogue`](assay_model::Catalogue),
-//! checked against its schema before anything runs. A store that takes no queries keeps its rows in
-//! a [`Physical`] schema, and [`Mapped`] answers queries from it by requests for records.
+//! The queries of a workload are SQL. [`sql`] parses them into a
+//! [`Catalogue`](assay_model::Catalogue), checked against its schema before anything runs. A store
+//! without a query language keeps its rows in a [`Physical`] schema, and [`Mapped`] answers queries
+//! from it by requests for records.
 
 pub mod fit;
 pub mod sql;

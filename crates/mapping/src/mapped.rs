@@ -3,10 +3,10 @@
 //! Each query becomes requests of the inner store, one after another within its session.
 //!
 //! * If the inner store declares an isolation, a transaction of queries is one of its own, and ends
-//!   with a request that commits or undoes it. A query that may take several requests is such a
-//!   transaction by itself. A step that fails undoes what was written before it, so it is refused,
-//!   even if it was a write whose answer is lost: nobody commits it. Only a SELECT whose answer is
-//!   lost is unknown, and a commit.
+//!   with a request that commits it or rolls it back. A query that may take several requests is
+//!   such a transaction by itself. A step that fails undoes what was written before it, so it is
+//!   refused, even if it was a write whose response is lost: it is not committed. Only a SELECT
+//!   whose answer is lost is unknown, and a commit.
 //! * If not, there are no transactions: a query that takes several requests is not atomic, an
 //!   `x = x + ?` is a read, then a write, and what others write in between is lost. Commit and
 //!   rollback are answered at once; a rollback undoes nothing. If a request fails before anything
@@ -98,7 +98,8 @@ impl Mapped {
             self.inner.clear()?;
             self.inner.prepare(layout)?;
         }
-        // In a store of simulated time nothing outlives us, and issuing it would move its time.
+        // A store in simulated time keeps nothing beyond the process, and a request would advance
+        // its time.
         if self.inner.capabilities().time == StoreTime::Simulated {
             return match (existing, self.prepared().is_some()) {
                 (Existing::Refuse, true) => Err(self.contents(

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::key_value::view::{Attribute, View};
 
-/// More rows than this no relation has; a double still counts them one by one.
+/// No relation has more rows than this; a double still counts them exactly.
 const ROWS_MAX: f64 = 9_007_199_254_740_992.0;
 
 /// Which kind of store a schema is meant for.
@@ -46,7 +46,7 @@ pub enum Role {
     /// A relation as it is, under its primary key: what everything else can be rebuilt from.
     #[serde(rename = "base")]
     BaseTable,
-    /// A relation under the key that a query issues by.
+    /// A relation under the key that a query uses.
     Query,
     /// The rows of a join, computed when they are written.
     Join,
@@ -76,7 +76,7 @@ pub enum Keys {
     /// It does, and is refused if not, as SQL says: one request more.
     #[default]
     Checked,
-    /// It does not: who inserts a key twice leaves stale copies behind.
+    /// It does not: a key that is inserted twice leaves stale copies.
     Trusted,
 }
 
@@ -89,10 +89,10 @@ pub struct Physical {
     /// Whether an INSERT checks its key.
     #[serde(default)]
     pub keys: Keys,
-    /// How many rows each relation is expected to have; requests are chosen by that.
+    /// How many rows each relation is expected to have; the choice of requests depends on that.
     #[serde(default)]
     pub rows: BTreeMap<String, f64>,
-    /// The tables; every relation that is written or requested has one of the role `base`.
+    /// The tables; every relation that is written or read has one of the role `base`.
     #[serde(rename = "table", default)]
     pub tables: Vec<PhysicalTable>,
 }
@@ -166,7 +166,7 @@ pub enum FitError {
     Query {
         /// The query's name.
         query: String,
-        /// What is missing.
+        /// The missing part.
         reason: String,
     },
     /// The file is no physical schema.
@@ -175,7 +175,7 @@ pub enum FitError {
 }
 
 impl Physical {
-    /// Each relation as it is, under its primary key: the schema that nobody has advised on.
+    /// Each relation as it is, under its primary key: the schema without an advisor.
     pub fn plain(schema: &Schema, class: Class) -> Physical {
         let tables = (0..).zip(&schema.relations).map(|(number, relation)| {
             let view = View::whole(schema, number);

@@ -29,13 +29,13 @@ use text::Text;
 /// The most queries of a catalogue: an operation numbers them with 16 bits.
 pub const QUERIES_MAX: usize = u16::MAX as usize - 1;
 
-/// Reads relations and the queries that are issued to them.
+/// Reads relations and the queries on them.
 ///
 /// A text of the schema may hold several statements, a query is one. Semicolons at the end are
 /// optional.
 ///
 /// # Errors
-/// If a text is no SQL, requests what not every class of store can do, or disagrees with the
+/// If a text is no SQL, is outside the common subset, or disagrees with the
 /// schema; if two queries have one name.
 pub fn catalogue(schema: &[Named], queries: &[Named]) -> Result<Catalogue, ParseError> {
     let declared = declare::read(schema)?;

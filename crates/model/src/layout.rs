@@ -1,4 +1,4 @@
-//! Layout: the tables that a store must be ready to hold.
+//! Layout: the tables that a store must create.
 
 /// The tables of a workload.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,7 +17,7 @@ pub struct Table {
     /// The names of its fields; a field's number is its place here.
     pub fields: Vec<String>,
     /// Whether scans must go by the bytes of the key, also in a store that scans by an order of its
-    /// own unless issued. Then a scan that returns fewer records than it may has come to the end: a
-    /// store that meets a key whose record has just gone returns a record without fields for it.
+    /// own unless told to. Then a scan that returns fewer records than it may has come to the end:
+    /// a store that meets a key whose record has just gone returns a record without fields for it.
     pub needs_key_order: bool,
 }

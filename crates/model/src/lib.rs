@@ -1,7 +1,7 @@
 //! The words that every other crate speaks: plain data without files, clocks or tasks.
 //!
 //! The ladder is process → transaction → operation → request. A [`Source`] gives
-//! the operations of a process by number, a [`OperationEncoder`] turns an operation's
+//! the operations of a process by number, an [`OperationEncoder`] turns an operation's
 //! numbers into bytes, and a [`Record`] says what became of one operation.
 
 pub mod nanos;

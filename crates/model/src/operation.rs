@@ -1,10 +1,10 @@
-//! One logical operation as numbers: what is issued, before anything is turned into bytes.
+//! One logical operation as numbers, before anything is encoded into bytes.
 
 use crate::arguments::Arguments;
 use crate::nanos::Nanos;
 use crate::seed::mix;
 
-/// What an operation issues of a store.
+/// What an operation does with a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Kind {
@@ -36,7 +36,7 @@ impl Kind {
         Kind::Rollback,
     ];
 
-    /// The kinds that issue something of records; the others end transactions.
+    /// The kinds that access records; the others end transactions.
     pub const OF_RECORDS: [Kind; 5] =
         [Kind::Read, Kind::Update, Kind::Insert, Kind::Scan, Kind::Delete];
 
@@ -68,7 +68,7 @@ impl Kind {
         matches!(self, Kind::Update | Kind::Insert | Kind::Delete)
     }
 
-    /// Whether it ends a transaction instead of issuing something of records.
+    /// Whether it ends a transaction instead of accessing records.
     pub const fn ends_transaction(self) -> bool {
         matches!(self, Kind::Commit | Kind::Rollback)
     }
@@ -118,7 +118,7 @@ pub struct Operation {
     pub index: u64,
     /// The number of the record it is about.
     pub key: u64,
-    /// What it issues.
+    /// Its kind.
     pub kind: Kind,
     /// The fields it reads or writes.
     pub fields: Fields,
@@ -126,7 +126,7 @@ pub struct Operation {
     pub limit: u32,
     /// The sum of the sizes of the values it writes, in bytes.
     pub bytes: u32,
-    /// The query it issues: its place in the [`Catalogue`](crate::Catalogue) plus one; 0 requests
+    /// The query it executes: its place in the [`Catalogue`](crate::Catalogue) plus one; 0 means
     /// records by key.
     pub statement: u16,
     /// Place of its transaction in the process, from 0.
@@ -135,7 +135,7 @@ pub struct Operation {
     pub transaction_type: u16,
     /// Whether it is the last operation of its transaction.
     pub ends_transaction: bool,
-    /// How long the process thinks before it issues this.
+    /// The think time before this operation.
     pub think: Nanos,
 }
 
@@ -145,7 +145,7 @@ pub const LONE: &str = "operation";
 pub const READ_MODIFY_WRITE: &str = "read-modify-write";
 
 impl Operation {
-    /// A fingerprint of what is issued; timing does not enter it.
+    /// A fingerprint of the operation; timing does not enter it.
     ///
     /// The hash of a trace is the sum of the fingerprints of its operations modulo 2^128. A sum
     /// does not care about order, so workers and agents each add up their share and the total is
@@ -171,7 +171,7 @@ impl Operation {
     }
 }
 
-/// A fingerprint of what is issued with its arguments, which the hash of a trace sums up.
+/// A fingerprint of the operation with its arguments, which the hash of a trace sums up.
 ///
 /// Operations on records have no arguments, so theirs is [`Operation::fingerprint`]. Those of a
 /// query are mixed with the operation's own, so that two queries cannot exchange theirs unseen.

@@ -1,4 +1,4 @@
-//! Outcome of an operation, as far as anybody can know.
+//! Outcome of an operation, as far as the client can know.
 
 /// How an operation ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -8,7 +8,7 @@ pub enum Outcome {
     Done = 0,
     /// It certainly did not happen.
     Refused = 1,
-    /// Nobody knows whether it happened: the timeout expired, or the connection was lost after
+    /// It is unknown whether it happened: the timeout expired, or the connection was lost after
     /// sending.
     Unknown = 2,
     /// It never left us: the bound on operations in flight was reached, or the run was cut short.
@@ -63,7 +63,7 @@ macro_rules! reasons {
 reasons! {
     /// Nothing went wrong.
     None = 0 "none",
-    /// No answer within the timeout of the run.
+    /// No response within the timeout of the run.
     Timeout = 1 "timeout",
     /// The connection broke while an answer was awaited.
     ConnectionLost = 2 "connection-lost",
@@ -87,7 +87,7 @@ reasons! {
     WrongType = 11 "wrong-type",
     /// The store says that the request is invalid.
     Malformed = 12 "malformed",
-    /// The answer is invalid.
+    /// The response is invalid.
     Garbled = 13 "garbled",
     /// The store's own error that fits nothing above.
     StoreError = 14 "store-error",
@@ -100,8 +100,8 @@ reasons! {
 }
 
 impl Reason {
-    /// Whether a store that refuses for this reason is there, and would take another request: the
-    /// request itself was in the way, or another one.
+    /// Whether a store that refuses for this reason works, and would accept another request: the
+    /// reason is the request itself, or a conflict with another one.
     pub const fn is_about_request(self) -> bool {
         use Reason::{Conflict, Exists, Malformed, Unsupported, WrongType};
         matches!(self, Conflict | Exists | Unsupported | WrongType | Malformed)

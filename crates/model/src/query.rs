@@ -1,4 +1,4 @@
-//! A logical query: what SQL issues, checked against a schema, as plain numbers.
+//! A logical query: an SQL statement, checked against a schema, as plain numbers.
 
 use crate::operation::Kind;
 use crate::schema::{ColumnType, Schema};
@@ -12,7 +12,7 @@ pub struct Named {
     pub text: String,
 }
 
-/// The schema with every query that a workload issues of it.
+/// The schema with every query of a workload.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Catalogue {
     /// What the queries are about.

@@ -48,7 +48,7 @@ pub struct Record {
     pub process: u64,
     /// The number of the record it is about.
     pub key: u64,
-    /// When the load model requested it.
+    /// The intended time.
     pub intended: Nanos,
     /// When the request left us.
     pub started: Nanos,
@@ -58,7 +58,7 @@ pub struct Record {
     pub version_written: u64,
     /// The newest version among the fields it returned, or [`NONE`](crate::version::NONE).
     pub version_read: u64,
-    /// The conversation it was issued in, unique within the agent.
+    /// The session it was issued in, unique within the agent.
     pub session: u32,
     /// Value bytes sent or received.
     pub bytes: u32,
@@ -66,7 +66,7 @@ pub struct Record {
     pub rows: u32,
     /// How long checking the returned values took, in nanoseconds; 0 if not checked.
     pub verify_ns: u32,
-    /// The query it issued: its place in the catalogue plus one; 0 requested records by key.
+    /// The query it executed: its place in the catalogue plus one; 0 means records by key.
     pub statement: u16,
     /// Requests that were sent for it: 1, or more where a mapping stands before the store.
     pub requests: u16,
@@ -78,7 +78,7 @@ pub struct Record {
     pub ends_transaction: bool,
     /// Whether its process ends with it.
     pub ends_process: bool,
-    /// What it issued.
+    /// Its kind.
     pub kind: Kind,
     /// The part of the run.
     pub phase: Phase,

@@ -1,4 +1,4 @@
-//! The logical schema that queries are issued to: relations with typed columns, their keys.
+//! The logical schema that queries refer to: relations with typed columns, their keys.
 
 /// The relations of a workload.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -89,7 +89,7 @@ impl<'a> ProcessBuilder<'a> {
         self
     }
 
-    /// The next query is issued `think` later than it could be.
+    /// The next query waits for the think time `think`.
     pub fn think(&mut self, think: Nanos) -> &mut Self {
         self.think = think;
         self

@@ -6,7 +6,7 @@ use crate::operation::Operation;
 /// Gives the operations of a process by the process's number.
 ///
 /// Processes are numbered from 0 in the order in which they are to be issued. One source belongs to
-/// one worker, which requests rising numbers and may leave some out; every source of the same plan
+/// one worker, which asks for rising numbers and may leave some out; every source of the same plan
 /// gives the same operations for the same number.
 pub trait Source: Send {
     /// How many processes there are, or `None` if the stream does not end.
@@ -26,11 +26,11 @@ pub trait Source: Send {
     /// When the plan is a file and it cannot be read any further.
     ///
     /// # Panics
-    /// May panic if `process` is below one requested before.
+    /// May panic if `process` is below an earlier one.
     fn fill(&mut self, process: u64, into: &mut Vec<Operation>) -> Result<Filled, SourceError>;
 
     /// Puts the arguments of the operations that the last [`Source::fill`] gave into `into`, which
-    /// is cleared first. Plans that request records by key have none.
+    /// is cleared first. Plans of records by key have none.
     fn arguments(&mut self, into: &mut Arguments) {
         into.clear();
     }
@@ -55,8 +55,8 @@ pub struct SourceError {
     pub reason: String,
 }
 
-/// Turns the numbers of an operation into the bytes that a store sees, and analyzers what comes
-/// back.
+/// Turns the numbers of an operation into the bytes that a store sees, and verifies the values that
+/// come back.
 ///
 /// All methods are pure; the `into` buffers are appended to, never cleared.
 pub trait OperationEncoder: Send + Sync {

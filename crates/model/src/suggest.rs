@@ -1,4 +1,4 @@
-//! The known word that somebody who mistyped most likely meant.
+//! Suggestion of a known word for a misspelt one.
 
 /// The candidate nearest to `word`, if it is near enough to be a slip.
 ///
@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn slips_are_counted() {
+    fn misspellings_are_counted() {
         for (a, b, expected) in
             [("", "abc", 3), ("abc", "abc", 0), ("acb", "abc", 1), ("kitten", "sitting", 3)]
         {

@@ -1,7 +1,7 @@
 //! Writes a report of every format about a synthetic run into `target/gallery`, to be looked at.
 //!
 //! The run is a queue with four servers that stands still once, refuses for a moment later, and
-//! is issued 20 000 times a second over 64 sessions for a minute after ten seconds of warm-up.
+//! runs 20 000 operations per second over 64 sessions for a minute after ten seconds of warm-up.
 
 use std::collections::BinaryHeap;
 use std::fs;

@@ -34,13 +34,13 @@ pub struct Contrast {
     pub comparison: Comparison,
     /// The conditions that were to fail on.
     pub trials: Vec<Trial>,
-    /// Whether the two are analyzed although they are not like for like.
+    /// Whether the two are compared although they are not like for like.
     pub is_forced: bool,
 }
 
 impl Contrast {
-    /// Whether a difference of figures may be put down to the set-ups: the same was issued in the
-    /// same way, or somebody insists.
+    /// Whether a difference of figures may be put down to the set-ups: the operations are the same,
+    /// in the same way, or the comparison is forced.
     pub fn is_analyzed(&self) -> bool {
         let is_question = |found: &Difference| found.weight == Weight::Question;
         self.is_forced || !self.differences.iter().any(is_question)
@@ -81,7 +81,7 @@ pub struct Difference {
 /// What follows from a difference of set-ups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Weight {
-    /// Other things were issued, or in another way: figures differ for that reason alone.
+    /// The workload or the load differs: figures differ for that reason alone.
     Question,
     /// The store, its settings or the machine are others: perhaps that is what is compared.
     Place,

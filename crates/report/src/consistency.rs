@@ -12,7 +12,7 @@ use assay_consistency::{
 };
 use assay_model::{Nanos, Outcome, version};
 
-use crate::table::{Side, Table};
+use crate::table::{Align, Table};
 use crate::units::{Letters, count, duration, percent, plural};
 
 pub(crate) use json::object;
@@ -157,11 +157,11 @@ fn heading(result: &ConsistencyResult) -> String {
 
 pub(crate) fn verdicts(result: &ConsistencyResult, letters: Letters) -> Table {
     let mut table = Table::new(&[
-        ("quality", Side::Left),
-        ("verdict", Side::Left),
-        ("violations", Side::Right),
-        ("opportunities", Side::Right),
-        ("remark", Side::Left),
+        ("quality", Align::Left),
+        ("verdict", Align::Left),
+        ("violations", Align::Right),
+        ("opportunities", Align::Right),
+        ("remark", Align::Left),
     ]);
     for finding in &result.report.findings {
         let (violated, opportunities, remark) = match &finding.verdict {
@@ -288,11 +288,11 @@ pub(crate) fn title(finding: &QualityFinding, witness: &Witness, letters: Letter
 
 fn operations(operations: &[RegisterOperation], letters: Letters) -> Table {
     let mut table = Table::new(&[
-        ("operation", Side::Right),
-        ("session", Side::Right),
-        ("did", Side::Left),
-        ("started", Side::Right),
-        ("ended", Side::Right),
+        ("operation", Align::Right),
+        ("session", Align::Right),
+        ("did", Align::Left),
+        ("started", Align::Right),
+        ("ended", Align::Right),
     ]);
     for operation in operations {
         table.row(cells(operation, letters).to_vec());

@@ -1,4 +1,4 @@
-//! Facts of a report about a run, beside its figures.
+//! Facts of a report about a run, other than its figures.
 
 use crate::consistency::ConsistencyResult;
 use assay_analysis::Silence;
@@ -7,7 +7,7 @@ use assay_analysis::hallmark::Hallmark;
 use assay_analysis::servers::ServerTimeSeries;
 use assay_model::{Event, Nanos, Phase, Setting};
 
-/// Everything about a run that no record tells: what was issued, of what, by whom and when.
+/// The facts of a run that no record has: workload, store, client, date.
 ///
 /// All texts are shown as they are, so secrets must be gone from them already.
 #[derive(Clone, Debug, PartialEq)]
@@ -50,13 +50,13 @@ pub struct Facts {
     pub warnings: Vec<String>,
     /// What must hold of the store's rows after the run, with what was found.
     pub findings: Vec<RuleFinding>,
-    /// Figures that the workload's own definition requests, with what must be said of them.
+    /// Figures that the workload's own definition requires, with their remarks.
     pub figures: Vec<WorkloadFigure>,
     /// What happened to the run as a whole, in order of time.
     pub events: Vec<Event>,
     /// What was done to the store meanwhile, with what was seen of it in its answers.
     pub effects: Vec<ActionEffect>,
-    /// What the store's servers used of their machine, where somebody looked.
+    /// The resource use of the store's servers, if it was observed.
     pub servers: Vec<ServerTimeSeries>,
     /// What the answers show about the store's consistency, if that was judged.
     pub consistency: Option<ConsistencyResult>,
@@ -66,7 +66,7 @@ pub struct Facts {
     pub floor: Vec<(String, Nanos)>,
 }
 
-/// The store that was issued.
+/// The store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoreFacts {
     /// Its name in one word, for example `redis`.
@@ -77,7 +77,7 @@ pub struct StoreFacts {
     pub settings: Vec<Setting>,
     /// Whether it keeps nothing and finds nothing: its figures are a floor, no ranking.
     pub is_no_op: bool,
-    /// Whether it was issued queries without having transactions: nothing of one that fails or is
+    /// Whether it executed queries without having transactions: nothing of one that fails or is
     /// rolled back is undone.
     pub is_best_effort: bool,
 }
@@ -102,13 +102,13 @@ pub struct ActionEffect {
     pub text: String,
     /// When, on the run's time axis.
     pub at: Nanos,
-    /// The longest silence that it made, if there was one.
+    /// The longest silence that it caused, if there was one.
     pub stop: Option<Silence>,
     /// What was seen; `None` if too little of the run lies before or after it to tell.
     pub effect: Option<Effect>,
 }
 
-/// A figure that the workload's own definition requests.
+/// A figure that the workload's own definition requires.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WorkloadFigure {
     /// Its name, for example `tpmC`.
@@ -133,11 +133,11 @@ pub struct PhaseSpan {
 /// How a run came to its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum State {
-    /// Everything that was planned was issued.
+    /// The plan was issued in full.
     Finished,
-    /// Somebody stopped it; the figures are about what was issued until then.
+    /// It was stopped; the figures cover the operations until then.
     Interrupted,
-    /// Its end is missing in the run directory: it goes on, or the program was killed.
+    /// Its end is missing in the run directory: it is still running, or the program was killed.
     Unfinished,
     /// The program was killed; what was there has been sealed.
     Repaired,

@@ -9,14 +9,14 @@ use assay_analysis::hallmark::{
 };
 
 use crate::facts::Facts;
-use crate::table::{Side, Table};
+use crate::table::{Align, Table};
 use crate::units::{Letters, duration};
 use crate::verdict::Level;
 
 pub use shape::{HallmarkObject, SCHEMA, json};
 pub use words::{figure_name, verdict_name, what};
 
-/// Reasons that are reported in the one line; of more only the names.
+/// The number of reasons in the one line; of more only the names.
 const TOLD: usize = 3;
 
 /// One of the three times that latencies are made of.
@@ -80,7 +80,7 @@ pub struct Line {
 }
 
 impl Line {
-    /// `HALLMARK INVALID: rate: the rate sent is 75 % off the objective one (at most 5 %)`.
+    /// `HALLMARK INVALID: rate: the rate sent is 75 % off the planned one (at most 5 %)`.
     pub fn text(&self) -> String {
         match self.reasons.is_empty() {
             true => self.name.to_owned(),
@@ -101,7 +101,7 @@ pub fn line(facts: &Facts) -> Option<Line> {
     Some(Line { level, name, reasons: reasons(hallmark) })
 }
 
-/// What to change, a line for each reason of an invalid hallmark that a command can do away with.
+/// What to change, a line for each reason of an invalid hallmark that other options can avoid.
 pub fn next_steps(facts: &Facts, load: &LoadModel) -> Vec<String> {
     let invalid = facts.hallmark.iter().filter(|hallmark| hallmark.verdict == Verdict::Invalid);
     let checks =
@@ -130,11 +130,11 @@ fn reasons(hallmark: &Hallmark) -> String {
     texts.join("; ")
 }
 
-/// Checks with the same obstacle share its words: `worker-cpu, hiccups: nobody observed it`.
+/// Checks with the same obstacle share its words: `worker-cpu, hiccups: it was not observed`.
 fn not_assessable(checks: &[&Check]) -> String {
     let mut groups: Vec<(&str, Vec<&str>)> = Vec::new();
     for check in checks {
-        let why = words::obstacle(check).unwrap_or("it is not known");
+        let why = words::obstacle(check).unwrap_or("the outcome is unknown");
         match groups.iter_mut().find(|(known, _)| *known == why) {
             Some((_, names)) => names.push(check.id.name()),
             None => groups.push((why, vec![check.id.name()])),
@@ -157,12 +157,12 @@ pub enum Rows {
 /// The checks with what decided each; empty if the run was not examined.
 pub fn checks(facts: &Facts, rows: Rows) -> Table {
     let mut table = Table::new(&[
-        ("", Side::Left),
-        ("check", Side::Left),
-        ("verdict", Side::Left),
-        ("found", Side::Left),
-        ("threshold", Side::Left),
-        ("withdraws", Side::Left),
+        ("", Align::Left),
+        ("check", Align::Left),
+        ("verdict", Align::Left),
+        ("found", Align::Left),
+        ("threshold", Align::Left),
+        ("withdraws", Align::Left),
     ]);
     let all = facts.hallmark.iter().flat_map(|hallmark| &hallmark.checks);
     let is_notable =
@@ -180,7 +180,7 @@ pub fn checks(facts: &Facts, rows: Rows) -> Table {
     table
 }
 
-/// The checks that is not known, with the reasons; empty if there are none.
+/// The checks with unknown outcomes, with the reasons; empty if there are none.
 pub fn untold(facts: &Facts) -> String {
     let all = facts.hallmark.iter().flat_map(|hallmark| &hallmark.checks);
     let untold = all.filter(|check| matches!(check.verdict, CheckVerdict::NotAssessable(_)));

@@ -32,7 +32,7 @@ const NANOS_PER_MILLI: f64 = 1e6;
 /// StartTime and the BaseTime. A histogram without values has no line.
 ///
 /// # Errors
-/// When a histogram cannot be encoded, which no histogram of the analyzer's bounds is known to do.
+/// If a histogram cannot be encoded, which cannot happen within the analyzer's bounds.
 pub fn hdr_log(facts: &Facts, summary: &Summary) -> Result<String, WriteLogError> {
     let about = format!("[Run: {}; values in nanoseconds]", one_line(&facts.run_id));
     let lines = tagged(summary);
@@ -109,7 +109,7 @@ fn write_line(
         .map_err(|error| wrong(format!("{error:?}")))
 }
 
-/// The line that names the columns, which some readers request, goes before the first interval.
+/// The line of column names, which some readers require, comes before the first interval.
 fn with_legend(log: &str) -> String {
     const LEGEND: &str = "\"StartTimestamp\",\"Interval_Length\",\"Interval_Max\",\
                           \"Interval_Compressed_Histogram\"\n";

@@ -91,7 +91,7 @@ pub fn html(facts: &Facts, summary: &Summary, timeline: Option<&Series>) -> Stri
     page(&facts.title, &body, &movable.collect::<Vec<_>>())
 }
 
-/// One spectrum for what the headline is about, then one for each part of it.
+/// One spectrum for the headline's operations, then one for each part of them.
 fn spectra(summary: &Summary) -> Vec<(String, LineChart)> {
     let mut groups = tables::all_groups(summary);
     let is_sum =

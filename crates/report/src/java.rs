@@ -49,7 +49,7 @@ pub fn string_hash(text: &str) -> u32 {
 /// The table has 16 slots and doubles when three quarters are taken; an entry's slot is its hash,
 /// folded by `h ^ h >>> 16`, modulo the slots; entries of one slot stay in the order of arrival.
 /// (When the real table doubles it may turn the order within a slot around; YCSB's own lines
-/// depend on the race of its threads there, so nobody can rely on it.)
+/// depend on the race of its threads there, so they are not reliable.)
 pub fn map_order<T>(entries: &mut [T], hash: impl Fn(&T) -> u32) {
     let mut slots: u32 = 16;
     while entries.len() as u32 * 4 >= slots * 3 {

@@ -76,7 +76,7 @@ pub fn group(group: &Group) -> String {
 
 /// A comparison: a case for each condition, or for each figure in question if there are none.
 ///
-/// A condition that is surely met has failed; one that is unsure or cannot be decided is skipped.
+/// A condition that is certainly met has failed; one that is uncertain or undecided is skipped.
 pub fn compare(contrast: &Contrast) -> String {
     let cases: Vec<Case> = match contrast.trials.is_empty() {
         true => {
@@ -136,7 +136,7 @@ fn of_rule(rule: &RuleFinding) -> Case {
     Case { name: format!("{}, {}", rule.name, rule.rule), outcome, text: rule.text.clone() }
 }
 
-/// A remark passes; what is not known, or is not there, is skipped.
+/// A remark passes; an unknown or missing check is skipped.
 fn of_check(check: &Check) -> Case {
     let name = format!("{} {}: {}", check.id.code(), check.id.name(), words::what(check.id));
     let obstacle = || words::obstacle(check).unwrap_or_default().to_owned();
@@ -212,7 +212,7 @@ mod tests {
     use assay_analysis::{LoadModel, Verdict};
 
     /// A run of which nothing but `name` is wrong, or with it what follows from it.
-    fn ill(name: &str) -> (Facts, Summary) {
+    fn faulty(name: &str) -> (Facts, Summary) {
         let (mut facts, mut summary) = (sample::facts(), sample::summary());
         (facts.hallmark, facts.store.is_no_op) = (None, false);
         let counts = &mut summary.overall.counts;
@@ -241,7 +241,7 @@ mod tests {
     #[test]
     fn a_rule_that_is_broken_fails_in_a_run_or_in_any_of_several() {
         let with = |is_held| {
-            let (mut facts, summary) = ill("nothing");
+            let (mut facts, summary) = faulty("nothing");
             let (name, rule) = ("TPC-C 3.3.2.1".to_owned(), "w_ytd = sum(d_ytd)".to_owned());
             facts.findings = vec![RuleFinding { name, rule, is_held, text: "reported".to_owned() }];
             Run { facts, summary }
@@ -261,15 +261,15 @@ mod tests {
     }
 
     #[test]
-    fn whatever_a_run_is_examined_for_can_fail() {
-        let (facts, summary) = ill("nothing");
+    fn every_check_can_fail() {
+        let (facts, summary) = faulty("nothing");
         assert!(run(&facts, &summary).contains(" failures=\"0\""));
         for name in EXAMINED {
-            let (facts, summary) = ill(name);
+            let (facts, summary) = faulty(name);
             let failed = format!("name=\"not {name}\"><failure message=\"");
             let text = run(&facts, &summary);
             assert!(text.contains(&failed), "{name}: {text}");
-            let well = ill("nothing");
+            let well = faulty("nothing");
             let runs = [well, (facts, summary)].map(|(facts, summary)| Run { facts, summary });
             let group = Group {
                 side: ComparedSetup { name: "last".to_owned(), runs: runs.into() },
@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn an_alarm_is_a_failed_test_beside_those_that_passed() {
+    fn a_finding_is_a_failed_test_in_junit() {
         let text = run(&sample::facts(), &sample::summary());
         assert!(text.contains("name=\"not failing\"><failure message=\""), "{text}");
         assert!(text.contains("name=\"not unbalanced\"></testcase>"), "{text}");

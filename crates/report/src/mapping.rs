@@ -6,12 +6,12 @@ mod tests;
 
 use std::fmt::Write as _;
 
-use crate::table::{Side, Table};
+use crate::table::{Align, Table};
 use crate::units::three_digits;
 
 pub use json::{SCHEMA, json};
 
-/// A mapping with everything that is reported about it.
+/// A mapping with all facts of its report.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mapping {
     /// The workload's name.
@@ -20,8 +20,8 @@ pub struct Mapping {
     pub class: String,
     /// Where the physical schema comes from, in words.
     pub origin: String,
-    /// What the figures are per: `transaction`, or `query` if nobody knows how often each is
-    /// issued.
+    /// The unit of the figures: `transaction`, or `query` if it is unknown how often each is
+    /// executed.
     pub per: String,
     /// The options, the best first; none if nothing was chosen from.
     pub options: Vec<Choice>,
@@ -66,7 +66,7 @@ pub struct MappedQuery {
     pub name: String,
     /// Its SQL.
     pub sql: String,
-    /// How often it is issued, relative to the others.
+    /// How often it is executed, relative to the others.
     pub frequency: f64,
     /// How many rows it is expected to return or write.
     pub rows: Option<f64>,
@@ -124,10 +124,10 @@ impl Mapping {
 
     fn options_table(&self) -> Table {
         let mut table = Table::new(&[
-            ("option", Side::Right),
-            ("cost", Side::Right),
-            ("tables", Side::Right),
-            ("", Side::Left),
+            ("option", Align::Right),
+            ("cost", Align::Right),
+            ("tables", Align::Right),
+            ("", Align::Left),
         ]);
         for (number, choice) in self.options.iter().enumerate() {
             table.row(vec![
@@ -142,10 +142,10 @@ impl Mapping {
 
     fn tables_table(&self) -> Table {
         let mut table = Table::new(&[
-            ("table", Side::Left),
-            ("role", Side::Left),
-            ("key", Side::Left),
-            ("columns", Side::Right),
+            ("table", Align::Left),
+            ("role", Align::Left),
+            ("key", Align::Left),
+            ("columns", Align::Right),
         ]);
         for stored in &self.tables {
             let cells = [stored.name.clone(), stored.role.clone(), stored.key_text()];

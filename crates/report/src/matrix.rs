@@ -36,7 +36,7 @@ pub struct MatrixStudy {
     pub command: String,
     /// The seed from which the order and everything random in the runs follow.
     pub seed: u64,
-    /// The client machine, and on which the labs' stores were.
+    /// The client machine, which also ran the labs' stores.
     pub machine: String,
     /// The stores, in the order of the study file.
     pub stores: Vec<StudyStore>,
@@ -44,7 +44,7 @@ pub struct MatrixStudy {
     pub workloads: Vec<String>,
     /// The loads.
     pub loads: Vec<StudyLoad>,
-    /// How often each cell was to be issued.
+    /// How often each cell was to be run.
     pub repetitions: u32,
     /// How many runs were planned.
     pub planned: usize,
@@ -56,15 +56,15 @@ pub struct MatrixStudy {
     pub facts: Vec<CellFacts>,
     /// The runs that did not.
     pub failed: Vec<FailedCell>,
-    /// Whether somebody stopped it before all runs were made.
+    /// Whether it was stopped before all runs were made.
     pub is_interrupted: bool,
     /// The operations and durations as a share of what the study file says.
     pub scale: f64,
     /// The time that the cells took together, with starting and filling their stores.
     pub took: Nanos,
-    /// Names of the cells in the order in which they were issued.
+    /// Names of the cells in the order in which they were run.
     pub order: Vec<String>,
-    /// Whether that is the order that was drawn; not if some were issued later or again.
+    /// Whether that is the order that was drawn; not if some were run later or again.
     pub is_as_drawn: bool,
     /// Figures of others to be shown beside ours.
     pub published: Option<PublishedFigures>,
@@ -81,7 +81,7 @@ pub struct StudyStore {
     pub label: String,
 }
 
-/// A way to query.
+/// A load.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StudyLoad {
     /// Its name in the study.
@@ -97,7 +97,7 @@ pub struct StudyLoad {
 pub struct CellFacts {
     /// Its name.
     pub id: String,
-    /// Its run directory, seen from the study's directory.
+    /// Its run directory, relative to the study's directory.
     pub run_dir: String,
     /// The commands that repeat it, one after the other.
     pub commands: Vec<String>,

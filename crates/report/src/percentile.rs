@@ -10,19 +10,19 @@ pub const WITHDRAWN: char = '!';
 
 /// What the mark [`WITHDRAWN`] means.
 pub const WITHDRAWN_MEANING: &str =
-    "! withdrawn: the checks of the hallmark say why this value is not to be believed";
+    "! withdrawn: the checks of the hallmark say why this value is invalid";
 
-/// The mark of a value that is that of the sample, without a confidence interval.
+/// The mark of a sample value without a confidence interval.
 pub const SAMPLE: char = '~';
 
-/// What the mark [`SAMPLE`] means.
+/// The meaning of the mark [`SAMPLE`].
 pub const SAMPLE_MEANING: &str = "~ no interval: what was measured, but fewer than ten independent \
      values lie beyond it (a short run, or one event)";
 
-/// What stands in the place of a percentile beyond which there is no value at all.
+/// The text in place of a percentile beyond which there is no value at all.
 pub const NO_VALUE: &str = "n/a";
 
-/// What [`NO_VALUE`] means.
+/// The meaning of [`NO_VALUE`].
 pub const NO_VALUE_MEANING: &str =
     "n/a: no value lies beyond that percentile, so it would be the maximum";
 
@@ -33,7 +33,7 @@ pub enum DisplayedPercentile {
     Nothing,
     /// No value lies beyond it.
     NoneBeyond,
-    /// It is what was measured, but no interval holds.
+    /// It is the measured value, without an interval.
     Sample(Nanos, Shortage),
     /// The hallmark does not stand behind it.
     Withdrawn(Nanos),

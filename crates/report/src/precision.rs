@@ -77,7 +77,7 @@ pub struct PrecisionRun {
 pub enum RunEnd {
     /// As it should.
     Whole,
-    /// Somebody stopped it.
+    /// It was stopped.
     Interrupted,
     /// It could not begin or not go on, for this reason.
     Failed(String),

@@ -100,7 +100,7 @@ fn small(number: f64) -> String {
     count(number.round() as u64)
 }
 
-/// How much was answered, when nothing was: lines with their titles.
+/// Success ratios, outages and silences: lines with their titles.
 pub fn availability(summary: &Summary, letters: Letters) -> [(&'static str, String); 3] {
     [
         ("available", answered(summary, letters)),
@@ -116,7 +116,7 @@ pub fn consistency(facts: &Facts) -> Option<String> {
     Some(format!("no violation found of {silent}: `assay check` says how rare one must be"))
 }
 
-/// How much was answered, and how much of that in time.
+/// The success ratio, and that within the deadline.
 fn answered(summary: &Summary, letters: Letters) -> String {
     let availability = &summary.availability;
     let tried = Tried::of(summary);
@@ -138,7 +138,7 @@ fn answered(summary: &Summary, letters: Letters) -> String {
     )
 }
 
-/// When nothing that came was answered in time.
+/// The outages: no response came in time.
 fn outages(summary: &Summary, letters: Letters) -> String {
     let availability = &summary.availability;
     let deadline = duration(availability.deadline, letters);
@@ -161,7 +161,7 @@ fn outages(summary: &Summary, letters: Letters) -> String {
     )
 }
 
-/// When no answer came at all although something waited for one.
+/// The silences: no response came at all although an operation waited for one.
 fn silences(summary: &Summary, letters: Letters) -> String {
     let availability = &summary.availability;
     let chance = duration(availability.silence_threshold, letters);
@@ -174,7 +174,7 @@ fn silences(summary: &Summary, letters: Letters) -> String {
         more => format!(", the longest of {more} beyond chance ({chance})"),
     };
     format!(
-        "{}{} from {} to {} without any answer, while some were waited for{number}",
+        "{}{} from {} to {} without any response while operations waited{number}",
         duration(longest.length(), letters),
         if longest.is_cut_off { " or longer" } else { "" },
         moment(longest.from),
@@ -182,7 +182,7 @@ fn silences(summary: &Summary, letters: Letters) -> String {
     )
 }
 
-/// What the workload's own definition requests: its figures, its rules about the store's rows.
+/// The figures of the workload's own definition, and its rules about the store's rows.
 pub fn workload(facts: &Facts) -> Vec<String> {
     let figure =
         |figure: &WorkloadFigure| format!("{} {:.1} ({})", figure.name, figure.value, figure.note);
@@ -212,7 +212,7 @@ mod tests {
     use crate::sample;
 
     #[test]
-    fn that_transactions_are_best_effort_is_said_once() {
+    fn best_effort_transactions_are_reported_once() {
         let mut facts = sample::facts();
         let said = |facts: &Facts| {
             let all = circumstances(facts, &sample::summary(), Letters::Ascii);

@@ -9,7 +9,7 @@ use crate::compare::words::{figure_name, value, variation};
 use crate::facts::Facts;
 use crate::markdown::escape;
 use crate::prose;
-use crate::table::{Side as Flush, Table};
+use crate::table::{Align, Table};
 use crate::terminal::{Page, Style};
 use crate::units::Letters;
 use crate::verdict::{Finding, Level};
@@ -56,7 +56,7 @@ impl Group {
 /// What must be known before any figure.
 pub fn findings(group: &Group, letters: Letters) -> Vec<Finding> {
     let hallmark = crate::compare::hallmark_of("", &group.side);
-    // A hallmark that is there is reported by each run.
+    // Each run prints its own hallmark.
     let mut findings: Vec<Finding> =
         hallmark.into_iter().filter(|one| !one.name.starts_with("HALLMARK VALID")).collect();
     findings.extend(crate::compare::of_side("", &group.side, letters));
@@ -109,12 +109,12 @@ fn headline(group: &Group, letters: Letters) -> String {
 /// One row per figure; how it varies comes first.
 pub(crate) fn table(group: &Group, letters: Letters) -> Table {
     let mut table = Table::new(&[
-        ("", Flush::Left),
-        ("spread", Flush::Right),
-        ("lowest", Flush::Right),
-        ("highest", Flush::Right),
-        ("median", Flush::Right),
-        ("95 % interval of the mean", Flush::Right),
+        ("", Align::Left),
+        ("spread", Align::Right),
+        ("lowest", Align::Right),
+        ("highest", Align::Right),
+        ("median", Align::Right),
+        ("95 % interval of the mean", Align::Right),
     ]);
     for (figure, spread) in group.display() {
         let text = |number: f64| value(figure.measure, number, letters);

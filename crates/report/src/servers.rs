@@ -1,11 +1,11 @@
-//! Report of actions on the store, use of its servers: in words, in a table.
+//! Report of actions on the store and of its servers' resources, in words and in a table.
 
 use assay_analysis::Summary;
 use assay_analysis::effect::{Effect, Level};
 use assay_analysis::servers::{ServerUse, summed_up};
 
 use crate::facts::{ActionEffect, Facts};
-use crate::table::{Side, Table};
+use crate::table::{Align, Table};
 use crate::units::{Letters, duration, moment, percent, rate, three_digits};
 
 /// Bytes in a mebibyte.
@@ -13,13 +13,13 @@ pub(crate) const MIB: f64 = 1_048_576.0;
 /// What is not known.
 const UNTOLD: &str = "-";
 
-/// Each action with what was seen of it, a sentence each.
+/// Each action with its observed effect, a sentence each.
 pub fn effects(facts: &Facts, letters: Letters) -> Vec<String> {
     let sentence = |action: &ActionEffect| {
         let what = format!("{} at {}", action.text, moment(action.at));
         let stop = action.stop.map_or_else(String::new, |stop| {
             let length = duration(stop.length(), letters);
-            format!("no answer for {length} from {}; ", moment(stop.from))
+            format!("no response for {length} from {}; ", moment(stop.from))
         });
         match &action.effect {
             None => format!("{what}: {stop}too little of the run lies before or after it to tell"),
@@ -29,14 +29,14 @@ pub fn effects(facts: &Facts, letters: Letters) -> Vec<String> {
     facts.effects.iter().map(sentence).collect()
 }
 
-/// What was seen of an action.
+/// The observed effect of an action.
 fn observed(effect: &Effect, letters: Letters) -> String {
     let after = |at: assay_model::Nanos| {
         format!("{} ({} after)", moment(at), duration(at.since(effect.at), letters))
     };
     let arrow = letters.pick("→", "->");
     let rest = match (effect.first, effect.last, effect.is_at_rest) {
-        (None, _, _) => return "nothing was seen of it".to_owned(),
+        (None, _, _) => return "no effect was observed".to_owned(),
         (Some(first), None, true) => format!("seen from {}, to stay", after(first)),
         (Some(first), Some(last), true) => {
             format!("first seen at {}, last at {}", after(first), after(last))
@@ -65,7 +65,7 @@ fn observed(effect: &Effect, letters: Letters) -> String {
     text
 }
 
-/// What each server used over the measured window; `None` where nobody looked.
+/// The resource use of each server over the measured window; `None` if not observed.
 pub fn table(facts: &Facts, summary: &Summary) -> Option<Table> {
     let rows: Vec<ServerUse> = facts
         .servers
@@ -76,14 +76,14 @@ pub fn table(facts: &Facts, summary: &Summary) -> Option<Table> {
         return None;
     }
     let mut table = Table::new(&[
-        ("", Side::Left),
-        ("processors", Side::Right),
-        ("at most", Side::Right),
-        ("most MiB", Side::Right),
-        ("read MB/s", Side::Right),
-        ("written MB/s", Side::Right),
-        ("in MB/s", Side::Right),
-        ("out MB/s", Side::Right),
+        ("", Align::Left),
+        ("processors", Align::Right),
+        ("at most", Align::Right),
+        ("most MiB", Align::Right),
+        ("read MB/s", Align::Right),
+        ("written MB/s", Align::Right),
+        ("in MB/s", Align::Right),
+        ("out MB/s", Align::Right),
     ]);
     for row in rows {
         let number = |value: Option<f64>, unit: f64| {
@@ -134,7 +134,7 @@ mod tests {
         let expected = "first seen at 302 s (2.00 s after), last at 341 s (41.0 s after); \
                         done 1 000/s -> 1 000/s, p50 50.0 us -> 25.0 us, p99 500 us -> 250 us";
         assert_eq!(text, expected);
-        assert_eq!(observed(&effect(None, None, true), Letters::Ascii), "nothing was seen of it");
+        assert_eq!(observed(&effect(None, None, true), Letters::Ascii), "no effect was observed");
         let text = observed(&effect(Some(302), None, true), Letters::Ascii);
         assert!(text.starts_with("seen from 302 s (2.00 s after), to stay; "), "{text}");
         let text = observed(&effect(Some(302), Some(400), false), Letters::Ascii);
@@ -144,7 +144,7 @@ mod tests {
         let (at, text) = (Nanos::from_secs(300), "kill node 1".to_owned());
         let mut facts = crate::sample::facts();
         facts.effects = vec![ActionEffect { text, at, stop, effect: None }];
-        let expected = "kill node 1 at 300 s: no answer for 2.30 s from 300.02 s; too little of \
+        let expected = "kill node 1 at 300 s: no response for 2.30 s from 300.02 s; too little of \
                         the run lies before or after it to tell";
         assert_eq!(effects(&facts, Letters::Ascii), [expected]);
     }

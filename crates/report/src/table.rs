@@ -2,7 +2,7 @@
 
 /// On which side the cells of a column are flush.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Side {
+pub enum Align {
     /// For words.
     Left,
     /// For numbers.
@@ -12,13 +12,13 @@ pub enum Side {
 /// A table whose cells are all of one line.
 #[derive(Clone, Debug)]
 pub struct Table {
-    columns: Vec<(String, Side)>,
+    columns: Vec<(String, Align)>,
     rows: Vec<Vec<String>>,
 }
 
 impl Table {
     /// A table without rows; `columns` are the titles with the side of their cells.
-    pub fn new(columns: &[(&str, Side)]) -> Table {
+    pub fn new(columns: &[(&str, Align)]) -> Table {
         let columns = columns.iter().map(|(title, side)| ((*title).to_owned(), *side)).collect();
         Table { columns, rows: Vec::new() }
     }
@@ -38,7 +38,7 @@ impl Table {
     }
 
     /// The titles with the side of their cells.
-    pub fn columns(&self) -> &[(String, Side)] {
+    pub fn columns(&self) -> &[(String, Align)] {
         &self.columns
     }
 
@@ -70,8 +70,8 @@ impl Table {
         };
         let mut out = aligned(self.columns.iter().map(|(title, _)| title.as_str()).collect());
         let rules = self.columns.iter().zip(&widths).map(|((_, side), width)| match side {
-            Side::Left => "-".repeat(*width),
-            Side::Right => format!("{}:", "-".repeat(width - 1)),
+            Align::Left => "-".repeat(*width),
+            Align::Right => format!("{}:", "-".repeat(width - 1)),
         });
         out.push_str(&line(rules.collect()));
         for row in &self.rows {
@@ -96,10 +96,10 @@ impl Table {
     }
 }
 
-fn pad(cell: &str, width: usize, side: Side) -> String {
+fn pad(cell: &str, width: usize, side: Align) -> String {
     match side {
-        Side::Left => format!("{cell:<width$}"),
-        Side::Right => format!("{cell:>width$}"),
+        Align::Left => format!("{cell:<width$}"),
+        Align::Right => format!("{cell:>width$}"),
     }
 }
 
@@ -108,7 +108,7 @@ mod tests {
     use super::*;
 
     fn table() -> Table {
-        let mut table = Table::new(&[("kind", Side::Left), ("p99", Side::Right)]);
+        let mut table = Table::new(&[("kind", Align::Left), ("p99", Align::Right)]);
         table.row(vec!["read".to_owned(), "1.20 µs".to_owned()]);
         table.row(vec!["update".to_owned(), "9 ns".to_owned()]);
         table

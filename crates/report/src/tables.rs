@@ -9,7 +9,7 @@ use crate::percentile::{
     DisplayedPercentile, NO_VALUE, NO_VALUE_MEANING, SAMPLE, SAMPLE_MEANING, WITHDRAWN,
     WITHDRAWN_MEANING,
 };
-use crate::table::{Side, Table};
+use crate::table::{Align, Table};
 use crate::units::{Letters, count, percentile_name};
 
 /// The percentiles that every latency table has.
@@ -18,7 +18,7 @@ const SHOWN: [f64; 5] = [0.5, 0.9, 0.99, 0.999, 1.0];
 /// The name of the row that sums up all kinds.
 pub const ALL: &str = "all";
 
-/// The name of the same row where users wait for transactions, not for single requests.
+/// The name of the same row if users wait for transactions, not for single requests.
 pub const ALL_REQUESTS: &str = "all requests";
 
 /// The name of the row that sums up all transactions.
@@ -38,12 +38,12 @@ pub fn groups(summary: &Summary) -> Vec<(&str, &Group)> {
 /// Count, throughput and goodput of each kind.
 pub fn throughput(summary: &Summary) -> Table {
     let mut table = Table::new(&[
-        ("", Side::Left),
-        ("offered", Side::Right),
-        ("done", Side::Right),
-        ("offered/s", Side::Right),
-        ("done/s", Side::Right),
-        ("goodput/s", Side::Right),
+        ("", Align::Left),
+        ("offered", Align::Right),
+        ("done", Align::Right),
+        ("offered/s", Align::Right),
+        ("done/s", Align::Right),
+        ("goodput/s", Align::Right),
     ]);
     for (name, group) in groups(summary) {
         let (counts, rates) = (&group.counts, &group.rates);
@@ -69,12 +69,12 @@ fn per_second(number: f64) -> String {
 /// Outcomes of each kind, each apart: a miss or a failure never looks like a success.
 pub fn outcomes(summary: &Summary) -> Table {
     let mut table = Table::new(&[
-        ("", Side::Left),
-        ("hits", Side::Right),
-        ("misses", Side::Right),
-        ("refused", Side::Right),
-        ("unknown", Side::Right),
-        ("dropped", Side::Right),
+        ("", Align::Left),
+        ("hits", Align::Right),
+        ("misses", Align::Right),
+        ("refused", Align::Right),
+        ("unknown", Align::Right),
+        ("dropped", Align::Right),
     ]);
     for (name, group) in groups(summary) {
         let counts = &group.counts;
@@ -89,7 +89,7 @@ pub fn outcomes(summary: &Summary) -> Table {
 const BESIDE: [f64; 4] = [0.5, 0.9, 0.99, 1.0];
 
 /// Whole transactions by type, all of them, then whole processes, with their counts beside their
-/// response time; `None` if records were requested by key.
+/// response time; `None` for records by key.
 pub fn transactions(facts: &Facts, summary: &Summary, letters: Letters) -> Option<Table> {
     if summary.queries.is_empty() {
         return None;
@@ -110,7 +110,7 @@ pub fn transactions(facts: &Facts, summary: &Summary, letters: Letters) -> Optio
     Some(table)
 }
 
-/// Each query with its counts beside its response time; `None` if records were requested by key.
+/// Each query with its counts beside its response time; `None` for records by key.
 pub fn queries(facts: &Facts, summary: &Summary, letters: Letters) -> Option<Table> {
     if summary.queries.is_empty() {
         return None;
@@ -131,8 +131,8 @@ pub fn queries(facts: &Facts, summary: &Summary, letters: Letters) -> Option<Tab
 fn counted(counts: &[&str]) -> Table {
     let quantiles = BESIDE.map(percentile_name);
     let titles = counts.iter().copied().chain(quantiles.iter().map(String::as_str));
-    let columns: Vec<(&str, Side)> =
-        [("", Side::Left)].into_iter().chain(titles.map(|title| (title, Side::Right))).collect();
+    let columns: Vec<(&str, Align)> =
+        [("", Align::Left)].into_iter().chain(titles.map(|title| (title, Align::Right))).collect();
     Table::new(&columns)
 }
 
@@ -147,7 +147,7 @@ fn response(facts: &Facts, group: &Group, letters: Letters) -> [String; 4] {
 /// Why operations were refused, unknown or dropped, over all kinds.
 pub fn reasons(summary: &Summary) -> Table {
     let mut table =
-        Table::new(&[("outcome", Side::Left), ("reason", Side::Left), ("count", Side::Right)]);
+        Table::new(&[("outcome", Align::Left), ("reason", Align::Left), ("count", Align::Right)]);
     for (outcome, reason, number) in &summary.overall.counts.reasons {
         table.row(vec![outcome.name().to_owned(), reason.name().to_owned(), count(*number)]);
     }
@@ -156,9 +156,9 @@ pub fn reasons(summary: &Summary) -> Table {
 
 /// Response over service time of each kind and transaction, then misses, failures and lag.
 pub fn latency(facts: &Facts, summary: &Summary, letters: Letters) -> Table {
-    let mut columns = vec![("".to_owned(), Side::Left), ("".to_owned(), Side::Left)];
-    columns.extend(SHOWN.map(|quantile| (percentile_name(quantile), Side::Right)));
-    let columns: Vec<(&str, Side)> =
+    let mut columns = vec![("".to_owned(), Align::Left), ("".to_owned(), Align::Left)];
+    columns.extend(SHOWN.map(|quantile| (percentile_name(quantile), Align::Right)));
+    let columns: Vec<(&str, Align)> =
         columns.iter().map(|(title, side)| (title.as_str(), *side)).collect();
     let mut table = Table::new(&columns);
     let mut row = |name: &str, time: Time, distribution: &Distribution| {
@@ -201,7 +201,7 @@ pub fn all_groups(summary: &Summary) -> Vec<(String, &Group)> {
 /// The store's effective settings with what they mean.
 pub fn settings(settings: &[Setting]) -> Table {
     let mut table =
-        Table::new(&[("setting", Side::Left), ("value", Side::Left), ("meaning", Side::Left)]);
+        Table::new(&[("setting", Align::Left), ("value", Align::Left), ("meaning", Align::Left)]);
     for setting in settings {
         table.row(vec![setting.name.clone(), setting.value.clone(), setting.meaning.clone()]);
     }

@@ -110,7 +110,7 @@ pub fn terminal(facts: &Facts, summary: &Summary, style: Style) -> String {
     page.text
 }
 
-/// The checks of the hallmark that did not pass, and those that is not known.
+/// The checks of the hallmark that did not pass, and those with unknown outcomes.
 fn certificate(page: &mut Page, facts: &Facts) {
     let checks = hallmark::checks(facts, Rows::Notable);
     let untold = hallmark::untold(facts);
@@ -202,13 +202,13 @@ impl Page {
         self.wrapped(&format!("  {text}"), 4, "");
     }
 
-    /// A command to be copied: a line that is too long goes on behind ` \`, quotes stay whole.
+    /// A command to be copied: a long line is broken with ` \`, but never within quotes.
     pub fn command(&mut self, command: &str) {
         let command = self.clean(command);
         let mut line = String::from("  ");
         let mut is_fresh = true;
         for word in shell_words(&command) {
-            // Room for the blank with the mark behind it.
+            // Room for the blank and the backslash behind it.
             let length = line.chars().count() + word.chars().count() + " \\".len();
             if length > self.style.width && !is_fresh {
                 self.line(&format!("{line}\\"), "");
@@ -290,12 +290,12 @@ impl Page {
     }
 }
 
-/// The words of a shell's command with their quotes, in which blanks end no word.
+/// The arguments of a shell command with their quotes, in which blanks do not separate.
 fn shell_words(command: &str) -> impl Iterator<Item = &str> {
     let mut is_quoted = false;
     let mut before = ' ';
     command.split(move |letter: char| {
-        // `'\''` is a quote within quotes: the one behind the backslash opens nothing.
+        // `'\''` is a quote within quotes: the one behind the backslash opens no quotes.
         is_quoted ^= letter == '\'' && (is_quoted || before != '\\');
         before = letter;
         letter == ' ' && !is_quoted

@@ -8,7 +8,7 @@ use assay_analysis::slo::Objective;
 use assay_analysis::sweep::{Point, Sweep};
 use assay_analysis::tune::{Bracket, Inversion, Plan, SearchEnd, Step};
 
-use crate::table::{Side, Table};
+use crate::table::{Align, Table};
 use crate::terminal::{Page, Style};
 use crate::units::{Letters, count, duration, rate};
 
@@ -32,7 +32,7 @@ pub struct Tuning {
     pub url: String,
     /// Whether the store keeps nothing: its figures are a floor, no ranking.
     pub is_no_op: bool,
-    /// How a step issued, in words.
+    /// The load of a step, in words.
     pub load: String,
     /// The seed from which everything random followed.
     pub seed: u64,
@@ -50,11 +50,11 @@ pub struct Tuning {
     pub curve: Vec<Point>,
     /// Where it bends.
     pub knee: Option<Point>,
-    /// Between which rates the answer lies.
+    /// The rates between which the result lies.
     pub bracket: Bracket,
     /// Steps that failed below a rate that held.
     pub inversions: Vec<Inversion>,
-    /// Whether somebody stopped it.
+    /// Whether it was stopped.
     pub is_interrupted: bool,
     /// What a reader must know besides, one sentence each.
     pub warnings: Vec<String>,
@@ -88,15 +88,15 @@ pub(crate) fn steps(tuning: &Tuning, letters: Letters) -> Table {
         None => vec!["p99".to_owned()],
     };
     let mut columns = vec![
-        ("step", Side::Right),
-        ("for", Side::Left),
-        ("rate", Side::Right),
-        ("long", Side::Right),
-        ("done", Side::Right),
-        ("p50", Side::Right),
+        ("step", Align::Right),
+        ("for", Align::Left),
+        ("rate", Align::Right),
+        ("long", Align::Right),
+        ("done", Align::Right),
+        ("p50", Align::Right),
     ];
-    columns.extend(names.iter().map(|name| (name.as_str(), Side::Right)));
-    columns.push(("met", Side::Left));
+    columns.extend(names.iter().map(|name| (name.as_str(), Align::Right)));
+    columns.push(("met", Align::Left));
     let mut table = Table::new(&columns);
     for step in &tuning.steps {
         let figures = &step.outcome.figures;
@@ -149,7 +149,7 @@ pub(crate) fn reasons(tuning: &Tuning, letters: Letters) -> Vec<(String, String)
         .collect()
 }
 
-/// What was issued to what, as titled lines.
+/// Workload, store and load, as titled lines.
 pub(crate) fn circumstances(tuning: &Tuning, letters: Letters) -> Vec<(&'static str, String)> {
     let mut lines = vec![("store", tuning.url.clone())];
     if let Some(objective) = &tuning.objective {

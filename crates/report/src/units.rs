@@ -124,7 +124,7 @@ pub fn percentile_name(quantile: f64) -> String {
     if quantile >= 1.0 {
         return "max".to_owned();
     }
-    // Three decimals of a percent are finer than any quantile that is requested by name.
+    // Three decimals of a percent are finer than any named quantile.
     format!("p{}", trimmed_number(quantile * 100.0))
 }
 

@@ -13,7 +13,7 @@ use crate::units::{Letters, count, duration, moment, percent, rate};
 /// window's edges cut off when answers take a hundredth of its length.
 const SHORTFALL: f64 = 0.01;
 
-/// What was issued in the last moments is answered after the window, so that much is no shortfall;
+/// Operations of the last moments end after the window, so that much is no shortfall;
 /// but no more than this share of the window, for ever longer answers are what overload looks like.
 const UNDER_WAY: f64 = 0.05;
 
@@ -131,16 +131,16 @@ pub fn opening(facts: &Facts, summary: &Summary, letters: Letters) -> Vec<Openin
 pub enum Opening {
     /// Something to know before any figure.
     Finding(Finding),
-    /// The figures that everybody requests first.
+    /// The headline figures.
     Headline(String),
 }
 
 /// What failures are counted in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unit {
-    /// Records were requested by key, one at a time.
+    /// Records by key, one at a time.
     Operations,
-    /// Queries were issued: one that fails takes its whole transaction with it, so a share of
+    /// The run has queries: one that fails takes its whole transaction with it, so a share of
     /// queries would make little of it.
     Transactions,
 }
@@ -159,7 +159,7 @@ pub(crate) struct Tried {
 }
 
 impl Tried {
-    /// Transactions where queries were issued, else operations.
+    /// Transactions in a run of queries, else operations.
     pub fn of(summary: &Summary) -> Tried {
         let (unit, group) = headline_group(summary);
         let counts = &group.counts;
@@ -191,7 +191,7 @@ fn given_up(counts: &Counts) -> u64 {
     reasons.filter(|(outcome, reason, _)| is_given_up(*outcome, *reason)).map(|of| of.2).sum()
 }
 
-/// What a reader issues about first: whole transactions where queries were issued, else operations.
+/// What a reader looks for first: whole transactions in a run of queries, else operations.
 pub(crate) fn headline_group(summary: &Summary) -> (Unit, &Group) {
     match &summary.all_transactions {
         Some(group) => (Unit::Transactions, group),
@@ -199,7 +199,7 @@ pub(crate) fn headline_group(summary: &Summary) -> (Unit, &Group) {
     }
 }
 
-/// The figures that everybody requests first, in one line.
+/// The headline figures, in one line.
 pub fn headline(facts: &Facts, summary: &Summary, letters: Letters) -> String {
     let (unit, group) = headline_group(summary);
     let is_withdrawn = hallmark::withdraws(facts, Time::Response, 0.99);
@@ -236,7 +236,7 @@ pub fn headline(facts: &Facts, summary: &Summary, letters: Letters) -> String {
     line
 }
 
-/// The value of a percentile that the analyzer has found, if there are values.
+/// The analyzer's value of a percentile, if there are values.
 pub fn quantile(distribution: &assay_analysis::Distribution, quantile: f64) -> Option<Nanos> {
     distribution
         .percentiles
@@ -245,7 +245,7 @@ pub fn quantile(distribution: &assay_analysis::Distribution, quantile: f64) -> O
         .map(|percentile| percentile.value)
 }
 
-/// The rate that the load model promised to request.
+/// The target rate of the load model.
 fn objective(summary: &Summary) -> Option<f64> {
     let rates = &headline_group(summary).1.rates;
     match summary.load {
@@ -267,7 +267,7 @@ fn state(facts: &Facts) -> Option<Finding> {
         State::Finished => None,
         State::Interrupted => caution(
             "interrupted",
-            "the run was stopped before its end; the figures are about what was issued until then"
+            "the run was stopped before its end; the figures cover the operations until then"
                 .to_owned(),
         ),
         State::Unfinished => caution(
@@ -345,7 +345,7 @@ fn failures(summary: &Summary) -> Option<Finding> {
     )
 }
 
-/// Stretches in which nobody was answered in time.
+/// Stretches without a response in time.
 fn outages(summary: &Summary, letters: Letters) -> Option<Finding> {
     let availability = &summary.availability;
     let longest = availability.longest?;
@@ -367,7 +367,7 @@ fn outages(summary: &Summary, letters: Letters) -> Option<Finding> {
     )
 }
 
-/// Arrivals that had to wait because the store had not answered those before them.
+/// Arrivals that had to wait because the store had not responded to those before them.
 fn held_back(facts: &Facts, summary: &Summary) -> Option<Finding> {
     let held = summary.held_back.as_ref()?.operations;
     let share = held as f64 / summary.overall.counts.offered.max(1) as f64;
@@ -498,7 +498,7 @@ pub fn model_meaning(load: LoadModel) -> &'static str {
     match load {
         LoadModel::Open { .. } => "arrivals do not wait for answers, so all waiting is measured",
         LoadModel::Closed { .. } => {
-            "sessions wait for their answers, so a slow store is queried less and looks better"
+            "sessions wait for responses, so a slow store gets fewer requests and looks better"
         }
     }
 }
@@ -523,7 +523,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_kept_its_promises_is_ok() {
+    fn a_run_that_met_its_rate_is_ok() {
         assert_eq!(
             shouts(|_, _| {}),
             ["OK: 200/s of 200/s offered, response p99 ~1.37 ms (few values), no failures"]
@@ -531,7 +531,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_that_was_not_reached_is_shouted() {
+    fn a_missed_rate_is_a_finding() {
         assert_eq!(
             shouts(|_, summary| {
                 summary.overall.rates.offered_per_s = 20_000.0;
@@ -563,7 +563,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wait_for_the_store_is_no_lateness_of_ours() {
+    fn a_wait_for_the_store_is_not_the_clients_lateness() {
         let held = |summary: &mut Summary, own_ns: u64| {
             summary.lag = sample::distribution((0..1000).map(|_| 1_000_000));
             let own_lag = sample::distribution((0..1000).map(|_| own_ns));
@@ -579,7 +579,7 @@ mod tests {
     }
 
     #[test]
-    fn an_outage_is_shouted_with_its_times() {
+    fn an_outage_is_a_finding_with_its_times() {
         let found = shouts(|_, summary| {
             let (from, until) = (Nanos::from_millis(7_001), Nanos::from_millis(11_020));
             let outage =

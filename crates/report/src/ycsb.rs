@@ -16,7 +16,7 @@ use std::fmt::Write as _;
 
 use crate::java;
 
-/// Which latency YCSB's `measurement.interval` requests.
+/// The latencies of YCSB's `measurement.interval`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Interval {
     /// `op`: service time.

@@ -1,7 +1,7 @@
 //! Cost of one arrival of a schedule, on one core.
 //!
 //! Prints `bench <name> <size> <value> <unit>`; the size is the number of workers, of which one is
-//! measured: it walks along the arrivals of the others too. Nothing is issued or waited for.
+//! measured: it walks along the arrivals of the others too. No operation is issued or waited for.
 
 use std::hint::black_box;
 use std::time::Instant;

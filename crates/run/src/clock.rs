@@ -14,7 +14,7 @@ use crate::load::Spin;
 /// A sleep overshoots by a wake-up: about 60 µs in the median on a virtual machine.
 const STRETCH: Nanos = Nanos::from_micros(60);
 
-/// What a worker needs of time.
+/// The clock of a worker.
 pub trait Clock {
     /// The time since the run's epoch; zero before it.
     fn now(&self) -> Nanos;
@@ -47,7 +47,7 @@ impl Wall {
 }
 
 impl Wall {
-    /// The zero of this clock by the machine's calendar.
+    /// The zero of this clock in wall-clock time.
     pub fn epoch(&self) -> SystemTime {
         self.epoch_wall
     }
@@ -90,7 +90,7 @@ impl Clock for Wall {
     }
 }
 
-/// A clock that stands still until it is instructed to go on: time in simulations and tests.
+/// A clock that advances only when told to: time in simulations and tests.
 ///
 /// Clones show the same time. Resting jumps to the moment rested for, or to the moment at which
 /// the store's next answer is due.
@@ -128,7 +128,7 @@ pub fn monotonic() -> Nanos {
     Nanos(now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64)
 }
 
-/// Issues the operating system to wake this thread without adding slack of its own.
+/// Asks the operating system to wake this thread without adding slack of its own.
 pub fn be_punctual() {
     #[cfg(target_os = "linux")]
     {
@@ -155,7 +155,7 @@ pub fn thread_time() -> Nanos {
 mod tests {
     use super::*;
 
-    /// What the machine may correct its calendar by between two looks at it.
+    /// The most by which the machine may correct its wall clock between two readings.
     const CORRECTION: Duration = Duration::from_millis(1);
 
     #[test]

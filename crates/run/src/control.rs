@@ -9,7 +9,7 @@ use crate::arrival::RateProfile;
 use crate::clock::{Clock, SimulatedClock, Wall};
 use crate::rates::{RateChange, Rates, SetRateError};
 
-/// Shared by everybody who may end a run: the keyboard, a broken history, a worker in trouble.
+/// Shared by everything that may end a run: the keyboard, a broken history, a failing worker.
 #[derive(Debug, Default)]
 pub struct Control {
     level: AtomicU8,
@@ -23,7 +23,7 @@ pub struct Control {
 pub enum Urgency {
     /// Go on.
     None,
-    /// Issue nothing more, wait for what is in flight.
+    /// Issue no more operations, wait for those in flight.
     Drain,
     /// Give up what is in flight.
     Abort,
@@ -47,28 +47,28 @@ impl Control {
 
     /// Takes a gentle end back, so that another run can follow; an end at once stays.
     pub fn go_on(&self) {
-        // Whoever requested more meanwhile gets it.
+        // A stronger request that came meanwhile stays.
         let _ = self.level.compare_exchange(1, 0, Ordering::Relaxed, Ordering::Relaxed);
     }
 
-    /// The clock of the run that goes on, or went on last; none before its workers have begun.
+    /// The clock of the current or last run; none before its workers have begun.
     pub fn clock(&self) -> Option<Wall> {
         self.clock.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).clone()
     }
 
-    /// Sets the clock that those beside the workers go by; none before another run.
+    /// Sets the clock for observers; none before another run.
     pub fn set_clock(&self, clock: Option<Wall>) {
-        self.set_told(None);
+        self.set_simulated(None);
         *self.clock.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = clock;
     }
 
     /// Sets the clock of a run in simulated time.
-    pub(crate) fn set_told(&self, clock: Option<SimulatedClock>) {
+    pub(crate) fn set_simulated(&self, clock: Option<SimulatedClock>) {
         *self.reported.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = clock;
     }
 
-    /// What time it is on the axis of the run that goes on, or went on last, reported or not; none
-    /// before its workers have begun.
+    /// The time on the axis of the current or last run, simulated or not; none before its workers
+    /// have begun.
     pub fn now(&self) -> Option<Nanos> {
         let reported =
             self.reported.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).clone();
@@ -81,10 +81,10 @@ impl Control {
     ///
     /// That is a little later than `from` if a worker has gone so far already, so that all workers
     /// change at the same place of the one schedule. Choose a moment at least
-    /// [`RATE_LEAD`](crate::RATE_LEAD) ahead of now: workers look around that often.
+    /// [`RATE_LEAD`](crate::RATE_LEAD) ahead of now: workers check for changes that often.
     ///
     /// # Errors
-    /// If no open run goes on, or the rate is invalid.
+    /// If no open run is running, or the rate is invalid.
     pub fn set_rate(&self, from: Nanos, rate: f64) -> Result<Nanos, SetRateError> {
         self.rates.set(from, rate)
     }

@@ -1,4 +1,4 @@
-//! Starts the workers, then gathers what they did.
+//! Executor: starts the workers, then gathers their outcomes.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -19,7 +19,7 @@ use crate::worker::{Claims, ClosedLoop, OpenLoop, Scheduler, Task, Worker};
 
 pub use crate::worker::{Failure, Trouble, WorkerOutcome};
 
-/// How long before the epoch all workers are instructed to begin, so that none comes late to it.
+/// How long before the epoch all workers are started, so that none is late.
 const AHEAD: Duration = Duration::from_millis(2);
 
 /// Processes that a worker claims at once when it shares the counter with other workers.
@@ -28,7 +28,7 @@ const SHARED_CHUNK: u64 = 8;
 /// Processes that a worker claims at once when it is alone.
 const LONE_CHUNK: u64 = 4096;
 
-/// A run: what is issued, how, and for how long.
+/// A run: plan, load and duration.
 pub struct Workers<'a> {
     /// How many workers, at least 1.
     pub workers: usize,
@@ -38,7 +38,7 @@ pub struct Workers<'a> {
     pub encoder: Arc<dyn OperationEncoder>,
     /// The fields of the table, by number.
     pub fields: Arc<[String]>,
-    /// In which protocol the plan issues.
+    /// The protocol of the plan's processes.
     pub workload_kind: WorkloadKind,
     /// The load model.
     pub load: Load,
@@ -54,7 +54,7 @@ pub struct Workers<'a> {
     pub stop_at_failure: bool,
     /// Whether workers burn processor time to be punctual.
     pub spin: Spin,
-    /// The processors that workers are held to, in turn; none leaves them to the system.
+    /// The processors that workers are pinned to, in turn; none leaves them to the system.
     pub processors: &'a [usize],
 }
 
@@ -81,9 +81,9 @@ pub enum ExecuteError {
         /// What the operating system said.
         reason: std::io::Error,
     },
-    /// A worker could not be held to its processor.
+    /// A worker could not be pinned to its processor.
     #[error(
-        "cannot hold worker {worker} to processor {processor}: {reason}; name another processor"
+        "cannot pin worker {worker} to processor {processor}: {reason}; name another processor"
     )]
     Hold {
         /// The worker.
@@ -96,7 +96,7 @@ pub enum ExecuteError {
 }
 
 impl Outcome {
-    /// Sum of what `figure` gives for each worker.
+    /// Sum of `figure` over the workers.
     pub fn sum(&self, figure: impl Fn(&WorkerOutcome) -> u64) -> u64 {
         self.workers.iter().map(figure).sum()
     }
@@ -111,7 +111,7 @@ impl Outcome {
         self.workers.iter().map(|worker| worker.ended).max().unwrap_or(Nanos::ZERO)
     }
 
-    /// When the last operation was requested: intended in the open model, started in the closed.
+    /// The time of the last operation: intended in the open model, started in the closed.
     pub fn issued_until(&self) -> Nanos {
         self.workers.iter().map(|worker| worker.issued_until).max().unwrap_or(Nanos::ZERO)
     }
@@ -121,7 +121,7 @@ impl Outcome {
         self.workers.iter().any(|worker| worker.ran_out)
     }
 
-    /// The first trouble that a worker met.
+    /// The first problem of a worker.
     pub fn trouble(&self) -> Option<&Trouble> {
         self.workers.iter().find_map(|worker| worker.trouble.as_ref())
     }
@@ -135,14 +135,14 @@ impl Outcome {
     }
 }
 
-/// Issues everything, on as many threads as there are workers, and returns when all is answered.
+/// Issues all operations, on one thread per worker, and returns when every response has come.
 ///
 /// `sinks` and `worker_counters` belong to the workers in order; there must be one of each per
 /// worker.
 ///
 /// # Errors
 /// If a client cannot be opened, a thread cannot be started or not be held to its processor; then
-/// nothing was issued.
+/// no operation was issued.
 ///
 /// # Panics
 /// If there is not exactly one sink and one set of live counters per worker.
@@ -169,15 +169,15 @@ pub fn execute<S: Sink + Send>(
                 be_punctual();
                 let _alarm = EndsOthersOnPanic(control);
                 let opened = store.open(worker).map_err(ExecuteError::Open);
-                // Threads that the client has started by now are not held with the worker.
+                // Threads that the client has started by now are not pinned with the worker.
                 let opened = opened.and_then(|client| run.hold(worker).map(|()| client));
                 let (client, report) = match opened {
                     Ok(client) => (Some(client), Ok(())),
                     Err(error) => (None, Err(error)),
                 };
-                // Whoever no longer listens has given up the run; so does this worker, below.
+                // If the receiver is gone, the run was given up; so does this worker, below.
                 drop(ready_sender.send(report));
-                // Only workers that have yet to report hold senders: one that dies ends the wait.
+                // Only workers that have yet to report hold senders: a dead one ends the wait.
                 drop(ready_sender);
                 let task = run.task(worker, counter, control, store);
                 let (client, clock) = (client?, start.recv().ok()?);
@@ -192,7 +192,7 @@ pub fn execute<S: Sink + Send>(
             );
         }
         drop(ready_sender);
-        // A worker that died unheard has reported the others to end; joining it says why.
+        // A worker that died silently has told the others to end; joining it says why.
         for report in ready {
             report?;
         }
@@ -216,7 +216,7 @@ pub fn execute<S: Sink + Send>(
     })
 }
 
-/// Ends the other workers if the one that holds it panics: its share would be missing anyway.
+/// Ends the other workers if its owner panics: that one's share would be missing anyway.
 struct EndsOthersOnPanic<'a>(&'a Control);
 
 impl Drop for EndsOthersOnPanic<'_> {
@@ -227,7 +227,7 @@ impl Drop for EndsOthersOnPanic<'_> {
     }
 }
 
-/// Issues everything on this thread as one worker, with a clock of the caller's: simulations,
+/// Issues all operations on this thread as one worker, with a clock of the caller's: simulations,
 /// tests.
 pub fn execute_alone<C: Clock + Clone, S: Sink>(
     run: &Workers<'_>,
@@ -243,17 +243,17 @@ pub fn execute_alone<C: Clock + Clone, S: Sink>(
     Ok(Worker::new(task, client, clock, control, &live_counters, sink).work())
 }
 
-/// Issues everything on this thread as one worker in simulated time: an hour passes as fast as the
-/// store computes its answers, and the same run gives the same records.
+/// Issues all operations on this thread as one worker in simulated time: an hour passes as fast as
+/// the store computes its answers, and the same run gives the same records.
 ///
 /// Processor time stays that of the machine. If only time could end the load but time does not
 /// pass, because every session is answered at once, the run ends with a [`Trouble::Plan`].
 ///
 /// # Errors
-/// If the client cannot be opened; then nothing was issued.
+/// If the client cannot be opened; then no operation was issued.
 ///
 /// # Panics
-/// If the run is to have more than one worker: they would need an order among each other.
+/// If the run has more than one worker: they would need an order among each other.
 pub fn execute_in_simulated_time<S: Sink>(
     run: &Workers<'_>,
     store: &dyn Store,
@@ -271,7 +271,7 @@ pub fn execute_in_simulated_time<S: Sink>(
     let may_stand_still = !ends_by_number && !is_open;
     let most = if may_stand_still { AT_ONE_MOMENT + 2 * task.in_flight as u64 } else { u64::MAX };
     let clock = SimulatedClock::new();
-    control.set_told(Some(clock.clone()));
+    control.set_simulated(Some(clock.clone()));
     let sink = TimeWatch { sink, control, most, moment: Nanos::ZERO, count: 0, stood_still: false };
     let (mut worker, sink) = Worker::new(task, client, clock, control, live_counters, sink).work();
     if sink.stood_still {
@@ -281,8 +281,8 @@ pub fn execute_in_simulated_time<S: Sink>(
     Ok((Outcome { workers: vec![worker], is_interrupted }, sink.sink))
 }
 
-/// Operations that may end at one moment of simulated time, beside two for each that can be in
-/// flight, before we say that it stands still.
+/// Operations that may end at one moment of simulated time, in addition to two for each that can be
+/// in flight, before the run is declared stuck.
 const AT_ONE_MOMENT: u64 = 1 << 16;
 
 const STOOD_STILL: &str = "simulated time stands still: every session is answered in no time, so a \
@@ -337,7 +337,7 @@ impl Workers<'_> {
         });
     }
 
-    /// Holds the calling thread, which is that of `worker`, to the processor that is its own.
+    /// Pins the calling thread, which is that of `worker`, to its processor.
     fn hold(&self, worker: usize) -> Result<(), ExecuteError> {
         let Some(turn) = worker.checked_rem(self.processors.len()) else { return Ok(()) };
         let processor = self.processors[turn];

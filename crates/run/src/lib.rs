@@ -1,4 +1,4 @@
-//! Issues: turns a plan into requests at the right times, with one record for every operation.
+//! Executor: turns a plan into requests at the right times, with one record per operation.
 //!
 //! [`execute`] starts a thread per *worker*. A worker owns its source of processes,
 //! its client of the store and its sink for records; workers share nothing on the hot path. The

@@ -11,7 +11,7 @@ const KINDS: usize = Kind::ALL.len();
 const SUB_BITS: u32 = 5;
 const BUCKETS: usize = ((64 - SUB_BITS) << SUB_BITS) as usize + (1 << SUB_BITS);
 
-/// Which latencies a worker keeps for those who look in; each costs it about ten nanoseconds.
+/// The latencies that a worker keeps for observers; each costs it about ten nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Latency {
     /// Ended − intended.
@@ -22,7 +22,7 @@ pub enum Latency {
     Both,
 }
 
-/// A worker's shop window: the worker writes it some times a second, others look in.
+/// A worker's published counters: the worker writes them some times a second, observers read them.
 #[derive(Debug)]
 pub struct LiveCounters {
     latency: Latency,
@@ -30,7 +30,7 @@ pub struct LiveCounters {
     stats: Mutex<WorkerStats>,
 }
 
-/// What a worker counted since somebody last took it.
+/// A worker's counts since they were last taken.
 #[derive(Clone, Debug, Default)]
 pub struct WorkerStats {
     /// Operations issued or dropped.
@@ -49,7 +49,7 @@ pub struct WorkerStats {
     pub service: [Latencies; KINDS],
 }
 
-/// What all workers together show.
+/// The counters of all workers together.
 #[derive(Clone, Debug, Default)]
 pub struct Snapshot {
     /// Processes in flight now.
@@ -87,7 +87,7 @@ impl LiveCounters {
         self.latency
     }
 
-    /// Adds `fresh` to the window and empties it. Skipped while somebody looks in, so that the
+    /// Adds `fresh` to the window and empties it. Skipped while an observer reads, so that the
     /// worker never waits; the counts then come with the next time.
     pub(crate) fn publish(&self, in_flight: usize, fresh: &mut WorkerStats) {
         self.in_flight.store(in_flight as u64, Ordering::Relaxed);
@@ -97,8 +97,8 @@ impl LiveCounters {
         }
     }
 
-    /// As [`LiveCounters::publish`] for the last time: there is no next one, so it waits for who
-    /// looks in.
+    /// As [`LiveCounters::publish`] for the last time: there is no next one, so it waits for a
+    /// reader.
     pub(crate) fn publish_last(&self, in_flight: usize, fresh: &mut WorkerStats) {
         self.in_flight.store(in_flight as u64, Ordering::Relaxed);
         self.stats.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).add(fresh);
@@ -133,7 +133,7 @@ impl WorkerStats {
         }
     }
 
-    /// Apart from [`WorkerStats::count`], so that runs at which nobody looks stay short of code.
+    /// Apart from [`WorkerStats::count`], so that the code of runs without observers stays small.
     #[inline(never)]
     fn count_both(&mut self, kind: usize, record: &Record) {
         self.response[kind].record(record.response());
@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_counts_wait_for_who_looks_in() {
+    fn the_last_counts_wait_for_the_observer() {
         let live_counters = LiveCounters::new(Latency::Response);
         let mut fresh = WorkerStats { offered: 3, ..WorkerStats::default() };
         let looks_in = live_counters.stats.lock().unwrap();
@@ -346,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn a_blocking_thread_keeps_only_the_latencies_that_are_wanted() {
+    fn a_worker_keeps_only_the_configured_latencies() {
         for (latency, kept) in
             [(Latency::Response, [1, 0]), (Latency::Service, [0, 1]), (Latency::Both, [1, 1])]
         {

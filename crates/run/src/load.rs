@@ -1,24 +1,24 @@
-//! Load model of a run with its bounds, its length.
+//! Load model of a run with its bounds and its duration.
 
 use assay_model::Nanos;
 
 use crate::arrival::Arrivals;
 
-/// In which protocol a plan issues.
+/// The protocol of a plan's processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum WorkloadKind {
-    /// Records by key, with a [`OperationEncoder`](assay_model::OperationEncoder) for the bytes.
+    /// Records by key, with an [`OperationEncoder`](assay_model::OperationEncoder) for the bytes.
     Records,
     /// Logical queries with arguments, grouped into transactions.
     Queries,
 }
 
-/// Who decides when the next operation is issued.
+/// What decides when the next operation is issued.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Load {
     /// Arrivals come by the clock and do not wait for answers.
     Open(Open),
-    /// A fixed number of sessions, each issuing again after its answer.
+    /// A fixed number of sessions, each issuing again after its response.
     Closed(Closed),
 }
 

@@ -1,4 +1,4 @@
-//! The processors that workers are held to.
+//! The processors that workers are pinned to.
 //!
 //! Left to the system, a worker that never rests is moved when another thread is woken on its
 //! processor, or waits behind that one for milliseconds. Held to a processor that the store under
@@ -82,12 +82,12 @@ fn range(piece: &str) -> Option<std::ops::RangeInclusive<usize>> {
 fn allowed() -> BTreeSet<usize> {
     match rustix::thread::sched_getaffinity(None) {
         Ok(set) => (0..=MOST).filter(|&processor| set.is_set(processor)).collect(),
-        // The system does not tell; it will when a worker is to be held.
+        // The system gives no error here; it will when a worker is pinned.
         Err(_) => (0..=MOST).collect(),
     }
 }
 
-/// No system but Linux is reported where a thread runs.
+/// Only Linux can pin threads.
 #[cfg(not(target_os = "linux"))]
 fn allowed() -> BTreeSet<usize> {
     BTreeSet::new()
@@ -97,7 +97,7 @@ fn allowed() -> BTreeSet<usize> {
 /// inherit that.
 ///
 /// # Errors
-/// If the system does not let us.
+/// If the system refuses.
 #[cfg(target_os = "linux")]
 pub(crate) fn hold_to(processor: usize) -> io::Result<()> {
     let mut set = rustix::thread::CpuSet::new();
@@ -105,7 +105,7 @@ pub(crate) fn hold_to(processor: usize) -> io::Result<()> {
     Ok(rustix::thread::sched_setaffinity(None, &set)?)
 }
 
-/// No system but Linux is reported where a thread runs.
+/// Only Linux can pin threads.
 ///
 /// # Errors
 /// Always.
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn a_held_thread_runs_nowhere_else() {
+    fn a_pinned_thread_runs_on_no_other_processor() {
         let last = *allowed().last().expect("we run on a processor");
         let held = std::thread::spawn(move || hold_to(last).map(|()| allowed()));
         let may_use = held.join().expect("the thread ends").expect("we may use it");

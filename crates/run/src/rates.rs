@@ -9,7 +9,7 @@ use crate::arrival::RateProfile;
 
 /// How far ahead of now workers know all changes, so how late the next change may take effect.
 ///
-/// Long enough that a worker requests leave ten times a second and not for every arrival, short
+/// Long enough that a worker takes the lock ten times a second and not for every arrival, short
 /// enough that a key in a terminal seems to act at once.
 pub const RATE_LEAD: Nanos = Nanos::from_millis(100);
 
@@ -47,10 +47,10 @@ pub enum SetRateError {
     TooMany,
 }
 
-/// What workers and the outside share about the rate of a run.
+/// The rate of a run, shared by its workers and its controls.
 #[derive(Debug, Default)]
 pub(crate) struct Rates {
-    /// Counts the changes of the run; looked at by workers in passing.
+    /// Counts the changes of the run; workers check it in their loops.
     version: AtomicU64,
     state: Mutex<State>,
 }
@@ -59,17 +59,17 @@ pub(crate) struct Rates {
 struct State {
     /// The shape with all changes; none if nothing arrives by the clock.
     rate_profile: Option<RateProfile>,
-    /// No change takes effect before this: some worker has gone so far.
+    /// No change takes effect before this: some worker has already come so far.
     horizon: Nanos,
     changes: Vec<RateChange>,
 }
 
-/// What a worker is reported.
+/// The state for a worker.
 pub(crate) struct Ahead {
     /// All changes before this are known now.
     pub horizon: Nanos,
     pub version: u64,
-    /// The shape, if it is another than the worker has.
+    /// The rate profile, if it has changed.
     pub rate_profile: Option<RateProfile>,
 }
 
@@ -87,7 +87,8 @@ impl Rates {
         self.version.load(Ordering::Relaxed)
     }
 
-    /// Lets a worker go on beyond `now`, with the shape if it has changed since version `received`.
+    /// Lets a worker go on beyond `now`, with the rate profile if it has changed since version
+    /// `received`.
     pub fn look_ahead(&self, received: u64, now: Nanos) -> Ahead {
         let mut state = self.state();
         let horizon = now.saturating_add(RATE_LEAD);

@@ -16,7 +16,7 @@ pub trait Sink {
     /// How many records can be pushed, one upon the other, before one of them costs more than a
     /// copy; 0 if each may.
     ///
-    /// A store that answers at once is issued in bursts of no more operations than that: within a
+    /// A store that responds at once gets bursts of no more operations than that: within a
     /// burst the time that a push takes belongs to the next operation.
     fn room(&self) -> usize {
         0

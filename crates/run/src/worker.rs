@@ -1,4 +1,4 @@
-//! One thread of the executor: issues its share of the plan of its own client.
+//! One thread of the executor: issues its share of the plan through its own client.
 
 mod ahead;
 mod burst;
@@ -38,14 +38,15 @@ const BURST: usize = 16;
 /// How often buffered records are handed over: a crash loses at most the last second.
 const FLUSH_EVERY: Nanos = Nanos::from_millis(500);
 
-/// How often the shop window is dressed, and the longest a worker looks away from the outside.
+/// How often the live counters are published, and the longest time between a worker's checks of its
+/// controls.
 const PUBLISH_EVERY: Nanos = Nanos::from_millis(50);
 
 /// How long a run that must end at once still records arrivals that were due and not issued: some
-/// millions, which is more than wait unless a store has stood still for long.
+/// millions, which is more than wait unless a store has stalled for long.
 const GRACE: Nanos = Nanos::from_millis(500);
 
-/// What a worker is to do.
+/// The task of a worker.
 pub(crate) struct Task {
     /// Where its processes come from.
     pub source: Box<dyn Source>,
@@ -53,7 +54,7 @@ pub(crate) struct Task {
     pub encoder: Arc<dyn OperationEncoder>,
     /// The fields of the table, by number.
     pub fields: Arc<[String]>,
-    /// In which protocol the plan issues.
+    /// The protocol of the plan's processes.
     pub workload_kind: WorkloadKind,
     /// How the client answers.
     pub calls: Calls,
@@ -73,7 +74,7 @@ pub(crate) struct Task {
     pub stop_at_failure: bool,
 }
 
-/// What a worker did, beside its records.
+/// The outcome of a worker, other than its records.
 #[derive(Clone, Debug, Default)]
 pub struct WorkerOutcome {
     /// Operations offered: done + refused + unknown + dropped.
@@ -84,10 +85,10 @@ pub struct WorkerOutcome {
     pub missed: u64,
     /// Processes that waited because no more could be in flight, by our bound or the client's.
     pub queued: u64,
-    /// When arrivals waited because as many as allowed were in flight, in order of time, each
-    /// stretch with its first and its last moment: of many the longest.
+    /// When arrivals waited because the bound on operations in flight was reached, in order of
+    /// time, each stretch with its first and its last moment: of many the longest.
     pub held_back: Vec<(Nanos, Nanos)>,
-    /// Answers that came after the timeout had expired.
+    /// Responses that came after the timeout had expired.
     pub late_answers: u64,
     /// The most processes in flight at once.
     pub in_flight_max: usize,
@@ -95,7 +96,7 @@ pub struct WorkerOutcome {
     pub fingerprint: u128,
     /// How often the history made the worker wait.
     pub stalls: u64,
-    /// When its last operation was requested: intended in the open model, else started.
+    /// The time of its last operation: intended in the open model, else started.
     pub issued_until: Nanos,
     /// Whether the plan, or the number of processes, ended the load.
     pub ran_out: bool,
@@ -137,7 +138,7 @@ pub enum Trouble {
 
 /// What the loop found to do.
 enum Busy {
-    /// Something was issued; there may be more.
+    /// An operation was issued; there may be more.
     IssueInfo,
     /// Nothing before this moment, unless an answer comes.
     Until(Nanos),
@@ -211,9 +212,9 @@ impl<'a, C: Clock + Clone, S: Sink> Worker<'a, C, S> {
         }
     }
 
-    /// Issues everything, waits for the answers, and gives back the sink with what was done.
+    /// Issues all operations, waits for the responses, and gives back the sink with the records.
     pub(crate) fn work(mut self) -> (WorkerOutcome, S) {
-        // Arrivals that still wait when timeout of the last of them has ended are given up.
+        // Arrivals that still wait when the last of them has timed out are given up.
         let latest = self.task.extent.end().saturating_add(self.task.timeout);
         self.clock.await_epoch();
         loop {
@@ -261,7 +262,7 @@ impl<'a, C: Clock + Clone, S: Sink> Worker<'a, C, S> {
         self.notice_failure();
     }
 
-    /// Takes the answers that are there already: the worker may not have run while they came, and
+    /// Takes the responses that are there already: the worker may not have run while they came, and
     /// that is no fault of the store.
     #[cold]
     fn take_what_came(&mut self, now: Nanos) {
@@ -448,7 +449,8 @@ impl<'a, C: Clock + Clone, S: Sink> Worker<'a, C, S> {
         }
     }
 
-    /// Gives up what has not been issued at the end of the run: what was let in, then what is due.
+    /// Drops what has not been issued at the end of the run: admitted operations, then arrivals
+    /// that are due.
     fn drop_waiting(&mut self, reason: Reason) {
         let now = self.clock.now();
         self.in_flight_table.last = now;
@@ -469,7 +471,7 @@ impl<'a, C: Clock + Clone, S: Sink> Worker<'a, C, S> {
         }
     }
 
-    /// Whether somebody in a hurry has waited long enough since `ended` for arrivals that were due.
+    /// Whether an aborted run has waited long enough since `ended` for arrivals that were due.
     fn is_out_of_grace(&self, ended: Nanos) -> bool {
         self.control.urgency() == Urgency::Abort && self.clock.now().since(ended) > GRACE
     }
@@ -507,10 +509,10 @@ impl<'a, C: Clock + Clone, S: Sink> Worker<'a, C, S> {
         }
     }
 
-    /// Notes the moment until which processes have been requested.
+    /// Notes the moment until which processes have been issued.
     #[inline]
     fn note_issued(&mut self, intended: Nanos) {
-        // What a session that is behind its pace issues now was intended long ago.
+        // A session that is behind its pace issues now what was intended long ago.
         let at = if self.in_flight_table.is_open {
             intended
         } else {
@@ -609,7 +611,7 @@ impl<'a, C: Clock + Clone, S: Sink> Worker<'a, C, S> {
         self.in_flight_table.last = self.clock.now();
     }
 
-    /// Waits for what is in flight until the timeout expires, then gives it up.
+    /// Waits for operations in flight until the timeout expires, then gives them up.
     fn drain(&mut self) {
         let end = self.in_flight_table.last.saturating_add(self.task.timeout);
         while self.in_flight_table.in_flight() > 0 && self.control.urgency() < Urgency::Abort {

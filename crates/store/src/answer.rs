@@ -1,4 +1,4 @@
-//! Answer of a store.
+//! Completion of a request: the response of a store.
 
 use std::ops::Range;
 
@@ -11,7 +11,7 @@ pub trait Answers {
     /// `ticket` ended with `answer`. The answer's bytes are valid only during this call.
     fn answer(&mut self, ticket: Ticket, answer: Answer<'_>);
 
-    /// `ticket`, which is about to be answered, took this many requests instead of one.
+    /// `ticket`, which is about to be completed, took this many requests instead of one.
     fn requests(&mut self, _ticket: Ticket, _count: u16) {}
 }
 
@@ -22,7 +22,7 @@ pub enum Answer<'a> {
     Done(Reply<'a>),
     /// It certainly did not happen.
     Refused(Reason),
-    /// Nobody knows whether it happened.
+    /// It is unknown whether it happened.
     Unknown(Reason),
 }
 
@@ -47,7 +47,7 @@ impl Reply<'static> {
 
 /// Records of named fields, in one of the shapes that stores have them in.
 ///
-/// Looking at the fields is lazy: if nobody requests them, a store in this process pays nothing.
+/// Access to the fields is lazy: if they are not read, an embedded store pays nothing.
 #[derive(Clone, Copy, Debug)]
 pub enum Rows<'a> {
     /// Records in our own encoding, see [`encode_row`].

@@ -1,10 +1,10 @@
-//! Makes a store whose calls wait look like one whose calls do not: a pool of threads per worker.
+//! Adapter from a blocking store to a non-blocking one: a pool of threads per worker.
 //!
 //! Each worker has its own threads, each thread its own client of the store within. A request is
 //! copied into a recycled `Job` and travels to an idle thread; the answer travels back in the
 //! same job. When no thread is idle the client is not ready, the executor keeps the request, and
 //! the wait is lag: a store that waits for its disk shows as a store that is too slow, never as a
-//! load generator that stood still.
+//! load generator that was blocked.
 
 mod job;
 mod pool;
@@ -21,7 +21,7 @@ use crate::seam::{Client, Existing, OpenError, Store};
 use job::{Job, JobKind};
 use pool::Pool;
 
-/// How many requests may lie before one thread. More than one lies there only behind an abandoned
+/// How many requests may queue for one thread. More than one is there only behind an abandoned
 /// request of the same session, so this bounds how far a session runs ahead of a stuck store.
 const BACKLOG: usize = 16;
 
@@ -153,7 +153,7 @@ impl BlockingClient {
 }
 
 impl Client for BlockingClient {
-    /// Also when every thread has died: then requests are refused instead of kept for ever.
+    /// Also when every thread has died: then requests are refused instead of queued for ever.
     fn is_ready(&self) -> bool {
         self.pool.has_idle() || self.pool.is_dead()
     }
@@ -187,7 +187,7 @@ impl Client for BlockingClient {
         }
     }
 
-    /// What is issued goes on, and so does what lies behind it; a transaction ends with it.
+    /// The request goes on, and so do those queued behind it; a transaction ends with it.
     fn abandon(&mut self, ticket: Ticket) {
         if let Some(session) = self.pool.in_transaction(ticket) {
             self.leave(session);

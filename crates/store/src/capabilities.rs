@@ -77,7 +77,7 @@ impl Isolation {
 pub enum StoreTime {
     /// That of the world: an answer takes as long as it takes.
     Wall,
-    /// That which it is reported: it computes when an answer is due, so nobody has to wait for it.
+    /// Simulated time: the store computes when a response is due, so no real time passes.
     Simulated,
 }
 

@@ -1,10 +1,10 @@
-//! One suite for every store: what a client must answer, reported as sentences when it does not.
+//! Conformance suite for every store: the required behaviour of a client.
 //!
-//! The suite takes a store that nobody else uses, **removes everything in it** and loads it in ways
+//! The suite takes a store that nobody else uses, **removes everything in it** and uses it in ways
 //! that the store's own [`Capabilities`](crate::Capabilities) allow. A store that declares nothing
 //! is checked for little, so the declarations belong into the store's own tests.
 //!
-//! Where stores differ rightly, the suite issues that the answer be true instead of requesting one
+//! Where stores may differ, the suite demands that the response be true instead of demanding one
 //! behaviour. An update of a missing record may create it (`found = true`, as in Redis or
 //! Cassandra) or write nothing (`found = false`, as in relational stores); an insert over an
 //! existing record may overwrite it or be refused as [`Reason::Exists`](assay_model::Reason). What
@@ -49,7 +49,7 @@ pub enum Verdict {
     Held,
     /// It breaks it; this happened instead.
     Violated(String),
-    /// It cannot keep such a key or value, and says so before anything happens; this was issued.
+    /// It cannot keep such a key or value, and says so before anything happens; this was sent.
     Refused(String),
     /// It does not declare what the rule is about.
     NotDeclared,
@@ -64,7 +64,7 @@ pub struct Ruling {
     pub verdict: Verdict,
 }
 
-/// Issues `store` about every rule on records, in order.
+/// Checks `store` against every rule on records, in order.
 ///
 /// Everything in the store is removed, before and after.
 pub fn survey(store: &dyn Store) -> Vec<Ruling> {
@@ -241,7 +241,7 @@ fn whole(values: &[&[u8]; 3]) -> Got {
     Got::row(&[(FIELDS[0], values[0]), (FIELDS[1], values[1]), (FIELDS[2], values[2])])
 }
 
-/// Issues, and compares the answer.
+/// Sends, and compares the response.
 fn expect(talk: &mut TestSession, test_request: &TestRequest, expected: Got) -> Result<(), Broken> {
     let got = talk.send(test_request);
     if got == expected {

@@ -248,7 +248,7 @@ impl Records {
     /// Appends up to `expected.limit` records from `start` on, in key order, as of one moment.
     ///
     /// All shards are locked together, always from the first to the last; writers lock one at a
-    /// time, so nobody waits in a circle.
+    /// time, so there is no deadlock.
     fn scan(
         &self,
         start: &[u8],

@@ -13,7 +13,7 @@ use crate::capabilities::{Calls, Capabilities, DataModel, ScanOrder, StoreTime};
 use crate::request::{Call, Request, Ticket};
 use crate::seam::{Client, Existing, OpenError, Store};
 
-/// A monotonic clock in nanoseconds, given by whoever may read one.
+/// A monotonic clock in nanoseconds, passed in by the caller.
 pub type Clock = fn() -> u64;
 
 /// Answers everything with "found, no rows".

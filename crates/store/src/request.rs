@@ -8,12 +8,13 @@ use assay_model::{Fields, Kind, Parameters};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Ticket(pub u64);
 
-/// One request. Borrows the worker's buffers: a client that answers later copies what it needs.
+/// One request. Borrows the worker's buffers: a client that completes it later copies what it
+/// needs.
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'a> {
     /// The conversation that it belongs to.
     pub session: u32,
-    /// What is issued.
+    /// The request.
     pub kind: Kind,
     /// Number of the table in the layout.
     pub table: u16,
@@ -96,12 +97,12 @@ impl OwnedRequest {
     }
 }
 
-/// One step of a process that issues logical queries: a query itself, or the end of a transaction.
+/// One step of a process of logical queries: a query itself, or the end of a transaction.
 #[derive(Clone, Copy, Debug)]
 pub struct Call<'a> {
     /// The conversation that it belongs to.
     pub session: u32,
-    /// What is issued.
+    /// The request.
     pub step: Step,
     /// Whether it opens a transaction, which a later [`Step::Commit`] or [`Step::Rollback`] of the
     /// same session ends. What the session had open before is undone. A query outside a transaction
@@ -111,7 +112,7 @@ pub struct Call<'a> {
     pub parameters: Parameters<'a>,
 }
 
-/// What a [`Call`] issues.
+/// The step of a [`Call`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Step {
     /// The query with this place in the catalogue plus one.

@@ -26,6 +26,6 @@ pub use value::Value;
 pub enum Protocol {
     /// Nulls and maps are spelled as strings and arrays.
     Resp2,
-    /// The version that `HELLO 3` requests.
+    /// The version in `HELLO 3`.
     Resp3,
 }

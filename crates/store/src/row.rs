@@ -76,7 +76,7 @@ pub fn merge(
     Ok(())
 }
 
-/// The fields of `row` that a read requests, without copying them.
+/// The fields of `row` that a read returns, without copying them.
 ///
 /// `spans` is scratch space: it is emptied first and holds what the rows point to.
 ///
@@ -116,7 +116,7 @@ pub fn is_whole(row: &[u8]) -> bool {
     fields == usize::from(u16::from_le_bytes(count)) && end == row.len()
 }
 
-/// Appends the record that consists of those fields of `row` that a scan requests.
+/// Appends the record of those fields of `row` that a scan returns.
 ///
 /// # Errors
 /// [`Reason::Malformed`] if `names` has no name for the field number.

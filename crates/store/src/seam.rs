@@ -10,7 +10,7 @@ use crate::capabilities::Capabilities;
 use crate::request::{Call, Request, Ticket};
 use crate::truth::Truth;
 
-/// A store that operations can be issued to.
+/// A store that executes operations.
 ///
 /// One value stands for the whole store and is shared by all workers; everything that a worker
 /// needs on the hot path is in its own [`Client`].
@@ -110,15 +110,15 @@ pub enum Existing {
     Use,
 }
 
-/// A worker's conversations with a store. Lives and dies on one thread.
+/// A worker's client of a store. Stays on one thread for its whole life.
 ///
 /// The contract:
 /// * [`Client::start`] never blocks, unless the store's capabilities say
 ///   [`Calls::Blocking`](crate::Calls::Blocking).
 /// * Every started ticket gets exactly one answer, from `start` or `poll`, unless it was abandoned;
 ///   an abandoned ticket gets at most one and the executor ignores it.
-/// * The requests of one session arrive one at a time: the next is started after the answer to the
-///   one before, or after that was abandoned.
+/// * The requests of one session arrive one at a time: the next is started after the response to
+///   the one before, or after that was abandoned.
 /// * Failures are answers. A client whose connection breaks answers what was in flight (Unknown if
 ///   it was sent, Refused if it certainly was not), reconnects by itself with a bounded back-off,
 ///   and answers what is started meanwhile as Refused (unreachable).
@@ -138,7 +138,7 @@ pub trait Client {
         answers: &mut dyn Answers,
     );
 
-    /// Starts a step of a process that issues logical queries; the contract is that of
+    /// Starts a step of a process of logical queries; the contract is that of
     /// [`Client::start`], with this about transactions:
     /// * A step of a transaction that is not answered with Done ends the transaction. The client
     ///   undoes what it did, and no further step of it comes.
@@ -163,26 +163,26 @@ pub trait Client {
     /// Moves bytes both ways without blocking, and delivers the answers that have come.
     fn poll(&mut self, now: Nanos, answers: &mut dyn Answers);
 
-    /// Blocks until an answer might have come or `timeout` has passed. May return early.
+    /// Blocks until a response might have come or `timeout` has passed. May return early.
     ///
     /// Called with nothing in flight too: then it is a sleep that notices broken connections.
     fn wait(&mut self, timeout: Duration) {
         std::thread::sleep(timeout);
     }
 
-    /// When the next answer is due, for stores that live in simulated time; `None` if nobody knows.
+    /// When the next response is due, for stores in simulated time; `None` if that is unknown.
     fn due(&self) -> Option<Nanos> {
         None
     }
 
-    /// Nobody waits for `ticket` any more. A later answer to it is welcome and ignored.
+    /// `ticket` is abandoned. A later completion of it is allowed and ignored.
     fn abandon(&mut self, _ticket: Ticket) {}
 }
 
-/// The store could not be opened, prepared or queried about itself.
+/// The store could not be opened, prepared or inspected.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// Nobody answers there.
+    /// Connection refused.
     #[error("cannot reach {store}: {reason}")]
     Unreachable {
         /// The store's URL without secrets.
@@ -191,14 +191,14 @@ pub enum OpenError {
         reason: String,
     },
     /// The store answers but does not let us.
-    #[error("{store} permission denied: {reason}")]
+    #[error("{store}: permission denied: {reason}")]
     NotPermitted {
         /// The store's URL without secrets.
         store: String,
         /// What the store said, and what to do.
         reason: String,
     },
-    /// The store cannot do what is issued to it.
+    /// The store cannot execute the request.
     #[error("{store} cannot do this: {reason}")]
     Unsupported {
         /// The store's URL without secrets.

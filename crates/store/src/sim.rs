@@ -1,13 +1,13 @@
-//! The store that is faulty in known ways: the faults on which the thermometer is tested.
+//! Simulated store with known faults, on which the analysis is tested.
 //!
 //! It never waits: for every request it computes what the answer is and when it would be due
-//! ([`World`]). Reported the time by a simulation it is as fast as that computation; reported the
-//! time by a wall clock it lets its answers lie until they are due. What really happened is kept in
-//! the truth log. `docs/simulated-store.md` describes the model with every option.
+//! ([`World`]). In simulated time it is as fast as that computation; in real time it holds its
+//! responses until they are due. What really happened is kept in the truth log.
+//! `docs/simulated-store.md` describes the model with every option.
 //!
-//! Until it is first settled, a simulated store answers at once and is healthy, so that it can be
-//! loaded. [`Store::settle`] makes everything written so far visible everywhere; clocks,
-//! queues, hiccups and draws begin anew with the next request.
+//! Until it first quiesces, a simulated store responds at once and is healthy, so that it can be
+//! loaded. [`Store::settle`] makes everything written so far visible everywhere; clocks, queues,
+//! hiccups and draws begin anew with the next request.
 
 pub mod config;
 pub mod delay;

@@ -10,7 +10,7 @@
 //!   [`SqlQuery`].
 //! * SQLite locks the whole file, so `FOR UPDATE` is left out there.
 //!
-//! Foreign keys are left out unless they are requested: a load that writes relations side by side
+//! Foreign keys are left out by default: a load that writes relations side by side
 //! would have to wait for them, no other class of store has them, and they cost what is no part of
 //! the workload.
 
@@ -41,7 +41,7 @@ impl Dialect {
     /// The identifier `name`, quoted where it has to be.
     ///
     /// PostgreSQL folds what is not quoted to lower case, so names are written in lower case there:
-    /// whoever made the table without quotes has made the same one.
+    /// a table that was created without quotes is the same one.
     pub fn name(self, name: &str) -> String {
         name::identifier(self, name)
     }

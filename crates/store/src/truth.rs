@@ -1,4 +1,4 @@
-//! Truth about one request, from a store that knows.
+//! Truth about one request, from a simulated store.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,8 +7,8 @@ use assay_model::{Kind, Nanos};
 
 /// What really happened to one request.
 ///
-/// Times are those that the store was reported. A read is behind by the newest version that had
-/// been written when it was answered but that it did not show.
+/// Times are those that were passed to the store. A read is behind by the newest version that had
+/// been written when it completed but that it did not show.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Truth {
     /// When the request came.
@@ -17,13 +17,13 @@ pub struct Truth {
     pub answered_at: Nanos,
     /// The conversation that it belonged to.
     pub session: u32,
-    /// What was issued.
+    /// The request.
     pub kind: Kind,
     /// The record's key; where a scan started.
     pub key: Arc<[u8]>,
     /// The node that answered, from 0.
     pub node: u16,
-    /// In which ways the answer, or what it stands for, was faulty; empty if it was healthy.
+    /// The faults of the response, or of its effect; empty without faults.
     pub faults: FaultSet,
     /// The store's own number of the version that was shown or written; 0 if there was none.
     ///
@@ -40,7 +40,7 @@ pub struct Truth {
 
 macro_rules! faults {
     ($($(#[$doc:meta])* $variant:ident = $code:literal $name:literal,)*) => {
-        /// One way in which an answer can be faulty.
+        /// One fault of a response.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[repr(u8)]
         pub enum Fault { $($(#[$doc])* $variant = $code,)* }
@@ -60,7 +60,7 @@ macro_rules! faults {
 faults! {
     /// A read that missed a version because its node did not have it yet.
     Stale = 0 "stale",
-    /// A read that was answered from a cache which had not received of a newer version.
+    /// A read from a cache that did not have a newer version.
     StaleCache = 1 "stale-cache",
     /// A write that was acknowledged but not done.
     Lost = 2 "lost",

@@ -1,8 +1,9 @@
 //! BenchFoundry's input set: its properties, lists, traces as files of ours, with the way back.
 //!
-//! A [`InputSet`] is found by its properties. [`import()`] reads its traces process by process into
-//! one trace per phase, [`export()`] writes them as a set again: other numbers for parameter lists,
-//! the same content. What BenchFoundry's own reader would misread comes back as [`Remarks`].
+//! An [`InputSet`] is found by its properties. [`import()`] reads its traces process by process
+//! into one trace per phase, [`export()`] writes them as an input set again: other numbers for
+//! parameter lists, the same content. What BenchFoundry's own reader would misread comes back as
+//! [`Remarks`].
 
 mod lines;
 mod list;

@@ -106,7 +106,7 @@ impl TraceBuilder {
         u16::try_from(place).expect("a trace has at most 65,535 types of transactions")
     }
 
-    /// Adds the process that `build` puts together, intended at `start`. One that issues nothing is
+    /// Adds the process that `build` puts together, intended at `start`. One without operations is
     /// left out.
     pub fn process(
         &mut self,
@@ -144,7 +144,7 @@ impl TraceBuilder {
         self.processes.len()
     }
 
-    /// How many different lists of arguments are issued with; none at all is not counted.
+    /// How many different lists of arguments there are; the empty list is not counted.
     pub fn distinct_arguments(&self) -> usize {
         self.arguments.iter().filter(|arguments| !arguments.is_empty()).count()
     }

@@ -32,7 +32,7 @@ pub(crate) const NAMES: [&str; 16] = [
 pub(crate) const INTENDED: usize = 11;
 /// The place of the queries' column.
 pub(crate) const STATEMENT: usize = 12;
-/// The place of the column of what queries are issued with.
+/// The place of the column of the queries' arguments.
 pub(crate) const ARGUMENTS: usize = 13;
 /// The place of the column of the numbers that processes had elsewhere.
 pub(crate) const ORIGIN: usize = 14;

@@ -74,7 +74,7 @@ pub struct Fit {
     pub keys: Option<SizeList>,
 }
 
-/// Fits a synthetic workload to `trace`, which issues what `load` loaded before, if it is there.
+/// Fits a synthetic workload to `trace`, which runs on the data of `load`, if it is there.
 ///
 /// # Errors
 /// If a trace cannot be read.

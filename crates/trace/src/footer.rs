@@ -12,7 +12,8 @@ pub(crate) const GROUPS: &str = "assay.groups";
 pub(crate) const CHECK: &str = "assay.check";
 
 /// The key of the columns' names, in file order. A schedule is in no hash, its column need not be
-/// there, so only this tells a trace whose column lost its name from one that never had it.
+/// there, so only this distinguishes a trace whose column lost its name from one without the
+/// column.
 pub(crate) const COLUMNS: &str = "assay.columns";
 
 /// What is known of a row group without reading it.
@@ -88,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn guards_come_back_from_their_text() {
+    fn conditions_are_parsed_from_their_text() {
         let guards =
             [Guard { crc: 0, first_process: 0 }, Guard { crc: u32::MAX, first_process: u64::MAX }];
         assert_eq!(show_guards(&guards), "0:0 ffffffff:ffffffffffffffff");

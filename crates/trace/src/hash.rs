@@ -1,4 +1,4 @@
-//! The hash of a trace: the proof that two plans issue the same.
+//! The hash of a trace: the proof that two plans issue the same operations.
 //!
 //! The sum of the fingerprints of all operations modulo 2^128 does not depend on who adds them up
 //! in which order, so workers, agents or parts of a split trace each bring their share. Sealing
@@ -66,7 +66,7 @@ impl TraceHash {
     ///
     /// Those are width, table names, field names, the names of transaction types, and the texts of
     /// a script's schema with its queries. Spec, seed, phase, versions and names of queries stay
-    /// out: two plans that issue the same have the same hash, wherever they came from.
+    /// out: two plans with the same operations have the same hash, wherever they came from.
     pub fn seal(self, header: &Header) -> Digest {
         let sum = self.sum.wrapping_add(facts(header));
         let (mut high, mut low) = ((sum >> 64) as u64, sum as u64);

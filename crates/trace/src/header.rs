@@ -28,7 +28,7 @@ pub struct Header {
     pub generator: String,
     /// Which part of a split plan this is; `None` if it is whole.
     pub part: Option<Part>,
-    /// The texts behind the operations' statements; `None` if they request records by key.
+    /// The texts of the operations' statements; `None` for records by key.
     pub script: Option<Script>,
 }
 

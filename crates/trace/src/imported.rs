@@ -1,8 +1,8 @@
-//! Traces of other people: what their stores were once issued, to be run again.
+//! Imported traces: requests that were once sent to other stores, to be run again.
 //!
 //! A [`Format`] is read by one parser, line by line, as [`Requests`]. [`stage`] samples,
 //! multiplies, repeats or spreads these as iterators over iterators. [`import()`] turns what comes
-//! out into two traces of ours: what is to be issued, with its own schedule, beside what a store
+//! out into two traces of ours: the operations, with their own schedule, and what a store
 //! must hold before. Nothing here depends on the length of a file.
 
 pub mod request;

@@ -529,7 +529,7 @@ fn check_names(
     }
 }
 
-/// Whether exactly one byte tells `name` from `other`.
+/// Whether `name` and `other` differ in exactly one byte.
 fn is_nearly(name: &str, other: &str) -> bool {
     let differing = name.bytes().zip(other.bytes()).filter(|(one, other)| one != other).count();
     name.len() == other.len() && differing == 1

@@ -31,13 +31,13 @@ pub enum Origins {
 /// An operation does not fit the queries of its trace.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StatementFault {
-    /// The trace has queries, the operation issues none.
-    #[error("operation {index} requests a record by key, but its trace has queries: give a query")]
+    /// The trace has queries, the operation has none.
+    #[error("operation {index} accesses a record by key, but its trace has queries: give a query")]
     NoQuery {
         /// The operation.
         index: u64,
     },
-    /// The operation issues a query, the trace has none.
+    /// The operation has a query, the trace has none.
     #[error(
         "operation {index} issues query {statement} or ends a transaction of queries, but the \
          header has no texts of queries: a trace with statements needs its script"

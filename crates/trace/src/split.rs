@@ -20,9 +20,9 @@ pub enum SplitError {
     #[error(transparent)]
     Write(#[from] WriteError),
     /// The number of parts is invalid.
-    #[error("cannot split {processes} processes into {parts} parts: request 1 to {most}")]
+    #[error("cannot split {processes} processes into {parts} parts: give 1 to {most}")]
     Parts {
-        /// What was requested.
+        /// The kind of request.
         parts: u32,
         /// How many processes there are.
         processes: u64,

@@ -39,7 +39,7 @@ impl Default for StatOptions {
     }
 }
 
-/// What a trace issues.
+/// The contents of a trace.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TraceStat {
     /// Operations counted.
@@ -52,7 +52,7 @@ pub struct TraceStat {
     pub kinds: Vec<(Kind, u64)>,
     /// Transactions of each type, by the names of the header.
     pub transaction_types: Vec<(String, u64)>,
-    /// How often each query is issued, by the names of the header; empty without statements.
+    /// How often each query occurs, by the names of the header; empty without statements.
     pub queries: Vec<(String, u64)>,
     /// What a spec's proportions speak of: lone operations by kind, transactions by type.
     ///
@@ -62,7 +62,7 @@ pub struct TraceStat {
     pub written: Option<Sizes>,
     /// Records that a scan may return; `None` without scans.
     pub scan_lengths: Option<Sizes>,
-    /// How often which key is requested; a scan counts for the key at which it starts.
+    /// How often each key is accessed; a scan counts for the key at which it starts.
     pub popularity: Popularity,
 }
 

@@ -179,9 +179,9 @@ pub struct TraceWriter {
 pub struct Entry<'a> {
     /// Its number.
     pub process: u64,
-    /// What it issues.
+    /// Its kind.
     pub operations: &'a [Operation],
-    /// What it issues with; empty for records by key.
+    /// Its arguments; empty for records by key.
     pub arguments: &'a Arguments,
     /// When it is intended, if a schedule is recorded in.
     pub intended: Option<Nanos>,
@@ -297,7 +297,7 @@ impl TraceWriter {
         Ok(())
     }
 
-    /// Appends one process that requests records; `intended` is its offset in a recorded schedule.
+    /// Appends one process of record operations; `intended` is its offset in a recorded schedule.
     ///
     /// # Errors
     /// If the process breaks the order of a trace, or the file system refuses.

@@ -1,4 +1,4 @@
-//! BenchFoundry's files: read, written, read again; what they get wrong is reported with its line.
+//! BenchFoundry's files: read, written, read again; errors are reported with their lines.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -60,7 +60,7 @@ fn import_from(set: &Path, target: &Path) -> Result<Imported, InputSetError> {
     import(&InputSet::open(set)?, target, &mut importing)
 }
 
-/// What a trace issues, one line for each operation, in words.
+/// The operations of a trace, a line for each, in words.
 fn content(path: &Path) -> Vec<String> {
     let trace = Trace::open(path).unwrap();
     trace.verify().unwrap();
@@ -212,7 +212,7 @@ fn import_export_import_gives_the_same_content() {
 }
 
 #[test]
-fn a_set_is_never_written_over_what_somebody_has_in_the_directory() {
+fn an_input_set_never_overwrites_files_of_the_directory() {
     let scratch = Scratch::new();
     shop_of(&scratch, "shop.trace");
     let directory = scratch.path("notes");

@@ -146,7 +146,7 @@ fn operations_come_back_with_their_arguments() {
     let (mut source, mut reader) = (shop(40_000), trace.source().unwrap());
     let (mut expected, mut found) = (Vec::new(), Vec::new());
     let (mut wanted_arguments, mut found_arguments) = (Arguments::default(), Arguments::default());
-    // Forwards with leaps, as a worker that shares the trace with others.
+    // Forwards with gaps, as a worker that shares the trace with others.
     for process in (0..40_000).step_by(7) {
         assert_eq!(source.fill(process, &mut expected).unwrap(), Filled::Process);
         assert_eq!(reader.fill(process, &mut found).unwrap(), Filled::Process);
@@ -289,7 +289,7 @@ fn statements_that_are_invalid_are_refused_with_what_to_do() {
     );
     assert_eq!(
         refused(|operations, _| operations[0].statement = 0),
-        "operation 48 requests a record by key, but its trace has queries: give a query"
+        "operation 48 accesses a record by key, but its trace has queries: give a query"
     );
     let later = refused(|_, arguments| {
         let rest: Vec<Vec<u8>> = (1..5).map(|place| arguments.encoded(place).to_vec()).collect();

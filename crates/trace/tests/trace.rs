@@ -1,4 +1,4 @@
-//! A trace written, read, cut, split, reported as text: seen from outside.
+//! Tests of traces through the public interface: written, read, cut, split, printed.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -122,7 +122,7 @@ fn write(path: &Path, processes: u64) -> Written {
     writer.finish().unwrap()
 }
 
-/// What `source` gives for the processes of one worker out of `workers`.
+/// The operations of `source` for the processes of one worker out of `workers`.
 fn worker(source: &mut dyn Source, worker: u64, workers: u64) -> Vec<(u64, Operation)> {
     let mut found = Vec::new();
     let mut operations = Vec::new();
@@ -172,7 +172,7 @@ fn traces_longer_than_a_row_group_come_back_whole() {
 }
 
 #[test]
-fn the_sum_of_the_blocking_threads_is_the_sum_of_the_trace_however_many_there_are() {
+fn the_sum_of_the_workers_is_the_sum_of_the_trace_however_many_there_are() {
     let scratch = Scratch::new();
     let path = scratch.path("t.trace");
     let written = write(&path, 5000);
@@ -214,7 +214,7 @@ fn a_reader_may_jump_far_ahead() {
 }
 
 #[test]
-fn a_reader_is_not_issued_backwards() {
+fn a_reader_does_not_go_backwards() {
     let scratch = Scratch::new();
     let path = scratch.path("t.trace");
     write(&path, 10);
@@ -273,7 +273,7 @@ fn a_part_says_that_it_lacks_a_process() {
     assert_eq!(error.to_string(), "this trace is part 1 of 3: split the whole trace instead");
     for parts in [0, 11] {
         let error = split(&trace, parts, &scratch.0, "t").unwrap_err().to_string();
-        let expected = format!("cannot split 10 processes into {parts} parts: request 1 to 10");
+        let expected = format!("cannot split 10 processes into {parts} parts: give 1 to 10");
         assert_eq!(error, expected);
     }
 }
@@ -395,7 +395,7 @@ fn every_flipped_byte_is_an_error() {
     assert!(harmless * 10 < whole.len(), "{harmless} of {}", whole.len());
 }
 
-/// What a run would request, with when: everything that damage must not change.
+/// The operations of a run with their times: what damage must not change.
 fn read_whole(path: &Path) -> Option<(Digest, Schedules, Vec<Option<Nanos>>)> {
     let trace = Trace::open(path).ok()?;
     let hash = trace.verify().ok()?;

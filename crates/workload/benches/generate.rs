@@ -2,7 +2,7 @@
 //!
 //! Prints `bench <name> <size> <value> <unit>`; the size is the number of records. What is
 //! counted: numbers only (`fill`), or numbers with the bytes of keys or values (`encoder`). Nothing
-//! is stored or sent, so these are the upper bounds of everything that issues a workload.
+//! is stored or sent, so these are the upper bounds of every run of a workload.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -61,7 +61,7 @@ fn report(name: &str, records: u64, mut work: impl FnMut() -> u64) {
     println!("bench {name} {records} {:.0} operations/s", rates[REPETITIONS / 2]);
 }
 
-/// Requests every `workers`-th process, as one of so many workers does.
+/// Draws every `workers`-th process, as one of so many workers does.
 fn fill(plan: &Plan, workers: u64) -> u64 {
     let mut source = plan.source();
     let (mut operations, mut done, mut sum) = (Vec::new(), 0, 0u64);

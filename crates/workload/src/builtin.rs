@@ -18,7 +18,7 @@ pub enum Form {
     Toml,
 }
 
-/// One workload of the built-in workloads.
+/// One built-in workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
     /// Its name.
@@ -36,7 +36,7 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// The workload itself, exactly as written, if it queries in SQL; [`Entry::spec`] is for
+    /// The workload itself, exactly as written, if it is one of SQL queries; [`Entry::spec`] is for
     /// others.
     pub fn script(&self) -> Option<ScriptSpec> {
         let is_script = self.form == Form::Toml && ScriptSpec::is_script(self.text);
@@ -47,7 +47,7 @@ impl Entry {
     /// The workload itself, exactly as written.
     ///
     /// # Errors
-    /// If it queries in SQL; see [`Entry::script`].
+    /// If it is one of SQL queries; see [`Entry::script`].
     pub fn spec(&self) -> Result<Spec, SpecError> {
         match self.form {
             Form::Toml => Spec::from_toml(self.text, self.name, &no_files),
@@ -125,7 +125,8 @@ const fn chronicle(name: &'static str, description: &'static str, text: &'static
     }
 }
 
-/// The sizes of a script are in its text; these count what it loads, what it issues in a minute.
+/// The sizes of a script are in its text; these count what it loads, and its operations in a
+/// minute.
 const fn script(
     name: &'static str,
     description: &'static str,
@@ -229,7 +230,7 @@ const ENTRIES: [Entry; 18] = [
     },
     Entry {
         name: "rocksdb-mixgraph",
-        description: "ZippyDB as db_bench's mixgraph loads it: values of some dozen bytes",
+        description: "ZippyDB as db_bench's mixgraph models it: values of some dozen bytes",
         form: Form::Toml,
         text: include_str!("builtin/rocksdb-mixgraph.toml"),
         suggested_records: 100_000,

@@ -31,7 +31,7 @@ pub fn hash(number: u64) -> u64 {
     (hash as i64).unsigned_abs()
 }
 
-/// The bits of a recorded key's number that say how long the key is; 0 if nobody knows.
+/// The bits of a recorded key's number that say how long the key is; 0 if unknown.
 const LENGTH_BITS: u32 = 12;
 const LENGTH_MAX: u64 = (1 << LENGTH_BITS) - 1;
 /// The digits of a recorded key's name, in the order of their bytes.

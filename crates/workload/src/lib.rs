@@ -1,6 +1,6 @@
 //! Workloads as streams of operations that are functions of their own number.
 //!
-//! A [`Spec`] says what is issued, in our own TOML form ([`Spec::from_toml`]) or in YCSB's
+//! A [`Spec`] describes the operations, in our own TOML form ([`Spec::from_toml`]) or in YCSB's
 //! properties ([`ycsb::read`]). A [`Plan`] compiles it with a seed into a
 //! [`Source`](assay_model::Source) of numbers, one for each worker, beside a
 //! [`OperationEncoder`](assay_model::OperationEncoder) that turns numbers into bytes.

@@ -42,7 +42,7 @@ pub(crate) mod streams {
     pub(crate) const SCRIPTS: u64 = 0x1000;
 }
 
-/// Which part of a workload is issued.
+/// The phase of a workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PlanPhase {
     /// Filling the store.

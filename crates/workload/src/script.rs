@@ -1,4 +1,4 @@
-//! Workloads of logical queries: processes whose transactions issue in SQL.
+//! Workloads of logical queries: processes with transactions of SQL queries.
 //!
 //! A [`ScriptSpec`] says which workload it is with its sizes; a [`ScriptPlan`] compiles it with a
 //! seed into a schema, a list of queries, and a [`Source`](assay_model::Source) of processes.

@@ -1,4 +1,4 @@
-//! Spec of a workload, as its author writes it down.
+//! Spec of a workload, as it is written in a file.
 //!
 //! One internal type with two front doors: TOML of our own ([`Spec::from_toml`]) beside YCSB's
 //! properties ([`crate::ycsb::read`]). `docs/spec.md` describes every key.

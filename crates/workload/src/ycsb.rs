@@ -1,7 +1,7 @@
 //! YCSB's properties: the other front door.
 //!
 //! [`Properties`] are read from files in Java's format or set one by one; [`read()`] splits them
-//! into what is issued (a [`Spec`](crate::Spec)), how YCSB's client loads it ([`ClientOptions`])
+//! into a workload (a [`Spec`](crate::Spec)), the options of YCSB's client ([`ClientOptions`])
 //! and what only the store's binding understands.
 
 mod known;

@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bar_belongs_to_a_name_at_a_size() {
+    fn a_bar_applies_to_one_name_at_one_size() {
         assert!(bar(&figure("closed loop, null, ycsb-a", "5M", 0.0)).is_some());
         assert!(bar(&figure("open loop, null, lag p99", "1M/s", 0.0)).is_some());
         assert!(bar(&figure("open loop, null, lag p99", "100k/s", 0.0)).is_none());

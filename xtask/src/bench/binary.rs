@@ -32,7 +32,7 @@ pub struct Ran {
 }
 
 impl Ran {
-    /// The result of a command that was requested JSON.
+    /// The result of a command with JSON output.
     ///
     /// # Errors
     /// If it printed something else.
@@ -41,7 +41,7 @@ impl Ran {
     }
 }
 
-/// Where the figures are in the binary's JSON, whose schema is `assay/result/v2`.
+/// The figures in the binary's JSON, whose schema is `assay/result/v2`.
 pub const DONE_PER_S: &str = "overall.rates.done_per_s";
 const OFFERED: &str = "overall.counts.offered";
 /// How many operations were done.
@@ -134,7 +134,7 @@ pub fn figure(json: &Value, path: &str) -> Result<f64> {
 /// If `counted` is not `expected`.
 pub fn expect_count(counted: f64, expected: u64) -> Result<()> {
     if counted != expected as f64 {
-        bail!("it did {counted} operations, {expected} were wanted: its figures mean nothing");
+        bail!("it did {counted} operations instead of {expected}: its figures are meaningless");
     }
     Ok(())
 }
@@ -166,7 +166,7 @@ pub fn short(count: u64) -> String {
     }
 }
 
-/// The way that an operation takes through the executor.
+/// The path of an operation through the executor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExecutorPath {
     /// That of every store: two sessions on one thread.
@@ -184,7 +184,7 @@ impl ExecutorPath {
         }
     }
 
-    /// What the names of its figures begin with.
+    /// The prefix of its figures' names.
     fn prefix(self) -> &'static str {
         match self {
             ExecutorPath::Ordinary => "",
@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn a_promise_is_kept_if_all_was_offered_in_time_and_done() {
+    fn a_rate_is_reached_if_all_was_issued_in_time_and_done() {
         let json = json!({
             "load": { "rate_per_s": 1000.0 },
             "overall": {
@@ -369,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_that_fails_tells_its_last_words() {
+    fn a_failed_command_shows_its_last_output() {
         let error = stand_in("fails", "echo no such store >&2\nexit 4\n").err();
         let text = error.map(|error| error.to_string()).unwrap_or_default();
         assert!(text.contains("no such store"), "{text}");

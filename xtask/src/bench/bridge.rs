@@ -12,7 +12,7 @@ use crate::bench::binary::{Binary, DONE, DONE_PER_S, expect_count, figure, sampl
 use crate::bench::fresh::is_fresh;
 use crate::bench::{Case, Workload};
 
-/// BasicDB prints each operation unless it is reported not to.
+/// The option that keeps BasicDB from printing each operation.
 const STORE: &str = "jvm:site.ycsb.BasicDB?p.basicdb.verbose=false";
 
 /// Where Maven leaves our Java part, from the folder of its sources.

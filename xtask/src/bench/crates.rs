@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn figures_are_reported_from_other_lines() {
+    fn figures_are_distinguished_from_other_lines() {
         let text = "warming up\nbench seal 1M 9.5 Mrecords/s\nbench broken x\nbenchmark done 1 2\n";
         let expected = Sample {
             what: "seal".into(),

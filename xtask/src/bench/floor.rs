@@ -1,8 +1,8 @@
-//! Time that the machine takes from a loop that only reads the clock.
+//! Time that the machine takes away from a loop that only reads the clock.
 //!
 //! No generator on this machine can be more punctual: an arrival that falls into a time in which
 //! the processor is elsewhere (another process, the host of a virtual machine) is late by what is
-//! left of that time, whoever requests it for it.
+//! left of that time, whichever program measures it.
 
 use std::hint;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,9 +21,9 @@ pub fn case(size: &str, seconds: u64) -> Case {
     })
 }
 
-/// The same while another thread never rests, as a server that is issued all the time.
+/// The same while another thread never rests, as a server that gets requests all the time.
 ///
-/// A server that is issued less often leaves more, so a run beside it may be below this floor.
+/// A server that gets fewer requests leaves more, so a run beside it may be below this floor.
 pub fn beside_a_server(name: String, size: &str, seconds: u64) -> Case {
     measured(name, "floor of lag beside a busy processor", size, move || {
         let is_over = AtomicBool::new(false);

@@ -2,7 +2,7 @@
 //!
 //! `site.ycsb:core` is all that Maven Central has of YCSB. Its BasicDB neither keeps nor
 //! materialises values, so it is the framework's own ceiling; it keeps histograms, no history.
-//! For Redis there is a binding of ours that issues as YCSB's does, by the same client library.
+//! For Redis there is a binding of ours that sends as YCSB's does, by the same client library.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -43,11 +43,11 @@ pub struct Ycsb {
 pub struct Loop<'a> {
     /// The class of the binding.
     pub store: &'a str,
-    /// How many threads issue, each with an instance of the binding.
+    /// The number of client threads, each with an instance of the binding.
     pub threads: u64,
     /// Operations of all threads.
     pub operations: u64,
-    /// What else the client is reported: `name=value`.
+    /// Further properties of the client: `name=value`.
     pub properties: &'a [&'a str],
 }
 
@@ -175,7 +175,7 @@ impl Ycsb {
     }
 }
 
-/// What Maven is instructed to fetch.
+/// The artifacts that Maven fetches.
 fn project() -> String {
     format!(
         r#"<project xmlns="http://maven.apache.org/POM/4.0.0">

@@ -45,7 +45,7 @@ fn last_processor() -> Result<usize> {
 
 impl Server {
     /// Starts it, held to the last processor by its own setting. Where few processors are, the
-    /// system now and then moves a server that is issued all the time to the one of who issues, for
+    /// system now and then moves a busy server to the core of its client, for
     /// milliseconds; to a machine of its own it could not.
     fn start() -> Result<Server> {
         let listener = TcpListener::bind("127.0.0.1:0").context("no free port")?;
@@ -202,7 +202,7 @@ fn closed(assay: &Binary, server: &Server, requested: Closed) -> Result<Vec<Samp
     ])
 }
 
-/// Issues the records that ours issues, with as many threads as ours has sessions.
+/// Accesses the records that ours accesses, with as many threads as ours has sessions.
 fn peer(ycsb: &Ycsb, server: &Server, requested: Closed) -> Result<Vec<Sample>> {
     let Closed { sessions, operations } = requested;
     let port = format!("redis.port={}", server.port);

@@ -67,7 +67,7 @@ fn head(machine: &Machine, options: &Options) -> String {
     )
 }
 
-/// The row of a figure that was issued `requested` times; says so if it was reported fewer times.
+/// The row of a figure that was measured `requested` times; says so if there are fewer values.
 fn row(figure: &Figure, requested: usize) -> String {
     let Figure { what, size, median, min, max, runs, .. } = figure;
     let display = |value: f64| show(value, &figure.unit);

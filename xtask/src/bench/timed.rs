@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn the_command_sees_neither_our_language_nor_our_files() {
+    fn commands_run_with_a_neutral_locale_and_no_open_files() {
         let script = "echo \"${LC_ALL-none} ${TIMEFORMAT-none}\"";
         let plain = Command::new("sh").args(["-c", script]).output().expect("there is a shell");
         let ran = of_script(script).expect("it only prints");

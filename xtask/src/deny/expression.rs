@@ -3,7 +3,7 @@
 /// Whether `expression` can be satisfied by licences that `is_allowed` accepts.
 ///
 /// `AND` binds stronger than `OR`, as SPDX 2.3 annex D says. The old spelling `MIT/Apache-2.0` is
-/// an `OR`. A licence with an exception, such as `Apache-2.0 WITH LLVM-exception`, is requested as
+/// an `OR`. A licence with an exception, such as `Apache-2.0 WITH LLVM-exception`, is looked up as
 /// a whole first, then by its licence alone, as exceptions only ever permit more.
 pub fn is_satisfied(expression: &str, is_allowed: &dyn Fn(&str) -> bool) -> bool {
     let spaced = expression.replace('(', " ( ").replace(')', " ) ").replace('/', " OR ");
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn broken_expressions_satisfy_nobody() {
+    fn malformed_licence_expressions_are_refused() {
         check("", false);
         check("(MIT", false);
         check("MIT MIT", false);

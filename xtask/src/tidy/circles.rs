@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn a_module_with_its_children_is_one_thing() {
+    fn a_module_and_its_children_count_as_one() {
         assert_eq!(found(&[("b.rs", "use crate::b::c::X;"), ("b/c.rs", "use super::Y;")]), [""; 0]);
         let test = "#[cfg(test)]\nmod tests {\n    use crate::b::Y;\n}";
         assert_eq!(found(&[("b.rs", "use crate::c::X;"), ("c.rs", test)]), [""; 0]);

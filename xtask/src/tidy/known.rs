@@ -18,7 +18,7 @@ pub struct Breach {
     pub place: String,
     /// The crates or the number, as the list has it behind the place.
     pub extent: String,
-    /// What to report unless the list has exactly this.
+    /// What to report unless the list has exactly this entry.
     pub findings: Vec<Finding>,
 }
 
@@ -47,7 +47,7 @@ struct Entry {
     line: usize,
 }
 
-/// What the list does not have exactly so, with its entries that no longer apply.
+/// The breaches that differ from the list, and its entries that no longer apply.
 ///
 /// # Errors
 /// If `text` is no list: for each rule groups of `why` with `places`, each `PLACE: EXTENT`.
@@ -57,9 +57,9 @@ pub fn settle(breaches: Vec<Breach>, text: &str) -> Result<Vec<Finding>> {
     for entry in &entries {
         let is_same = |breach: &&Breach| breach.rule == entry.rule && breach.place == entry.place;
         let advice = match breaches.iter().find(is_same) {
-            None => format!("take out \"{}\" of {}: it is mended", entry.place, entry.rule),
+            None => format!("take out \"{}\" of {}: it is fixed", entry.place, entry.rule),
             Some(breach) if is_less(&breach.extent, &entry.extent) => {
-                format!("write \"{}: {}\": it became less", entry.place, breach.extent)
+                format!("write \"{}: {}\": it has fewer breaches", entry.place, breach.extent)
             }
             Some(_) => continue,
         };

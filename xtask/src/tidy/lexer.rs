@@ -80,7 +80,7 @@ impl Lexed {
 
     /// The paths that a path or tree such as `a::{b, c::d}` names, with their lines.
     ///
-    /// `before` is what leads to it.
+    /// `before` is its prefix.
     pub fn leaves(&self, at: usize, mut before: Vec<String>) -> Vec<(Vec<String>, usize)> {
         let Some(token) = self.tokens.get(at) else { return Vec::new() };
         if token.is("{") {

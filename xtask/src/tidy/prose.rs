@@ -221,7 +221,7 @@ mod tests {
     const DECISION: (&str, &str) = ("docs/decisions/0001-a.md", "why");
 
     #[test]
-    fn a_tree_that_agrees_passes() {
+    fn a_tree_without_findings_passes() {
         let code = "// see docs/decisions/0001\nlet in_flight = 1;";
         assert_eq!(rules(&[MAP, INDEX, WORDS, DECISION], code), Vec::<String>::new());
     }
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn missing_pages_are_requested() {
+    fn missing_pages_are_findings() {
         let found = rules(&[MAP, WORDS], "in flight");
         assert_eq!(found, ["docs/decisions/README.md missing-page"]);
     }

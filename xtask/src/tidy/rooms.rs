@@ -74,7 +74,7 @@ const ROOMS: &[Room] = &[
             "RandomState::new",
         ],
         allowed: |source, _| ["assay", "xtask"].contains(&source.room()),
-        advice: "draw from `Seed::draws`: only the binary queries the system, once, for the seed",
+        advice: "draw from `Seed::draws`: only the binary asks the system, once, for the seed",
     },
     Room {
         rule: "globals",

@@ -8,7 +8,7 @@ const COLUMNS_MAX: usize = 100;
 const FUNCTION_LINES_MAX: usize = 70;
 const NESTING_MAX: usize = 4;
 
-/// Words that begin a question instead of the name of a thing.
+/// Words that begin a question instead of a name.
 const QUESTIONS: [&str; 5] = ["What", "Where", "When", "How", "Whether"];
 
 /// The first line is `//!` with one sentence that names a thing.

@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn the_place_tells_the_purpose() {
+    fn the_directory_tells_the_purpose_of_a_file() {
         assert_eq!(purpose("crates/run/src/clock.rs"), Purpose::Product);
         assert_eq!(purpose("crates/run/src/clock/tests.rs"), Purpose::Test);
         assert_eq!(purpose("crates/run/benches/lag.rs"), Purpose::Demonstration);

@@ -25,7 +25,7 @@ pub fn check_words(source: &Source) -> Vec<Finding> {
     findings
 }
 
-/// Words that the field has a standard term for: what a user reads has the term.
+/// Words with a standard term: texts for users have the term.
 const TERMS: [(&str, &str); 19] = [
     ("lane", "worker, or thread"),
     ("lanes", "workers, or threads"),
@@ -48,7 +48,7 @@ const TERMS: [(&str, &str); 19] = [
     ("everything asked", "all operations"),
 ];
 
-/// Strings of several words say the standard term.
+/// Strings of several words use the standard term.
 pub fn check_strings(source: &Source) -> Vec<Finding> {
     let mut findings = Vec::new();
     let literals = source.lexed.tokens.iter().filter(|token| token.sort == Sort::Literal);
@@ -62,10 +62,10 @@ pub fn check_strings(source: &Source) -> Vec<Finding> {
     findings
 }
 
-/// Pages that name former words, to say what became of them.
+/// Pages that name former words, to give the new ones.
 const FORMER: [&str; 2] = ["CHANGELOG.md", "GLOSSARY.md"];
 
-/// Pages say the standard term, but for code spans.
+/// Pages use the standard term, except in code spans.
 pub fn check_pages(pages: &[Page]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for page in pages.iter().filter(|page| !FORMER.contains(&page.path.as_str())) {

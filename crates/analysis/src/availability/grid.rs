@@ -7,9 +7,9 @@ const MOST_BINS: u64 = 1 << 16;
 /// The first bins are 2^26 ns (67 ms) long: shorter than the shortest gap that is reported.
 const FIRST_SHIFT: u32 = 26;
 
-/// What is kept of one bin.
+/// The counts of one bin.
 pub trait Bin: Copy {
-    /// Of a bin in which nothing happened.
+    /// An empty bin.
     const EMPTY: Self;
 
     /// Adds what happened in `other`.

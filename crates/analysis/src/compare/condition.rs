@@ -41,7 +41,7 @@ impl Condition {
     /// What becomes of it with this row.
     ///
     /// Example: p99 went up by 12 %, surely by more than 4 %. "p99 > +10 %" is then unsure,
-    /// although p99 is certainly higher: what is certain is less than what was issued.
+    /// although p99 is certainly higher: the certain part is smaller than the threshold.
     ///
     /// A percentile with too few values has no interval; a share always has one. No failure among
     /// 240 operations is no proof of at most 0.1 %, so that is unsure as well.

@@ -89,7 +89,7 @@ impl Scale {
 }
 
 impl Figure {
-    /// What a verdict is about if nobody says anything else.
+    /// The default subject of a verdict.
     pub const USUAL: [Figure; 5] = [
         Figure::overall(Measure::Throughput),
         Figure::overall(Measure::Response(0.5)),

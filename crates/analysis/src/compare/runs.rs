@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn a_single_run_says_nothing_about_runs() {
+    fn a_single_run_gives_no_spread_between_runs() {
         let found = spread(&[7.0]);
         assert_eq!((found.median, found.interval, found.variation), (7.0, None, None));
         assert_eq!(spread(&[1.0, 3.0]).median, 2.0);

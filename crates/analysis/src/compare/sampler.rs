@@ -15,7 +15,7 @@ use crate::summary::{Distribution, Group, Summary};
 
 /// Blocks that a run's time is cut into, as many as the analyzer's batches.
 const BLOCKS: usize = 30;
-/// With fewer blocks than this that hold anything, chance within a run is not reported.
+/// With fewer non-empty blocks than this, the variation within a run is unknown.
 const FEWEST_BLOCKS: usize = 10;
 /// Values that must lie beyond a quantile.
 const FEWEST_BEYOND: f64 = 10.0;
@@ -76,7 +76,7 @@ impl RunFigure {
         }
     }
 
-    /// Whether something else may be reported from the fact that its value is nothing.
+    /// Whether a value of zero is a result.
     pub(super) fn is_enough_of_nothing(&self, basis: IntervalBasis) -> bool {
         basis == IntervalBasis::Runs || self.blocks >= FEWEST_BLOCKS
     }
@@ -87,7 +87,7 @@ impl RunFigure {
 pub struct RunFigures {
     /// In the order of [`Figure::all`].
     pub figures: Vec<RunFigure>,
-    /// Those that the run's hallmark withdraws.
+    /// The figures that the run's hallmark withdraws.
     pub withdrawn: Vec<Figure>,
 }
 
@@ -163,7 +163,7 @@ impl Cell {
 }
 
 impl Sampler {
-    /// Has seen nothing yet; counts the records that `options` is about.
+    /// A sampler without records; it counts those that `options` selects.
     pub fn new(options: AnalysisOptions) -> Sampler {
         let origin = options.window.map_or(Nanos::ZERO, |window| window.from);
         Sampler { options, clock: SlotClock::new(origin), slots: Vec::new() }
@@ -401,7 +401,7 @@ impl Drawn<'_> {
     }
 }
 
-/// What the analyzer found, if there are operations to have it.
+/// The analyzer's figure, if there are operations for it.
 fn value(measure: Measure, group: &Group) -> Option<f64> {
     let counts = &group.counts;
     let share = |part: u64, whole: u64| (whole > 0).then(|| part as f64 / whole as f64);

@@ -157,7 +157,7 @@ fn ten_percent_more_at_p90_are_found_by_groups() {
 }
 
 #[test]
-fn a_run_beside_itself_is_the_same() {
+fn a_run_compared_with_its_repetition_is_the_same() {
     let run = figures(Queue { count: 40_000, ..QUIET });
     let run = std::slice::from_ref(&run);
     let found = compare(run, run, Demands::default());
@@ -353,7 +353,7 @@ fn nothing_instead_of_little_is_not_certain() {
 }
 
 #[test]
-fn a_side_without_runs_lacks_everything() {
+fn a_side_without_runs_has_no_figures() {
     let run = [figures(QUIET)];
     let found = compare(&run, &[], Demands::default());
     assert!(found.requested().all(|row| row.finding == Finding::Absent));
@@ -362,7 +362,7 @@ fn a_side_without_runs_lacks_everything() {
 }
 
 #[test]
-fn nothing_drawn_is_no_interval() {
+fn without_draws_there_is_no_interval() {
     let run = [figures(QUIET)];
     let found = compare(&run, &run, Demands { draws: 0, ..Demands::default() });
     assert!(found.rows.iter().all(|row| row.interval.is_none()));

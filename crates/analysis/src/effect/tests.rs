@@ -60,12 +60,12 @@ fn describe(seconds: &[(u64, u64, u64)], actions: &[u64]) -> Vec<String> {
 }
 
 #[test]
-fn nothing_comes_of_an_action_that_nobody_feels() {
+fn an_action_without_an_effect_has_none() {
     assert_eq!(describe(&steady(60, 200), &[20_500]), ["- to -"]);
 }
 
 #[test]
-fn an_action_is_felt_from_its_first_change_to_its_rest() {
+fn the_effect_of_an_action_lasts_from_its_first_change_to_its_rest() {
     let mut seconds = steady(20, 200);
     seconds.extend(steady(3, 200));
     seconds.extend(steady(10, 900));
@@ -82,7 +82,7 @@ fn one_stall_is_no_effect() {
 }
 
 #[test]
-fn failures_are_felt_although_there_were_none_before() {
+fn failures_are_an_effect_although_there_were_none_before() {
     let mut seconds = steady(60, 200);
     for second in &mut seconds[22..25] {
         *second = (900, 200, 100);
@@ -110,7 +110,7 @@ fn each_action_is_compared_with_what_the_one_before_has_left() {
 }
 
 #[test]
-fn where_nothing_is_answered_there_is_no_latency() {
+fn without_responses_there_is_no_latency() {
     let seconds = [steady(20, 200), vec![(0, 0, 100); 30]].concat();
     let window = Window { from: Nanos::ZERO, until: Nanos::from_secs(50) };
     let found = effects(&series(&seconds), &[], window, &[Nanos::from_millis(20_500)]);
@@ -141,7 +141,7 @@ fn levels_are_medians() {
 }
 
 #[test]
-fn a_stop_below_a_second_is_felt() {
+fn a_stop_below_a_second_has_an_effect() {
     // One second in which all but nothing was answered, then what had waited: 1000, 2, 1998.
     let mut seconds = steady(40, 200);
     (seconds[20].0, seconds[21].0) = (2, 1_998);
@@ -151,7 +151,7 @@ fn a_stop_below_a_second_is_felt() {
 }
 
 #[test]
-fn a_silence_is_felt_from_its_own_beginning_to_its_own_end() {
+fn the_effect_of_a_silence_lasts_from_its_beginning_to_its_end() {
     let silence = |from: u64, until: u64| {
         let [from, until] = [from, until].map(Nanos::from_millis);
         Silence { from, until, is_cut_off: false }
@@ -172,7 +172,7 @@ fn a_silence_is_felt_from_its_own_beginning_to_its_own_end() {
 fn what_ends_a_stop_did_not_make_it() {
     let [from, until] = [10_111, 10_908].map(Nanos::from_millis);
     let stop = Silence { from, until, is_cut_off: false };
-    // Frozen, then thawed: too soon after each other for anything else to be reported.
+    // Suspended, then resumed: too soon after each other for any other effect.
     let actions = [10_100, 10_901].map(Nanos::from_millis);
     assert_eq!(stops(&[stop], &actions), [Some(stop), None]);
     assert_eq!(stops(&[stop], &[Nanos::from_millis(10_500)]), [Some(stop)]);

@@ -3,7 +3,7 @@
 //! A worker that gets no processor sends late, in bursts, with pauses. Each of these checks fails,
 //! and each is right, but the reason is one. A failure or remark is called a consequence only of a
 //! check that itself failed a headline figure (a change, of a remark about changes), and only along
-//! this list, which follows the way that trouble takes: from the machine to the worker, from the
+//! this list, which follows the order of cause and effect: from the machine to the worker, from the
 //! worker to the load, from the load to the store, and from there to the figures.
 
 use super::check::{Check, CheckId, CheckVerdict, Inapplicable, Statistic};
@@ -57,10 +57,10 @@ pub fn explain(input: &Input, checks: &mut [Check]) {
     let is_short = checks.iter().any(is_too_short);
     let explains = |cause: &Check, effect: &Check| match (cause.id, effect.id) {
         (one, other) if one == other => false,
-        // That the store held arrivals back follows from nothing of ours.
+        // That the store held arrivals back has no cause on the client's side.
         (_, CheckId::Omission) if is_the_stores(effect) => false,
-        // Workers that never rest are how a rate beyond them looks; workers that are not let go on
-        // are the reason for whatever else is late.
+        // Workers without any idle time are a symptom of too high a rate; workers that wait for a
+        // processor are the cause of every other lateness.
         (CheckId::WorkerCpu, CheckId::Rate | CheckId::Omission) => is_kept_off,
         (CheckId::Rate, CheckId::WorkerCpu) => !is_kept_off,
         (CheckId::Omission, CheckId::Rate) => is_limit_first(input),
@@ -92,7 +92,7 @@ pub fn explain(input: &Input, checks: &mut [Check]) {
     }
 }
 
-/// Whether a check found nothing but what the store did.
+/// Whether the finding of a check is due to the store alone.
 fn is_the_stores(check: &Check) -> bool {
     let mut remarkable = check.measures.iter().filter(|one| one.verdict() != CheckVerdict::Pass);
     remarkable.all(|measure| measure.statistic == Statistic::HeldBack)
@@ -109,7 +109,8 @@ fn is_limit_first(input: &Input) -> bool {
     input.observed.dropped_at_limit > input.observed.dropped_at_end
 }
 
-/// Whether workers failed because they were kept from going on, rather than by their own work.
+/// Whether the check of the workers failed because they waited for a processor, rather than by
+/// their own work.
 fn is_kept_off(check: &Check) -> bool {
     check.id == CheckId::WorkerCpu
         && check.measures.iter().any(|measure| {

@@ -5,7 +5,7 @@
 pub enum CheckId {
     /// A1: as many arrivals were sent as were promised, second by second.
     Rate,
-    /// A2: requests left when they were meant to.
+    /// A2: requests were sent at their intended times.
     Lag,
     /// A3: no arrival was left out.
     Omission,
@@ -15,7 +15,7 @@ pub enum CheckId {
     TraceIdentity,
     /// A6: the next request does not wait for earlier answers.
     OpenLoop,
-    /// B1: the workers had processors when they wanted one, with room to spare.
+    /// B1: the workers got a processor whenever they needed one, with capacity to spare.
     WorkerCpu,
     /// B2: the client machine did not pause.
     Hiccups,
@@ -27,7 +27,7 @@ pub enum CheckId {
     NoiseFloor,
     /// B6: another agent would not have reached more.
     Saturation,
-    /// B7: reads found what they requested, in the expected size.
+    /// B7: reads found their records, in the expected size.
     Misses,
     /// B8: the records are those of this run.
     Identity,
@@ -105,7 +105,7 @@ impl CheckId {
         }
     }
 
-    /// Whether a run of which this is not known has no hallmark at all.
+    /// Whether a run in which its outcome is unknown has no hallmark at all.
     ///
     /// These are what a figure stands on: that the load was what it says, that nothing was left
     /// out, that the client could issue in time. The others sharpen the picture: a run with one
@@ -135,8 +135,8 @@ impl CheckId {
         )
     }
 
-    /// Whether it says that the load was another than promised, for which the client is to blame
-    /// unless the store left it no room.
+    /// Whether it says that the load was not the planned one, which is the client's fault unless
+    /// the store held it back.
     pub(super) const fn is_of_load(self) -> bool {
         matches!(
             self,
@@ -158,7 +158,7 @@ pub struct Check {
     pub verdict: CheckVerdict,
     /// What was measured, with the thresholds it was held against.
     pub measures: Vec<Measure>,
-    /// What belongs to it and nobody observed, so that it is analyzed without.
+    /// The part of it that was not observed, so that it is decided without.
     pub unobserved: Vec<Statistic>,
     /// Figures that must not be shown as results any more.
     pub withdraws: Vec<Figure>,
@@ -184,7 +184,7 @@ impl Check {
         Check::without_measures(id, CheckVerdict::NotApplicable(why))
     }
 
-    /// A check that is not known.
+    /// A check with an unknown outcome.
     pub(super) fn not_assessable(id: CheckId, why: Inapplicable) -> Check {
         Check::without_measures(id, CheckVerdict::NotAssessable(why))
     }
@@ -216,7 +216,7 @@ fn worst(verdicts: impl Iterator<Item = CheckVerdict>) -> CheckVerdict {
 pub enum CheckVerdict {
     /// It is as it should be.
     Pass,
-    /// Figures stand, but whoever reads them must know of it.
+    /// Figures stand, but the reader must know of it.
     Remark,
     /// Figures are withdrawn.
     Fail,
@@ -226,18 +226,18 @@ pub enum CheckVerdict {
     NotAssessable(Inapplicable),
 }
 
-/// Why a check does not apply, or is not known.
+/// Why a check does not apply, or its outcome is unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Inapplicable {
     /// Sessions wait for answers; there are no arrivals of the open kind.
     ClosedLoop,
-    /// It was a load, whose latencies are nobody's result.
+    /// It was a load, whose latencies are no result.
     IsLoad,
-    /// Time was reported, so no machine could be late.
+    /// Time was simulated, so no machine could be late.
     SimulatedTime,
     /// No rate was promised.
     NoRate,
-    /// Nobody observed what is needed.
+    /// The needed observations are missing.
     NotObserved,
     /// There is no record that is needed.
     NoRecords,
@@ -420,9 +420,10 @@ statistics! {
     Dropped = "dropped" Share,
     /// Arrivals that waited because no more could be in flight.
     Queued = "queued" Share,
-    /// Arrivals that were late, or dropped, only because as many as allowed were unanswered.
+    /// Arrivals that were late, or dropped, only because the bound on operations in flight was
+    /// reached.
     HeldBack = "held-back" Share,
-    /// Kolmogorov–Smirnov distance of the gaps between requests to the promised ones.
+    /// Kolmogorov–Smirnov distance of the gaps between requests from the planned ones.
     GapDistance = "gap-distance" Share,
     /// Distance of the index of dispersion of counts in 10 ms from the promised one.
     Dispersion10Ms = "dispersion-10ms" Ratio,
@@ -438,7 +439,7 @@ statistics! {
     InFlightPeak = "in-flight-peak" Count,
     /// The useful part of the busiest worker's time.
     WorkerBusy = "worker-busy" Share,
-    /// The part of a worker's time in which it could have gone on and was not let.
+    /// The part of a worker's time in which it was runnable but waited for a processor.
     WorkerWaited = "worker-waited" Share,
     /// The part of the processors' time that the hypervisor gave to others.
     Steal = "steal" Share,

@@ -7,17 +7,17 @@ use super::check::{Inapplicable, Statistic, Time};
 use super::input::Input;
 use super::outliers::Slow;
 
-/// A request that leaves so much later than the promptest ones found its worker at work, in ns.
+/// A request that is sent so much later than the most punctual ones found its worker busy, in ns.
 const AT_WORK: u64 = 1_000;
 
-/// The share of requests that are called the promptest: no worker is fit that is at work for all
-/// but these, and what they take is what a look at the clock costs on this machine.
+/// The share of requests that count as the most punctual: no worker is fast enough that is busy for
+/// all but these, and what they take is what a look at the clock costs on this machine.
 const PROMPTEST: f64 = 0.05;
 
 /// The percentile that hiccups are compared at.
 const TAIL: f64 = 0.999;
 
-/// B1: the workers had processors when they wanted one, with room to spare.
+/// B1: the workers got a processor whenever they needed one, with capacity to spare.
 pub fn worker_cpu(input: &Input) -> Check {
     let id = CheckId::WorkerCpu;
     if input.evidence.is_simulated_time {
@@ -199,7 +199,7 @@ pub fn noise_floor(input: &Input) -> Check {
         let figure = Figure::Percentile(Time::Response, percentile.quantile);
         Some(Measure::held(Statistic::ResponseByFloor, multiple, limits).of(figure))
     };
-    let measures: Vec<Measure> = input.told_percentiles().filter_map(measure).collect();
+    let measures: Vec<Measure> = input.known_percentiles().filter_map(measure).collect();
     if measures.is_empty() {
         return Check::not_assessable(id, Inapplicable::TooShort);
     }
@@ -223,7 +223,7 @@ pub fn saturation(input: &Input) -> Check {
     Check::analyzed(id, measures, &[Figure::Throughput])
 }
 
-/// B7: reads found what they requested, and each record in the expected size.
+/// B7: reads found their records, and each record in the expected size.
 pub fn misses(input: &Input) -> Check {
     let id = CheckId::Misses;
     let reads =
@@ -240,7 +240,7 @@ pub fn misses(input: &Input) -> Check {
     }
     let (evidence, thresholds) = (input.evidence, input.thresholds);
     let missed = (done - hits) as f64 / done as f64;
-    // Reads request what was loaded, unless somebody says otherwise; a miss is then remarkable,
+    // By default reads access loaded records; a miss is then remarkable,
     // though nobody can say that it is wrong.
     let share = match evidence.expected_miss_share {
         Some(expected) => {

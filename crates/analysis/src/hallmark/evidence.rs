@@ -1,10 +1,10 @@
-//! Evidence about a run that its history does not hold.
+//! Evidence about a run that is not in its history.
 
 use assay_model::Nanos;
 
 use super::plan::Plan;
 
-/// Facts about a run from beside its records. What nobody knows is `None`, and the checks that need
+/// Facts about a run other than its records. An unknown fact is `None`, and the checks that need
 /// it are then not assessable.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Evidence {
@@ -12,11 +12,11 @@ pub struct Evidence {
     pub is_simulated_time: bool,
     /// What the load model promised about arrivals.
     pub arrivals: Option<ExpectedArrivals>,
-    /// Hash of the trace that was planned, with the hash of what was issued.
+    /// Hash of the planned trace, with the hash of the issued operations.
     pub trace: Option<Trace>,
     /// Arrivals that waited because no more could be in flight.
     pub queued: Option<u64>,
-    /// How the workers fared with their processors; empty is the same as nobody looked.
+    /// The processor time of each worker; empty if it was not measured.
     pub workers: Vec<WorkerTime>,
     /// Whether workers burn processor time while they wait, so that it says nothing about work.
     pub spins: bool,
@@ -81,7 +81,7 @@ pub enum Gaps {
     Dependent,
 }
 
-/// What was planned beside what was issued.
+/// The planned hash and the executed hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Trace {
     /// The hash that the plan has.
@@ -97,7 +97,7 @@ pub struct WorkerTime {
     pub busy: f64,
     /// Ready to go on without being let.
     pub waited: Option<f64>,
-    /// On a processor for something useful, other than waiting; if somebody measured that.
+    /// On a processor for useful work, other than waiting; if that was measured.
     pub useful: Option<f64>,
 }
 

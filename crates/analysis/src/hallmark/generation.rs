@@ -78,14 +78,14 @@ pub fn rate(input: &Input) -> Check {
 }
 
 /// How far the number of arrivals that were intended is from the promised one, for processes whose
-/// requests are held against what was intended.
+/// requests are compared with their intended times.
 fn intended_error(input: &Input, scheduled: f64) -> Option<Measure> {
     let process = input.gaps()?;
     if !matches!(process, Gaps::Independent | Gaps::Dependent) {
         return None;
     }
     let error = (input.observed.intended.total() as f64 / scheduled - 1.0).abs();
-    // Nobody knows by how much a schedule from a file may leave its own mean.
+    // The variation of a schedule from a file is unknown.
     let is_known = process == Gaps::Independent || dispersion_promised(input).is_some();
     if !is_known {
         return Some(Measure::display(Statistic::IntendedError, error));
@@ -115,7 +115,7 @@ fn dispersion_promised(input: &Input) -> Option<f64> {
     input.evidence.arrivals.as_ref().and_then(|expected_arrivals| expected_arrivals.dispersion)
 }
 
-/// How many seconds saw another number of requests than they should.
+/// How many seconds had another number of requests than planned.
 fn seconds_off(input: &Input) -> Measure {
     let (width, sent) = input.observed.sent.per(Nanos::from_secs(1), input.window().until);
     let (_, intended) = input.observed.intended.per(Nanos::from_secs(1), input.window().until);
@@ -135,7 +135,7 @@ fn seconds_off(input: &Input) -> Measure {
     Measure::held(Statistic::SecondsOff, off as f64, Limits::remark_above(allowed))
 }
 
-/// A2: requests left when they were meant to.
+/// A2: requests were sent at their intended times.
 pub fn lag(input: &Input) -> Check {
     let id = CheckId::Lag;
     if input.is_load() {
@@ -145,7 +145,7 @@ pub fn lag(input: &Input) -> Check {
     if hits.response.count == 0 {
         return Check::not_assessable(id, Inapplicable::NoRecords);
     }
-    // What the store held back by not answering is no lateness of ours.
+    // Operations that the store held back are not the client's lateness.
     let own_lag = input.summary.held_back.as_ref().map_or(&hits.lag, |held| &held.own_lag);
     let thresholds = input.thresholds;
     let limits = Limits::at_most(thresholds.lag_share_pass, thresholds.lag_share_fail);
@@ -155,7 +155,7 @@ pub fn lag(input: &Input) -> Check {
         let figure = Figure::Percentile(Time::Response, percentile.quantile);
         Some(Measure::held(Statistic::LagByResponse, share, limits).of(figure))
     };
-    let mut measures: Vec<Measure> = input.told_percentiles().filter_map(measure).collect();
+    let mut measures: Vec<Measure> = input.known_percentiles().filter_map(measure).collect();
     if measures.is_empty() {
         return Check::not_assessable(id, Inapplicable::TooShort);
     }
@@ -188,7 +188,8 @@ pub fn omission(input: &Input) -> Check {
     let remark = Limits::remark_above(0.0);
     let queued = input.evidence.queued.map(|queued| queued as f64 / arrivals);
     match input.observed.held_back {
-        // Where it is known who was held back, the others that waited are the workers' and late.
+        // If it is known which arrivals were held back, the others waited because of the workers,
+        // and are late.
         0 => measures.extend(queued.map(|share| Measure::held(Statistic::Queued, share, remark))),
         held => {
             let share = held as f64 / arrivals;

@@ -11,7 +11,7 @@ use super::ticks::Ticks;
 use crate::options::{AnalysisOptions, LoadModel, Phases, Window};
 use crate::summary::{Interval, Percentile, Summary};
 
-/// What the validator found in the records.
+/// The validator's counts from the records.
 #[derive(Clone, Debug)]
 pub struct Observed {
     /// Requests of arrivals, by when they left.
@@ -24,8 +24,8 @@ pub struct Observed {
     pub dropped_at_limit: u64,
     /// Those that were dropped because the run ended before they could be issued.
     pub dropped_at_end: u64,
-    /// Those that were late, or dropped, only because as many as allowed were unanswered; they
-    /// are in none of the two above.
+    /// Those that were late, or dropped, only because the bound on operations in flight was
+    /// reached; they are in none of the two above.
     pub held_back: u64,
     /// Moments in order, in stretches without gaps.
     pub stretches: Vec<Vec<(u64, Moment)>>,
@@ -38,19 +38,19 @@ pub struct Observed {
 /// One run, as the checks see it.
 #[derive(Clone, Copy, Debug)]
 pub struct Input<'a> {
-    /// What was issued to the analyzer.
+    /// The options of the analysis.
     pub options: &'a AnalysisOptions,
     /// What numbers are held against.
     pub thresholds: &'a Thresholds,
-    /// What the analyzer found.
+    /// The analyzer's summary.
     pub summary: &'a Summary,
     /// What was observed beside the records.
     pub evidence: &'a Evidence,
-    /// What the validator found.
+    /// The validator's counts.
     pub observed: &'a Observed,
 }
 
-/// From this share of the window on in which arrivals were held back, its course is the store's.
+/// If arrivals were held back for at least this share of the window, the store decides the load.
 const HELD: f64 = 0.1;
 
 impl Input<'_> {
@@ -60,7 +60,7 @@ impl Input<'_> {
     }
 
     /// The stretches in which the store answered nothing, or nothing in time, as far as they are
-    /// long enough to be seen in the series.
+    /// long enough to show in the series.
     pub fn stops(&self) -> impl Iterator<Item = Window> {
         let (found, width) = (&self.summary.availability, self.summary.series.width);
         let outages = found.outages.iter().map(|one| Window { from: one.from, until: one.until });
@@ -69,7 +69,7 @@ impl Input<'_> {
         outages.chain(silences).filter(move |stop| stop.duration() >= width)
     }
 
-    /// Whether the run shows what a store does that stops or does not keep up.
+    /// Whether the run shows a store that stops or does not keep up.
     pub fn is_disturbed(&self) -> bool {
         self.is_held_back() || self.stops().next().is_some()
     }
@@ -89,7 +89,7 @@ impl Input<'_> {
         self.summary.window
     }
 
-    /// Whether the window is too short for anything to be reported from it.
+    /// Whether the window is too short for any conclusion.
     pub fn is_too_short(&self) -> bool {
         self.window().duration().as_secs_f64() < self.thresholds.length_fail
     }
@@ -143,7 +143,7 @@ impl Input<'_> {
     }
 
     /// The percentiles of response time that enough values tell, without the maximum.
-    pub fn told_percentiles(&self) -> impl Iterator<Item = &Percentile> {
+    pub fn known_percentiles(&self) -> impl Iterator<Item = &Percentile> {
         let all = self.summary.overall.hits.response.percentiles.iter();
         all.filter(|percentile| matches!(percentile.interval, Interval::Known { .. }))
     }

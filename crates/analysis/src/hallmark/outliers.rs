@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn a_percentile_without_some_is_that_of_the_others() {
+    fn a_percentile_without_some_values_is_that_of_the_others() {
         let mut outliers = Outliers::default();
         (1..=1000).for_each(|i| outliers.add(Nanos(i), Nanos(i)));
         let (count, slowest) = outliers.slowest();

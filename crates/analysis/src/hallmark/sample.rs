@@ -1,6 +1,6 @@
 //! The moments of a run at which something came or went: all, or those of evenly spread stretches.
 //!
-//! Workers come one after another, so what happened next over all workers is known only in the end.
+//! Workers come one after another, so the order over all workers is known only in the end.
 //! All moments are kept until there are too many; then time is cut into pages of some hundred
 //! requests, and every second page is dropped, again and again. Which pages stay depends on
 //! their number alone, so that they are complete whatever the order of the workers.
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn many_moments_are_thinned_to_whole_pages_of_all_blocking_threads() {
+    fn many_moments_are_thinned_to_whole_pages_of_all_workers() {
         let workers: Vec<Vec<u64>> = (0..3).map(|worker| poisson(worker, 150_000)).collect();
         let mut all: Vec<u64> = workers.iter().flatten().copied().collect();
         all.sort_unstable();

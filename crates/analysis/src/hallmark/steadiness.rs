@@ -153,7 +153,8 @@ impl<'a> TimeCourse<'a> {
         let is_near = |from: Nanos, until: Nanos| {
             from.as_secs_f64() - reach <= at && at <= until.as_secs_f64() + reach
         };
-        // A stop of the store is reported as what it is; what it did to the figures is no news.
+        // A stop of the store is reported by itself; its effect on the figures needs no second
+        // remark.
         input.evidence.events.iter().any(|event| is_near(*event, *event))
             || input.stops().any(|stop| is_near(stop.from, stop.until))
     }
@@ -301,7 +302,7 @@ pub fn backlog(input: &Input, time_course: &TimeCourse) -> Check {
     let growth = slope.map_or(0.0, |slope| slope.low.max(0.0)) * waiting.len() as f64;
     // Half an operation more is no backlog, however little there was before.
     let level = mean(&waiting).max(1.0);
-    // Where the store held arrivals back, that it does not keep up is what the run has found.
+    // If the store held arrivals back, the result of the run is that it does not keep up.
     let fail = (!input.is_held_back()).then_some(input.thresholds.backlog_fail);
     let pass = input.thresholds.backlog_pass;
     let limits = Limits { bound: Bound::AtMost, pass, fail };
@@ -338,7 +339,8 @@ pub fn sample_size(input: &Input) -> Check {
             // The far tail of a short run is left out rather than remarked on; so is whatever
             // service time says that response time says already.
             if figure.is_headline() && time == Time::Response {
-                // A stop of the store is one event, however many it struck: no fault of the run.
+                // A stop of the store is one event, however many operations it delayed: no fault of
+                // the run.
                 let pass = thresholds.beyond_pass;
                 let fail = (!input.is_disturbed()).then_some(thresholds.beyond_fail);
                 let limits = Limits { bound: Bound::AtLeast, pass, fail };

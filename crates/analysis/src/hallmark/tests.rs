@@ -19,7 +19,7 @@ fn noticed(hallmark: &Hallmark) -> Vec<(CheckId, CheckVerdict)> {
     let is_quiet = |verdict| matches!(verdict, CheckVerdict::Pass | CheckVerdict::NotApplicable(_));
     let checks = hallmark.checks.iter();
     let noticed = checks.filter(|check| !is_quiet(check.verdict) && check.because_of.is_none());
-    // With one agent this is never reported.
+    // With one agent this never appears.
     let others = noticed.filter(|check| check.id != CheckId::Saturation);
     others.map(|check| (check.id, check.verdict)).collect()
 }

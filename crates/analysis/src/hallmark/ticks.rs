@@ -55,7 +55,7 @@ impl Ticks {
     pub fn per(&self, width: Nanos, until: Nanos) -> (Nanos, Vec<f64>) {
         let each = (width.0 / self.width).max(1);
         let length = each * self.width;
-        // A window may end long after the last thing that happened in it, by whatever it says.
+        // A window may end long after the last event in it.
         let number = (until.0.saturating_sub(self.origin) / length).min(MOST / each);
         let count = |place: u64| {
             let cells = (place * each)..((place + 1) * each);
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn an_endless_window_takes_no_more_than_its_share_of_memory() {
+    fn an_endless_window_takes_bounded_memory() {
         let mut ticks = Ticks::new(Nanos::ZERO);
         ticks.add(Nanos::from_millis(15));
         let (width, counts) = ticks.per(Nanos::from_secs(1), Nanos(1 << 63));

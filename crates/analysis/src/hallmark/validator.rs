@@ -1,4 +1,4 @@
-//! The validator: takes the records that the analyzer takes, finishes with the hallmark.
+//! The validator: takes the same records as the analyzer, and decides on the hallmark.
 
 use assay_model::{Nanos, Outcome, Phase, Reason, Record};
 
@@ -36,7 +36,7 @@ pub struct Validator {
 }
 
 impl Validator {
-    /// An validator that has seen nothing yet. The question must be the analyzer's.
+    /// A validator without records. The options must be the analyzer's.
     pub fn new(options: AnalysisOptions, thresholds: Thresholds) -> Validator {
         let always = Window { from: Nanos::ZERO, until: Nanos::NEVER };
         let window = options.window.unwrap_or(always);
@@ -68,8 +68,8 @@ impl Validator {
 
     /// Takes a record of the same plan, warm-up included: what lies in the window counts.
     ///
-    /// What the bound on operations in flight held back counts as sent when it would have been
-    /// without that: the checks are about us, and the store held it back.
+    /// An operation that the bound on operations in flight held back counts as sent at the time
+    /// without the bound: the checks are about the client, and the store held it back.
     #[inline]
     fn add(&mut self, record: &Record) {
         let is_analyzed = self.options.phases.include(record.phase);
@@ -108,7 +108,7 @@ impl Validator {
     #[cold]
     fn drop(&mut self, record: &Record, counts: bool) {
         match record.reason {
-            // Its transaction was issued, and failed; that is counted there.
+            // Its transaction was issued and failed, and is counted there.
             Reason::TransactionFailed => {}
             Reason::InFlightLimit => self.dropped_at_limit += u64::from(counts),
             _ => self.dropped_at_end += u64::from(counts),

@@ -17,7 +17,7 @@ pub struct ClientsFit {
 }
 
 impl Matrix {
-    /// A fit for each store and workload that compete, over the loads whose `clients` are reported;
+    /// A fit for each store and workload that compete, over the loads with known `clients`;
     /// nothing if all loads are open.
     pub fn fits(&self, clients: &[Option<u32>]) -> Vec<ClientsFit> {
         let describe = |load: usize| clients.get(load).copied().flatten();

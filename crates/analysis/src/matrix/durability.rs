@@ -2,30 +2,31 @@
 
 use assay_model::Setting;
 
-/// The setting in which a driver says what a crash loses; some add of what: `durability_setting of
-/// ks`.
+/// The setting in which a driver says what a crash loses; some add an object: `durability_setting
+/// of ks`.
 const DURABILITY: &str = "durability";
 
-/// How a setting's meaning begins if a kill takes nothing, whatever the setting is called.
+/// How a setting's meaning begins if a kill loses nothing, whatever the setting is called.
 const SURVIVES: &str = "an answered write survives the end of this process";
 
-/// How it begins if only the machine's end takes what the value names.
+/// How it begins if only a crash of the machine loses what the value names.
 const OF_MACHINE: &str = "a crash of the machine loses";
 
 /// How durable an answered write is, from the weakest to the strongest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum DurabilityClass {
-    /// The store does not tell.
+    /// The store does not say.
     Untold,
-    /// The end of the process, or of all its nodes, takes everything since some earlier moment.
+    /// A crash of the process, or of all its nodes, loses everything since some earlier moment.
     Nothing,
-    /// The end of the process, or of all its nodes, takes the last writes, of a bounded time.
+    /// A crash of the process, or of all its nodes, loses the last writes, of a bounded time.
     Moments,
-    /// It survives the end of the process; the operating system may lose it with the power.
+    /// It survives a crash of the process; a power failure may lose it.
     Process,
-    /// It survives the end of the process; loss of power takes the last writes, of a bounded time.
+    /// It survives a crash of the process; a power failure loses the last writes, of a bounded
+    /// time.
     Interval,
-    /// It is on disk before the answer.
+    /// It is on disk before the response.
     EveryWrite,
 }
 
@@ -78,7 +79,7 @@ pub fn durability_setting(settings: &[Setting]) -> Option<&Setting> {
     settings.iter().find(is_it)
 }
 
-/// The tier that the settings of a store say.
+/// The durability class according to a store's settings.
 pub fn durability(settings: &[Setting]) -> DurabilityClass {
     let Some(setting) = durability_setting(settings) else { return DurabilityClass::Untold };
     let value = setting.value.to_lowercase();
@@ -127,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_meaning_says_more_than_a_name() {
+    fn a_settings_meaning_says_more_than_its_name() {
         let of = |value: &str, meaning: &str| {
             let (name, value, meaning) = ("durability".into(), value.into(), meaning.into());
             durability(&[Setting { name, value, meaning }])

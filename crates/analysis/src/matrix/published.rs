@@ -43,12 +43,12 @@ const SLIP_NEAR: f64 = 0.3;
 /// Neighbours that differ by more than this from each other do not say what is usual.
 const SLIP_FLAT: f64 = 2.0;
 
-/// One figure that somebody has published.
+/// One published figure.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PublishedFigure {
     /// Of which system, in its author's words.
     pub system: String,
-    /// Issued with which workload.
+    /// The workload that was run.
     pub workload: String,
     /// On how many nodes.
     pub nodes: usize,
@@ -369,7 +369,7 @@ fn not_issued(figures: &[PublishedFigure], terms: &Terms) -> Vec<FigureWarning> 
 /// Figures ten times, or a tenth of, the median of the same one on other numbers of nodes, if
 /// those are about alike.
 ///
-/// A figure of the fewest nodes is spared: a single node agrees with nobody, and may well be ten
+/// A figure of the fewest nodes is spared: a single node needs no agreement, and may well be ten
 /// times as fast as all others.
 fn slipped_points(figures: &[PublishedFigure]) -> Vec<FigureWarning> {
     let slipped = |figure: &PublishedFigure| {

@@ -6,10 +6,10 @@ use crate::matrix::{
 };
 use crate::plausibility::Verdict;
 
-/// A store that finds less than this share of what it is requested answers another question.
+/// A store that finds less than this share of the requested records does other work.
 const LEAST_HITS: f64 = 0.99;
 
-/// A store that fails more often than this does less than it was issued.
+/// A store that fails more often than this does less work than the run issues.
 ///
 /// Latencies are of what was answered. Were 1 in 100 forgiven, failures could take all of what
 /// lies above the 99th percentile out of it; 1 in 1000 makes it the 98.9th at worst.
@@ -47,7 +47,7 @@ pub struct Placed {
 pub enum Refused {
     /// It keeps nothing and finds nothing.
     NoOp,
-    /// These operations found this share of what they requested.
+    /// These operations found this share of the records that they requested.
     Misses(OperationFilter, f64),
     /// This share of the operations failed.
     Failed(f64),

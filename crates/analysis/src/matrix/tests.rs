@@ -85,7 +85,7 @@ fn a_store_that_keeps_nothing_is_in_no_ranking() {
 }
 
 #[test]
-fn what_was_not_found_or_cannot_be_is_in_no_ranking() {
+fn runs_with_misses_failures_or_impossible_figures_are_not_ranked() {
     let mut misses = cell(1, 1, 100.0);
     misses.figures.of[0].counts = Counts { done: 100, hits: 61, misses: 39, ..Counts::default() };
     let mut failing = cell(2, 1, 100.0);
@@ -149,7 +149,7 @@ fn reads_that_miss_do_not_hide_behind_writes() {
 }
 
 #[test]
-fn a_single_miss_refuses_nobody() {
+fn a_single_miss_is_not_a_refusal() {
     let counted = |sort: OperationFilter, done: u64, misses: u64| {
         let mut one = of(sort, 100.0, 4e7);
         one.counts = Counts { offered: done, done, hits: done - misses, misses, ..one.counts };
@@ -172,7 +172,7 @@ fn a_single_miss_refuses_nobody() {
 }
 
 #[test]
-fn who_competes_in_closed_loops_has_a_fit_over_clients() {
+fn stores_in_closed_loops_have_a_fit_over_clients() {
     let clients = [Some(1), Some(2), Some(4), Some(8), Some(16), Some(32), None];
     let of = |store: usize, load: usize| {
         let throughput_per_s = clients[load].map_or(1.0, |clients| 100.0 * f64::from(clients));

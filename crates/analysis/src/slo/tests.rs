@@ -50,7 +50,7 @@ fn enough_quick_reads_hold_a_percentile() {
 
 #[test]
 fn a_burst_of_slow_reads_tells_as_little_as_one() {
-    // 2 % are slow in both; in one burst they are one event, and nobody can tell from that.
+    // 2 % are slow in both; in one burst they are one event, which decides nothing.
     let found =
         analyzed(latency(0.99, Comparison::Below, 10), &reads(3_000, |n| 5 + n % 50 / 49 * 9));
     assert_eq!((found.over, found.verdict), (60, Verdict::Violated));
@@ -77,7 +77,7 @@ fn the_limit_itself_is_over_only_where_it_is_not_allowed() {
 }
 
 #[test]
-fn who_got_no_answer_is_over_every_limit() {
+fn operations_without_a_response_exceed_every_limit() {
     let mut records = reads(1_000, |_| 1);
     for record in records.iter_mut().filter(|record| record.index % 10 == 0) {
         (record.outcome, record.found) = (assay_model::Outcome::Refused, false);
@@ -138,7 +138,7 @@ fn other_stretches_are_other_latencies() {
 }
 
 #[test]
-fn a_kind_that_nobody_issued_says_nothing() {
+fn an_objective_for_a_kind_without_operations_is_not_decided() {
     let term = Term { scope: Scope::Kind(Kind::Scan), ..latency(0.99, Comparison::Below, 10) };
     let found = analyzed(term, &reads(1_000, |_| 1));
     assert_eq!((found.value, found.verdict), (Value::Nothing, Verdict::Unknown));

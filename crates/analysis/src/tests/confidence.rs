@@ -52,7 +52,7 @@ fn intervals_of_a_queue_cover_the_true_percentile() {
 }
 
 #[test]
-fn a_queue_shows_dependence_and_independent_values_do_not() {
+fn queued_values_are_dependent_and_independent_ones_are_not() {
     let dependence = |records: &[Record]| match response_p(records, 0).interval {
         Interval::Known { dependence, .. } => dependence,
         other => panic!("{other:?}"),

@@ -51,7 +51,7 @@ fn a_fast_miss_or_failure_does_not_look_like_a_fast_success() {
 }
 
 #[test]
-fn a_write_that_met_no_record_is_a_miss_but_good() {
+fn a_write_without_a_record_is_a_miss_but_no_error() {
     let counts = send(options(0, 10), &history("delete 0 0..1 done miss")).overall.counts;
     assert_eq!((counts.done, counts.hits, counts.misses, counts.good), (1, 0, 1, 1));
 }

@@ -67,8 +67,7 @@ fn values_beyond_the_longest_are_kept_as_the_longest_and_reported() {
     assert_eq!(service.mean_ns, 1.5 * hour as f64);
 }
 
-/// One blocking thread, 1 operation per ms, each 0.5 ms; the store is frozen for the second from 1
-/// s on.
+/// One worker, 1 operation per ms, each 0.5 ms; the store is suspended for the second from 1 s on.
 fn stalled() -> Vec<Record> {
     let mut free_ns: u64 = 0;
     let operation = |index: u64| {
@@ -125,7 +124,7 @@ fn merged_analyzers_say_what_a_single_one_says() {
 }
 
 #[test]
-fn blocking_threads_pushed_one_after_another_are_the_same_as_interleaved_ones() {
+fn workers_pushed_one_after_another_are_the_same_as_interleaved_ones() {
     let records = stalled();
     let (even, odd): (Vec<_>, Vec<_>) = records.iter().partition(|record| record.index % 2 == 0);
     let mut analyze = Analyzer::new(options(0, 5000));
@@ -135,7 +134,7 @@ fn blocking_threads_pushed_one_after_another_are_the_same_as_interleaved_ones() 
 }
 
 #[test]
-#[should_panic(expected = "the same question")]
-fn analyzers_of_different_questions_do_not_merge() {
+#[should_panic(expected = "the same options")]
+fn analyzers_with_different_options_do_not_merge() {
     Analyzer::new(options(0, 1)).merge(Analyzer::new(options(0, 2)));
 }

@@ -102,7 +102,7 @@ fn transactions_of_all_types_have_percentiles_together() {
 }
 
 #[test]
-fn a_transaction_that_misses_a_row_is_done_one_that_aborts_is_not() {
+fn a_transaction_with_a_missing_row_is_done_but_an_aborted_one_is_not() {
     let mut misses = process(0, 0);
     misses[0].found = false;
     let mut aborts = process(1, 100);

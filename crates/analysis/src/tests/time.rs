@@ -250,7 +250,7 @@ fn refusals_about_the_request_are_answers() {
     }
 }
 
-/// One read per ms for 20 s of a store that stands still within `stop` (in ms) and then answers
+/// One read per ms for 20 s on a store that is stalled within `stop` (in ms) and then responds to
 /// all that has come meanwhile.
 fn frozen(stop: std::ops::Range<u64>) -> Vec<Record> {
     let mut records = steady(20_000, Nanos::from_millis(1), Nanos::from_micros(100));
@@ -264,7 +264,7 @@ fn frozen(stop: std::ops::Range<u64>) -> Vec<Record> {
 fn a_frozen_store_is_not_available() {
     let availability = send(options(0, 20_000), &frozen(7_000..12_000)).availability;
     assert_eq!(availability.success_ratio, 1.0, "all was answered, however late");
-    // Who came in the last second before it went on was answered within a second.
+    // Operations of the last second before it went on have a response within a second.
     assert_eq!((availability.late, availability.in_time_ratio), (4_001, 0.79995));
     let [outage] = availability.outages[..] else { panic!("{availability:?}") };
     assert_eq!(outage.from, Nanos::from_millis(6_999));
@@ -272,7 +272,7 @@ fn a_frozen_store_is_not_available() {
     assert_eq!(outage.failures, 4_001);
     let [silence] = availability.silences[..] else { panic!("{availability:?}") };
     assert_eq!(availability.longest_silence, Some(silence));
-    // From when the first was intended that waited to the first answer.
+    // From the intended time of the first waiting operation to the first response.
     assert_eq!(silence.from, Nanos::from_millis(7_000));
     assert_eq!(silence.until, Nanos::from_millis(12_000) + Nanos(7_000));
     assert!(!silence.is_cut_off);
@@ -287,7 +287,7 @@ fn a_stop_below_a_second_is_a_silence_and_no_outage() {
 }
 
 #[test]
-fn who_stricter_is_sees_more_outages() {
+fn a_shorter_deadline_gives_more_outages() {
     let strict = AnalysisOptions { deadline: Nanos::from_millis(200), ..options(0, 20_000) };
     let availability = send(strict, &frozen(7_000..7_700)).availability;
     assert_eq!((availability.late, availability.outages.len()), (501, 1));
@@ -311,7 +311,7 @@ fn a_silence_that_chance_could_make_is_none() {
 }
 
 #[test]
-fn where_nothing_waits_there_is_no_silence() {
+fn without_waiting_operations_there_is_no_silence() {
     let mut records = frozen(0..0);
     records.drain(5_000..8_000);
     let availability = send(options(0, 20_000), &records).availability;
@@ -327,7 +327,7 @@ fn a_store_that_never_comes_back_is_silent_to_the_end() {
         (record.outcome, record.reason) = (Outcome::Unknown, Reason::Timeout);
     }
     let availability = send(options(0, 20_000), &records).availability;
-    // What is given up after the window waited in it all the same.
+    // An operation that is given up after the window waited in it all the same.
     let silence = availability.longest_silence.expect("a silence");
     assert_eq!(silence.until, Nanos::from_millis(20_000));
     assert!(silence.is_cut_off);
@@ -337,8 +337,8 @@ fn a_store_that_never_comes_back_is_silent_to_the_end() {
 }
 
 #[test]
-fn answers_to_the_warm_up_break_a_silence() {
-    // What was issued in the warm-up is answered one by one while what came after waits.
+fn responses_to_warm_up_operations_end_a_silence() {
+    // Operations of the warm-up complete one by one while later ones wait.
     let mut records = steady(10_000, Nanos::from_millis(1), Nanos::from_millis(3_000));
     for record in &mut records[..5_000] {
         record.phase = assay_model::Phase::WarmUp;
@@ -348,7 +348,7 @@ fn answers_to_the_warm_up_break_a_silence() {
 }
 
 #[test]
-fn silences_are_the_same_blocking_thread_by_blocking_thread() {
+fn silences_do_not_depend_on_the_order_of_workers() {
     let records = frozen(7_000..12_000);
     let mut analyzers = [0, 1].map(|worker| {
         let mut analyze = crate::Analyzer::new(options(0, 20_000));

@@ -99,7 +99,7 @@ fn many_open_transactions_are_distinguished() {
 }
 
 #[test]
-fn merging_keeps_what_is_open() {
+fn merging_keeps_open_transactions() {
     let mut first = Analyzer::new(options(0, 100));
     first.push(&history("read 1 0..1 p1 rmw"));
     let mut second = Analyzer::new(options(0, 100));

@@ -11,7 +11,7 @@ use crate::tune::waiting::Backlog;
 /// Requests that left us, as a share of the arrivals, below which the rate was not reached.
 const REACHED: f64 = 0.99;
 
-/// How much fewer arrivals than requested are forgiven, beyond what chance takes away.
+/// The tolerated shortfall of arrivals, beyond that of chance.
 const OFFERED: f64 = 0.01;
 
 /// Standard deviations of a Poisson count that are chance.
@@ -23,7 +23,7 @@ const GROWTH: f64 = 0.005;
 /// What a summary does not tell about a step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StepContext<'a> {
-    /// Arrivals per second that were requested, each a process of one operation or several.
+    /// Target rate in arrivals per second, each a process of one operation or several.
     pub target: f64,
     /// Whether the number of arrivals strays no further from the rate than a Poisson count, which
     /// that of bursts does.
@@ -32,9 +32,9 @@ pub struct StepContext<'a> {
     pub is_stopped: bool,
     /// How what waits went; none if the step was too short to tell.
     pub backlog: Option<Backlog>,
-    /// Whether the run can be believed at all, if somebody has examined that.
+    /// The verdict of the run's hallmark, if there is one.
     pub hallmark: Option<&'a Hallmark>,
-    /// Whether a run without a hallmark tells nothing.
+    /// Whether a run without a hallmark decides nothing.
     pub requires_hallmark: bool,
 }
 
@@ -56,20 +56,20 @@ pub struct Outcome {
 pub enum Reason {
     /// The term of the objective with this place is violated.
     Objective(usize),
-    /// The term with this place can be known neither way.
+    /// The term with this place is undecided.
     Undecided(usize),
     /// More waited than could still be answered in time; the step was ended early.
     Overload,
     /// Backlog grows by this many operations per second.
     Backlog(f64),
-    /// The step was too short to tell whether the backlog grows.
+    /// The step was too short to decide whether the backlog grows.
     Short,
-    /// Only this share of the rate was issued.
+    /// Only this share of the target rate was issued.
     Rate(f64),
     /// The run has no hallmark, and it was required.
     Hallmark,
-    /// Our own side was not fit to measure: this check of the hallmark withdraws what the verdict
-    /// would stand on.
+    /// The client was too slow to measure: this check of the hallmark withdraws the figures that
+    /// the verdict needs.
     Client(CheckId),
     /// The run broke off.
     Broken,
@@ -98,9 +98,9 @@ pub struct Figures {
 
 /// What `summary` says about a step.
 ///
-/// A rate is sustained if the objective holds, the backlog does not grow, and the rate was indeed
-/// issued. A late client can do all of these harm but no good, so that a step which fails says
-/// nothing about the store where the hallmark withdraws what it failed by; one that holds does.
+/// A rate is sustained if the objective is met, the backlog does not grow, and the rate was indeed
+/// issued. A late client can only make these worse, so a step that fails says nothing about the
+/// store if the hallmark withdraws the failed figure; one that is sustained does.
 pub fn assess(summary: &Summary, objective: Option<&Objective>, context: &StepContext) -> Outcome {
     let found = objective.map(|objective| objective.analyze(summary));
     let terms = found.as_ref().map(|found| found.terms.clone()).unwrap_or_default();
@@ -141,8 +141,8 @@ pub fn assess(summary: &Summary, objective: Option<&Objective>, context: &StepCo
     Outcome { verdict, reasons, figures: figures(summary, &terms), terms }
 }
 
-/// The check that says that the client may be why the step does not hold, or that records are
-/// missing, which is why a step may seem to.
+/// The check that says that the client may be why the step fails, or that missing records may be
+/// why it seems sustained.
 fn figure_warning(
     hallmark: Option<&Hallmark>,
     terms: &[TermFinding],
@@ -161,8 +161,8 @@ fn figure_warning(
     fault.filter(|id| !reasons.is_empty() || *id == CheckId::LostRecords)
 }
 
-/// Whether a term is broken in a way that no client can bring about: the store said no, or nothing
-/// was there.
+/// Whether a term is violated in a way that no client can cause: the store refused, or found no
+/// record.
 fn is_the_stores(found: &TermFinding, summary: &Summary) -> bool {
     let is_refused = |limit: f64| {
         let counts = found.term.group(summary).map(|group| &group.counts);
@@ -182,13 +182,13 @@ fn is_without_hallmark(context: &StepContext) -> bool {
 }
 
 impl Outcome {
-    /// Whether it is our own side that cannot tell.
+    /// Whether the client is the reason for no decision.
     pub fn is_of_client(&self) -> bool {
         self.verdict == Verdict::Unknown
             && self.reasons.iter().any(|reason| matches!(reason, Reason::Client(_)))
     }
 
-    /// The outcome of a run that broke off without figures that could be analyzed.
+    /// The outcome of a run that was aborted without figures.
     pub fn broken() -> Outcome {
         Outcome {
             verdict: Verdict::Violated,
@@ -199,7 +199,7 @@ impl Outcome {
     }
 }
 
-/// Whether less was issued than the rate says.
+/// Whether fewer operations were issued than the target rate demands.
 fn shortfall(summary: &Summary, context: &StepContext) -> Option<Reason> {
     let rates = &summary.overall.rates;
     let each = operations_per_arrival(summary);
@@ -211,14 +211,14 @@ fn shortfall(summary: &Summary, context: &StepContext) -> Option<Reason> {
         false => 1.0,
     };
     let is_short = offered < 1.0 - OFFERED - CHANCE / arrivals.max(1.0).sqrt();
-    // Those who wait in a step that was stopped would have been issued.
+    // The arrivals that wait in a stopped step would have been issued.
     if context.is_stopped || (requested >= REACHED && !is_short) {
         return None;
     }
     Some(Reason::Rate((requested * offered).min(1.0)))
 }
 
-/// How many operations a process had; one where nobody can tell.
+/// How many operations a process had; one if unknown.
 fn operations_per_arrival(summary: &Summary) -> f64 {
     match (summary.overall.rates.target_per_s, summary.load.target()) {
         (Some(operations), Some(arrivals)) if operations > 0.0 && arrivals > 0.0 => {

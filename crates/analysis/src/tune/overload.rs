@@ -2,19 +2,18 @@
 
 use assay_model::Nanos;
 
-/// A backlog of this many times rate × limit keeps whoever comes now waiting beyond the limit.
+/// A backlog of this many times rate × limit makes every new arrival wait beyond the limit.
 const BEYOND: f64 = 2.0;
 
 /// How many times the share that may be over the limit must have come during such a backlog.
 const SURELY: f64 = 2.0;
 
-/// Counts come some times a second, so no shorter backlog is reported from one that was just
-/// counted.
+/// Counts come a few times a second, so a shorter backlog cannot be distinguished from a fresh one.
 const SHORTEST: Nanos = Nanos::from_secs(1);
 
 /// A watch over the backlog of a step.
 ///
-/// While more than 2 · λ · limit operations wait, whoever arrives will be answered after the limit,
+/// While more than 2 · λ · limit operations wait, every new arrival completes after the limit,
 /// if answers come in about the order of the questions. Once that has lasted for twice the share of
 /// the step that the objective leaves over the limit, no good rest can save it.
 #[derive(Clone, Debug)]
@@ -32,7 +31,7 @@ impl Overload {
         Overload { backlog: BEYOND * rate * limit.as_secs_f64(), lasting, since: None }
     }
 
-    /// Whether the step has failed; `waiting` operations had been requested and were not ended at
+    /// Whether the step has failed; `waiting` operations were due and had not ended at
     /// `now`. `unsure` of them may have ended unseen.
     pub fn look(&mut self, now: Nanos, waiting: f64, unsure: f64) -> bool {
         if waiting - unsure <= self.backlog {

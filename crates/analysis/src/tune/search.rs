@@ -9,11 +9,11 @@ const EXCEED: [f64; 2] = [1.05, 1.10];
 /// How often the lowest rate may fail before no rate is believed to hold.
 const FLOOR_FAILURES: u32 = 2;
 
-/// How far below a rate that was not confirmed the next one lies, as a share of the width requested
-/// ; twice as far each time. A little less than all of it, so that rounding leaves no gap.
+/// How far below a rate that was not confirmed the next one lies, as a share of the requested
+/// width; twice as far each time. A little less than all of it, so that rounding leaves no gap.
 const RETREAT: f64 = 0.9;
 
-/// How often a rate is issued to which our own side cannot tell: what hinders us may pass.
+/// How often a rate is tried again when the client was too slow to decide: the cause may pass.
 const CLIENT_TRIES: u32 = 3;
 
 /// How often a search climbs again because a rate held that should have failed.
@@ -27,7 +27,7 @@ pub struct Plan {
     /// The highest rate of interest, if there is one; at least `min`.
     pub max: Option<f64>,
     /// How far apart the rate found and the lowest that fails may be: 0.02 for 2 %; at least
-    /// 0.001, for rates are issued to five digits.
+    /// 0.001, because rates have five digits.
     pub within: f64,
     /// How many fresh runs must hold at the rate that is found.
     pub confirmations: u32,
@@ -74,23 +74,23 @@ pub enum Undecided {
     Steps,
     /// Again and again a rate held above one that had failed.
     NonMonotone,
-    /// Each time that a rate was issued, our own side was not fit to tell.
+    /// In every step at this rate the client was too slow to decide.
     Client,
 }
 
 /// The steps do not belong to the search.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum ReplayError {
-    /// Another step would have been requested.
+    /// The search would have run another step.
     #[error(
-        "step {number} issues {found}/s where this search issues {expected}/s; begin a new one"
+        "step {number} has the rate {found}/s where this search tries {expected}/s; begin a new one"
     )]
     Differs {
         /// The step's number.
         number: usize,
         /// The rate in the list.
         found: f64,
-        /// The rate that the search would have issued.
+        /// The rate that the search would have tried.
         expected: f64,
     },
     /// The search was over before.
@@ -127,21 +127,21 @@ pub struct Search {
     retreats: Option<u32>,
     floor_failures: u32,
     returns: u32,
-    /// How often in a row our own side could not tell.
+    /// How often in a row the client was too slow to decide.
     client_faults: u32,
 }
 
-/// How many steps are left of a search if each can tell.
+/// How many steps are left of a search if each decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Left {
     /// No more than these.
     AtMost(usize),
-    /// These if the next one fails; nobody knows how far a climb goes.
+    /// These if the next one fails; the length of a climb is unknown.
     AtLeast(usize),
 }
 
 impl Search {
-    /// A search that has issued nothing.
+    /// A search without any step.
     ///
     /// # Panics
     /// If the plan's rates, width or bounds are invalid.
@@ -167,7 +167,7 @@ impl Search {
     /// A search that has made `steps` already.
     ///
     /// # Errors
-    /// If it would have requested other steps.
+    /// If it would have run other steps.
     pub fn replay(plan: Plan, steps: &[Step]) -> Result<Search, ReplayError> {
         let mut search = Search::new(plan);
         for step in steps {
@@ -184,7 +184,7 @@ impl Search {
         Ok(search)
     }
 
-    /// What to issue next; nothing once the search is over.
+    /// The next step; nothing once the search is over.
     pub fn request(&self) -> Option<Request> {
         let (rate, purpose) = match self.state {
             State::Climb => (self.climb_rate(), Purpose::Climb),
@@ -203,12 +203,12 @@ impl Search {
     /// # Panics
     /// If the search is over.
     pub fn take(&mut self, outcome: Outcome) {
-        let request = self.request().expect("a search that is over issues nothing");
+        let request = self.request().expect("a search that is over has no next step");
         let (verdict, is_of_client) = (outcome.verdict, outcome.is_of_client());
         self.steps.push(Step { request, outcome });
         self.client_faults = if is_of_client { self.client_faults + 1 } else { 0 };
         if is_of_client {
-            self.ask_again();
+            self.try_again();
         } else if verdict == Verdict::Unknown && self.length < self.plan.longest {
             // The same again, longer; and so from now on, for around here rates are hard to tell.
             self.length *= 2;
@@ -245,7 +245,7 @@ impl Search {
         self.held.last().copied()
     }
 
-    /// How many steps are left if each can tell and none contradicts one before.
+    /// How many steps are left if each decides and none contradicts one before.
     pub fn left(&self) -> Left {
         let climbs = |max: f64| (max / self.climb_rate()).log2().ceil().max(0.0) as usize + 1;
         let end = self.plan.confirmations as usize + EXCEED.len();
@@ -264,7 +264,7 @@ impl Search {
         }
     }
 
-    /// How often the space between two rates is halved, whose ratio is `width`.
+    /// How often the interval between two rates with the ratio `width` is halved.
     fn bisections(&self, width: f64) -> usize {
         (width.ln() / self.plan.within.ln_1p()).log2().ceil().max(0.0) as usize
     }
@@ -318,13 +318,13 @@ impl Search {
         }
     }
 
-    /// The same again, which is no failure; in the end nobody can tell.
-    fn ask_again(&mut self) {
+    /// The same again, which is no failure; in the end the rate stays undecided.
+    fn try_again(&mut self) {
         if self.client_faults < CLIENT_TRIES {
             return;
         }
         match self.state {
-            // What was found stands; that more fails is not shown.
+            // The result stands; that a higher rate fails is not shown.
             State::Exceed(_) => self.find(None),
             _ => self.give_up(Undecided::Client),
         }
@@ -332,7 +332,7 @@ impl Search {
 
     fn fail(&mut self, request: Request, verdict: Verdict) {
         if let State::Exceed(place) = self.state {
-            // What is not known is no failure that was shown; still more may be.
+            // An undecided rate is no proven failure; a higher one may be sustained.
             if verdict == Verdict::Unknown
                 && place + 1 < EXCEED.len()
                 && !self.is_ceiling(request.rate)

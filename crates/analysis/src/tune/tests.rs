@@ -82,7 +82,7 @@ fn a_search_climbs_bisects_confirms_exceeds() {
 }
 
 #[test]
-fn any_sharp_capacity_is_found_within_what_was_issued() {
+fn any_sharp_capacity_is_found_within_the_tolerance() {
     for seed in 0..3_000 {
         let capacity = 100.0 * 10_f64.powf(4.0 * draw(seed, 0));
         let within = 0.005 + 0.05 * draw(seed, 1);
@@ -118,7 +118,7 @@ fn noise_moves_the_result_by_no_more_than_itself() {
 }
 
 #[test]
-fn even_a_store_that_throws_dice_ends_the_search() {
+fn the_search_ends_even_on_a_random_store() {
     for seed in 0..3_000 {
         let dice = |request: Request| match draw(seed, request.number as u64) {
             chance if chance < 0.45 => Verdict::Held,
@@ -180,7 +180,7 @@ fn a_ceiling_that_holds_is_the_result() {
 }
 
 #[test]
-fn a_rate_that_is_not_known_is_issued_longer_then_taken_as_failed() {
+fn an_undecided_rate_is_tried_longer_then_counted_as_failed() {
     let vague = |request: Request| match request.rate {
         rate if rate <= 400.0 => Verdict::Held,
         rate if rate < 500.0 => Verdict::Unknown,
@@ -191,12 +191,12 @@ fn a_rate_that_is_not_known_is_issued_longer_then_taken_as_failed() {
     assert_eq!(lengths[..9], [1, 1, 1, 1, 1, 1, 2, 4, 8], "{}", purposes(&search));
     assert_eq!(lengths.last(), Some(&8));
     assert_eq!(found(&search), 400.0);
-    // 420 and 440 could not be reported, so nothing was shown to fail.
+    // 420 and 440 stayed undecided, so no rate was shown to fail.
     assert!(matches!(search.ending(), Some(SearchEnd::Found { exceeded: None, .. })));
 }
 
 #[test]
-fn a_rate_that_held_by_chance_is_not_confirmed() {
+fn a_rate_that_was_sustained_by_chance_is_not_confirmed() {
     let lucky = |request: Request| match request.purpose {
         Purpose::Bisect if request.number == 5 => Verdict::Held,
         _ => sharp(1_000.0)(request),
@@ -237,7 +237,7 @@ fn a_hole_below_the_capacity_is_recorded() {
 }
 
 #[test]
-fn a_search_without_end_says_so() {
+fn an_unfinished_search_says_so() {
     let plan = Plan { steps_max: 12, ..Plan::default() };
     let search = search(plan, sharp(1e12));
     let ending = SearchEnd::Undecided { best: Some(204_800.0), why: Undecided::Steps };
@@ -245,8 +245,8 @@ fn a_search_without_end_says_so() {
 }
 
 #[test]
-fn whoever_holds_again_and_again_above_a_failure_is_not_monotone() {
-    // Every second step fails, whatever is issued; the odd ones confirm or exceed.
+fn repeated_success_above_a_failure_is_not_monotone() {
+    // Every second step fails, whatever its rate; the odd ones confirm or exceed.
     let contrary = |request: Request| match request.purpose {
         Purpose::Climb if request.number > 0 => Verdict::Violated,
         Purpose::Bisect => Verdict::Violated,
@@ -261,13 +261,13 @@ fn whoever_holds_again_and_again_above_a_failure_is_not_monotone() {
     assert!((best / (100.0 * 1.1_f64.powi(3)) - 1.0).abs() < 1e-3, "{best}");
 }
 
-/// What came of a step whose client was not fit to measure.
+/// The outcome of a step whose client was too slow to measure.
 fn of_client() -> Outcome {
     let reasons = vec![Reason::Client(crate::hallmark::CheckId::WorkerCpu)];
     Outcome { reasons, ..outcome(Verdict::Unknown) }
 }
 
-/// A store that sustains everything up to `capacity`, issued by a client that is fit where it says.
+/// A store that sustains every rate up to `capacity`, with a client that is fast enough if told so.
 fn search_by(mut is_fit: impl FnMut(Request) -> bool, capacity: f64) -> Search {
     let mut search = Search::new(Plan::default());
     let mut store = sharp(capacity);
@@ -278,7 +278,7 @@ fn search_by(mut is_fit: impl FnMut(Request) -> bool, capacity: f64) -> Search {
 }
 
 #[test]
-fn a_late_client_is_run_again_then_nobody_can_tell() {
+fn a_step_with_a_late_client_is_repeated_then_undecided() {
     let search = search_by(|request| request.rate < 500.0, 20_000.0);
     assert_eq!(purposes(&search), "CCC???");
     let last = &search.steps()[3..];
@@ -290,7 +290,7 @@ fn a_late_client_is_run_again_then_nobody_can_tell() {
 }
 
 #[test]
-fn a_client_that_recovers_costs_no_more_than_the_steps_it_spoilt() {
+fn a_client_that_recovers_costs_only_the_undecided_steps() {
     let search = search_by(|request| request.number % 3 != 1, 1_000.0);
     assert_eq!(purposes(&search).replace('?', ""), "CCCCcbBbBbbVVVe");
     let alone = search_by(|_| true, 1_000.0);
@@ -338,7 +338,8 @@ fn the_bracket_is_as_narrow_as_the_steps_have_shown() {
         Step { request, outcome: outcome(verdict) }
     };
     use Verdict::{Held, Unknown, Violated};
-    // The found rate, one above it that was reported at last, one that never was, one that failed.
+    // The sustained rate, one above it that was decided at last, one that never was, one that
+    // failed.
     let steps = [
         step(100.0, Held),
         step(105.0, Unknown),

@@ -35,7 +35,7 @@ pub struct Waiting {
 }
 
 impl Waiting {
-    /// Counts over `window`; nothing can be known without one.
+    /// Counts over `window`; without one there are none.
     pub fn new(window: Option<Window>) -> Waiting {
         let window = window.unwrap_or(Window { from: Nanos::ZERO, until: Nanos::ZERO });
         let width = (window.duration().0 / BATCHES as u64).max(1);

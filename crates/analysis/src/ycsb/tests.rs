@@ -124,7 +124,7 @@ fn a_scan_is_measured_per_record_where_that_is_wanted() {
     let options = Options { scans_per_record: true, ..Options::default() };
     let measures = measured(options, &scans);
     assert_eq!(metrics(&measures), [Metric::Success(Kind::Scan), Metric::ScanPerRecord]);
-    // The real one divides by zero where nothing was found.
+    // The real one divides by zero if no record was found.
     assert_eq!((measures.metrics[1].op.count(), measures.metrics[1].op.max), (1, 14));
     assert_eq!(measured(Options::default(), &scans).metrics.len(), 1);
 }

@@ -14,9 +14,9 @@ use assay_trace::benchfoundry::{
     Exported, Imported, Importing, InputSet, Meaning, Remarks, export, import,
 };
 
+use crate::atomic_file;
 use crate::exit::{Exit, as_usage, usage};
 use crate::show::put;
-use crate::whole;
 
 /// What the formats of import, export, report are called.
 pub const FORMAT: &str = "benchfoundry";
@@ -28,11 +28,11 @@ pub fn import_set(from: &Path, to: &Path) -> Result<Exit> {
     let mut understand = meanings;
     let mut importing = Importing { generator: &generator, understand: &mut understand };
     let imported = import(&set, to, &mut importing).map_err(as_usage)?;
-    put(&told_import(&imported), None)?;
+    put(&import_text(&imported), None)?;
     Ok(Exit::Fine)
 }
 
-/// What the queries mean by the schema that they are issued to.
+/// The queries, resolved against the schema.
 fn meanings(ddl: &[Named], queries: &[Named]) -> Result<Vec<Meaning>, String> {
     let catalogue =
         assay_mapping::sql::catalogue(ddl, queries).map_err(|error| error.to_string())?;
@@ -72,7 +72,7 @@ fn equal(filters: &[Filter]) -> Vec<(u16, &Term)> {
         .collect()
 }
 
-fn told_import(imported: &Imported) -> String {
+fn import_text(imported: &Imported) -> String {
     let mut text = String::new();
     for phase in &imported.phases {
         let written = &phase.written;
@@ -87,8 +87,8 @@ fn told_import(imported: &Imported) -> String {
         );
         let notes = [
             (phase.notes.short, "processes of fewer than five lines, which BenchFoundry drops"),
-            (phase.notes.idle, "processes that issue nothing were left out"),
-            (phase.notes.empty_transactions, "transactions that issue nothing became delays"),
+            (phase.notes.idle, "processes without operations were left out"),
+            (phase.notes.empty_transactions, "transactions without operations became delays"),
             (phase.notes.lone_operations, "operations outside of a transaction are one each"),
         ];
         for (count, what) in notes.into_iter().filter(|(count, _)| *count > 0) {
@@ -117,11 +117,11 @@ fn push_remarks(text: &mut String, remarks: &Remarks) {
 /// `assay trace export benchfoundry`: the trace at `from`, with those beside it, becomes a set.
 pub fn export_set(from: &Path, to: &Path) -> Result<Exit> {
     let exported = export(from, to).map_err(as_usage)?;
-    put(&told_export(&exported), None)?;
+    put(&export_text(&exported), None)?;
     Ok(Exit::Fine)
 }
 
-fn told_export(exported: &Exported) -> String {
+fn export_text(exported: &Exported) -> String {
     let mut text = format!("{}\n", exported.properties.display());
     for phase in &exported.phases {
         let _ = writeln!(
@@ -151,7 +151,7 @@ pub fn result_log(dir: &Path, phases: Option<Phases>, output: Option<PathBuf>) -
     let manifest = Manifest::read(dir).map_err(as_usage)?;
     if manifest.history.queries.is_empty() {
         return Err(usage(format!(
-            "--format: {} requested records by key; a result log of BenchFoundry is about queries",
+            "--format: {} has records by key; a result log of BenchFoundry has queries",
             dir.display()
         )));
     }
@@ -164,13 +164,13 @@ pub fn result_log(dir: &Path, phases: Option<Phases>, output: Option<PathBuf>) -
     let begins = Phase::ALL.map(|phase| begin(phase).unwrap_or(Nanos::ZERO));
     let log = |into: &mut dyn Write| log_into(into, dir, &manifest.history.queries, phases, begins);
     match &output {
-        Some(path) => whole::write(path, |file| log(file))?,
+        Some(path) => atomic_file::write(path, |file| log(file))?,
         None => log(&mut std::io::stdout().lock())?,
     }
     Ok(Exit::Fine)
 }
 
-/// Writes the log of the run directory `dir`. A reader that closed the pipe has read enough.
+/// Writes the log of the run directory `dir`. A reader that closed the pipe is no error.
 fn log_into(
     into: &mut dyn Write,
     dir: &Path,

@@ -183,7 +183,7 @@ fn exit(trials: &[Trial]) -> Exit {
     if is_any(ConditionOutcome::Met) {
         return Exit::Regression;
     }
-    // A gate that cannot be decided must not look open.
+    // An undecided condition must not look met.
     match (is_any(ConditionOutcome::Withdrawn), is_any(ConditionOutcome::Unknown)) {
         (true, _) => Exit::NoHallmark,
         (false, true) => Exit::Usage,

@@ -97,7 +97,7 @@ fn load_average() -> Finding {
             format!("load average {load}: others use this machine; wait until it is quiet"),
         ),
         Some(load) => finding(Level::Fine, format!("load average {load}")),
-        None => finding(Level::Warning, "the system does not tell its load average"),
+        None => finding(Level::Warning, "the load average is unknown"),
     }
 }
 
@@ -114,7 +114,7 @@ fn clock_source() -> Finding {
             Level::Warning,
             format!("clock source {slow}: reading the time is slow; choose tsc if you can"),
         ),
-        None => finding(Level::Warning, "the system does not tell its clock source"),
+        None => finding(Level::Warning, "the clock source is unknown"),
     }
 }
 
@@ -144,7 +144,7 @@ fn open_files() -> Finding {
 }
 
 fn room() -> Finding {
-    // The shortest way to know whether run directories can be kept here is to try.
+    // Whether run directories can be written here is tried out.
     let path = std::path::Path::new("runs");
     let existed = path.exists();
     let trial = path.join(".doctor");

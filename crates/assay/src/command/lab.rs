@@ -1,8 +1,8 @@
 //! The lab: stores that are started here, looked at, changed, ended.
 
+mod describe;
 mod list;
 mod logs;
-mod say;
 mod up;
 
 use anyhow::Result;
@@ -11,7 +11,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint};
 
 use crate::completion;
 use crate::exit::{Exit, usage};
-use crate::lab::labs::Found;
+use crate::lab::labs::LabEntry;
 use crate::lab::{Fault, LabClient, Labs, failure, supervisor};
 use crate::options::Options;
 use crate::show::put;
@@ -44,7 +44,7 @@ pub fn command(places: [Arg; 2], install: Arg) -> Command {
         .subcommand(
             Command::new("watchdog")
                 .hide(true)
-                .about("The process beside a supervisor, which starts it"),
+                .about("The watchdog of a supervisor, which starts it"),
         )
 }
 
@@ -60,7 +60,7 @@ fn name() -> Arg {
 
 fn up() -> Command {
     Command::new("up")
-        .about("Start a store: ready when a record was written and read")
+        .about("Start a store; it is ready when a record was written and read")
         .arg(
             Arg::new("store")
                 .value_name("STORE")
@@ -104,7 +104,7 @@ fn status() -> Command {
 
 fn logs() -> Command {
     Command::new("logs")
-        .about("What the servers of a lab have said")
+        .about("The logs of a lab's servers")
         .arg(name())
         .arg(text("node", "N", "Only of this node"))
         .arg(text("lines", "K", "How many lines of each log").default_value("20"))
@@ -113,13 +113,13 @@ fn logs() -> Command {
                 .short('f')
                 .long("follow")
                 .action(ArgAction::SetTrue)
-                .help("Go on with what they say from now on"),
+                .help("Follow the logs"),
         )
 }
 
 fn scale() -> Command {
     Command::new("scale")
-        .about("Let nodes join or leave")
+        .about("Add or remove nodes")
         .arg(name())
         .arg(text("nodes", "M", "How many there shall be").required(true))
 }
@@ -127,7 +127,7 @@ fn scale() -> Command {
 fn fault() -> Command {
     let faults = Fault::ALL.map(Fault::name);
     Command::new("fault")
-        .about("Do something to a node")
+        .about("Inject a fault into a node")
         .allow_missing_positional(true)
         .arg(name())
         .arg(
@@ -145,12 +145,12 @@ fn down() -> Command {
     Command::new("down")
         .about("End a lab, data included")
         .arg(name())
-        .arg(Arg::new("all").long("all").action(ArgAction::SetTrue).help("All labs that are there"))
+        .arg(Arg::new("all").long("all").action(ArgAction::SetTrue).help("All labs"))
 }
 
 fn list() -> Command {
     Command::new("ls")
-        .about("The stores that can be started, with what is missing for them here")
+        .about("The stores that can be started, with their missing requirements")
         .arg(Arg::new("store").value_name("STORE").help("Only this one"))
 }
 
@@ -161,7 +161,7 @@ pub fn dispatch(matches: &ArgMatches) -> Result<Exit> {
         Some(("status", matches)) => show_status(matches),
         Some(("logs", matches)) => logs::logs(matches),
         Some(("scale", matches)) => change_size(matches),
-        Some(("fault", matches)) => hurt(matches),
+        Some(("fault", matches)) => inject_fault(matches),
         Some(("down", matches)) => end(matches),
         Some(("ls", matches)) => list::list(matches),
         Some(("keep", _)) => supervisor::keep(),
@@ -193,11 +193,11 @@ fn show_status(matches: &ArgMatches) -> Result<Exit> {
         Some(name) => vec![labs.find(Some(name))?],
         None => labs.all(),
     };
-    let observed: Vec<say::LabView> = found.into_iter().map(say::look).collect();
+    let observed: Vec<describe::LabView> = found.into_iter().map(describe::look).collect();
     let text = match word(matches, "format") {
-        Some("json") => say::json(&observed)?,
+        Some("json") => describe::json(&observed)?,
         _ if observed.is_empty() => "no lab is up; `assay lab up STORE` starts one\n".to_owned(),
-        _ => say::text(&observed),
+        _ => describe::text(&observed),
     };
     put(&text, None)?;
     Ok(Exit::Fine)
@@ -210,7 +210,7 @@ fn change_size(matches: &ArgMatches) -> Result<Exit> {
     after(&client)
 }
 
-fn hurt(matches: &ArgMatches) -> Result<Exit> {
+fn inject_fault(matches: &ArgMatches) -> Result<Exit> {
     let node = number(matches, "node")?.unwrap_or(1);
     let named = word(matches, "fault");
     let fault = Fault::ALL.into_iter().find(|fault| named == Some(fault.name()));
@@ -222,7 +222,7 @@ fn hurt(matches: &ArgMatches) -> Result<Exit> {
 
 /// Shows the lab as it is after something was done.
 fn after(client: &LabClient) -> Result<Exit> {
-    put(&say::one(&client.status()?, client.folder()), None)?;
+    put(&describe::one(&client.status()?, client.folder()), None)?;
     Ok(Exit::Fine)
 }
 
@@ -256,7 +256,7 @@ fn is_idle_recipe(labs: &Labs, name: &str) -> bool {
     labs.get(name).is_none() && recipes::find(name).is_ok()
 }
 
-fn end_all(found: Vec<Found>) -> Result<Exit> {
+fn end_all(found: Vec<LabEntry>) -> Result<Exit> {
     for found in found {
         let name = found.name.clone();
         let text = match end_one(found)? {
@@ -268,13 +268,13 @@ fn end_all(found: Vec<Found>) -> Result<Exit> {
     Ok(Exit::Fine)
 }
 
-/// Ends a lab; false if its supervisor was gone, so that there was only something to remove.
-fn end_one(found: Found) -> Result<bool> {
+/// Ends a lab; false if its supervisor was gone, so that only its files were removed.
+fn end_one(found: LabEntry) -> Result<bool> {
     if found.is_held {
         LabClient::of(found)?.down()?;
         return Ok(true);
     }
-    let Found { name, folder, link, .. } = found;
+    let LabEntry { name, folder, link, .. } = found;
     clean(&folder).map_err(|error| failure::from_lab(&error))?;
     if let Some(link) = link {
         std::fs::remove_file(&link)

@@ -8,11 +8,11 @@ use assay_workload::script::{ScriptName, ScriptSpec};
 use assay_workload::{Spec, builtin};
 use clap::ArgMatches;
 
+use crate::atomic_file;
 use crate::command::study::matrix::file::StudyFile;
 use crate::exit::{Exit, as_usage, usage};
 use crate::options::{KEYS, Options, Origin};
 use crate::show::put;
-use crate::whole;
 
 /// `assay workloads ls|show|copy`.
 pub fn workloads(matches: &ArgMatches) -> Result<Exit> {
@@ -38,17 +38,17 @@ pub fn workloads(matches: &ArgMatches) -> Result<Exit> {
     copy(entry.text, matches.get_one::<String>("to").unwrap_or(&usual))
 }
 
-/// Writes a text of ours to a new file, whose name is printed.
+/// Writes a built-in text to a new file, and prints the file's name.
 pub fn copy(text: &str, path: &str) -> Result<Exit> {
     if std::path::Path::new(path).exists() {
         return Err(usage(format!("{path} is there already; name another file")));
     }
-    whole::write_text(std::path::Path::new(path), text)?;
+    atomic_file::write_text(std::path::Path::new(path), text)?;
     put(&format!("{path}\n"), None)?;
     Ok(Exit::Fine)
 }
 
-/// The workloads whose names begin with `expected`; large families as one line unless requested.
+/// The workloads whose names begin with `expected`; large families as one line by default.
 fn list(expected: &str, text: &mut String) -> Result<()> {
     let family = |name: &str| {
         let mut families = builtin::FAMILIES.into_iter();
@@ -68,9 +68,7 @@ fn list(expected: &str, text: &mut String) -> Result<()> {
         }
     }
     let Some(width) = lines.iter().map(|(name, _)| name.len()).max() else {
-        return Err(usage(format!(
-            "no workload of the built-in workloads begins with {expected:?}"
-        )));
+        return Err(usage(format!("no built-in workload begins with {expected:?}")));
     };
     for (name, description) in lines {
         let _ = writeln!(text, "{name:<width$} {description}");
@@ -122,10 +120,10 @@ pub fn schema(matches: &ArgMatches) -> Result<Exit> {
     Ok(Exit::Fine)
 }
 
-/// The schema of a spec with the sections that a file of it may have for the command that loads it.
+/// The schema of a spec with the sections that a file of it may have for the command that runs it.
 fn with_sections(mut schema: serde_json::Value) -> serde_json::Value {
     let sections = [
-        ("run", "Settings of the command that loads it, by the names of its options."),
+        ("run", "Settings of the command that runs it, by the names of its options."),
         ("hallmark", "Thresholds of the hallmark that differ from the usual ones."),
     ];
     for (name, description) in sections {
@@ -142,7 +140,7 @@ pub fn completion(matches: &ArgMatches) -> Result<Exit> {
     let shells = clap_complete::env::Shells::builtins();
     let script_of = shells.completer(&shell).context("every shell that can be named is known")?;
     let mut script = Vec::new();
-    // It issues this program for the values, so workloads, stores and runs are those of the moment.
+    // The shell runs this program for the values, so workloads, stores and runs are up to date.
     script_of.write_registration("COMPLETE", "assay", "assay", "assay", &mut script)?;
     put(&String::from_utf8_lossy(&script), None)?;
     Ok(Exit::Fine)

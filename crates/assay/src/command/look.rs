@@ -1,4 +1,4 @@
-//! Analyze, report, repair: the verbs that look at a run directory.
+//! Commands that read a run directory: analyze, report, repair.
 
 use std::path::{Path, PathBuf};
 
@@ -14,17 +14,17 @@ use crate::repeat;
 use crate::run_dirs;
 use crate::show::{Display, analyze_run, keep_hallmark, put, require_hallmark, show};
 
-/// `assay analyze`: analyzers a run directory again.
+/// `assay analyze`: analyzes a run directory again.
 pub fn analyze(matches: &ArgMatches) -> Result<Exit> {
     show_run_dir(matches, Purpose::Analyzer)
 }
 
-/// `assay report`: shows a run directory in another form.
+/// `assay report`: shows a run directory in another format.
 pub fn report(matches: &ArgMatches) -> Result<Exit> {
     show_run_dir(matches, Purpose::Show)
 }
 
-/// Why a run directory is looked at.
+/// The purpose of reading a run directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Purpose {
     /// To analyze it again: its hallmark is written anew.
@@ -46,7 +46,7 @@ fn show_run_dir(matches: &ArgMatches, purpose: Purpose) -> Result<Exit> {
         return repeat::show(&dir, &options, &display);
     }
     let analyzed = analyze_run(&dir, phases)?;
-    // A hallmark of other phases than the run directory was made for is none of the run directory.
+    // A hallmark of other phases does not belong to the run directory.
     let is_kept = match purpose == Purpose::Analyzer && phases.is_none() {
         true => keep_hallmark(&dir, &analyzed),
         false => Ok(()),

@@ -1,4 +1,4 @@
-//! Mapping: the verbs about how queries are issued to a store that takes none.
+//! `assay mapping`: how queries are executed on a store without a query language.
 
 use std::path::PathBuf;
 
@@ -11,12 +11,12 @@ use assay_report::mapping::{self as report, Choice, MappedQuery, Mapping, Reques
 use assay_workload::PlanPhase;
 use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint};
 
+use crate::atomic_file;
 use crate::exit::{Exit, as_usage, usage};
 use crate::mapped;
 use crate::options::Options;
 use crate::setup::changes;
 use crate::show::put;
-use crate::whole;
 use crate::workload::Workload;
 
 /// What can be typed.
@@ -25,7 +25,7 @@ pub fn command(spec_changes: [Arg; 3]) -> Command {
         Arg::new(name).long(name).value_name(value).help(about)
     };
     let explain = Command::new("explain")
-        .about("The tables that queries are answered from, the requests of each query")
+        .about("The tables of a mapping, and the requests of each query")
         .arg(
             Arg::new("spec")
                 .value_name("SPEC")
@@ -49,7 +49,7 @@ pub fn command(spec_changes: [Arg; 3]) -> Command {
             Arg::new("trust-keys")
                 .long("trust-keys")
                 .action(ArgAction::SetTrue)
-                .help("An INSERT does not look if its key is free: a request less"),
+                .help("INSERTs do not check whether the key is free: one request less"),
         )
         .arg(
             text("save", "FILE", "Write the physical schema, for `--mapping FILE` of other verbs")
@@ -66,7 +66,7 @@ pub fn command(spec_changes: [Arg; 3]) -> Command {
                 .value_hint(ValueHint::FilePath),
         );
     Command::new("mapping")
-        .about("How queries are issued to a store that takes none")
+        .about("How queries are executed on a store without a query language")
         .subcommand_required(true)
         .arg_required_else_help(true)
         .subcommand(explain)
@@ -80,7 +80,7 @@ pub fn dispatch(matches: &ArgMatches) -> Result<Exit> {
     }
 }
 
-/// What is issued, without any randomness: a mapping depends on queries and sizes only.
+/// The queries, without any randomness: a mapping depends on queries and sizes only.
 struct Subject {
     name: String,
     catalogue: Catalogue,
@@ -94,7 +94,7 @@ struct Subject {
 fn explain_mapping(matches: &ArgMatches) -> Result<Exit> {
     let subject = subject(matches)?;
     let text = |name: &str| matches.get_one::<String>(name).map(String::as_str);
-    let class = text("class").context("clap requests --class")?;
+    let class = text("class").context("clap requires --class")?;
     let mapping = match Class::from_name(class) {
         Some(class) => physical_mapping(matches, &subject, class)?,
         None => relational(matches, subject)?,
@@ -113,12 +113,13 @@ fn path(matches: &ArgMatches, name: &str) -> Option<PathBuf> {
 }
 
 fn subject(matches: &ArgMatches) -> Result<Subject> {
-    let spec = matches.get_one::<String>("spec").context("clap requests SPEC")?;
+    let spec = matches.get_one::<String>("spec").context("clap requires SPEC")?;
     let workload = Workload::read(spec, &changes(matches, &Options::default())?)?;
     let compiled = workload.plan(Seed(0), PlanPhase::Run)?;
     let Some(catalogue) = compiled.catalogue() else {
         return Err(usage(format!(
-            "{spec} requests records by key, which every store takes: only queries need a mapping"
+            "{spec} accesses records by key, which every store supports: only queries need a \
+             mapping"
         )));
     };
     let per = if workload.trace.is_some() { "query" } else { "transaction" };
@@ -199,7 +200,7 @@ fn issued_to(statement: &Statement) -> Vec<u16> {
     }
 }
 
-/// The tables that a store of records keeps the relations in, with what each query issues of them.
+/// The tables that a store of records keeps the relations in, with the accesses of each query.
 fn physical_mapping(matches: &ArgMatches, subject: &Subject, class: Class) -> Result<Mapping> {
     let (physical, origin, options) = match matches.get_one::<String>("mapping") {
         Some(file) => {
@@ -214,7 +215,7 @@ fn physical_mapping(matches: &ArgMatches, subject: &Subject, class: Class) -> Re
     };
     let explanation = explain(&subject.catalogue, &physical).map_err(as_usage)?;
     if let Some(file) = path(matches, "save") {
-        whole::write_text(&file, &physical.to_toml()).context("--save")?;
+        atomic_file::write_text(&file, &physical.to_toml()).context("--save")?;
     }
     Ok(display(subject, explanation, origin, options))
 }
@@ -299,9 +300,8 @@ fn display(
             .collect(),
         sorted: query.sorted,
     });
-    let mut warnings = vec![
-        "A query of several requests is not atomic, and a rollback undoes nothing.".to_owned(),
-    ];
+    let mut warnings =
+        vec!["A query of several requests is not atomic, and a rollback has no effect.".to_owned()];
     if explanation.keys == Keys::Trusted {
         warnings.push("An INSERT does not look if its key is free.".into());
     }

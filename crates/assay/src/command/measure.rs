@@ -1,4 +1,4 @@
-//! Load, run, bench: the verbs that load a store.
+//! Commands that put load on a store: load, run, bench.
 
 use anyhow::Result;
 use clap::ArgMatches;
@@ -26,7 +26,7 @@ pub fn load(matches: &ArgMatches) -> Result<Exit> {
     setup.show_result(&finished)
 }
 
-/// `assay run`: queries a store.
+/// `assay run`: runs a workload on a store.
 pub fn run(matches: &ArgMatches) -> Result<Exit> {
     parent_death::heed()?;
     let options = Options::gather(matches)?;

@@ -34,7 +34,7 @@ pub fn command() -> Command {
         Arg::new(name).long(name).action(ArgAction::SetTrue).help(about)
     };
     let serve = Command::new("serve")
-        .about("Answer any client of Redis, as slow and as faulty as described")
+        .about("Serve Redis clients, as slow and as faulty as configured")
         .arg(
             text("preset", "NAME|FILE", "A preset, a .toml or SickStore's .yml; then ?KEY=VALUE&…")
                 .default_value("healthy")
@@ -47,18 +47,18 @@ pub fn command() -> Command {
         .arg(switch("expose", "Listen on an address that other machines reach"))
         .arg(text("for", "TIME", "End after this time; default: when interrupted"))
         .arg(text("seed", "N", "The seed; default: drawn and shown"))
-        .arg(switch("loading", "At once and healthy until a client says SIM QUIESCE"))
+        .arg(switch("loading", "Without delays and faults until a client sends SIM QUIESCE"))
         .arg(
             text("truth", "FILE", "Write what really happened as CSV at the end")
                 .value_hint(ValueHint::FilePath),
         );
     Command::new("sim")
         .alias("sick")
-        .about("The store that is faulty in known ways")
+        .about("The simulated store, with known faults")
         .subcommand_required(true)
         .arg_required_else_help(true)
         .subcommand(serve)
-        .subcommand(Command::new("presets").about("The simulated stores that have a name"))
+        .subcommand(Command::new("presets").about("The presets of the simulated store"))
 }
 
 /// `assay sim`.
@@ -137,7 +137,7 @@ fn summary(served: &Served) -> String {
     let world = served.keyspace.world();
     let entries = world.log().entries();
     let mut text = format!(
-        "{} connections, {} commands, {} of them requests of the store\n",
+        "{} connections, {} commands, {} of them requests to the store\n",
         served.connections,
         served.commands,
         world.count(),
@@ -150,7 +150,7 @@ fn summary(served: &Served) -> String {
     }
     if world.log().lost() > 0 {
         let lost = world.log().lost();
-        text.push_str(&format!("{lost} requests had no room in the truth log\n"));
+        text.push_str(&format!("{lost} requests did not fit into the truth log\n"));
     }
     text
 }

@@ -1,4 +1,4 @@
-//! The stores that can be issued: their list, or how they keep the contract.
+//! `assay stores`: the list of stores, or the conformance of one.
 
 mod check;
 
@@ -14,7 +14,7 @@ use crate::show::put;
 /// What can be typed.
 pub fn command(places: [Arg; 2], install: Arg) -> Command {
     Command::new("stores")
-        .about("The stores that can be measured, by URL; check: whether they keep the contract")
+        .about("The stores that can be measured, by URL; check: whether they conform")
         .subcommand(check::command().args(places).arg(install))
 }
 

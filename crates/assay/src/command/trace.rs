@@ -1,4 +1,4 @@
-//! Traces: the verbs about what is issued, as a file.
+//! `assay trace`: operations as a file.
 
 mod fit;
 mod import;
@@ -26,7 +26,7 @@ use crate::options::Options;
 use crate::setup::{changes, draw_seed};
 use crate::show::put;
 use crate::workload::Workload;
-use crate::{arrivals, units, whole};
+use crate::{arrivals, atomic_file, units};
 
 /// `assay trace …`.
 pub fn dispatch(matches: &ArgMatches) -> Result<Exit> {
@@ -123,7 +123,7 @@ fn wanted_arrivals(matches: &ArgMatches) -> Result<Option<Arrivals>> {
     }))
 }
 
-/// Writes processes with the times at which a run with the same seed would request them.
+/// Writes processes with the intended times of a run with the same seed.
 fn bake(
     writer: &mut TraceWriter,
     source: &mut dyn Source,
@@ -235,7 +235,7 @@ fn stat(matches: &ArgMatches) -> Result<Exit> {
     Ok(Exit::Fine)
 }
 
-/// The shares that the trace's own spec requests, by the names that found mixes have.
+/// The shares in the trace's own spec, by the names of observed mixes.
 fn wanted_mix(trace: &Trace) -> Vec<(String, f64)> {
     if trace.header().phase == assay_model::Phase::Load {
         return Vec::new();
@@ -306,7 +306,7 @@ fn export(matches: &ArgMatches) -> Result<Exit> {
         Some(output) => {
             let output = Path::new(output);
             require_other(output, Some(&path(matches, "trace")?))?;
-            whole::write(output, |file| Ok(export_csv(&trace, file).map(drop)?))?;
+            atomic_file::write(output, |file| Ok(export_csv(&trace, file).map(drop)?))?;
         }
         None => read_enough(export_csv(&trace, std::io::stdout().lock()))?,
     }
@@ -324,7 +324,7 @@ fn require_other(output: &Path, input: Option<&Path>) -> Result<()> {
     }
 }
 
-/// Somebody who closes our output has read enough.
+/// A closed output is no error.
 fn read_enough(written: Result<u64, ExportError>) -> Result<()> {
     match written {
         Err(ExportError::Io(error)) if error.kind() == ErrorKind::BrokenPipe => Ok(()),

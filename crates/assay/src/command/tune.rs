@@ -20,6 +20,7 @@ use assay_store::Calls;
 use assay_workload::PlanPhase;
 use clap::ArgMatches;
 
+use crate::atomic_file;
 use crate::command::tune::expected::{TuneGoal, TuneOptions};
 use crate::command::tune::step::{Attempt, Steps, dir_of};
 use crate::exit::{Exit, Failure, as_usage, usage};
@@ -30,7 +31,6 @@ use crate::progress::Show;
 use crate::setup::Setup;
 use crate::shell::repeating;
 use crate::show::{Display, Format, put};
-use crate::whole;
 
 /// The result in the tune's own directory.
 const RESULT: &str = "tune.json";
@@ -46,7 +46,7 @@ pub fn tune(matches: &ArgMatches) -> Result<Exit> {
     require_format(&options, &display)?;
     let mut setup = Setup::from(matches, load_config::Purpose::Run)?;
     require_kinds(&setup, &expected)?;
-    // How long the spec would issue is not how long a step does.
+    // The spec's duration is not the duration of a step.
     if let Some(spec) = setup.workload.records_mut() {
         spec.operations.count = None;
     }
@@ -79,7 +79,7 @@ pub fn tune(matches: &ArgMatches) -> Result<Exit> {
     Ok(exit(&tuning))
 }
 
-/// Issues what the search wants until it is over or somebody stops it.
+/// Runs the steps of the search until it is over or stopped.
 fn search(steps: &mut Steps, mut search: Search) -> Result<(TuneKind, Vec<Step>, bool)> {
     let mut is_interrupted = false;
     while let Some(request) = search.request() {
@@ -100,7 +100,7 @@ fn search(steps: &mut Steps, mut search: Search) -> Result<(TuneKind, Vec<Step>,
     Ok((time_course, search.steps().to_vec(), is_interrupted))
 }
 
-/// Issues each rate once.
+/// Runs each rate once.
 fn each(steps: &mut Steps, rates: &[f64]) -> Result<(Vec<Step>, bool)> {
     let mut made = Vec::new();
     for (number, &rate) in rates.iter().enumerate() {
@@ -117,7 +117,7 @@ fn each(steps: &mut Steps, rates: &[f64]) -> Result<(Vec<Step>, bool)> {
     Ok((made, false))
 }
 
-/// How much is left, with the time that it takes unless that is simulated:
+/// The steps that are left, with their duration unless time is simulated:
 /// `  (at most 5 more steps, 55s)`.
 fn ahead(left: Left, each: Option<Nanos>) -> String {
     let (bound, count) = match left {
@@ -133,7 +133,7 @@ fn ahead(left: Left, each: Option<Nanos>) -> String {
     format!("  ({bound} {count} more {noun}{time})")
 }
 
-/// A line on what came of a step, with what is left.
+/// A line with the outcome of a step, and the steps that are left.
 fn say(steps: &Steps, request: Request, found: &assay_analysis::tune::Outcome, ahead: &str) {
     if steps.setup().show == Show::Nothing {
         return;
@@ -216,14 +216,14 @@ fn show(tuning: &Tuning, display: &Display) -> Result<()> {
     put(&text, display.output.as_deref())
 }
 
-/// The directory keeps what was found beside the run directories that it was found in.
+/// The directory keeps the result next to the run directories of the steps.
 fn keep(root: &Path, tuning: &Tuning) -> Result<()> {
     let path = root.join(RESULT);
     std::fs::create_dir_all(root).with_context(|| format!("cannot write {}", path.display()))?;
-    whole::write_text(&path, &assay_report::tune::json(tuning))
+    atomic_file::write_text(&path, &assay_report::tune::json(tuning))
 }
 
-/// An objective about operations that nobody requests would never be reported.
+/// An objective for operations that the workload does not have would never be checked.
 fn require_kinds(setup: &Setup, expected: &TuneOptions) -> Result<()> {
     let used = setup.workload.kinds_used(PlanPhase::Run);
     for term in expected.objective.iter().flat_map(|objective| &objective.terms) {
@@ -234,7 +234,7 @@ fn require_kinds(setup: &Setup, expected: &TuneOptions) -> Result<()> {
             return Err(setup.options.wrong(
                 "slo",
                 &format!(
-                    "{} issues no {}; it issues {}",
+                    "{} has no {} operations; it has {}",
                     setup.workload.name,
                     kind.name(),
                     names.join(", ")

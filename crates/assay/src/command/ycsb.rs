@@ -43,7 +43,7 @@ use arguments::Arguments;
 use result::{OutputOptions, measurement_type};
 use version::Version;
 
-/// Everything that was requested.
+/// The options.
 struct Request {
     arguments: Arguments,
     reading: Reading,
@@ -123,7 +123,7 @@ impl Request {
         bindings::statuses(&self.arguments.binding, names_fields)
     }
 
-    /// The files that the result goes to, each with the property that names it.
+    /// The output files of the result, each with the property that names it.
     fn outputs(&self) -> impl Iterator<Item = (&'static str, &str)> {
         let options = self.options();
         let has_raw = measurement_type(options).has(Form::Raw);
@@ -134,7 +134,7 @@ impl Request {
     }
 }
 
-/// Where runs are kept, and what was loaded by us.
+/// The directory of the runs, and the notes of loaded stores.
 fn runs_dir() -> PathBuf {
     std::env::var_os("ASSAY_RUNS_DIR").map_or_else(|| PathBuf::from("runs"), PathBuf::from)
 }
@@ -258,7 +258,7 @@ fn execute(setup: &mut Setup, request: &Request) -> Result<crate::experiment::Fi
         warn_of_differences(setup)?;
     }
     let plan = setup.workload.plan(setup.seed, phase)?;
-    let layout = plan.layout().context("YCSB requests records")?;
+    let layout = plan.layout().context("YCSB has records")?;
     setup.store.prepare(&layout).map_err(from_open)?;
     let mut loaded = plan.loaded();
     if let Loaded::Records(dataset) = &mut loaded {
@@ -291,10 +291,10 @@ fn execute(setup: &mut Setup, request: &Request) -> Result<crate::experiment::Fi
     Ok(finished)
 }
 
-/// What YCSB's client says before it begins.
+/// The first output of YCSB's client.
 fn say_how(request: &Request, load_config: &LoadConfig) {
     let options = request.options();
-    // The release says it for each thread.
+    // The release prints it for each thread.
     let times = match (request.version, &load_config.load) {
         (Version::V0_17, Load::Closed(closed)) => closed.sessions,
         _ => 1,
@@ -312,8 +312,8 @@ fn say_how(request: &Request, load_config: &LoadConfig) {
     }
 }
 
-/// Keeps `note` beside the runs, so that the store holds YCSB's records alone. One that `assay
-/// load` has left in the store must not outlive what it says.
+/// Keeps `note` beside the runs, so that the store holds YCSB's records alone. A note that `assay
+/// load` has left in the store is removed when it becomes untrue.
 fn keep_note(setup: &Setup, note: &Note) -> Result<()> {
     let capabilities = setup.store.capabilities();
     if capabilities.is_no_op || !capabilities.is_persistent {
@@ -343,7 +343,7 @@ fn warn_of_differences(setup: &mut Setup) -> Result<()> {
     Ok(())
 }
 
-/// What YCSB's client says if it starts fewer threads, for a run as well.
+/// The message of YCSB's client if it starts fewer threads, for a run as well.
 const TOO_MANY_THREADS: &str = "Warning: the threadcount is bigger than recordcount, the \
                                 threadcount will be recordcount!\n";
 

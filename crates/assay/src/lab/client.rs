@@ -10,19 +10,19 @@ use assay_lab::Record;
 
 use crate::exit::{Exit, Failure, NotInstalled};
 use crate::lab::failure::from_code;
-use crate::lab::labs::{Found, Labs};
+use crate::lab::labs::{LabEntry, Labs};
 use crate::lab::wire::{Fault, Reply, Request, Status};
 
 /// The file in a lab's folder that its supervisor listens at.
 pub const SOCKET: &str = "supervisor.sock";
 /// The same of a lab that an earlier release has started.
 const OLD_SOCKET: &str = "keeper.sock";
-/// How long a supervisor may take to say how the lab is.
+/// How long a supervisor may take to report the state of the lab.
 const STATUS_TIMEOUT: Duration = Duration::from_secs(10);
-/// How often whoever waits for something that takes long checks whether he still does.
+/// How often a client that waits for a long request checks whether to go on waiting.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// A lab goes on with what it was requested, but whoever issued does not wait for it any more.
+/// The lab goes on with the request, but the client does not wait for it any more.
 #[derive(Debug, thiserror::Error)]
 #[error("nobody waits any more for lab {name}, which goes on with it")]
 pub struct GoesOn {
@@ -62,8 +62,8 @@ impl LabClient {
     ///
     /// # Errors
     /// If its supervisor is gone.
-    pub fn of(found: Found) -> Result<LabClient> {
-        let Found { name, folder, is_held, .. } = found;
+    pub fn of(found: LabEntry) -> Result<LabClient> {
+        let LabEntry { name, folder, is_held, .. } = found;
         if is_held {
             return Ok(LabClient { name, folder });
         }
@@ -86,7 +86,7 @@ impl LabClient {
     /// How it is.
     ///
     /// # Errors
-    /// If its supervisor does not answer.
+    /// If its supervisor does not respond.
     pub fn status(&self) -> Result<Status> {
         self.send(&Request::Status, Timeout::Limited(STATUS_TIMEOUT), &mut |_| {})
     }
@@ -94,7 +94,7 @@ impl LabClient {
     /// What is written down about it: URL, version, nodes with their processes.
     ///
     /// # Errors
-    /// If its supervisor does not answer, or it is not ready yet.
+    /// If its supervisor does not respond, or it is not ready yet.
     pub fn record(&self) -> Result<Record> {
         let status = self.status()?;
         let ready = status.record.filter(|record| !record.url.is_empty());
@@ -104,7 +104,7 @@ impl LabClient {
     }
 
     /// Lets nodes join or leave until there are `nodes`, and returns when they did; the URL may be
-    /// another one then. `tell` hears what goes on.
+    /// another one then. `tell` is called with the progress.
     ///
     /// # Errors
     /// If the store cannot have so many, the lab does something else, or a node fails: then there
@@ -121,8 +121,8 @@ impl LabClient {
         self.send(&Request::Fault { fault, node }, FOR_EVER, &mut |_| {})
     }
 
-    /// Does what `request` says, and returns when it is done, or when `is_expected` says that
-    /// nobody waits any more.
+    /// Sends `request`, and returns when it is done, or when `is_expected` says that nobody waits
+    /// any more.
     ///
     /// # Errors
     /// If it cannot be done, or as [`GoesOn`] if the lab is still at it.
@@ -138,13 +138,13 @@ impl LabClient {
         self.down_while(&|| true)
     }
 
-    /// As [`LabClient::down`], for somebody who waits only while `is_expected`.
+    /// As [`LabClient::down`], but waits only while `is_expected`.
     ///
     /// # Errors
-    /// If its folder cannot be removed, or nobody waits any more.
+    /// If its folder cannot be removed, or the wait was cancelled.
     pub fn down_while(&self, is_expected: &dyn Fn() -> bool) -> Result<()> {
         match self.send(&Request::Down, Timeout::While(is_expected), &mut |_| {}) {
-            // Somebody else was faster.
+            // Another process was faster.
             Err(_) if !self.folder.exists() => Ok(()),
             ended => ended.map(|_| ()),
         }
@@ -182,7 +182,7 @@ impl LabClient {
     }
 }
 
-/// The lines of an answer as they come, to the end of a timeout.
+/// The lines of a response as they come, until a timeout.
 struct Lines<'a, R> {
     reader: BufReader<R>,
     timeout: Timeout<'a>,
@@ -212,10 +212,10 @@ fn is_late(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut)
 }
 
-/// Hears a supervisor out. `None` if it ended before it said how that ended.
+/// Reads a supervisor's whole response. `None` if it ended before it sent the outcome.
 ///
 /// # Errors
-/// If it failed, or says something that is invalid.
+/// If it failed, or its response is invalid.
 pub fn hear(
     lines: impl Iterator<Item = io::Result<String>>,
     tell: &mut dyn FnMut(&str),
@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn who_does_not_want_to_wait_any_more_does_not() {
+    fn a_cancelled_wait_ends() {
         let times = Cell::new(0);
         let is_expected = || {
             times.set(times.get() + 1);

@@ -16,7 +16,7 @@ pub fn exit(error: &LabError) -> Exit {
         | LabError::Died(_)
         | LabError::Failed(_) => Exit::Unreachable,
         LabError::Stopped => Exit::Interrupted,
-        // A folder that is not ours to write to was named by somebody.
+        // A folder without write permission was named by the user.
         LabError::Io { error, .. } => match error.kind() {
             ErrorKind::PermissionDenied | ErrorKind::NotADirectory | ErrorKind::NotFound => {
                 Exit::Usage

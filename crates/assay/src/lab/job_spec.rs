@@ -14,10 +14,10 @@ use crate::lab::labs::{Labs, house};
 use crate::lab::parent::Parent;
 use crate::options::Options;
 
-/// The line that makes a lab stay when whoever started it has gone.
+/// The line that makes a lab outlive its parent.
 pub const KEEP: &str = "keep";
 
-/// A lab that somebody wants to be kept: the first line that a supervisor reads.
+/// A lab to start and hold: the first line that a supervisor reads.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct JobSpec {
     /// The lab's name.
@@ -47,11 +47,11 @@ pub struct JobSpec {
     pub may_install: bool,
 }
 
-/// The settings that say how a lab is to be, besides its store.
+/// The settings of a lab other than its store.
 pub const WISHES: [&str; 3] = ["version", "network", "option"];
 
 impl JobSpec {
-    /// A lab of this store that is called `name`, in its usual place, as the settings want it.
+    /// A lab of this store that is called `name`, in its usual place, according to the settings.
     ///
     /// # Errors
     /// If a setting is invalid, or this user has no home.
@@ -77,7 +77,7 @@ impl JobSpec {
         })
     }
 
-    /// What the lab is requested for, if it can be had.
+    /// The job, if the request is valid.
     ///
     /// # Errors
     /// If there is no such recipe, version, number of nodes or choice, or this binary has no driver

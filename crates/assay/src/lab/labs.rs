@@ -24,14 +24,14 @@ pub struct Labs {
 
 /// A lab that is there, running or gone.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct LabEntry {
     /// Its name.
     pub name: String,
     /// Its folder.
     pub folder: PathBuf,
     /// The link to the folder, if that is elsewhere than its name.
     pub link: Option<PathBuf>,
-    /// Whether its supervisor lives.
+    /// Whether its supervisor is alive.
     pub is_held: bool,
 }
 
@@ -64,27 +64,27 @@ impl Labs {
     }
 
     /// All labs that are there, by name.
-    pub fn all(&self) -> Vec<Found> {
+    pub fn all(&self) -> Vec<LabEntry> {
         let entries = fs::read_dir(&self.root).into_iter().flatten().flatten();
         let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
-        let mut all: Vec<Found> = names.filter_map(|name| self.get(&name)).collect();
+        let mut all: Vec<LabEntry> = names.filter_map(|name| self.get(&name)).collect();
         all.sort_by(|a, b| a.name.cmp(&b.name));
         all
     }
 
     /// The lab with this name.
-    pub fn get(&self, name: &str) -> Option<Found> {
+    pub fn get(&self, name: &str) -> Option<LabEntry> {
         let place = self.place(name);
         let folder = fs::canonicalize(&place).ok().filter(|folder| folder.is_dir())?;
         let link = place.is_symlink().then_some(place);
-        Some(Found { name: name.to_owned(), is_held: is_held(&folder), folder, link })
+        Some(LabEntry { name: name.to_owned(), is_held: is_held(&folder), folder, link })
     }
 
     /// The lab that is meant: by its name, by its folder, or the only one.
     ///
     /// # Errors
     /// If there is none of that name, or several and no name.
-    pub fn find(&self, text: Option<&str>) -> Result<Found> {
+    pub fn find(&self, text: Option<&str>) -> Result<LabEntry> {
         match text {
             Some(text) if text.contains('/') => at(Path::new(text)),
             Some(name) => self.get(name).ok_or_else(|| usage(self.no_such(name))),
@@ -92,9 +92,9 @@ impl Labs {
         }
     }
 
-    fn only_one(&self) -> Result<Found> {
+    fn only_one(&self) -> Result<LabEntry> {
         let all = self.all();
-        let running: Vec<&Found> = all.iter().filter(|found| found.is_held).collect();
+        let running: Vec<&LabEntry> = all.iter().filter(|found| found.is_held).collect();
         match (&running[..], &all[..]) {
             ([one], _) => Ok((*one).clone()),
             ([], [one]) => Ok(one.clone()),
@@ -123,11 +123,11 @@ impl Labs {
 }
 
 /// The lab in this folder.
-fn at(folder: &Path) -> Result<Found> {
+fn at(folder: &Path) -> Result<LabEntry> {
     let missing = |error| usage(format!("no lab is in {}: {error}", folder.display()));
     let folder = fs::canonicalize(folder).map_err(missing)?;
     let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    Ok(Found { name, is_held: is_held(&folder), folder, link: None })
+    Ok(LabEntry { name, is_held: is_held(&folder), folder, link: None })
 }
 
 /// # Errors

@@ -67,7 +67,7 @@ impl Parent {
 }
 
 impl ProcessStatus {
-    /// A process that ended stays to be seen until somebody has issued how.
+    /// An ended process stays a zombie until somebody has collected its exit status.
     fn is_running(&self) -> bool {
         !matches!(self.state, 'Z' | 'X')
     }
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_is_alive_until_it_ends_although_nobody_issued_how() {
+    fn a_process_counts_as_ended_although_nobody_collected_its_exit_status() {
         let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
         let parent = see(child.id()).unwrap().parent;
         assert!(parent.is_alive());

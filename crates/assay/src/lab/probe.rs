@@ -74,7 +74,7 @@ fn send(
         let now = clock::monotonic();
         if now.since(begun) > TIMEOUT {
             client.abandon(ticket);
-            return Err(format!("the {kind} of a record is not answered for {TIMEOUT}"));
+            return Err(format!("no response to the {kind} of a record for {TIMEOUT}"));
         }
         client.wait(WAIT);
         client.poll(now, &mut received);

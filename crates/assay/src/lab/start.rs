@@ -40,7 +40,7 @@ impl CancelHandle {
 pub struct Started {
     /// How it is.
     pub status: Status,
-    /// Its supervisor, which lives on when this value is gone.
+    /// Its supervisor, which outlives this value.
     pub supervisor: Child,
 }
 
@@ -72,7 +72,7 @@ pub fn require_free(labs: &Labs, name: &str, folder: &Path) -> Result<()> {
     )))
 }
 
-/// As [`start`]; if programs are missing and somebody sits at the terminal, issues whether they may
+/// As [`start`]; if programs are missing and there is a terminal, asks whether they may
 /// be installed or fetched.
 ///
 /// # Errors
@@ -91,7 +91,7 @@ pub fn start_asking(
     }
 }
 
-/// Whether somebody at the terminal says yes; nobody is issued who could not see the question.
+/// Whether somebody at the terminal says yes; without a terminal nothing is asked.
 fn has_consent(missing: &anyhow::Error) -> Result<bool> {
     let (input, errors) = (std::io::stdin(), std::io::stderr());
     if !input.is_terminal() || !errors.is_terminal() {
@@ -103,8 +103,8 @@ fn has_consent(missing: &anyhow::Error) -> Result<bool> {
     Ok(matches!(line.trim(), "y" | "Y" | "yes"))
 }
 
-/// Starts what `job_spec` says; `tell` hears what goes on. When this process is killed meanwhile,
-/// or `cancel_handle` is cut, nothing is left.
+/// Starts the lab of `job_spec`; `tell` is called with its progress. If this process is killed
+/// meanwhile, or `cancel_handle` is triggered, nothing is left running.
 ///
 /// # Errors
 /// If the lab does not become ready; nothing runs then.
@@ -135,7 +135,7 @@ pub fn start(
         Ok(None) => None,
         Err(error) => {
             cancel_handle.cut();
-            // It has reported the reason; what it ends with says nothing new.
+            // It has reported the reason; its exit status adds nothing.
             let _ = supervisor.wait();
             return Err(error);
         }
@@ -151,6 +151,6 @@ pub fn start(
     }
     let log = job_spec.folder.join(LOG);
     let message =
-        format!("the supervisor of the lab ended ({ended}); its words are in {}", log.display());
+        format!("the supervisor of the lab ended ({ended}); its output is in {}", log.display());
     Err(Failure { exit: Exit::Internal, message }.into())
 }

@@ -1,8 +1,8 @@
-//! The process that holds a lab: starts it, does what it is issued, ends it.
+//! The process that holds a lab: starts it, serves its requests, ends it.
 //!
 //! Servers are killed by the kernel when the thread that started them ends. So the main thread has
-//! the lab from its beginning to its end, alone; other threads hear signals, requests, the owner's
-//! end, and tell it.
+//! the lab from its beginning to its end, alone; other threads handle signals, requests, the
+//! parent's end, and tell it.
 
 mod alarms;
 mod control_socket;
@@ -38,12 +38,12 @@ pub const LOG: &str = "supervisor.log";
 /// The kernel takes paths of sockets of 107 bytes; some rest makes the error come early.
 const SOCKET_PATH_MAX: usize = 100;
 
-/// How often is looked whether a server has ended by itself.
+/// How often the servers are checked for an unexpected end.
 const LOOK: Duration = Duration::from_millis(50);
 
 /// What the main thread is to do next.
 enum Job {
-    /// What somebody wants who waits at the other end of the socket.
+    /// The request of a client that waits at the other end of the socket.
     Do { request: Request, test_client: UnixStream },
     /// Look how the nodes are.
     Look { then: Sender<()> },
@@ -51,10 +51,10 @@ enum Job {
     End { why: String },
 }
 
-/// `assay lab keep`, which nobody types: reads its job, then keeps the lab to its end.
+/// `assay lab keep`, an internal command: reads its job, then holds the lab to its end.
 ///
 /// # Errors
-/// If it was started by hand. Whatever else goes wrong is said to whoever started it.
+/// If it was started by hand. Other errors are sent to the parent.
 pub fn keep() -> Result<Exit> {
     // What a terminal does to its programs is not for us; this fails only if it is so already.
     let _ = rustix::process::setsid();
@@ -83,21 +83,21 @@ pub fn keep() -> Result<Exit> {
 fn begin(job_spec: &JobSpec, kept: &Arc<Kept>, jobs: Sender<Job>) -> Result<Lab> {
     let order = job_spec.order()?;
     check_length(&job_spec.folder.join(SOCKET))?;
-    // What is in the folder of somebody else's lab is not ours to remove.
+    // The folder of another lab must not be removed.
     let ground = Ground::claim(&job_spec.folder).map_err(|error| failure::from_lab(&error))?;
     let risen = rise(job_spec, &order, ground, kept, jobs);
     if let Err(error) = &risen {
         log(&format!("{error:#}"));
         leave(job_spec);
         if code(error) == Exit::Interrupted || error.is::<NotInstalled>() {
-            // Nobody wants to read the logs of what was not to be.
+            // The logs of a cancelled start are not needed.
             let _ = fs::remove_dir_all(&job_spec.folder);
         }
     }
     risen
 }
 
-/// Starts the lab on its ground; whoever started us has received of it then.
+/// Starts the lab in its folder; the parent process has been told then.
 fn rise(
     job_spec: &JobSpec,
     order: &Order,
@@ -139,7 +139,7 @@ fn check_length(path: &Path) -> Result<()> {
     )))
 }
 
-/// Does what it is issued until it is instructed to end, then ends the lab.
+/// Serves requests until one tells it to end, then ends the lab.
 fn serve(mut lab: Lab, job_spec: &JobSpec, kept: &Kept, inbox: &Receiver<Job>) -> Exit {
     let mut test_client = None;
     loop {
@@ -153,7 +153,7 @@ fn serve(mut lab: Lab, job_spec: &JobSpec, kept: &Kept, inbox: &Receiver<Job>) -
         match job {
             Job::Look { then } => {
                 kept.saw(&mut lab);
-                // Whoever issued may have timed out.
+                // The client may have timed out.
                 let _ = then.send(());
             }
             Job::Do { request: Request::Down, test_client: who } => {
@@ -184,7 +184,7 @@ fn serve(mut lab: Lab, job_spec: &JobSpec, kept: &Kept, inbox: &Receiver<Job>) -
     exit
 }
 
-/// Writes down which servers have ended by themselves; whoever watches the lab reads it there.
+/// Writes down which servers have ended by themselves; observers of the lab read it there.
 fn notice_deaths(lab: &mut Lab) {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     match lab.notice_deaths(u64::try_from(now.as_millis()).unwrap_or(u64::MAX)) {
@@ -256,7 +256,7 @@ fn leave(job_spec: &JobSpec) {
     }
 }
 
-/// Says something to whoever started us. It may be gone: the alarm tells.
+/// Sends a message to the parent. It may be gone: the alarm handles that.
 fn say(reply: &Reply) {
     let mut line = line(reply);
     line.push('\n');
@@ -264,7 +264,7 @@ fn say(reply: &Reply) {
     let _ = std::io::stdout().flush();
 }
 
-/// Says something to whoever issued. It may be gone, which changes nothing.
+/// Replies to the client. It may be gone, which changes nothing.
 fn answer(test_client: &UnixStream, reply: &Reply) {
     let mut test_client = test_client;
     let _ = test_client.write_all((line(reply) + "\n").as_bytes());

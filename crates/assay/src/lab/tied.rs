@@ -13,16 +13,16 @@ use crate::lab::start::{CancelHandle, Started, start_asking};
 use crate::lab::{LabClient, Labs};
 use crate::options::Options;
 
-/// The settings that say which store is queried; one of them is enough.
+/// The settings that name the store; one of them is enough.
 const PLACES: [&str; 3] = ["target", "up", "lab"];
 /// Names of labs of runs begin with this; the number of the process follows.
 const OWN_NAME: &str = "up-";
 
-/// A lab with the store to measure. One of our own ends with this value, and with this process.
+/// A lab with the store to measure. A lab of this run ends with this value, and with this process.
 pub struct RunLab {
     client: LabClient,
     record: Record,
-    /// The supervisor of a lab of our own.
+    /// The supervisor of a lab of this run.
     supervisor: Option<Child>,
 }
 
@@ -32,7 +32,7 @@ impl RunLab {
     /// # Errors
     /// If the store is named in several ways, or the lab is not there or does not come up.
     pub fn from(options: &Options) -> Result<Option<RunLab>> {
-        let place = which(options)?;
+        let place = store_setting(options)?;
         if let Some(wish) = WISHES.iter().find(|wish| options.is_typed(wish))
             && place != Some("up")
         {
@@ -60,7 +60,8 @@ impl RunLab {
         }
     }
 
-    /// A lab of this process's own with a store and its number of nodes; `tell` hears of progress.
+    /// A lab of this process's own with a store and its number of nodes; `tell` is called with the
+    /// progress.
     ///
     /// # Errors
     /// If there is no such store, or it does not come up.
@@ -83,7 +84,7 @@ impl RunLab {
         Ok(RunLab { client, record, supervisor: Some(supervisor) })
     }
 
-    /// Whoever requests it the lab itself, to scale it or to break a node.
+    /// Sends requests to the lab itself, to scale it or to inject a fault.
     pub fn client(&self) -> &LabClient {
         &self.client
     }
@@ -136,7 +137,7 @@ impl Drop for RunLab {
         let Some(supervisor) = &mut self.supervisor else { return };
         if let Err(error) = self.client.down() {
             if !is_held(self.client.folder()) {
-                // It was killed, which the run has reported; what it has left is nobody's any more.
+                // It was killed, which the run has reported; its files are removed.
                 let _ = supervisor.wait();
                 let _ = clean(self.client.folder());
                 return;
@@ -149,11 +150,11 @@ impl Drop for RunLab {
     }
 }
 
-/// The setting that says which store is queried, if one does.
+/// The setting that names the store, if there is one.
 ///
 /// # Errors
 /// If several do; what was typed wins over files and environment.
-pub fn which(options: &Options) -> Result<Option<&'static str>> {
+pub fn store_setting(options: &Options) -> Result<Option<&'static str>> {
     let typed: Vec<&'static str> =
         PLACES.into_iter().filter(|name| options.is_typed(name)).collect();
     let given: Vec<&'static str> =
@@ -180,13 +181,13 @@ pub fn store_and_nodes(text: &str) -> Result<(&str, Option<usize>), String> {
     }
 }
 
-/// Removes the folders of labs of runs that did not come up: nobody comes back to their logs.
+/// Removes the folders of labs of runs that did not come up: their logs are not needed.
 fn sweep(labs: &Labs) {
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     for found in labs.all() {
         let is_runs = found.name.strip_prefix(OWN_NAME).is_some_and(is_number);
         if is_runs && !found.is_held {
-            // Perhaps somebody else does it in this moment, or it is not ours to do.
+            // Another process may do it in this moment, or permission is missing.
             let _ = clean(&found.folder);
         }
     }

@@ -1,17 +1,17 @@
-//! Messages between a lab's supervisor with its clients: a line of JSON each.
+//! Messages between a lab's supervisor and its clients: a line of JSON each.
 
 use assay_lab::{NodeState, Record};
 use serde::{Deserialize, Serialize};
 
 use crate::lab::parent::Parent;
 
-/// What somebody wants of a supervisor; one for each connection.
+/// A request to a supervisor; one for each connection.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "ask", rename_all = "lowercase")]
 pub enum Request {
     /// How is it?
     Status,
-    /// Let nodes join or leave.
+    /// Add or remove nodes.
     Scale {
         /// How many there shall be.
         nodes: usize,
@@ -35,7 +35,7 @@ pub enum Fault {
     Kill,
     /// End its processes as an administrator would.
     Stop,
-    /// Let its processes stand still, sockets open.
+    /// Suspend its processes, sockets open.
     Freeze,
     /// Let a frozen node go on.
     Thaw,
@@ -60,7 +60,7 @@ impl Fault {
     }
 }
 
-/// What a supervisor answers: any number of `Tell`, then one of the others.
+/// The response of a supervisor: any number of `Tell`, then one of the others.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "reply", rename_all = "lowercase")]
 pub enum Reply {

@@ -41,7 +41,7 @@ pub struct View<'a> {
     pub time_series: &'a TimeSeries,
     /// What was said.
     pub warnings: &'a Warnings,
-    /// Whether nothing more is issued.
+    /// Whether no more operations are issued.
     pub is_ending: bool,
     /// Whether the keys are explained.
     pub shows_help: bool,

@@ -114,7 +114,7 @@ impl Totals {
         self.missed.iter().sum()
     }
 
-    /// Operations per process so far; 1 as long as nobody knows better.
+    /// Operations per process so far; 1 while unknown.
     pub fn width(&self) -> f64 {
         match self.processes {
             0 => 1.0,
@@ -151,7 +151,7 @@ impl Gathering {
         &self.totals
     }
 
-    /// Adds what `progress_snapshot` saw; gives the interval if that has filled one.
+    /// Adds `progress_snapshot`; returns the interval if that has filled one.
     pub fn add(&mut self, progress_snapshot: &ProgressSnapshot<'_>) -> Option<Interval> {
         self.totals.add(progress_snapshot.stats);
         self.stats.add(progress_snapshot.stats);
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn a_closed_load_offers_what_it_issues() {
+    fn the_offered_rate_of_a_closed_load_is_the_issued_one() {
         let mut gathering = Gathering::new(Nanos::from_secs(1));
         let interval = gathering.add(&progress_snapshot(2000, &stats(500, 9, 0), None)).unwrap();
         assert_eq!((interval.intended_per_s, interval.offered_per_s), (None, 250.0));

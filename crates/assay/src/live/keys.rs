@@ -2,7 +2,7 @@
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyEventKind};
 
-/// What the dashboard is issued to do.
+/// The commands of the dashboard.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum KeyAction {
     /// Multiply the rate of an open load.
@@ -41,7 +41,7 @@ pub const HELP: [(&str, &str); 7] = [
     ("-", "rate / 1.1"),
     ("]", "rate x 2"),
     ("[", "rate / 2"),
-    ("q", "issue no more, wait for what is in flight, report"),
+    ("q", "issue no more, wait for those in flight, report"),
     ("Ctrl-C", "the same; a second one waits for nothing"),
     ("?", "close this"),
 ];
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn letting_go_of_a_key_is_no_second_press() {
+    fn a_key_release_is_no_second_press() {
         let mut key = press(KeyCode::Char(']'));
         key.kind = KeyEventKind::Release;
         assert_eq!(act(key), None);

@@ -32,17 +32,17 @@ const FRAME_BYTES: usize = 64 * 1024;
 /// How long the way back waits for a frame that is being written; then it is written over.
 const FRAME_TIMEOUT: Duration = Duration::from_millis(100);
 
-/// Keys that are received in one step: held-down keys must not keep the watcher from watching.
+/// Keys that are read in one step: a held-down key must not block the display.
 const KEYS_AT_ONCE: usize = 16;
 
 type Crossterm = Terminal<CrosstermBackend<BufWriter<Stderr>>>;
 
-/// Standard error, for everybody who has something to say while a run goes on.
+/// Standard error, for all messages during a run.
 ///
 /// Where no dashboard is up, what is said is a line. Where one is up, it is a notice on it, which
 /// becomes a line when the terminal is given back.
 pub struct Stage {
-    /// Whether the terminal is as the shell left it. Signals issue this.
+    /// Whether the terminal is as the shell left it. Signal handlers read this.
     is_down: Arc<AtomicBool>,
     /// Whether taking the terminal failed; it is not tried again.
     is_unfit: AtomicBool,
@@ -113,7 +113,8 @@ impl Stage {
         tcsetattr(std::io::stdin(), OptionalActions::Now, &modes)?;
         let mut out = BufWriter::with_capacity(FRAME_BYTES, std::io::stderr());
         execute!(out, EnterAlternateScreen, Hide, Clear(ClearType::All))?;
-        // Not `Terminal::clear`: it queries the terminal where the cursor is, on standard output.
+        // Not `Terminal::clear`: it asks the terminal for the cursor's position, on standard
+        // output.
         let terminal = Terminal::new(CrosstermBackend::new(out))?;
         *lock(&self.terminal) = Some(terminal);
         Ok(())
@@ -161,7 +162,7 @@ impl Stage {
             let _ = emulate_default_handler(*signal);
             let pause =
                 humantime::format_duration(Duration::from_secs(stopped.elapsed().as_secs()));
-            let text = format!("suspended for {pause}: nothing was issued, arrivals waited");
+            let text = format!("suspended for {pause}: no operation was issued, arrivals waited");
             lock(&self.warnings).add(&text);
         }
     }
@@ -195,7 +196,7 @@ impl Stage {
         if self.is_down.swap(true, Ordering::SeqCst) {
             return;
         }
-        // Somebody who draws now is waited for, unless it is this very thread that panicked.
+        // Waits for a drawing thread, unless it is this very thread that panicked.
         let waiting = Instant::now();
         let mut terminal = self.terminal.try_lock();
         while matches!(terminal, Err(TryLockError::WouldBlock)) && waiting.elapsed() < FRAME_TIMEOUT

@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_story_has_no_columns() {
+    fn an_empty_time_series_has_no_columns() {
         assert!(TimeSeries::default().achieved(10).is_empty());
     }
 }

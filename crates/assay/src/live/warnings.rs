@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn old_notices_are_forgotten() {
+    fn old_warnings_are_removed() {
         let mut warnings = Warnings::default();
         (0..1000).for_each(|number| warnings.add(&number.to_string()));
         assert_eq!(warnings.last(1000).len(), KEPT);

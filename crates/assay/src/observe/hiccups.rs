@@ -32,7 +32,7 @@ impl Hiccups {
         }
     }
 
-    /// How many were at most how long, since this was last issued; lengths rise.
+    /// How many were at most how long, since the last call; lengths rise.
     pub fn take(&mut self) -> Vec<(u64, u64)> {
         std::mem::take(&mut self.counts).into_iter().collect()
     }

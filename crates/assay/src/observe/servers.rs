@@ -1,4 +1,4 @@
-//! Watches the servers of a lab under load: what they use, whether they live.
+//! Observes the servers of a lab under load: their resources, and whether they are alive.
 //!
 //! A thread of its own, because a look takes milliseconds: who measures hiccups must not have them.
 
@@ -20,17 +20,17 @@ use crate::actions::{MARK, begun};
 const NODE: &str = "node-";
 /// How often servers are looked at.
 const EVERY: Nanos = Nanos::from_millis(1000);
-/// How long the one who waits for the next look sleeps at a time.
+/// How long the thread that waits for the next check sleeps at a time.
 const NAP: Nanos = Nanos::from_millis(50);
 /// Looks that are kept: of a longer run there are the first twelve hours.
 const MOST_LOOKS: usize = 43_200;
 
-/// What was seen of a lab during a run.
+/// The observations of a lab during a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Watched {
-    /// What its servers used, in order of time.
+    /// The resource use of its servers, in order of time.
     pub observations: Vec<Observation>,
-    /// The ends that nobody wanted: of servers, of the lab itself.
+    /// The unexpected ends: of servers, of the lab itself.
     pub events: Vec<Event>,
     /// Whether the lab ended before the run did.
     pub is_lab_gone: bool,
@@ -87,7 +87,7 @@ impl Watched {
         }
     }
 
-    /// Notes the end of the lab, once: nobody holds it any more.
+    /// Notes the end of the lab, once: its supervisor is gone.
     fn see_end(&mut self, folder: &Path, at: Nanos) {
         if self.is_lab_gone || is_held(folder) {
             return;

@@ -32,7 +32,7 @@ pub struct Reading {
 }
 
 impl System {
-    /// Looks for the workers and the control group; what is not there is not read.
+    /// Finds the workers and the control group; missing ones are not read.
     pub fn open() -> System {
         System { workers: workers(), throttle: throttle() }
     }

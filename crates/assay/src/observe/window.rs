@@ -67,7 +67,7 @@ impl<'a> ObservedWindow<'a> {
         Some(Network { segments: sent.max(0.0) as u64, retransmits: again.max(0.0) as u64 })
     }
 
-    /// How each worker spent its time, by number.
+    /// The time of each worker, by number.
     pub fn workers(&self) -> Vec<WorkerTime> {
         let mut names: Vec<&str> = self
             .series
@@ -91,7 +91,7 @@ impl<'a> ObservedWindow<'a> {
         moments.filter(|at| *at >= self.window.until).min()
     }
 
-    /// The hiccups; none where nobody looked for them.
+    /// The hiccups; none if they were not observed.
     pub fn hiccups(&self) -> Option<Hiccups> {
         let mut counts = BTreeMap::new();
         let mut was_watched = false;
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn a_blocking_thread_is_busy_between_the_readings_around_the_window() {
+    fn a_worker_is_busy_between_the_readings_around_the_window() {
         let observed = rows(&[
             (0, "worker-10", "cpu_ns", 0.0),
             (100, "worker-10", "cpu_ns", 90.0),
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_without_blocking_threads_that_were_seen_has_none() {
+    fn a_run_without_observed_workers_has_no_shares() {
         assert_eq!(ObservedWindow::new(&[], window(0, 1)).workers(), []);
     }
 }

@@ -15,7 +15,7 @@ pub enum Verb {
     Run,
     /// Seek the highest rate that holds an objective.
     Tune,
-    /// Analyze and show what is in a run directory.
+    /// Analyze and show a run directory.
     Report,
 }
 
@@ -41,7 +41,7 @@ pub struct Key {
     pub value: &'static str,
     /// What it does.
     pub about: &'static str,
-    /// What holds if nobody says anything.
+    /// The default value.
     pub default: Option<&'static str>,
     /// What its text looks like.
     pub shape: Shape,
@@ -70,7 +70,7 @@ const fn switch(name: &'static str, verbs: &'static [Verb], about: &'static str)
     Key { name, letter: None, value: "", about, default: None, shape: Shape::Switch, verbs }
 }
 
-/// Names that settings had in earlier releases, with those that they have now.
+/// Earlier names of settings, with the present ones.
 pub const ALIASES: &[(&str, &str)] = &[
     ("lanes", "threads"),
     ("workers", "blocking-threads"),
@@ -79,7 +79,7 @@ pub const ALIASES: &[(&str, &str)] = &[
     ("undo-inserts", "clean-up-inserts"),
 ];
 
-/// The name that a setting has now, whatever name it was given by.
+/// The present name of a setting, whatever name it was given by.
 pub fn current(name: &str) -> &str {
     ALIASES.iter().find(|(old, _)| *old == name).map_or(name, |(_, new)| new)
 }
@@ -96,7 +96,7 @@ pub fn require_one_name<'a>(place: &str, names: impl Iterator<Item = &'a str>) -
     }
 }
 
-/// The usage error that one thing is given by its earlier name and by that of now.
+/// The usage error of a setting that is given by its earlier and its present name.
 pub fn two_names(old: &str, new: &str) -> anyhow::Error {
     usage(format!("{old} is the earlier name of {new}: give one of them"))
 }
@@ -136,14 +136,14 @@ pub const KEYS: &[Key] = &[
     switch(
         "install",
         LOADING,
-        "Install or fetch the programs that a store of the lab needs; nothing is otherwise",
+        "Install or fetch missing programs of the lab's store; without it none is",
     ),
     text(
         "consistency",
         "LEVEL",
         None,
         LOADING,
-        "What a read or write waits for, in the store's own word, such as QUORUM: option \
+        "Consistency level of reads and writes, in the store's terms, such as QUORUM: option \
          consistency of its URL",
     ),
     text(
@@ -151,7 +151,7 @@ pub const KEYS: &[Key] = &[
         "OPTIONS",
         None,
         LOADING,
-        "More options of the store's URL, for one that --up or --lab names: \
+        "More options of the URL of a store that --up or --lab names: \
          read=serializable&connections=4",
     ),
     text("lab", "NAME", None, LOADING, "The store that `assay lab up` has started"),
@@ -193,13 +193,13 @@ pub const KEYS: &[Key] = &[
         MEASURING,
         "Open loop: what an arrival does at that bound: queue, drop or abort",
     ),
-    text("closed", "N", None, LOADING, "Closed loop: sessions that each wait for their answer"),
+    text("closed", "N", None, LOADING, "Closed loop: sessions that each wait for their response"),
     text(
         "think",
         "TIME",
         None,
         MEASURING,
-        "Closed loop: pause after an answer: 10ms, or exp:10ms for exponential pauses",
+        "Closed loop: pause after a response: 10ms, or exp:10ms for exponential pauses",
     ),
     text(
         "target-throughput",
@@ -222,7 +222,7 @@ pub const KEYS: &[Key] = &[
         "TIME",
         None,
         MEASURING,
-        "How long to measure before what this program itself needs; default: a tenth of the run, \
+        "How long to measure this program's own overhead before; default: a tenth of the run, \
          at most 1s; 0s for not at all",
     ),
     switch(
@@ -231,13 +231,7 @@ pub const KEYS: &[Key] = &[
         "End with code 5 if the hallmark is not VALID, with or without remarks",
     ),
     text("slo", "OBJECTIVE", None, TUNING, "What must hold: read.p99<5ms,errors<0.1%"),
-    text(
-        "min",
-        "RATE",
-        None,
-        TUNING,
-        "The lowest rate of interest, where to begin; default: 100/s",
-    ),
+    text("min", "RATE", None, TUNING, "The lowest rate, where the search begins; default: 100/s"),
     text("max", "RATE", None, TUNING, "The highest rate of interest; default: none"),
     text("within", "PERCENT", None, TUNING, "How near to a rate that fails; default: 2%"),
     text("step", "TIME", None, TUNING, "How long to measure at each rate; default: 10s"),
@@ -249,21 +243,21 @@ pub const KEYS: &[Key] = &[
         "ACTIONS",
         None,
         MEASURING,
-        "What is done to the lab's store meanwhile: '300s: scale to 2; 10m: kill node 1'",
+        "Actions on the lab's store during the run: '300s: scale to 2; 10m: kill node 1'",
     ),
     text(
         "timeout",
         "TIME",
         Some("10s"),
         LOADING,
-        "How long to wait for an answer of a server; then its outcome is unknown",
+        "How long to wait for a response of a server; then its outcome is unknown",
     ),
     text(
         "deadline",
         "TIME",
         Some("1s"),
         MEASURING,
-        "An answer that comes later counts as late in the figures of availability",
+        "A response that comes later counts as late in the figures of availability",
     ),
     text("threads", "N", None, LOADING, "Worker threads; default: half of the cores"),
     text(
@@ -271,14 +265,14 @@ pub const KEYS: &[Key] = &[
         "MODE",
         Some("auto"),
         LOADING,
-        "Whether workers burn processor time to be punctual: auto, always or never",
+        "Whether workers spin to be punctual: auto, always or never",
     ),
     text(
         "cpu-list",
         "LIST",
         None,
         LOADING,
-        "Processors that workers are held to, in turn: 0 or 2,4-7; default: the system chooses",
+        "Processors that workers are pinned to, in turn: 0 or 2,4-7; default: the system chooses",
     ),
     text(
         "blocking-threads",
@@ -288,13 +282,13 @@ pub const KEYS: &[Key] = &[
         "Open loop on a blocking store: threads per worker, 8 if not given; 0 calls it on the \
          worker",
     ),
-    text("seed", "N", None, LOADING, "The number from which everything random follows"),
+    text("seed", "N", None, LOADING, "The seed of all randomness"),
     text(
         "arrival-seed",
         "N",
         None,
         MEASURING,
-        "The number from which arrivals and pauses follow, instead of the seed",
+        "The seed of arrivals and pauses, instead of that of the run",
     ),
     text("repeat", "N", None, MEASURING, "Run so many times afresh, for intervals between runs"),
     text(
@@ -339,22 +333,18 @@ pub const KEYS: &[Key] = &[
     switch("keep", &[Bench], "Keep the embedded store that was made for this bench"),
     switch("fresh", &[Load], "Remove what an earlier load put there first"),
     switch("replace", &[Bench, Load], "Remove what is there first: tables with all rows"),
-    switch(
-        "clean-up",
-        &[Bench, Run],
-        "Remove from the store what the load has put there, when the run is over",
-    ),
+    switch("clean-up", &[Bench, Run], "Remove the loaded data from the store when the run is over"),
     switch(
         "clean-up-inserts",
         &[Run],
-        "Delete what the run has inserted when it is over, so that the data set is as loaded",
+        "Delete the run's inserts when it is over, so that the data set is as loaded",
     ),
     text(
         "mapping",
         "FILE",
         None,
         LOADING,
-        "The physical schema of a store that takes no queries, as `assay mapping explain` saves \
+        "The physical schema of a store without a query language, as `assay mapping explain` saves \
          it",
     ),
 ];

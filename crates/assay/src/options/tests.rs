@@ -28,7 +28,7 @@ fn a_flag_beats_the_environment_which_beats_the_default() {
 }
 
 #[test]
-fn a_typed_flag_beats_what_says_the_same_in_another_way() {
+fn a_typed_flag_overrides_equivalent_settings() {
     for (variable, text, flags, kept) in [
         ("ASSAY_OPERATIONS", "100", &["--duration", "5s"][..], None),
         ("ASSAY_DURATION", "5s", &["--operations", "100"], None),

@@ -1,4 +1,4 @@
-//! Answers of the control port.
+//! Responses of the control port.
 
 use hyper::{Method, StatusCode};
 use serde_json::{Value, json};
@@ -50,7 +50,7 @@ impl Answer {
     }
 }
 
-/// Answers `requested` with what lies on the desk.
+/// Responds to `requested` from the state of the run.
 pub fn answer(requested: &HttpRequest<'_>, board: &StatusBoard) -> Answer {
     let (is_get, is_post) = (requested.method == Method::GET, requested.method == Method::POST);
     match requested.path {
@@ -59,10 +59,10 @@ pub fn answer(requested: &HttpRequest<'_>, board: &StatusBoard) -> Answer {
             Answer { media: PROMETHEUS, body: board.read(metrics), ..Answer::json(&Value::Null) }
         }
         "/" | "/metrics" => wrong_method("GET"),
-        // A page in somebody's browser can send requests to this machine, but not without saying
+        // A web page in a browser can send requests to this machine, but not without saying
         // that they come from a page.
         "/rate" | "/stop" if is_post && requested.has_origin => {
-            Answer::refusal(StatusCode::FORBIDDEN, "requests from web pages do not steer a run")
+            Answer::refusal(StatusCode::FORBIDDEN, "requests from web pages must not control a run")
         }
         "/rate" if is_post => set_rate(requested.body, board),
         "/stop" if is_post => stop(board),
@@ -111,7 +111,7 @@ fn stop(board: &StatusBoard) -> Answer {
     Answer::json(&json!({ "state": "ending" }))
 }
 
-/// The rate that a body requests: `20k/s`, or `{"rate": 20000}`, or `{"rate": "20k/s"}`.
+/// The rate in a request's body: `20k/s`, or `{"rate": 20000}`, or `{"rate": "20k/s"}`.
 fn rate(body: &[u8]) -> Result<f64, String> {
     const EXPECTED: &str = "send 20k/s or {\"rate\": 20000}";
     let text = std::str::from_utf8(body).map_err(|_| format!("the body is no text; {EXPECTED}"))?;

@@ -8,7 +8,7 @@ use crate::live::interval::{KindQuantiles, Quantiles};
 use crate::port::buckets::Buckets;
 use crate::port::run_status::{RunPhase, RunStatus};
 
-/// All metrics of `observed`. Durations are in seconds, as the format's users expect.
+/// All metrics of `observed`. Durations are in seconds, as is usual in the format.
 pub fn metrics(observed: &RunStatus) -> String {
     let mut page = Page { text: String::new() };
     about(&mut page, observed);
@@ -32,18 +32,18 @@ pub fn metrics(observed: &RunStatus) -> String {
 
 fn about(page: &mut Page, observed: &RunStatus) {
     let subject = &observed.subject;
-    page.family("assay_run_info", "gauge", "What is issued, of which store, how; always 1");
+    page.family("assay_run_info", "gauge", "Workload, store and load of the run; always 1");
     let labels = [
         ("version", env!("CARGO_PKG_VERSION")),
         ("workload", &subject.workload),
         ("store", &subject.store),
         ("model", subject.model),
         ("phase", observed.phase()),
-        ("state", observed.stand.name()),
+        ("state", observed.phase.name()),
     ];
     page.sample("assay_run_info", &labels, 1.0);
     page.family("assay_running", "gauge", "1 while operations are issued, else 0");
-    let is_issuing = observed.stand == RunPhase::LoadConfig;
+    let is_issuing = observed.phase == RunPhase::Issuing;
     page.sample("assay_running", &[], f64::from(u8::from(is_issuing)));
     page.family("assay_elapsed_seconds", "gauge", "Time on the run's own axis");
     page.sample("assay_elapsed_seconds", &[], seconds(observed.at));

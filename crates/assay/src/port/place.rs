@@ -9,7 +9,7 @@ use crate::options::Options;
 /// The address that `--port` names, if it does; one of this machine alone without `--port-any`.
 ///
 /// # Errors
-/// If it is no address, or one that others reach and that was not requested.
+/// If it is no address, or a public one that was not explicitly allowed.
 pub fn place(options: &Options) -> Result<Option<SocketAddr>> {
     let is_any = options.switch("port-any")?;
     let parsed = options.text("port").map(|text| parse(text, is_any)).transpose();

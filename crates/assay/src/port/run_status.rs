@@ -34,12 +34,12 @@ pub struct Subject {
 /// Where a run stands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RunPhase {
-    /// Nothing is issued yet.
+    /// No operation is issued yet.
     #[default]
     Preparing,
     /// Operations are issued.
-    LoadConfig,
-    /// Nothing more is issued; answers are awaited.
+    Issuing,
+    /// No more operations are issued; responses are awaited.
     Ending,
     /// All is over; the figures are the last ones.
     Over,
@@ -50,7 +50,7 @@ impl RunPhase {
     pub const fn name(self) -> &'static str {
         match self {
             RunPhase::Preparing => "preparing",
-            RunPhase::LoadConfig => "running",
+            RunPhase::Issuing => "running",
             RunPhase::Ending => "ending",
             RunPhase::Over => "over",
         }
@@ -62,7 +62,7 @@ pub struct RunStatus {
     /// What it is about.
     pub subject: Subject,
     /// Where it stands.
-    pub stand: RunPhase,
+    pub phase: RunPhase,
     /// When that was seen, on the run's time axis.
     pub at: Nanos,
     /// Processes in flight then.
@@ -89,7 +89,7 @@ impl RunStatus {
     pub fn beginning(subject: Subject) -> RunStatus {
         RunStatus {
             subject,
-            stand: RunPhase::Preparing,
+            phase: RunPhase::Preparing,
             at: Nanos::ZERO,
             in_flight: 0,
             rate: None,
@@ -105,12 +105,12 @@ impl RunStatus {
         self.gathering.totals()
     }
 
-    /// Adds what `progress_snapshot` saw.
+    /// Adds `progress_snapshot`.
     pub fn add(&mut self, progress_snapshot: &ProgressSnapshot<'_>) {
-        self.stand = match progress_snapshot.at {
+        self.phase = match progress_snapshot.at {
             _ if progress_snapshot.is_ending => RunPhase::Ending,
             Nanos::ZERO => RunPhase::Preparing,
-            _ => RunPhase::LoadConfig,
+            _ => RunPhase::Issuing,
         };
         (self.at, self.in_flight) = (progress_snapshot.at, progress_snapshot.in_flight);
         self.rate = progress_snapshot
@@ -127,7 +127,7 @@ impl RunStatus {
 
     /// The run is over.
     pub fn end(&mut self) {
-        self.stand = RunPhase::Over;
+        self.phase = RunPhase::Over;
         self.rate = None;
         self.in_flight = 0;
     }
@@ -148,7 +148,7 @@ impl RunStatus {
         let [done, refused, unknown, dropped] =
             assay_model::Outcome::ALL.map(|outcome| self.totals().with(outcome));
         json!({
-            "state": self.stand.name(),
+            "state": self.phase.name(),
             "phase": self.phase(),
             "workload": subject.workload,
             "store": subject.store,

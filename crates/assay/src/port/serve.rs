@@ -66,7 +66,7 @@ async fn accept(listener: TcpListener, board: Arc<StatusBoard>) {
         if let Ok((stream, _)) = listener.accept().await {
             let board = Arc::clone(&board);
             tokio::spawn(async move {
-                // A caller who is too slow or speaks no HTTP gets no answer.
+                // A client that is too slow or speaks no HTTP gets no response.
                 let _ = timeout(CONNECTION_TIMEOUT, talk(stream, board)).await;
                 drop(place);
             });

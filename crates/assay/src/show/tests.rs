@@ -1,4 +1,4 @@
-//! Run directories that are damaged in every way that seeds draw.
+//! Tests of run directories with random damage.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,7 +12,7 @@ use tempfile::TempDir;
 
 use super::*;
 
-/// Damaged directories of each kind; more of them belong to whoever changes what reads them.
+/// Damaged directories of each kind; raise it after a change of the readers.
 const SEEDS: u64 = 100;
 
 /// Workers of the runs.
@@ -92,7 +92,7 @@ fn manifest(id: &str, seed: u64, all: &[Record]) -> Manifest {
     manifest
 }
 
-/// Writes the directory of a run with everything that there can be in it.
+/// Writes the directory of a run with every possible file.
 fn write(dir: &Path, form: Form, id: &str, seed: u64) {
     let mut run_dir = RunDir::create(dir).expect("there is room");
     let (writer, sinks) = run_dir.writer(WORKERS as u16, Memory::default()).expect("there is room");
@@ -168,7 +168,7 @@ impl Dice {
     }
 }
 
-/// Numbers at the ends of what there is.
+/// Numbers at the ends of the range.
 const EXTREMES: [&str; 12] = [
     "0",
     "-1",
@@ -195,7 +195,7 @@ fn with_extreme(text: &[u8], dice: &mut Dice) -> Vec<u8> {
     format!("{}{}{}", &text[..start], dice.of(&EXTREMES), &text[end..]).into_bytes()
 }
 
-/// One damage to the files of a run; `foreign` are those of another.
+/// One damage to the files of a run; `foreign` are files of another.
 fn damage(files: &mut Files, foreign: &Files, dice: &mut Dice) {
     let names: Vec<String> = files.keys().cloned().collect();
     if names.is_empty() {
@@ -239,16 +239,16 @@ fn damage(files: &mut Files, foreign: &Files, dice: &mut Dice) {
     }
 }
 
-/// What came of looking at a directory.
+/// The outcome of reading a directory.
 #[derive(Debug, PartialEq)]
-enum Seen {
+enum ReadOutcome {
     Panic,
     Error(String),
     Result { sum: RecordSum, is_doubted: bool },
 }
 
-/// Looks at a directory as a report in one `form` does; analyzing is the same for all.
-fn look(dir: &Path, form: u64) -> Seen {
+/// Reads a directory as a report in one `form` does; the analysis is the same for all.
+fn look(dir: &Path, form: u64) -> ReadOutcome {
     let mut sum = RecordSum::default();
     let analyzed = catch_unwind(AssertUnwindSafe(|| {
         let analyzed = analyze_beside(dir, None, &mut |records| sum.add(records))?;
@@ -264,8 +264,8 @@ fn look(dir: &Path, form: u64) -> Seen {
         Ok::<_, anyhow::Error>(analyzed)
     }));
     match analyzed {
-        Err(_) => Seen::Panic,
-        Ok(Err(error)) => Seen::Error(format!("{error:#}")),
+        Err(_) => ReadOutcome::Panic,
+        Ok(Err(error)) => ReadOutcome::Error(format!("{error:#}")),
         Ok(Ok(analyzed)) => {
             let hallmark = analyzed.facts.hallmark.as_ref().expect("it was examined");
             let fails =
@@ -275,12 +275,12 @@ fn look(dir: &Path, form: u64) -> Seen {
             let is_doubted = fails(CheckId::Identity)
                 || fails(CheckId::LostRecords)
                 || is_simulated("records missing");
-            Seen::Result { sum, is_doubted }
+            ReadOutcome::Result { sum, is_doubted }
         }
     }
 }
 
-/// Damages a run in many ways; none may be a panic, none may change records in silence.
+/// Damages a run in many ways; none may cause a panic or silently changed records.
 fn survive(form: Form, seeds: std::ops::Range<u64>) {
     let folder = TempDir::with_prefix("assay-damage-").expect("there is a temporary directory");
     let (dir, theirs) = (folder.path().join("run"), folder.path().join("other"));
@@ -289,7 +289,7 @@ fn survive(form: Form, seeds: std::ops::Range<u64>) {
     let (mut whole, mut foreign) = (Files::new(), Files::new());
     gather(&dir, &dir, &mut whole);
     gather(&theirs, &theirs, &mut foreign);
-    let Seen::Result { sum: written, is_doubted: false } = look(&dir, 0) else {
+    let ReadOutcome::Result { sum: written, is_doubted: false } = look(&dir, 0) else {
         panic!("{:?}", look(&dir, 0));
     };
     let mut errors = 0;
@@ -303,12 +303,12 @@ fn survive(form: Form, seeds: std::ops::Range<u64>) {
         replace(&dir, &there, &files);
         there = files;
         match look(&dir, seed) {
-            Seen::Panic => panic!("{form:?}, seed {seed} is a panic"),
-            Seen::Error(error) => {
+            ReadOutcome::Panic => panic!("{form:?}, seed {seed} is a panic"),
+            ReadOutcome::Error(error) => {
                 assert!(error.contains("run") || error.contains("part"), "seed {seed}: {error}");
                 errors += 1;
             }
-            Seen::Result { sum, is_doubted } => {
+            ReadOutcome::Result { sum, is_doubted } => {
                 assert!(sum == written || is_doubted, "{form:?}, seed {seed} changes records");
             }
         }

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use crate::place::{Place, Ran, Running, wait_until};
 use crate::run_dir::{assert_sealed, manifest};
 
-/// How a supervisor answers when it is to change something.
+/// The supervisor's response to an action.
 #[derive(Clone, Copy)]
 enum Change {
     Works,
@@ -23,7 +23,7 @@ enum Change {
     NeverEnds,
 }
 
-/// A lab of one node, whose supervisor and store are no more than they must be.
+/// A lab of one node, with a minimal supervisor and store.
 struct Lab {
     place: Place,
     changes: Arc<AtomicUsize>,
@@ -63,7 +63,7 @@ impl Lab {
         self.start(words, at).wait()
     }
 
-    /// Returns when the supervisor has been instructed to change something.
+    /// Returns when the supervisor has received an action.
     fn wait_for_change(&self) {
         wait_until("the lab is to change", || self.changes.load(Ordering::SeqCst) > 0);
     }
@@ -79,7 +79,7 @@ fn record() -> Value {
 
 fn answer(socket: &UnixStream, change: Change, changes: &AtomicUsize) {
     let mut line = String::new();
-    BufReader::new(socket).read_line(&mut line).expect("whoever requests it says what");
+    BufReader::new(socket).read_line(&mut line).expect("a client sends a line");
     let requested: Value = serde_json::from_str(&line).expect("it is JSON");
     let done = json!({ "reply": "done", "status": {
         "name": "etcd", "supervisor": 1, "doing": null, "record": record(), "states": ["up"],

@@ -1,4 +1,4 @@
-//! Tests of invalid input: a clear answer before any operation is issued.
+//! Tests of invalid input: a clear error before any operation is issued.
 
 use std::fs;
 use std::io::Read;
@@ -11,8 +11,7 @@ use expect_test::{Expect, expect};
 use crate::place::Place;
 use crate::run_dir::{assert_balanced, assert_sealed, count, records};
 
-/// A run that must be refused as a mistake, leaving no run directory; what it says, without `error:
-/// `.
+/// The error of a run that must be refused without a run directory; without `error: `.
 #[track_caller]
 fn check(place: &Place, words: &str, said: &Expect) {
     let ran = place.assay(words).code(2);
@@ -158,7 +157,7 @@ fn a_word_that_is_no_choice_is_answered_with_the_choices() {
 }
 
 #[test]
-fn proportions_must_leave_something_to_issue() {
+fn proportions_must_add_up_to_more_than_0() {
     check_spec(
         "s",
         "recordcount=9\nreadproportion=-0.5\n",
@@ -232,11 +231,11 @@ fn more_records_than_ycsb_counts_are_possible_in_a_spec_of_ours() {
         place.fine("run ycsb-c -t null: --records 3000000000 --operations 200 --run-dir b -q");
     ran.shows("ycsb-c on null");
     let beyond = records(&place.path("b")).iter().any(|record| record.key > 1 << 31);
-    assert!(beyond, "keys of the upper third are issued too");
+    assert!(beyond, "keys of the upper third are accessed too");
 }
 
 #[test]
-fn a_rate_must_issue_something() {
+fn a_rate_must_be_above_0() {
     check_flags(
         "-t null: --rate 0",
         &expect![[r#"
@@ -270,7 +269,7 @@ fn a_rate_must_issue_something() {
 }
 
 #[test]
-fn numbers_of_nothing_are_refused() {
+fn counts_of_zero_are_refused() {
     check_flags(
         "-t null: --closed 0",
         &expect!["--closed: nothing can be issued with none; give at least 1"],
@@ -287,7 +286,7 @@ fn numbers_of_nothing_are_refused() {
     );
     check_flags(
         "-t null: --timeout 0s",
-        &expect!["--timeout: without a timeout nothing is ever answered"],
+        &expect!["--timeout: every operation would time out; give more than 0s"],
     );
     check_flags(
         "-t null: --duration 0s",
@@ -344,7 +343,7 @@ fn a_store_must_exist() {
 }
 
 #[test]
-fn a_store_where_nobody_listens_is_unreachable() {
+fn a_store_on_a_closed_port_is_unreachable() {
     let place = Place::new();
     // Port 1 of the loopback belongs to a service that nobody has run for decades.
     let ran = place.assay("run ycsb-a -t redis://:secret@127.0.0.1:1 --operations 10").code(4);
@@ -364,7 +363,7 @@ fn a_second_run_does_not_touch_the_run_directory_of_the_first() {
 }
 
 #[test]
-fn a_run_directory_that_is_taken_is_found_before_the_store_is_touched() {
+fn an_existing_run_directory_is_an_error_before_the_store_is_opened() {
     let place = Place::new();
     place.fine("load ycsb-c --records 100 -t fjall:s --run-dir b -q");
     place.assay("load ycsb-c --records 50 -t fjall:s --run-dir b --fresh -q").code(2);
@@ -459,7 +458,7 @@ fn a_run_directory_without_a_name_is_refused() {
 }
 
 #[test]
-fn an_environment_that_is_no_text_is_nobodys_concern() {
+fn environment_variables_that_are_no_text_are_ignored() {
     use std::ffi::OsStr;
     use std::os::unix::ffi::OsStrExt;
     let place = run_dir();
@@ -478,7 +477,7 @@ fn a_run_that_ends_within_its_warm_up_has_measured_nothing() {
     let place = Place::new();
     let words = "run ycsb-a -t null: --operations 10 --warm-up 1h --duration 1h";
     let ran = place.assay(words).code(2).shows("NOTHING MEASURED");
-    ran.says("all was issued within the warm-up");
+    ran.says("because every operation was issued in the warm-up");
 }
 
 #[test]
@@ -490,7 +489,7 @@ fn a_flipped_bit_in_a_history_is_found_or_changes_nothing() {
     assert!(found > 40, "{found} of 100");
 }
 
-/// Flips a bit at a hundred places of a file, one by one, and requests `words` each time; counts
+/// Flips a bit at a hundred places of a file, one by one, and runs `words` each time; counts
 /// the errors. An answer must be the answer for the whole file.
 fn flip_bits(place: &Place, file: &str, words: &str) -> u32 {
     let whole = fs::read(place.path(file)).expect("it is there");
@@ -509,7 +508,7 @@ fn flip_bits(place: &Place, file: &str, words: &str) -> u32 {
 }
 
 #[test]
-fn a_trace_that_is_cut_off_is_not_issued() {
+fn a_truncated_trace_is_not_run() {
     let place = Place::new();
     place.fine("trace gen ycsb-a --operations 1000 --seed 1 -o t.parquet");
     let whole = fs::read(place.path("t.parquet")).unwrap();
@@ -672,7 +671,7 @@ fn an_output_that_cannot_be_written_is_found_before_the_run() {
 }
 
 #[test]
-fn a_reader_that_closes_the_pipe_has_read_enough() {
+fn a_closed_pipe_is_no_error() {
     let place = run_dir();
     let mut command = place.command("report b --format ndjson");
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -733,7 +732,7 @@ fn a_terminal_gets_colours_unless_it_says_no() {
 }
 
 #[test]
-fn a_run_at_a_dumb_terminal_prints_lines_that_stay() {
+fn a_run_on_a_dumb_terminal_prints_plain_lines() {
     let place = Place::new();
     let words = "run ycsb-c -t null: --rate 1k/s --duration 1500ms --run-dir b";
     let line = format!("TERM=dumb {} {words}", crate::place::ASSAY);
@@ -767,7 +766,7 @@ fn a_java_binding_needs_java_and_a_url_that_names_a_class() {
 }
 
 #[test]
-fn a_run_directory_is_analyzed_without_the_trace_that_it_issued() {
+fn a_run_directory_is_analyzed_without_its_trace() {
     let place = Place::new();
     place.fine("trace gen ycsb-a -o t.trace --operations 1000");
     place.fine("run t.trace -t memory: --run-dir b -q");

@@ -5,7 +5,7 @@ use assay_history::State;
 use crate::place::Place;
 use crate::run_dir::{assert_sealed, manifest};
 
-/// A set of two customers, of whom one is loaded, one comes to life in the experiment.
+/// A set of two customers; one is loaded, one is inserted in the experiment.
 fn set(place: &Place) {
     let properties = "schemaFilename:schema\noplistFilename:ops\nparamFilename:params\n\
                       preloadTraceFilename:load\nwarmupTraceFilename:none\n\
@@ -64,7 +64,7 @@ fn a_set_is_imported_loaded_run_and_reported_as_a_result_log() {
 }
 
 #[test]
-fn a_set_without_a_preload_is_issued_to_empty_relations() {
+fn an_input_set_without_a_preload_runs_on_empty_relations() {
     let place = Place::new();
     set(&place);
     let properties = place.read("set.properties");
@@ -77,7 +77,7 @@ fn a_set_without_a_preload_is_issued_to_empty_relations() {
 }
 
 #[test]
-fn a_set_comes_back_as_it_went() {
+fn an_input_set_is_read_back_as_it_was_written() {
     let place = Place::new();
     set(&place);
     let hashes = |reported: String| -> Vec<String> {
@@ -118,7 +118,7 @@ fn what_is_wrong_with_a_set_is_said_with_its_line() {
     assert_eq!(place.list(".").iter().filter(|name| name.ends_with(".trace")).count(), 0);
     place.assay("trace import benchfondry set.properties -o a.trace").code(2);
     place.fine("trace gen ycsb-c -o y.trace --operations 10 --seed 1");
-    place.assay("trace export benchfoundry y.trace -o out").code(2).says("requests records by key");
+    place.assay("trace export benchfoundry y.trace -o out").code(2).says("has records by key");
     place.fine("bench ycsb-c -t memory: --operations 100 --run-dir y --seed 1 -q");
-    place.assay("report y --format benchfoundry").code(2).says("requested records by key");
+    place.assay("report y --format benchfoundry").code(2).says("has records by key");
 }

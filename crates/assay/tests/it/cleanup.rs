@@ -40,5 +40,5 @@ fn what_cannot_be_undone_is_refused_before_the_run() {
     let place = Place::new();
     let ran = place.assay("run tpcc -t sqlite:db --duration 1s --clean-up-inserts -q").code(2);
     ran.says("--clean-up-inserts: only what a workload of records inserts is known");
-    assert!(!place.path("runs").exists(), "nothing was issued");
+    assert!(!place.path("runs").exists(), "no request was sent");
 }

@@ -7,14 +7,14 @@ use serde_json::Value;
 use crate::place::{ASSAY, Place, Ran};
 use crate::run_dir::{manifest, number};
 
-/// Runs a line of shell in which `assay` is the binary.
+/// Runs a shell command in which `assay` is the binary.
 fn shell(place: &Place, line: &str) -> Ran {
     let mut command = place.program("sh");
     command.args(["-c", &format!("assay() {{ \"$ASSAY\" \"$@\"; }}\n{line}")]).env("ASSAY", ASSAY);
     place.spawn(command).wait()
 }
 
-/// The command that a report says repeats its run, as it stands there.
+/// The command in a report that reproduces its run.
 fn repeating(report: &Ran) -> String {
     let (_, line) = report.out.split_once("Reproduce with\n").expect("every report has it");
     line.to_owned()
@@ -53,7 +53,7 @@ fn the_studies_that_the_readme_names_come_with_the_program() {
     place.assay("study copy kvbench mine.toml").code(2).says("mine.toml is there already");
     place.assay("study copy kvbnch").code(2).says("did you mean kvbench?");
     place.assay("study gone.toml --plan").code(2).says("there is no study file gone.toml");
-    // A file of that name goes first.
+    // A file of that name takes precedence.
     place.write("kvbench.toml", "");
     place.assay("study kvbench.toml --plan").code(2).says("missing");
 }
@@ -70,7 +70,7 @@ fn ycsbs_workload_files_come_with_the_program() {
 }
 
 #[test]
-fn a_run_of_a_built_in_workload_is_measured_for_a_while_if_nobody_says_how_long() {
+fn a_built_in_workload_has_a_default_duration() {
     let place = Place::new();
     let offered = |words: &str| {
         let words = format!("run {words} -t sim:healthy --rate 1k/s --seed 3 -q --format json");
@@ -81,11 +81,11 @@ fn a_run_of_a_built_in_workload_is_measured_for_a_while_if_nobody_says_how_long(
     assert_eq!(offered("ycsb-c -p operationcount=500"), 500);
     assert_eq!(offered("ycsb-c --set operations.count=500"), 500);
     place.fine("workloads copy ycsb-c mine.properties");
-    assert_eq!(offered("mine.properties"), 1000, "a file is issued as it is");
+    assert_eq!(offered("mine.properties"), 1000, "a file is run as it is");
 }
 
 #[test]
-fn what_was_typed_is_stronger_than_the_same_setting_of_a_file() {
+fn a_typed_flag_overrides_the_same_setting_of_a_file() {
     let place = Place::new();
     place.write("assay.toml", "operations = 100\nrecords = 50\nformat = \"csv\"\nclosed = 2\n");
     let words = "run ycsb-c -t sim:healthy --rate 1k/s --duration 2s --seed 3 -q --run-dir b";
@@ -105,7 +105,7 @@ fn a_standard_output_that_is_closed_is_noticed() {
 }
 
 #[test]
-fn a_disk_that_is_full_is_a_failure_and_a_place_that_is_not_there_is_a_slip() {
+fn a_full_disk_is_a_failure_and_a_missing_directory_is_a_usage_error() {
     let place = Place::new();
     place.fine("run ycsb-c -t null: --operations 10 -q --run-dir b");
     place.assay("report b -o /dev/full").code(1).says("cannot write /dev/full");

@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::place::Place;
 use crate::run_dir::{intended, manifest, requested, text};
 
-/// A run of a simulated store, fast because its time is reported, and long enough for a hallmark.
+/// A run of a simulated store, fast because its time is simulated, and long enough for a hallmark.
 fn run(place: &Place, store: &str, seed: u64, run_dir: &str) {
     let words = format!("run ycsb-c -t sim:{store} --rate 300/s --operations 4000 --records 100");
     place.fine(&format!("{words} --seed {seed} --run-dir {run_dir} -q"));
@@ -79,7 +79,7 @@ fn a_condition_that_is_surely_met_ends_with_code_3() {
     let place = three();
     let ran = place.assay("compare a slow --fail-on p50>+10%").code(3);
     ran.shows("FAILED: p50>+10% is so: response p50 ");
-    place.fine("compare slow a --fail-on p50>+10%").shows("PASSED: p50>+10% is not so");
+    place.fine("compare slow a --fail-on p50>+10%").shows("PASSED: p50>+10% is not met");
     // Wide intervals reach back across a limit near to the effect.
     let result = place.fine("compare a slow --format json").json();
     let row = &result["figures"].as_array().unwrap()[1];
@@ -99,14 +99,14 @@ fn a_condition_that_cannot_be_analyzed_does_not_look_passed() {
     place
         .assay("compare a b --fail-on p99.9>+10%")
         .code(2)
-        .shows("CANNOT TELL: p99.9>+10% cannot be decided");
+        .shows("CANNOT TELL: p99.9>+10% is undecided");
 }
 
 #[test]
 fn a_figure_that_a_hallmark_withdraws_is_not_analyzed_and_passes_no_gate() {
     let place = Place::new();
     run(&place, "healthy?max=600", 1, "a");
-    // A window of four seconds is too short for anything, however large the difference.
+    // A window of four seconds is too short for any verdict, however large the difference.
     let words = "run ycsb-c -t sim:healthy?max=375 --rate 300/s --operations 1200";
     place.fine(&format!("{words} --records 100 --run-dir short -q"));
     let compared = place.fine("compare a short --format json").json();
@@ -140,7 +140,7 @@ fn another_number_of_sessions_is_another_load_and_no_regression() {
 }
 
 #[test]
-fn a_slip_in_a_condition_is_marked() {
+fn an_error_in_a_condition_is_marked() {
     let place = Place::new();
     let ran = place.assay("compare a b --fail-on p50>+5%,p89>+10%").code(2);
     assert!(
@@ -157,14 +157,14 @@ fn a_slip_in_a_condition_is_marked() {
 }
 
 #[test]
-fn other_questions_are_shown_loudly_but_open_no_gate() {
+fn comparisons_of_differing_workloads_are_shown_but_pass_no_condition() {
     let place = Place::new();
     let words = "run ycsb-c -t sim:healthy?max=375 --operations 4000 --records 100 -q";
     place.fine(&format!("{words} --seed 4 --rate 300/s --run-dir open"));
     place.fine(&format!("{words} --seed 4 --closed 4 --target-throughput 300/s --run-dir closed"));
     place
         .fine("compare open closed")
-        .shows("NOT LIKE FOR LIKE: figures may differ because of what was issued, or how: load")
+        .shows("NOT LIKE FOR LIKE: figures may differ because of the workload or the load: load")
         .shows("load model (open / closed)");
     let gate = "compare open closed --fail-on p50>+1%";
     place.assay(gate).code(2).says("BASE and NEW are not like for like");
@@ -216,7 +216,7 @@ const REPEATED: &str =
     "run ycsb-b -t sim:hickup1000_max2000 --rate 1k/s --operations 2000 --records 100 --repeat 3";
 
 #[test]
-fn repetitions_issue_the_same_at_other_times() {
+fn repetitions_issue_the_same_operations_at_other_times() {
     let place = Place::new();
     place.fine(&format!("{REPEATED} --seed 7 --run-dir g -q"));
     let dirs = ["g/1", "g/2", "g/3"].map(|run| place.path(run));

@@ -1,4 +1,4 @@
-//! Runs against stores that compute their answers: time is reported, so nobody waits.
+//! Runs against stores that compute their responses: time is simulated, so no test waits.
 
 use std::fs;
 
@@ -21,7 +21,7 @@ fn a_hiccup_is_the_sawtooth_of_the_closed_form() {
     assert_balanced(&ran.json());
     let records = records(&place.path("b"));
     assert_eq!(records.len(), 37_000);
-    // A request that meets nobody takes its own service, 1/1250 s.
+    // A request that does not queue takes its own service, 1/1250 s.
     let healthy = Nanos::from_micros(800);
     let response: Vec<Nanos> = records.iter().map(Record::response).collect();
     let peak = response.iter().max().expect("there are records").as_secs_f64();
@@ -33,12 +33,12 @@ fn a_hiccup_is_the_sawtooth_of_the_closed_form() {
     assert_eq!(records.iter().filter(slow).count(), 5_000);
 }
 
-/// A store that stands still for five seconds and would answer 50,000 a second else.
+/// A store that stalls for five seconds and otherwise serves 50,000 operations per second.
 const STILL: &str = "run ycsb-c -t sim:healthy?max=50000&hiccup=7s+for+5s --rate 2k/s \
                      --duration 20s --records 100 --seed 5 -q --run-dir b";
 
 #[test]
-fn a_store_that_stands_still_is_not_available() {
+fn a_stalled_store_is_not_available() {
     let place = Place::new();
     let ran = place.fine(&format!("{STILL} --in-flight 1024"));
     ran.shows("OUTAGE: 4.").shows("held back by the store").shows("silence");
@@ -53,13 +53,13 @@ fn a_store_that_stands_still_is_not_available() {
     assert!((silence - gap.0.0 as f64).abs() < 5e6, "{silence} beside {gap:?}");
     assert!((0.75..0.82).contains(&at("in_time_ratio")), "{}", at("in_time_ratio"));
     assert!(at("late") > 7_500.0 && at("success_ratio") == 1.0);
-    // The bound held arrivals back, and the store did not answer: the run is as it should be.
+    // The bound held arrivals back because the store did not respond: the run is valid.
     assert_eq!(text(&result, "/hallmark/verdict"), "valid-with-remarks");
     assert!(number(&result, "/held_back/operations") > 8_000);
     assert!(number(&result, "/held_back/own_lag/percentiles_ns/p99") < 1_000_000);
     for format in ["md", "html"] {
         let displayed = place.fine(&format!("report b --format {format}")).out;
-        assert!(displayed.contains("without any answer"), "{format} does not say it");
+        assert!(displayed.contains("without any response"), "{format} does not say it");
     }
 }
 
@@ -130,7 +130,7 @@ fn a_closed_loop_that_is_paced_shows_the_omission_in_one_report() {
     let longer = |latency: fn(&Record) -> Nanos| {
         records.iter().filter(|record| latency(record) > Nanos::from_millis(500)).count()
     };
-    // Of four sessions four requests are hit; half of the 5,000 that were due waited so long.
+    // Each of four sessions has one slow request; half of the 5,000 that were due waited so long.
     assert_eq!(longer(Record::service), 4);
     assert!((2_450..=2_550).contains(&longer(Record::response)), "{}", longer(Record::response));
     assert!(records.iter().all(|record| record.session < 4));
@@ -161,7 +161,7 @@ fn what_does_not_fit_in_is_dropped_or_ends_the_run() {
     };
     let dropped = place.fine(&words("drop")).json();
     assert_balanced(&dropped);
-    // For nearly a second nobody leaves, and a hundred are in.
+    // For nearly a second no operation ends, and a hundred are in flight.
     let count = number(&dropped, "/overall/counts/dropped");
     assert!((850..=950).contains(&count), "{count} dropped");
     place.assay(&words("abort")).code(1);
@@ -171,7 +171,7 @@ fn what_does_not_fit_in_is_dropped_or_ends_the_run() {
 }
 
 #[test]
-fn simulated_time_has_one_blocking_thread_which_is_said() {
+fn simulated_time_has_one_worker_and_says_so() {
     let place = Place::new();
     let words = "run ycsb-c -t sim:hickup200_max10000 --rate 100/s --operations 200 --threads 4";
     let ran = place.fine(&format!("{words} --records 50 --run-dir b"));

@@ -5,7 +5,7 @@ use assay_history::State;
 use crate::place::{ASSAY, Place, Ran};
 use crate::run_dir::{assert_balanced, manifest, number, records};
 
-/// Runs a line of shell in which `$ASSAY` is the binary.
+/// Runs a shell command in which `$ASSAY` is the binary.
 fn shell(place: &Place, line: &str) -> Ran {
     let mut command = place.program("sh");
     command.args(["-c", line]).env("ASSAY", ASSAY);
@@ -15,7 +15,7 @@ fn shell(place: &Place, line: &str) -> Ran {
 #[test]
 fn a_file_that_may_not_grow_ends_the_run() {
     let place = Place::new();
-    // Its signal, which ends whoever does not listen, is an error here.
+    // Its signal, which would end the process, is an error here.
     let limits = "ulimit -f 4096;";
     let words = "run ycsb-c -t null: --closed 1 --duration 20s --run-dir b -q";
     let ran = shell(&place, &format!("{limits} exec \"$ASSAY\" {words}"));

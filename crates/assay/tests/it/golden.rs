@@ -28,7 +28,7 @@ fn a_bench_leaves_two_whole_run_directories_but_no_store() {
 }
 
 #[test]
-fn a_bench_keeps_its_store_if_it_is_instructed_to() {
+fn a_bench_keeps_its_store_on_request() {
     let place = Place::new();
     place.fine("bench ycsb-c --records 50 --operations 10 --run-dir b --keep -q");
     assert!(place.path("b/store").is_dir());
@@ -89,7 +89,7 @@ fn the_ending_of_a_file_names_its_form() {
     let page = place.read("r.html");
     assert!(page.contains("<!doctype html>") && page.contains("ycsb-a on fjall"));
     assert!(page.len() < 1 << 20, "{} bytes", page.len());
-    assert!(!page.contains("src=\"http"), "the page issues the network");
+    assert!(!page.contains("src=\"http"), "the page loads nothing from the network");
     place.fine("report b -o r.json");
     assert_eq!(place.read("r.json"), place.fine("analyze b --format json").out);
 }
@@ -129,7 +129,7 @@ fn the_command_that_a_report_gives_repeats_the_run() {
 }
 
 #[test]
-fn a_run_that_has_issued_everything_is_measured_until_then() {
+fn a_run_that_ends_early_is_measured_until_its_last_operation() {
     let place = Place::new();
     let words = "run ycsb-c -t null: --operations 50 --duration 20s --format json -q";
     let result = place.fine(words).json();

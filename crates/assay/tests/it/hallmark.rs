@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::place::{Place, Ran};
 use crate::run_dir::text;
 
-/// A run against a simulated store: no machine, no clock, the same for ever.
+/// A run against a simulated store: independent of machine and clock.
 fn describe(place: &Place, words: &str) -> Ran {
     place.fine(&format!("run ycsb-c --records 100 --seed 3 -q --run-dir b -t {words}"))
 }
@@ -135,7 +135,7 @@ fn a_changed_threshold_is_shown_wherever_it_was_changed() {
 }
 
 #[test]
-fn a_threshold_that_is_none_is_answered_with_the_one_that_was_meant() {
+fn an_unknown_threshold_is_answered_with_a_suggestion() {
     let place = Place::new();
     let run = "run ycsb-c -t sim:healthy --rate 200/s --duration 3s";
     place
@@ -193,7 +193,7 @@ fn a_run_by_the_wall_clock_is_watched_and_analyzed_again_to_the_same_hallmark() 
 }
 
 #[test]
-fn what_nobody_observed_is_never_passed_in_silence() {
+fn unobserved_checks_are_always_named() {
     let place = Place::new();
     let run = "run ycsb-c --records 100 -t memory: --rate 1k/s --run-dir b -q";
     place.fine(&format!("{run} --duration 200ms --floor 0s"));

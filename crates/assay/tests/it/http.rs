@@ -20,7 +20,7 @@ impl Answered {
     }
 }
 
-/// Requests `path` and reads the whole answer.
+/// Requests `path` and reads the whole response.
 #[track_caller]
 pub fn http_request(address: SocketAddr, method: &str, path: &str, body: &str) -> Answered {
     let length = body.len();

@@ -58,7 +58,7 @@ fn a_trace_of_twitter_is_loaded_then_replayed_at_its_own_times() {
 }
 
 #[test]
-fn a_replay_is_as_fast_as_wanted() {
+fn a_replay_has_the_given_speed() {
     let place = Place::new();
     place.write("cache.csv", twitter(2));
     place.fine("trace import twitter cache.csv");
@@ -69,7 +69,7 @@ fn a_replay_is_as_fast_as_wanted() {
     place.fine("run fast.trace -t memory: --run-dir recorded -q");
     let recorded = intended(&place.path("recorded"));
     assert!(times.iter().zip(&recorded).all(|(one, other)| one.0.abs_diff(other.0) <= 1));
-    // A rate issues by a process of its own, in closed loop there are no times.
+    // A rate has an arrival process of its own; a closed loop has no schedule.
     place.fine("run cache.trace -t memory: --rate 5k/s --run-dir rate -q");
     assert_eq!(manifest(&place, "rate").load.settings["arrivals"], "poisson");
     place.fine("run cache.trace -t memory: --closed 1 --run-dir closed -q");
@@ -127,7 +127,7 @@ fn every_format_keeps_its_operations() {
     ] {
         let reported = place.fine(&format!("trace import {format} {file} -o {format}.trace"));
         if format == "monitor" {
-            reported.shows("not issued 15 lines: PING 15");
+            reported.shows("left out 15 lines: PING 15");
         }
         assert_eq!(kinds(&place, &format!("{format}.trace")), expected, "{format}");
         let words = format!("bench {format}.trace -t memory: --speed 50 --format json -q");
@@ -148,7 +148,7 @@ fn samples_with_copies_add_up() {
     assert_eq!(operations(""), 200);
     assert_eq!(operations("--replicate 3"), 600);
     assert_eq!(operations("--operations 70"), 70);
-    // Every key is requested twenty times; a sample keeps whole keys.
+    // Every key is read twenty times; a sample keeps whole keys.
     let sample = operations("--sample-keys 50%");
     assert!(sample > 0 && sample < 200 && sample % 20 == 0, "{sample}");
     let hash = |more: &str| {
@@ -228,11 +228,11 @@ fn the_two_traces_stay_together() {
     std::fs::rename(place.path("other.load.trace"), &cut).expect("it was written");
     place.assay("load cache.trace -t memory:").code(2).says("was imported beside one with");
     let wrong = place.assay("load cache.load.trace -t memory:").code(2);
-    wrong.says("is what a load writes before the trace beside it is issued");
+    wrong.says("is the data for the trace next to it");
 }
 
 #[test]
-fn a_trace_that_needs_nothing_before_is_issued_all_the_same() {
+fn a_trace_that_needs_no_load_is_run_all_the_same() {
     let place = Place::new();
     place.write("sets.csv", "1,a,5,100,1,set,9\n1,a,5,100,1,get,0\n2,b,5,10,1,add,9\n");
     place.fine("trace import twitter sets.csv").shows("to be there nothing");
@@ -254,7 +254,7 @@ fn a_spec_that_names_recorded_lengths_needs_its_trace() {
 }
 
 #[test]
-fn a_fitted_spec_issues_like_its_trace() {
+fn a_fitted_spec_resembles_its_trace() {
     let place = Place::new();
     let mut text = String::new();
     for line in 0..20_000u64 {
@@ -296,10 +296,7 @@ fn a_preset_is_shown_with_its_source_to_be_copied() {
     place.fine("workloads show facebook-etc").shows("SIGMETRICS 2012");
     place.fine("workloads show rocksdb-mixgraph").shows("FAST 2020");
     place.fine("workloads ls").shows("twitter-cluster-N 53 production caches of Twitter");
-    place
-        .assay("workloads ls zzz")
-        .code(2)
-        .says("no workload of the built-in workloads begins with \"zzz\"");
+    place.assay("workloads ls zzz").code(2).says("no built-in workload begins with \"zzz\"");
     place.fine("workloads copy twitter-cluster-12 mine.toml");
     place.fine("bench mine.toml -t memory: --set dataset.records=500 --operations 500 -q");
 }

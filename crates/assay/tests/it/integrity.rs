@@ -1,4 +1,4 @@
-//! Run directories whose files are not those of one run are not reported as one.
+//! Run directories with files of several runs are rejected.
 
 use std::fs;
 
@@ -8,7 +8,7 @@ use crate::run_dir::{number, text};
 const PART: &str = "history/agent=0/part-0.parquet";
 const SECOND: &str = "history/agent=0/part-1.parquet";
 
-/// Runs a line of shell in which `$ASSAY` is the binary.
+/// Runs a shell command in which `$ASSAY` is the binary.
 fn shell(place: &Place, line: &str) -> Ran {
     let mut command = place.program("sh");
     command.args(["-c", line]).env("ASSAY", ASSAY);
@@ -166,7 +166,7 @@ fn what_was_planted_is_in_the_report() {
     let result = place.fine("report b --format json").json();
     assert!(number(&result, "/overall/counts/done") > 0);
     assert!(result.to_string().contains(said));
-    // Without faults nothing is said.
+    // Without faults there is no warning.
     let healthy = words.replace("?lost=10%&torn=20%", "").replace("--run-dir b", "--run-dir h");
     assert!(!place.fine(&healthy).out.contains("the simulated store"));
 }

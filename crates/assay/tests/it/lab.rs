@@ -191,7 +191,7 @@ fn a_lab_ends_with_the_terminal() {
 const SILENT: &str = "#!/bin/sh\n[ \"$1\" = --version ] && echo 'Redis server v=7.0.15' && exit\n\
                       sleep 60 & wait\n";
 
-/// Starts a lab that does not become ready; gives the pids of its supervisor with all below.
+/// Starts a lab that does not become ready; returns the pids of its supervisor and all descendants.
 fn half_way(labs: &Labs) -> (crate::place::Running, BTreeSet<u64>) {
     let program = labs.place.write("redis-server", SILENT).path("redis-server");
     fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).expect("the file is ours");
@@ -291,7 +291,7 @@ fn a_run_loads_the_store_that_it_starts() {
 #[test]
 fn a_lab_of_a_run_ends_with_the_run_however_that_ends() {
     let labs = Labs::new();
-    // A store that was not loaded with what is issued: an error after the lab is up.
+    // A store that was not loaded with the workload's data: an error after the lab is up.
     let words = "run ycsb-a --up redis --install --set dataset.records=0";
     assert_ne!(labs.place.assay(words).code, Some(0));
     assert!(labs.is_nothing_there());
@@ -313,7 +313,7 @@ fn a_lab_of_a_run_ends_with_the_run_however_that_ends() {
 }
 
 #[test]
-fn a_run_queries_a_lab_by_its_name() {
+fn a_run_uses_a_lab_by_its_name() {
     let labs = Labs::new();
     let url = text(&labs.up(), "/url").to_owned();
     labs.place.fine("load ycsb-a --lab redis --records 50 -q");
@@ -478,7 +478,7 @@ fn write_lines(log: &mut File, numbers: std::ops::Range<u32>) {
 }
 
 #[test]
-fn logs_of_a_lab_whose_supervisor_is_killed_end_with_a_word() {
+fn logs_of_a_lab_whose_supervisor_is_killed_end_with_a_message() {
     let labs = Labs::new();
     let status = labs.up();
     let mut log = log(&status);
@@ -498,7 +498,7 @@ fn logs_of_a_lab_whose_supervisor_is_killed_end_with_a_word() {
 }
 
 #[test]
-fn logs_of_a_lab_that_is_ended_show_its_last_words() {
+fn logs_of_an_ended_lab_show_its_last_lines() {
     let labs = Labs::new();
     labs.up();
     let running = labs.place.start("lab logs redis -f");
@@ -520,7 +520,7 @@ fn an_action_that_the_lab_refuses_is_reported_by_the_exit_code() {
 }
 
 /// A run against a lab's Redis that has begun to issue.
-fn load_config(labs: &Labs) -> (Value, Running) {
+fn start_run(labs: &Labs) -> (Value, Running) {
     let status = labs.up();
     labs.place.fine("load ycsb-c --lab redis --records 50 -q");
     let words = "run ycsb-c --lab redis --records 50 --rate 100/s --duration 6s --run-dir b";
@@ -532,14 +532,14 @@ fn load_config(labs: &Labs) -> (Value, Running) {
 #[test]
 fn a_server_that_dies_by_itself_is_an_event_of_the_run() {
     let labs = Labs::new();
-    let (status, running) = load_config(&labs);
+    let (status, running) = start_run(&labs);
     signal(pids(&status)[1], Signal::KILL);
     running.wait().code(0).shows("the server of node 1 ended by itself");
     let events = read_events(&labs.place.path("b")).expect("the run directory has events");
     let faults: Vec<_> = events.iter().filter(|event| event.kind == EventKind::Fault).collect();
     let [death] = &faults[..] else { panic!("{events:?}") };
     assert_eq!(death.text, "lab: the server of node 1 ended by itself (signal: 9 (SIGKILL))");
-    // What the first refusal says is nearly the same moment.
+    // The moment in the first refusal is nearly the same.
     let records = records(&labs.place.path("b"));
     let first = records.iter().find(|record| record.outcome != Outcome::Done);
     let first = first.expect("nobody answers any more").intended;
@@ -550,9 +550,9 @@ fn a_server_that_dies_by_itself_is_an_event_of_the_run() {
 }
 
 #[test]
-fn a_run_whose_lab_did_not_last_fails() {
+fn a_run_that_outlives_its_lab_fails() {
     let labs = Labs::new();
-    let (status, running) = load_config(&labs);
+    let (status, running) = start_run(&labs);
     signal(pids(&status)[0], Signal::KILL);
     let ran = running.wait().code(1).says("error: lab: its supervisor was killed");
     ran.shows("its supervisor ended, its servers with it");
@@ -574,7 +574,7 @@ fn nothing_can_be_done_to_a_node_that_is_down() {
 }
 
 #[test]
-fn a_run_gives_its_lab_the_options_that_it_has() {
+fn a_run_passes_its_lab_options_on() {
     let labs = Labs::new();
     let words = "bench ycsb-c --up redis --install --records 20 --operations 20 --closed 1";
     let ran = labs.place.fine(&format!("{words} --option appendfsync=always"));

@@ -102,7 +102,7 @@ fn a_flag_beats_the_environment_that_beats_files() {
 }
 
 #[test]
-fn the_built_in_workloads_is_listed_with_families_as_one_line() {
+fn built_in_workloads_are_listed_with_families_as_one_line() {
     let place = Place::new();
     let all = place.fine("workloads ls").out;
     for (name, description) in [
@@ -145,7 +145,7 @@ fn a_workload_is_shown_as_it_is_copied() {
 }
 
 #[test]
-fn every_workload_of_the_built_in_workloads_can_be_issued() {
+fn every_built_in_workload_can_be_run() {
     let place = Place::new();
     let families = place.fine("workloads ls twitter-cluster-").out;
     assert_eq!(families.lines().count(), 53);
@@ -176,7 +176,7 @@ fn a_schema_names_every_section_of_a_spec() {
     }
 }
 
-/// What a shell is given to complete the last of these words of `assay`.
+/// The completions of the last of these arguments of `assay`.
 fn completed(place: &Place, words: &[&str]) -> String {
     let mut command = place.command("--");
     command.arg("assay").args(words);
@@ -247,7 +247,7 @@ fn help_names_the_first_command_with_all_exit_codes() {
 }
 
 #[test]
-fn a_trace_tells_what_was_wanted_beside_what_was_found() {
+fn a_traces_statistics_show_the_spec_and_the_observed_shares() {
     let place = Place::new();
     place.fine("trace gen ycsb-b --seed 3 --operations 20000 --records 1000 -o t.parquet");
     let ran = place.fine("trace stat t.parquet").shows("wanted").shows("found");

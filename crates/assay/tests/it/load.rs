@@ -24,7 +24,7 @@ const CLIENTS: &str = "[dataset]\nrecords = 100\n[operations]\nread = 1\nread_mo
     [process]\ntransactions = 3\nthink = \"2ms\"\n";
 
 #[test]
-fn every_process_with_every_shape_is_one_schedule_on_any_number_of_blocking_threads() {
+fn arrival_schedules_do_not_depend_on_the_number_of_workers() {
     let place = Place::new();
     for (number, process) in PROCESSES.iter().enumerate() {
         // Each process with one of the shapes: all pairs are tested below the command line.
@@ -74,7 +74,7 @@ fn a_length_that_is_given_beats_that_of_the_stages() {
 }
 
 #[test]
-fn a_rate_that_runs_over_time_is_reached_if_its_arrivals_are() {
+fn a_varying_rate_is_reached_if_its_arrivals_are() {
     let place = Place::new();
     // Long enough that a busy machine, which stops for tenths of a second, is no overload.
     for rate in ["3s@100..700", "spike:200..1k,at=1s,for=1s"] {
@@ -183,7 +183,7 @@ fn clients_come_by_the_clock_but_think_between_their_transactions() {
 }
 
 #[test]
-fn clients_issue_what_lone_transactions_would() {
+fn clients_issue_the_same_operations_as_lone_transactions() {
     let place = Place::new();
     place.write("clients.toml", CLIENTS);
     let hash = |more: &str, run_dir: &str| {

@@ -14,7 +14,7 @@ fn overload(place: &Place, policy: &str) -> Ran {
 }
 
 #[test]
-fn a_rate_beyond_the_store_is_the_first_thing_that_is_said() {
+fn an_overload_is_the_first_finding() {
     let place = Place::new();
     let words = "run ycsb-c -t null:?spin=1ms --rate 4k/s --duration 500ms --run-dir b";
     let ran = place.fine(words);
@@ -78,7 +78,7 @@ fn arrivals_that_are_dropped_are_in_the_history() {
 }
 
 #[test]
-fn a_run_that_may_not_queue_ends_with_what_it_has() {
+fn a_run_that_may_not_queue_ends_at_the_bound() {
     let place = Place::new();
     let ran = overload(&place, "abort").code(1);
     ran.shows("FAILED: the bound on processes in flight was reached (--overflow abort)");
@@ -87,7 +87,7 @@ fn a_run_that_may_not_queue_ends_with_what_it_has() {
 }
 
 #[test]
-fn a_rate_that_is_reached_is_not_shouted_about() {
+fn a_reached_rate_is_no_finding() {
     let place = Place::new();
     let words = "run ycsb-c -t memory: --records 100 --rate 500/s --duration 1s --run-dir b -q";
     assert!(!place.fine(words).out.contains("OVERLOADED"));
@@ -96,7 +96,7 @@ fn a_rate_that_is_reached_is_not_shouted_about() {
 }
 
 #[test]
-fn what_is_issued_to_warm_up_is_kept_but_not_analyzed() {
+fn warm_up_operations_are_recorded_but_not_analyzed() {
     let place = Place::new();
     let words = "run ycsb-c -t null: --rate 2k/s --arrivals constant --warm-up 300ms";
     place.fine(&format!("{words} --duration 300ms --run-dir b -q"));

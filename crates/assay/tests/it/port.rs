@@ -23,7 +23,7 @@ fn start(place: &Place, words: &str) -> (Running, SocketAddr) {
     (running, address)
 }
 
-/// Waits until the workers issue and figures of a first interval are there.
+/// Waits until the workers issue operations and the first interval has figures.
 fn wait_for_figures(address: SocketAddr) {
     wait_until("there are figures", || {
         !http_request(address, "GET", "/", "").json()["last_interval"].is_null()
@@ -110,7 +110,7 @@ fn a_closed_load_is_watched_but_has_no_rate() {
 }
 
 #[test]
-fn callers_who_mean_harm_disturb_nobody_else() {
+fn hostile_clients_do_not_disturb_others() {
     let place = Place::new();
     let words = "run ycsb-c -t null: --rate 1k/s --duration 40s --run-dir b -q --port 0 --floor 0s";
     let (running, address) = start(&place, words);
@@ -163,7 +163,7 @@ fn ycsb_has_a_port_by_property() {
 }
 
 #[test]
-fn a_port_that_cannot_be_is_found_before_anything_is_issued() {
+fn an_unusable_port_is_an_error_before_any_operation_is_issued() {
     let place = Place::new();
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let taken = taken.local_addr().unwrap();

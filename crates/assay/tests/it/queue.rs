@@ -10,7 +10,7 @@ pub fn waits_at_most(wait_s: f64, rate: f64, service_s: f64) -> f64 {
     let services = (wait_s / service_s).floor() as usize + 1;
     let rest = rate * (services as f64 * service_s - wait_s);
     let customers = customers(services + 1, rate * service_s);
-    // Sums of P(at most n wait): whoever is served does not wait.
+    // Sums of P(at most n wait): an operation in service does not wait.
     let mut waiting = vec![customers[0] + customers[1]];
     for place in 2..customers.len() {
         waiting.push(waiting[place - 2] + customers[place]);
@@ -68,7 +68,7 @@ fn the_queue_agrees_with_what_was_computed_to_sixty_digits() {
 }
 
 #[test]
-fn nobody_waits_for_an_idle_server_and_all_wait_less_than_for_ever() {
+fn waits_for_the_server_are_bounded() {
     assert!((waits_at_most(0.0, 500.0, 0.001) - 0.5).abs() < 1e-12, "P(no wait) is 1 − ρ");
     assert!((waits_at_most(0.2, 500.0, 0.001) - 1.0).abs() < 1e-9);
     // The mean wait ρ·S/(2(1 − ρ)) is the area above the distribution.

@@ -21,7 +21,7 @@ fn loaded() -> (Server, Place) {
 }
 
 #[test]
-fn a_loaded_server_is_queried_without_a_miss() {
+fn a_loaded_server_is_read_without_a_miss() {
     let (server, place) = loaded();
     // Three hundred records with the index of their keys beside our note.
     assert_eq!(server.cli("zcard _indices"), "300");
@@ -39,7 +39,7 @@ fn a_loaded_server_is_queried_without_a_miss() {
 }
 
 #[test]
-fn an_open_loop_over_two_blocking_threads_reaches_its_rate() {
+fn an_open_loop_over_two_workers_reaches_its_rate() {
     let (server, place) = loaded();
     let words = "--records 300 --rate 2k/s --arrivals constant --duration 500ms --threads 2";
     let words = format!("run ycsb-b {words} -t {} --format json -q", server.url("?connections=2"));
@@ -62,7 +62,7 @@ fn another_data_set_than_was_loaded_is_refused_with_what_differs() {
 }
 
 #[test]
-fn a_server_that_was_not_loaded_by_us_is_issued_with_a_warning() {
+fn a_server_that_assay_did_not_load_is_run_with_a_warning() {
     let (server, place) = (Server::start(&[]), Place::new());
     let words = format!("run ycsb-c --records 10 --operations 20 -t {}", server.url(""));
     let ran = place.fine(&format!("{words} --format json"));
@@ -86,7 +86,7 @@ fn a_password_reaches_the_cells_of_a_study() {
 }
 
 #[test]
-fn a_wrong_password_is_reported_before_anything_is_issued() {
+fn a_wrong_password_is_an_error_before_any_operation_is_issued() {
     let (server, place) = (Server::start(&["--requirepass", "right"]), Place::new());
     let url = |password: &str| format!("redis://:{password}@127.0.0.1:{}", server.port);
     let ran = place.assay(&format!("load ycsb-a --records 10 -t {} -q", url("wrong"))).code(4);
@@ -121,7 +121,7 @@ fn a_server_that_dies_during_a_load_tells_how_far_it_came() {
 }
 
 #[test]
-fn a_load_that_did_not_end_is_not_issued() {
+fn a_store_with_an_unfinished_load_is_refused() {
     let (server, place) = (Server::start(&[]), Place::new());
     let url = server.url("");
     let running = place.start(&format!("load ycsb-a --records 5M -t {url} --run-dir b -q"));
@@ -188,7 +188,7 @@ fn the_zero_of_the_time_axis_is_the_moment_that_is_said() {
     wait_until("all was seen", || moments().len() >= 50);
     drop(monitor);
     for (record, moment) in records(&place.path("b")).iter().zip(moments()) {
-        // A millisecond is cut off, another one the calendar may be corrected by.
+        // One millisecond for rounding, another one for a correction of the wall clock.
         let (from, until) = (record.started.as_secs_f64(), record.ended.as_secs_f64());
         let at = moment - zero;
         assert!(from - 1e-3 <= at && at <= until + 2e-3, "{at} is not in {from}..{until}");
@@ -245,7 +245,7 @@ fn a_server_without_memory_is_said_to_be_full() {
 }
 
 #[test]
-fn a_server_that_takes_no_writes_is_reported_before_anything_is_loaded() {
+fn a_read_only_server_is_reported_before_the_load() {
     let (server, place) = (Server::start(&[]), Place::new());
     server.cli("replicaof 127.0.0.1 1");
     let ran = place.assay(&format!("load ycsb-a --records 10 -t {} -q", server.url("")));
@@ -254,7 +254,7 @@ fn a_server_that_takes_no_writes_is_reported_before_anything_is_loaded() {
 }
 
 #[test]
-fn something_else_than_redis_is_reported_by_its_words() {
+fn another_protocol_is_reported_with_its_first_bytes() {
     let place = Place::new();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -270,7 +270,7 @@ fn something_else_than_redis_is_reported_by_its_words() {
 }
 
 #[test]
-fn a_url_that_the_server_or_we_do_not_understand_is_a_mistake() {
+fn an_unsupported_url_is_a_usage_error() {
     let (server, place) = (Server::start(&[]), Place::new());
     for (rest, said) in [
         ("/99", "there is no database 99"),

@@ -13,7 +13,7 @@ use tempfile::TempDir;
 
 const TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Somebody who looks on, until it is dropped.
+/// An observer of the server, until it is dropped.
 pub struct Monitor(Child);
 
 impl Drop for Monitor {
@@ -64,7 +64,7 @@ impl Server {
         String::from_utf8_lossy(&output.stdout).trim_end().to_owned()
     }
 
-    /// Writes every request that comes, with its moment by this machine's calendar, to `file`.
+    /// Writes every request, with its wall-clock time, to `file`.
     pub fn monitor(&self, file: &Path) -> Monitor {
         let file = File::create(file).expect("the file can be made");
         let mut command = Command::new("redis-cli");

@@ -1,4 +1,4 @@
-//! The same spec with the same seed issues the same.
+//! The same spec with the same seed issues the same operations.
 
 use crate::place::{Place, Ran};
 use crate::run_dir::{IssuedOperation, assert_balanced, intended, requested, text};
@@ -7,7 +7,7 @@ const WORKLOADS: [&str; 6] = ["ycsb-a", "ycsb-b", "ycsb-c", "ycsb-d", "ycsb-e", 
 
 const SIZE: &str = "--records 500 --operations 700 --seed 11";
 
-/// What the run of `words` issued with the hash of it.
+/// The operations of the run of `words`, with their hash.
 fn run(place: &Place, words: &str, run_dir: &str) -> (Vec<IssuedOperation>, String) {
     let words = format!("run {words} -t null: --run-dir {run_dir} --format json -q");
     let result = place.fine(&words).json();
@@ -22,7 +22,7 @@ fn hash_of(ran: &Ran) -> String {
 }
 
 #[test]
-fn blocking_threads_share_the_same_closed_loop() {
+fn workers_share_the_same_closed_loop() {
     let place = Place::new();
     for spec in WORKLOADS {
         let words = format!("{spec} {SIZE} --closed 7");
@@ -36,7 +36,7 @@ fn blocking_threads_share_the_same_closed_loop() {
 }
 
 #[test]
-fn blocking_threads_share_the_same_open_loop_with_its_arrivals() {
+fn workers_share_the_same_open_loop_with_its_arrivals() {
     let place = Place::new();
     for spec in WORKLOADS {
         for arrivals in ["poisson", "constant"] {
@@ -53,7 +53,7 @@ fn blocking_threads_share_the_same_open_loop_with_its_arrivals() {
 }
 
 #[test]
-fn open_loop_issues_the_same_as_closed_loop() {
+fn open_loop_issues_the_same_operations_as_closed_loop() {
     let place = Place::new();
     for spec in WORKLOADS {
         let open = run(&place, &format!("{spec} {SIZE} --rate 20k/s"), &format!("{spec}-open"));
@@ -110,7 +110,7 @@ fn the_trace_of_a_load_is_loaded_and_not_run() {
     let ran = place.fine("run s.toml -t fjall:store --operations 100 -q --format json").json();
     assert_eq!(ran["overall"]["counts"]["misses"], 0);
     for words in ["run l.parquet -t fjall:store", "bench l.parquet -t null:"] {
-        place.assay(words).code(2).says("l is the trace of a load, which `assay load` issues");
+        place.assay(words).code(2).says("l is the trace of a load: use `assay load`");
     }
     place.fine("trace gen s.toml --load --operations 10 --seed 4 -o part.parquet");
     let part = place.assay("load part.parquet -t fjall:other").code(2);
@@ -142,7 +142,7 @@ fn parts_of_a_trace_hold_all_of_it_together() {
 }
 
 #[test]
-fn another_seed_issues_something_else() {
+fn another_seed_issues_other_operations() {
     let place = Place::new();
     let words = "ycsb-a --records 500 --operations 700";
     let first = run(&place, &format!("{words} --seed 1"), "first");
@@ -151,7 +151,7 @@ fn another_seed_issues_something_else() {
 }
 
 #[test]
-fn a_store_that_keeps_data_is_issued_the_same_as_one_that_does_not() {
+fn a_persistent_store_gets_the_same_operations_as_one_in_memory() {
     let place = Place::new();
     let words = format!("{SIZE} --closed 4 --threads 2 --format json -q");
     for spec in WORKLOADS {

@@ -26,7 +26,7 @@ pub fn records(dir: &Path) -> Vec<Record> {
     records
 }
 
-/// What was issued, without what became of it.
+/// An operation without its outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IssuedOperation {
     pub index: u64,
@@ -38,7 +38,7 @@ pub struct IssuedOperation {
     pub key: u64,
 }
 
-/// What was issued in the run of the run directory `dir`, by index.
+/// The operations of the run in `dir`, by index.
 pub fn requested(dir: &Path) -> Vec<IssuedOperation> {
     let requested = |record: Record| IssuedOperation {
         index: record.index,

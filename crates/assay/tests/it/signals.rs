@@ -75,14 +75,14 @@ fn an_interrupt_during_the_load_before_a_run_ends_it_all() {
 }
 
 #[test]
-fn an_interrupt_between_load_and_result_is_received() {
+fn an_interrupt_between_load_and_result_is_handled() {
     let place = Place::new();
     let running = place.start("run ycsb-c -t null: --operations 1500k --closed 1 --run-dir b");
     let manifest = place.path("b/run.toml");
     wait_until("the run is sealed", || {
         fs::read_to_string(&manifest).is_ok_and(|text| text.contains("state = \"finished\""))
     });
-    // The last thing before the analyzing is that the listener ends.
+    // The listener ends right before the analysis.
     std::thread::sleep(Duration::from_millis(20));
     running.signal(Signal::INT);
     let ran = running.wait().code(130);
@@ -91,7 +91,7 @@ fn an_interrupt_between_load_and_result_is_received() {
 }
 
 #[test]
-fn an_interrupt_between_the_runs_of_a_group_and_its_result_is_received() {
+fn an_interrupt_between_the_runs_of_a_group_and_its_result_is_handled() {
     for signal in [Signal::INT, Signal::TERM] {
         let place = Place::new();
         let words = "-t null: --operations 1500k --closed 1 --repeat 2 --run-dir b";
@@ -220,7 +220,7 @@ fn a_run_that_goes_on_is_not_repaired() {
 }
 
 #[test]
-fn a_second_interrupt_does_not_wait_for_answers() {
+fn a_second_interrupt_does_not_wait_for_responses() {
     let server = crate::redis_server::Server::start(&[]);
     let place = Place::new();
     let url = server.url("");
@@ -256,7 +256,7 @@ fn a_second_interrupt_still_accounts_for_arrivals_that_waited() {
     running.wait().code(130);
     let records = records(&place.path("b"));
     assert_eq!(count(&records, Outcome::Unknown), 16, "what was in flight is unknown");
-    // About a thousand came meanwhile, and none of them was issued.
+    // About a thousand arrived meanwhile, and none of them was issued.
     let waited = count(&records, Outcome::Dropped);
     assert!(waited > 500, "{waited} of about a thousand");
 }

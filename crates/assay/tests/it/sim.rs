@@ -56,7 +56,7 @@ impl SimServer {
 }
 
 #[test]
-fn our_own_driver_runs_ycsb_a_against_a_simulated_server() {
+fn assays_redis_driver_runs_ycsb_a_against_a_simulated_server() {
     let sim = SimServer::serve("--preset healthy?latency=1ms --truth truth.csv");
     let words = format!("--records 100 -t {} -q", sim.url());
     sim.place.fine(&format!("load ycsb-a {words}"));
@@ -70,7 +70,7 @@ fn our_own_driver_runs_ycsb_a_against_a_simulated_server() {
         assert_eq!(number(&result, "/overall/counts/misses"), 0, "{spec}");
     }
     let (ran, place) = sim.end();
-    ran.shows("requests of the store");
+    ran.shows("requests to the store");
     let truth = place.read("truth.csv");
     assert!(truth.lines().count() > 500, "{} lines", truth.lines().count());
     assert!(truth.lines().skip(1).all(|line| line.split(',').count() == 11));

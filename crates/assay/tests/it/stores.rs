@@ -3,7 +3,7 @@
 use crate::place::Place;
 
 #[test]
-fn a_sound_store_keeps_every_rule() {
+fn a_correct_store_keeps_every_rule() {
     let place = Place::new();
     place
         .assay("stores check -t memory: -t fjall:kept --replace")
@@ -37,7 +37,7 @@ fn a_faulty_store_is_found_out() {
 }
 
 #[test]
-fn nothing_is_removed_unasked() {
+fn nothing_is_removed_without_consent() {
     let place = Place::new();
     place.assay("stores check -t redb:mine.redb").code(2).says("--replace");
     assert!(!place.path("mine.redb").exists());

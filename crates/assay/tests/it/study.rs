@@ -42,7 +42,7 @@ fn three_measurements_of_one_hiccup_are_what_the_closed_forms_say() {
 }
 
 #[test]
-fn a_page_of_the_study_is_whole_in_itself() {
+fn the_page_of_the_study_is_self_contained() {
     let place = Place::new();
     place.fine("study co --figures 1 -o co.html");
     let page = place.read("co.html");

@@ -52,7 +52,7 @@ fn found(place: &Place) -> Value {
 }
 
 #[test]
-fn java_stores_are_queried_beside_others_and_those_that_do_nothing_are_in_no_ranking() {
+fn java_stores_run_beside_others_and_no_op_bindings_are_not_ranked() {
     let (place, ran) = study(STUDY, &bridge());
     ran.code(0).shows("12 of 12 runs");
     let found = found(&place);

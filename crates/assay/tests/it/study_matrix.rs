@@ -77,7 +77,7 @@ fn ages(place: &Place) -> BTreeMap<String, SystemTime> {
 }
 
 #[test]
-fn a_disk_that_is_too_small_is_reported_before_anything_is_issued() {
+fn a_disk_that_is_too_small_is_an_error_before_the_first_run() {
     let place = place(&SMALL.replace("operations = 500", "operations = \"1M\""));
     let mount = "mkdir small && mount -t tmpfs -o size=8m none small";
     let line = format!("{mount} && {ASSAY} study s.toml --runs-dir small --quiet");
@@ -107,7 +107,7 @@ fn a_disk_that_fills_in_the_middle_hides_nothing_and_loses_nothing() {
 }
 
 #[test]
-fn a_run_in_which_nothing_goes_through_fails_with_its_first_failure() {
+fn a_run_without_a_success_fails_with_its_first_error() {
     let place = place(&SMALL.replace("null:", "sim:healthy?refused=100%"));
     study(&place).code(1).shows("4 runs failed");
     let page = place.read("runs/studies/s/study.html");
@@ -129,7 +129,7 @@ fn a_study_goes_on_from_another_directory() {
 }
 
 #[test]
-fn a_study_issues_every_cell_and_keeps_it_as_a_run_directory() {
+fn a_study_runs_every_cell_and_keeps_it_as_a_run_directory() {
     let place = place(SMALL);
     let ran = place.assay("study s.toml").code(0);
     let ran = ran.says("s: 12 cells, 0 done, 12 to do").says("cell 12 of 12");
@@ -282,7 +282,7 @@ fn a_study_goes_on_with_the_program_that_it_began_with() {
 }
 
 #[test]
-fn an_interrupt_gives_the_cell_up_and_shows_what_there_is() {
+fn an_interrupt_ends_the_cell_and_shows_the_results_so_far() {
     let place = place(SLOW);
     let running = place.start("study s.toml");
     wait_until("a cell is done and the slow store issued", || {
@@ -299,7 +299,7 @@ fn an_interrupt_gives_the_cell_up_and_shows_what_there_is() {
 }
 
 #[test]
-fn cells_that_were_issued_otherwise_are_refused() {
+fn cells_that_were_run_with_other_options_are_refused() {
     let place = place(SMALL);
     place.fine("study s.toml --quiet --workloads ycsb-c");
     place.write("s.toml", SMALL.replace("operations = 500", "operations = 600"));
@@ -315,7 +315,7 @@ fn cells_that_were_issued_otherwise_are_refused() {
 const OWN: &str = "[dataset]\nrecords = 100\n\n[operations]\nread = \"100%\"\n";
 
 #[test]
-fn nothing_but_the_study_decides_how_cells_are_issued() {
+fn the_study_alone_decides_how_cells_are_run() {
     let place = place(&SMALL.replace("\"ycsb-a\", \"ycsb-c\"", "\"w.toml\""));
     place.write("w.toml", OWN);
     place.write("assay.toml", "target-throughput = \"1/s\"\n[hallmark]\nlag-p99 = \"1ns\"\n");
@@ -325,7 +325,7 @@ fn nothing_but_the_study_decides_how_cells_are_issued() {
     let id = "runs/studies/s/cells/memory-w-closed-2-r1";
     let record = place.read(&format!("{id}/cell.toml"));
     assert!(record.contains("--no-config") && record.contains("GiB"), "{record}");
-    // Everything in a workload's file counts, also what is no part of what it issues.
+    // Everything in a workload's file counts, also what changes no operation.
     place.write("w.toml", format!("{OWN}\n[run]\ntimeout = \"3s\"\n"));
     let ran = place.assay("study s.toml --stores memory --repetitions 1").code(2);
     ran.says("workload's text: was ");
@@ -336,13 +336,13 @@ fn nothing_but_the_study_decides_how_cells_are_issued() {
 }
 
 #[test]
-fn a_store_of_somebody_is_emptied_only_if_that_is_said() {
+fn a_foreign_store_is_emptied_only_on_request() {
     let place = place(&SMALL.replace("fjall:{dir}/db", "fjall:theirs"));
     place.fine("load ycsb-a -t fjall:theirs --records 7 --quiet");
     let refused = study(&place).code(2);
     refused.says("removes what Assay has in fjall:theirs").says("--replace");
     place.fine("run ycsb-c -t fjall:theirs --records 7 --operations 10 --quiet");
-    // What is the cells' own needs no word, nor does what nobody requests.
+    // The cells' own options need no warning, nor do options that no command reads.
     place.fine("study s.toml --quiet --stores memory,null");
     place.fine("study s.toml --quiet --replace");
 }
@@ -365,7 +365,7 @@ fn passwords_are_in_nothing_that_is_kept() {
 }
 
 #[test]
-fn a_cell_that_fails_is_reported_and_the_others_are_issued() {
+fn a_failed_cell_is_reported_and_the_others_are_run() {
     // A file is where a directory should be.
     let text = SMALL.replace("fjall:{dir}/db", "fjall:taken/db");
     let place = place(&text);
@@ -385,7 +385,7 @@ fn a_cell_that_fails_is_reported_and_the_others_are_issued() {
 }
 
 #[test]
-fn a_cell_that_takes_too_long_is_given_up_and_the_others_are_issued() {
+fn a_cell_that_takes_too_long_is_given_up_and_the_others_are_run() {
     // 500 operations of 20 ms each take ten seconds.
     let slow = SLOW.replace("operations = 150", "operations = 500\ngive-up = \"3s\"");
     let place = place(&slow);
@@ -419,7 +419,7 @@ fn only_what_is_run_again_is_removed() {
     let strange = "runs/studies/s/cells/notes";
     fs::create_dir(place.path(strange)).expect("the directory is ours");
     let before = place.list("runs/studies/s/cells");
-    // Neither what nobody requests now nor what is no cell.
+    // Neither cells of other options nor files that are no cells.
     place.fine("study s.toml --quiet --stores memory --retry-failed");
     assert_eq!(place.list("runs/studies/s/cells"), before);
     let failed = place.path("runs/studies/s/cells/fjall-ycsb-a-closed-2-r1/cell.toml");
@@ -595,7 +595,7 @@ fn a_workload_from_a_file_stands_beside_figures_by_its_name() {
 }
 
 #[test]
-fn a_page_of_a_study_is_whole_in_itself() {
+fn a_page_of_a_study_is_self_contained() {
     let place = place(SMALL);
     study(&place).code(0);
     let page = place.read("runs/studies/s/study.html");

@@ -23,7 +23,8 @@ impl Terminal<'_> {
     /// Starts the binary; its standard output goes to the file `out`.
     pub fn start<'a>(place: &'a Place, words: &str) -> Terminal<'a> {
         let lines = [
-            // Ctrl-C is received by everybody in front; this shell has to tell about the end.
+            // Every process of the foreground group receives Ctrl-C; this shell has to print the
+            // exit code.
             "trap : INT".to_owned(),
             format!("stty rows {ROWS} cols {COLUMNS}"),
             "stty -g > before".to_owned(),

@@ -22,8 +22,8 @@ struct StandIn {
 }
 
 impl StandIn {
-    /// Starts it. Without Go, which builds it, the test fails with a mark, by which
-    /// `cargo xtask check` tells it from one that found something.
+    /// Starts it. Without Go, which builds it, the test fails with a mark, by which `cargo xtask
+    /// check` distinguishes it from a real failure.
     fn start() -> StandIn {
         let folder = TempDir::new().expect("there is room for temporary files");
         let places = std::env::var_os("PATH").unwrap_or_default();

@@ -45,18 +45,18 @@ fn every_condition_holds_after_tpcc_on_a_store_with_transactions() {
 }
 
 #[test]
-fn the_same_seed_issues_the_same_of_every_store_and_from_a_trace() {
+fn the_same_seed_issues_the_same_operations_on_every_store_and_from_a_trace() {
     let place = Place::new();
     let words = format!("{SMALL} --seed 7");
     place.fine(&format!("trace gen tpcc {words} --operations 50 -o t.trace"));
     let executed = |run_dir: &str| manifest(&place, run_dir).load.settings["executed_hash"].clone();
-    let load_config = format!("{words} --operations 50 -q");
-    place.fine(&format!("bench tpcc -t sqlite:a.db {load_config} --closed 2 --run-dir a"));
-    place.fine(&format!("run tpcc -t memory: {load_config} --closed 2 --run-dir b"));
-    place.fine(&format!("run tpcc -t null: {load_config} --threads 3 --closed 3 --run-dir c"));
+    let common = format!("{words} --operations 50 -q");
+    place.fine(&format!("bench tpcc -t sqlite:a.db {common} --closed 2 --run-dir a"));
+    place.fine(&format!("run tpcc -t memory: {common} --closed 2 --run-dir b"));
+    place.fine(&format!("run tpcc -t null: {common} --threads 3 --closed 3 --run-dir c"));
     place.fine("run t.trace -t null: --closed 2 -q --run-dir d");
     let [a, b, c, d] = ["a", "b", "c", "d"].map(executed);
-    assert_eq!((&b, &c), (&a, &a), "stores and workers do not change what is issued");
+    assert_eq!((&b, &c), (&a, &a), "stores and workers do not change the operations");
     place.fine("trace info t.trace").shows(&d);
 }
 
@@ -91,7 +91,7 @@ fn a_store_without_transactions_says_that_they_are_best_effort() {
 }
 
 #[test]
-fn a_trace_is_issued_to_what_its_specification_loads() {
+fn a_trace_runs_on_the_data_that_its_specification_loads() {
     let place = Place::new();
     place.fine(&format!("trace gen tpcc {SMALL} --operations 20 --seed 7 -o t.trace"));
     place.fine("bench t.trace -t sqlite:t.db --run-dir b -q");

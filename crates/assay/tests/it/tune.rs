@@ -73,7 +73,7 @@ fn every_step_has_a_run_directory_that_says_how_to_repeat_it() {
 }
 
 #[test]
-fn a_store_that_cannot_even_do_the_least_is_said_to() {
+fn a_store_without_the_minimal_operations_is_reported() {
     let place = Place::new();
     let ran = tune(&place, "--slo p99<20ms --min 2k/s --step 3s -q").code(99);
     assert!(ran.out.starts_with("NOT SUSTAINED: not even 2 000/s with p99 < 20 ms"), "{}", ran.out);
@@ -123,7 +123,7 @@ fn a_tune_that_was_cut_off_goes_on() {
 }
 
 #[test]
-fn an_overloaded_store_is_found_out_before_it_breaks_its_promise() {
+fn an_overloaded_store_fails_the_step_before_it_violates_the_objective() {
     let place = Place::new();
     let words = "tune ycsb-c -t sim:?max=1000 --records 50 --seed 7 --slo p99<500ms --min 1020 \
                  --max 1020 --arrivals constant -q";
@@ -208,7 +208,7 @@ fn check(words: &str, said: &Expect) {
 }
 
 #[test]
-fn a_tune_needs_an_objective_that_says_something() {
+fn a_tune_needs_an_objective_with_a_limit() {
     check("", &expect!["what must hold? give --slo, for example --slo 'p99<5ms'"]);
     check(
         "--slo read.p99",
@@ -232,7 +232,7 @@ fn a_tune_needs_an_objective_that_says_something() {
         --slo: at column 1: a mean tells nothing about those who wait longest;
         bound a percentile: p99"#]],
     );
-    check("--slo update.p99<5ms", &expect!["--slo: ycsb-c issues no update; it issues read"]);
+    check("--slo update.p99<5ms", &expect!["--slo: ycsb-c has no update operations; it has read"]);
 }
 
 #[test]
@@ -252,7 +252,7 @@ fn bounds_of_a_search_make_sense() {
     check("--slo p99<5ms --confirm 1k", &expect!["--confirm: give at most 100"]);
     check(
         "--slo p99<5ms --sweep rate=1k..2k:log:4 --max 3k",
-        &expect!["--max: --sweep issues its own rates and searches nothing"],
+        &expect!["--max: --sweep names its own rates and searches nothing"],
     );
     check(
         "--slo p99<5ms --sweep rate=2k..1k:log:4",

@@ -59,7 +59,7 @@ fn every_read_of_data_with_integrity_is_verified() {
 }
 
 #[test]
-fn a_value_that_somebody_changed_fails_the_verification() {
+fn a_changed_value_fails_the_verification() {
     let (server, place) = (Server::start(&[]), place());
     let words = format!(
         "redis -P workloada -p redis.host=127.0.0.1 -p redis.port={} -p dataintegrity=true \
@@ -75,7 +75,7 @@ fn a_value_that_somebody_changed_fails_the_verification() {
 }
 
 #[test]
-fn a_target_paces_the_threads_with_status_lines_beside() {
+fn a_target_paces_the_threads_and_prints_status_lines() {
     let (server, place) = (Server::start(&[]), place());
     let words = format!(
         "redis -P workloada -p redis.host=127.0.0.1 -p redis.port={} -threads 2",
@@ -193,7 +193,7 @@ fn a_binding_that_is_none_of_ours_is_named() {
 }
 
 #[test]
-fn a_load_that_was_cut_short_is_instructed_to_whoever_requests_it() {
+fn a_run_on_a_truncated_load_gets_a_warning() {
     let place = place();
     let words = "fjall -p assay.url=fjall:s -P workloada -p recordcount=30000000";
     let ran = place.fine(&format!("ycsb load {words} -p maxexecutiontime=1 -target 3000"));
@@ -278,7 +278,7 @@ fn the_newer_version_prints_what_it_has_more() {
 }
 
 #[test]
-fn what_follows_load_or_run_is_stronger() {
+fn options_behind_load_or_run_take_precedence() {
     let place = place();
     let ran = place.fine("ycsb run basic -P workloada -p dotransactions=false");
     assert_eq!(count(&block(&ran), "[INSERT]", "Operations"), 200);
@@ -322,7 +322,7 @@ fn a_server_that_is_away_is_no_success() {
 }
 
 #[test]
-fn the_same_seed_issues_the_same_under_both_command_lines() {
+fn the_same_seed_issues_the_same_operations_under_both_command_lines() {
     let place = place();
     let hash = |name: &str| {
         let result = place.fine(&format!("report {name} --format json")).json();

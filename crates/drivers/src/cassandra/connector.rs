@@ -20,7 +20,7 @@ use scylla::policies::timestamp_generator::MonotonicTimestampGenerator;
 
 use super::options::Options;
 
-/// How often a silent connection is requested a sign of life, and how long that may take: a node
+/// How often an idle connection is probed, and how long that may take: a node
 /// that is frozen or cut off is found out within twice this time.
 const KEEPALIVE: Duration = Duration::from_secs(5);
 
@@ -82,7 +82,7 @@ impl Connector {
         let profile = ExecutionProfile::builder()
             .consistency(options.read)
             .serial_consistency(Some(options.serial))
-            // Timeout is the executor's.
+            // Timeouts are the executor's.
             .request_timeout(None)
             .retry_policy(Arc::new(FallthroughRetryPolicy::new()))
             .speculative_execution_policy(None)
@@ -191,7 +191,7 @@ impl Connector {
         }
     }
 
-    /// What went wrong with `text`, which was issued to make the store ready or to look at it.
+    /// The error of `text`, which was to set the store up or to inspect it.
     pub(super) fn failed(&self, text: &str, error: &ExecutionError) -> OpenError {
         let store = self.store();
         match error {
@@ -225,7 +225,7 @@ impl Connector {
     }
 }
 
-/// Whether a node could be issued now.
+/// Whether a node accepts requests now.
 pub(super) fn is_alive(session: &Session) -> bool {
     session.get_cluster_state().get_nodes_info().iter().any(|node| node.is_connected())
 }

@@ -114,7 +114,7 @@ impl Cassandra {
         Ok(Rc::new(prepared))
     }
 
-    /// The statement, prepared now if it was not issued before.
+    /// The statement, prepared now if it was not used before.
     async fn statement(
         &self,
         conversation: &Conversation,
@@ -134,7 +134,7 @@ impl Cassandra {
         Ok(prepared)
     }
 
-    /// Issues, puts records into `rows`, tells whether the record was there.
+    /// Executes, puts records into `rows`, tells whether the record was there.
     async fn send(
         &self,
         conversation: &Conversation,
@@ -173,7 +173,7 @@ impl Library for Cassandra {
     type Connection = Rc<Conversation>;
     type Job = RecordJob;
 
-    /// A handle on the worker's session, which is made anew if no node can be issued over it.
+    /// A handle on the worker's session, which is made anew if it reaches no node.
     async fn connect(&self) -> Result<Rc<Conversation>, OpenError> {
         let _turn = self.dialing.lock().await;
         let known = self.current.borrow().clone();

@@ -23,21 +23,21 @@ pub(super) enum RequestKind {
     Condition,
 }
 
-/// It certainly did not happen, because of what was issued.
+/// It certainly did not happen; the request itself was at fault.
 pub(super) const MALFORMED: Completion = Completion::Refused(Reason::Malformed);
-/// The answer is invalid.
+/// The response is invalid.
 pub(super) const GARBLED: Completion = Completion::Unknown(Reason::Garbled);
-/// No node could be issued.
+/// No node could be reached.
 const UNREACHABLE: Completion = Completion::Refused(Reason::Unreachable);
 /// The connection broke while an answer was awaited.
 const LOST: Completion = Completion::Unknown(Reason::ConnectionLost);
-/// The store's own error, after which nobody knows.
+/// The store's own error, with an unknown outcome.
 const OPEN: Completion = Completion::Unknown(Reason::StoreError);
 
 /// The server lost count of a conditional write; a later version of the protocol says so.
 const CAS_WRITE_UNKNOWN: i32 = 0x1700;
 
-/// What `error` means for a request that was issued.
+/// The completion that `error` means for a request that was sent.
 pub(super) fn failure(error: &ExecutionError, requested: RequestKind) -> Completion {
     match error {
         ExecutionError::BadQuery(_) => MALFORMED,
@@ -48,7 +48,7 @@ pub(super) fn failure(error: &ExecutionError, requested: RequestKind) -> Complet
         ExecutionError::UseKeyspaceError(_)
         | ExecutionError::SchemaAgreementError(_)
         | ExecutionError::MetadataError(_) => OPEN,
-        // The library may come to know more; whatever it is, nobody knows what happened.
+        // The library may get new errors; their outcome is unknown.
         _ => OPEN,
     }
 }
@@ -122,9 +122,10 @@ fn of_server(error: &DbError, requested: RequestKind) -> Completion {
         DbError::AuthenticationError | DbError::Unauthorized => {
             Completion::Refused(Reason::NotPermitted)
         }
-        // Said before any replica is issued. A conditional write is run twice: what is lacking
-        // for the commit, at the level of the write, is lacking after it was agreed on. Writes of
-        // a batch are sent one after the other; those that were logged first are looked at first.
+        // Reported before any replica is involved. A conditional write has two phases: what is
+        // lacking for the commit, at the level of the write, is lacking after it was agreed on.
+        // Writes of a batch are sent one after the other; those that were logged first are looked
+        // at first.
         DbError::Unavailable { consistency, .. } => match requested {
             RequestKind::Condition if !consistency.is_serial() => Completion::Unknown(Reason::Busy),
             RequestKind::Unlogged => Completion::Unknown(Reason::Busy),
@@ -311,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_library_refuses_never_left() {
+    fn requests_that_the_library_refuses_were_never_sent() {
         let of = |error| failure(&error, RequestKind::Write);
         assert_eq!(of(ExecutionError::EmptyPlan), UNREACHABLE);
         assert_eq!(of(ExecutionError::BadQuery(BadQuery::PartitionKeyExtraction)), MALFORMED);

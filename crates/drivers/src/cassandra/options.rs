@@ -24,7 +24,7 @@ const MOST_IN_FLIGHT: usize = 16_384;
 const MOST_CONNECTIONS: usize = 128;
 /// What one turn of a worker gathers is less, and servers refuse batches above 50 KiB.
 const MOST_BATCH: usize = 1024;
-/// More copies than that nobody keeps of a benchmark's records.
+/// The largest plausible number of copies.
 const MOST_REPLICAS: usize = 128;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -36,7 +36,7 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 pub struct Options {
     pub(super) user: Option<String>,
     pub(super) password: Option<String>,
-    /// The nodes that are requested the others, as `host:port`.
+    /// The contact points, from which the other nodes are learned, as `host:port`.
     pub nodes: Vec<String>,
     /// The keyspace; `ycsb` if the URL names none.
     pub keyspace: String,
@@ -60,13 +60,13 @@ pub struct Options {
     pub batch_type: BatchType,
     /// Option `connections`: how many each worker has to each node.
     pub connections: usize,
-    /// Option `in_flight`: how many requests each worker has under way at most.
+    /// Option `in_flight`: how many requests each worker has in flight at most.
     pub in_flight: usize,
-    /// Option `connect_timeout`, in milliseconds: timeout until the cluster is known.
+    /// Option `connect_timeout`, in milliseconds: for the discovery of the cluster.
     pub connect_timeout: Duration,
     /// Option `compression=none|lz4|snappy`: of what goes over the wire.
     pub compression: Option<Compression>,
-    /// Option `datacenter`: whose nodes alone are issued.
+    /// Option `datacenter`: requests go to its nodes alone.
     pub datacenter: Option<String>,
     displayed: String,
 }

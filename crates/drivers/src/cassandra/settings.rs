@@ -178,7 +178,7 @@ impl Facts {
         setting("durability", &value, meaning)
     }
 
-    /// Whether the replicas that a read issues include one that the last write waited for.
+    /// Whether the replicas of a read include one that the last write waited for.
     fn visibility(&self, options: &Options) -> Setting {
         let count = |level| self.replicas(level);
         let (value, meaning) = match (count(options.read), count(options.write), self.copies()) {
@@ -243,7 +243,7 @@ impl Facts {
             setting(
                 "in_flight",
                 &count(options.in_flight),
-                "requests per worker at a time; the wait for a place counts as lag",
+                "requests per worker at a time; the wait for a slot counts as lag",
             ),
             setting("connections", &count(options.connections), "per worker to each node"),
         ]
@@ -366,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn levels_of_a_data_center_say_nothing_about_two() {
+    fn consistency_levels_of_one_data_center_guarantee_nothing_about_two() {
         let mut facts = facts(&[THREE[0], THREE[1], ("dc2", "3")], &[]);
         facts.nodes.push(("dc2".into(), "5.0.6".into()));
         assert_eq!(describe(&facts, "?consistency=LOCAL_QUORUM", "visibility").0, "unknown");

@@ -11,10 +11,10 @@ use super::options::{Content, Options, Writing};
 pub(super) const KEY: &str = "y_id";
 /// The partition of a table whose records are kept in the order of their keys. It has one value.
 const PARTITION: &str = "assay_partition";
-/// Up to so many fields every statement about one of them is prepared before it is issued.
+/// Up to so many fields every statement about one of them is prepared before its first use.
 const FIELDS_PREPARED_EARLY: u16 = 32;
 
-/// One table, with all that is needed to request its records.
+/// One table, with all that is needed to access its records.
 pub(super) struct TableTexts {
     table: Table,
     keyspace: String,
@@ -75,7 +75,7 @@ impl TableTexts {
         }
     }
 
-    /// What `request` issues; `None` if there is no such field, or nothing is written.
+    /// The statement of `request`; `None` if there is no such field, or nothing is written.
     pub(super) fn shape(&self, request: &Request<'_>) -> Option<Shape> {
         match request.kind {
             Kind::Read => self.looked_at(request.fields).map(Shape::Read),
@@ -88,7 +88,7 @@ impl TableTexts {
         }
     }
 
-    /// What is issued often, to be prepared before it is.
+    /// The frequent statements, to be prepared before their first use.
     pub(super) fn usual_shapes(&self) -> Vec<Shape> {
         let mut shapes = vec![Shape::Delete];
         let all = [Shape::Read, Shape::Scan, Shape::Insert, Shape::Update];
@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn conditions_are_issued_where_the_url_says() {
+    fn writes_are_conditional_where_the_url_says_so() {
         let table = texts("?insert=lwt&update=lwt", false);
         for (kind, ending) in [
             (Kind::Insert, "IF NOT EXISTS"),

@@ -138,7 +138,9 @@ impl<'a> AdminConnection<'a> {
             tokio::time::sleep(LOOK_EVERY).await;
         }
         let timeout = TABLE_TIMEOUT.as_secs();
-        Err(self.failed(format!("its table {name} still comes or goes after {timeout} s")))
+        Err(self.failed(format!(
+            "its table {name} is still being created or deleted after {timeout} s"
+        )))
     }
 
     /// The text in the table of the note.

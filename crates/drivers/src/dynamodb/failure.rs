@@ -21,7 +21,7 @@ impl Failure {
     /// There was no connection, so nothing was sent.
     const UNREACHABLE: Failure =
         Failure { ending: Completion::Refused(Reason::Unreachable), is_connection_lost: true };
-    /// The answer is invalid.
+    /// The response is invalid.
     const GARBLED: Failure =
         Failure { ending: Completion::Unknown(Reason::Garbled), is_connection_lost: true };
 
@@ -100,7 +100,7 @@ fn of_service(status: u16, code: Option<&str>) -> Failure {
             None if (400..500).contains(&status) => Failure::refused(Reason::StoreError),
             None => Failure::unknown(Reason::StoreError),
         },
-        // What stands between us and the service has not reached it, or not received from it.
+        // A proxy in front of the service did not reach it, or got no response.
         None if status >= 500 => Failure::unknown(Reason::StoreError),
         None => Failure::GARBLED,
     }
@@ -132,7 +132,7 @@ pub(super) fn failure<E: ProvideErrorMetadata + Error + 'static>(error: &SdkErro
         SdkError::DispatchFailure(_) => Failure::LOST,
         SdkError::TimeoutError(_) => Failure::unknown(Reason::Timeout),
         SdkError::ResponseError(_) => Failure::GARBLED,
-        // The library may grow kinds of errors that nobody knows yet.
+        // The library may get new kinds of errors.
         _ => Failure::LOST,
     }
 }

@@ -157,7 +157,7 @@ impl PendingRequest<'_> {
         *self.requests = self.requests.saturating_add(1);
     }
 
-    /// The attribute that a read of one field requests.
+    /// The attribute that a read of one field projects.
     fn expected(&self) -> Result<Option<&str>, Failure> {
         match self.request.fields {
             Fields::One(number) => self.table.field(number).map(Some),

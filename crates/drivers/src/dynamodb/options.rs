@@ -119,14 +119,14 @@ impl Options {
             .credentials_provider(credentials)
             .http_client(self.http())
             .timeout_config(timeouts)
-            // Whatever fails is an answer; timeout is the executor's.
+            // Every failure is a completion; timeouts are the executor's.
             .retry_config(RetryConfig::disabled())
             .stalled_stream_protection(StalledStreamProtectionConfig::disabled())
             .build();
         Client::from_conf(config)
     }
 
-    /// Whether the endpoint is issued over TLS.
+    /// Whether the endpoint is used over TLS.
     pub(super) fn is_https(&self) -> bool {
         self.tls.is_some()
     }
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn the_service_itself_is_issued_over_tls() {
+    fn the_service_itself_is_used_over_tls() {
         let options = right("dynamodbs://dynamodb.eu-west-1.amazonaws.com/");
         assert_eq!(options.endpoint, "https://dynamodb.eu-west-1.amazonaws.com:443");
         assert!(options.tls.is_some() && right("dynamodb://h").tls.is_none());

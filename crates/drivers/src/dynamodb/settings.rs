@@ -49,7 +49,7 @@ fn server(name: Option<&str>) -> Setting {
             "a stand-in: one process with SQLite behind it; its figures say nothing of DynamoDB",
         ),
         Some(name) => setting("server", name, "the table that was measured"),
-        None => setting("server", "unknown", "there is no table yet that could tell"),
+        None => setting("server", "unknown", "unknown until there is a table"),
     }
 }
 
@@ -66,14 +66,14 @@ fn durability(name: Option<&str>) -> Setting {
             "every write",
             "by its maker's word a write is on disks in several zones before it is answered",
         ),
-        None => setting("durability", "unknown", "there is no table yet that could tell"),
+        None => setting("durability", "unknown", "unknown until there is a table"),
     }
 }
 
 fn capacity(table: &TableDescription) -> Setting {
     let mode = table.billing_mode_summary().and_then(|summary| summary.billing_mode());
     if mode == Some(&BillingMode::PayPerRequest) {
-        return setting("capacity", "on demand", "beyond what it has grown to, requests are busy");
+        return setting("capacity", "on demand", "beyond its present size, requests are throttled");
     }
     let units = table.provisioned_throughput().map_or((0, 0), |units| {
         (units.read_capacity_units().unwrap_or(0), units.write_capacity_units().unwrap_or(0))
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn the_stand_in_is_reported_from_the_service() {
+    fn the_stand_in_is_distinguished_from_the_service() {
         let local = "arn:aws:dynamodb:ddblocal:000000000000:table/usertable";
         assert_eq!(server_of(local), "DynamoDB Local");
         let real = "arn:aws:dynamodb:eu-west-1:123456789012:table/usertable";

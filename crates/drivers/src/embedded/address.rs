@@ -96,7 +96,7 @@ impl<'a> Address<'a> {
         }
     }
 
-    /// The URL is invalid for this reason.
+    /// The reason why the URL is invalid.
     pub(crate) fn wrong(&self, reason: String) -> OpenError {
         OpenError::Url { url: self.url.into(), reason }
     }
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn a_url_comes_apart() {
+    fn a_url_is_parsed_into_its_parts() {
         let address = parse("fjall:runs/a b:c?cache=64MiB&durability=fsync").unwrap();
         assert_eq!(address.path, Path::new("runs/a b:c"));
         assert_eq!(address.bytes("cache").unwrap(), Some(64 << 20));

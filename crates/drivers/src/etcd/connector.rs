@@ -25,14 +25,14 @@ pub(super) struct Connector {
     tls: Option<TlsConnector>,
 }
 
-/// Why a member cannot be issued.
+/// Why a member cannot be used.
 #[derive(Clone, Debug)]
 pub(super) struct Unavailable {
     kind: UnavailableKind,
     reason: String,
 }
 
-/// In the order of what is reported first, where members differ.
+/// In the order in which they are reported, if members differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum UnavailableKind {
     NotPermitted,
@@ -114,7 +114,7 @@ impl Connector {
         self.options.to_string()
     }
 
-    /// Why none of the members can be issued.
+    /// Why no member can be used.
     fn explain(&self, unavailable: &[(usize, Unavailable)]) -> OpenError {
         let store = self.store();
         let kind = unavailable.iter().map(|(_, unavailable)| unavailable.kind).min();
@@ -132,7 +132,7 @@ impl Connector {
         }
     }
 
-    /// What went wrong as the store was made ready or queried about itself.
+    /// The error while the store was set up or inspected.
     pub(super) fn failed(&self, error: &CallError) -> OpenError {
         let store = self.store();
         match error {
@@ -186,7 +186,7 @@ fn is_about_rights(error: &CallError) -> bool {
         || spoken.iter().any(|word| message.contains(word))
 }
 
-/// Why a member that can be reached cannot be issued.
+/// Why a member that can be reached cannot be used.
 fn of_call(error: &CallError) -> Unavailable {
     match error {
         CallError::Told(_, message) if is_about_rights(error) => {
@@ -210,11 +210,11 @@ fn of_call(error: &CallError) -> Unavailable {
     }
 }
 
-/// The members as one worker issues them: one connection to each that was needed.
+/// The members as one worker uses them: one connection to each that was needed.
 pub(super) struct Endpoints {
     connector: Arc<Connector>,
     places: Vec<Place>,
-    /// Who is requested the next connection.
+    /// The member of the next connection.
     next: Cell<usize>,
 }
 
@@ -227,7 +227,7 @@ struct Place {
 }
 
 impl Endpoints {
-    /// Nothing is connected yet; `first` tells who is issued first.
+    /// Nothing is connected yet; `first` is the member that is used first.
     pub(super) fn new(connector: Arc<Connector>, first: usize) -> Endpoints {
         let count = connector.options.endpoints.len();
         let places = std::iter::repeat_with(Place::default).take(count).collect();
@@ -239,7 +239,8 @@ impl Endpoints {
         self.places.len()
     }
 
-    /// A way to query the member whose turn it is, or the first one after it that can be issued.
+    /// A connection to the member whose turn it is, or to the first one after it that can be
+    /// reached.
     pub(super) async fn connect(&self) -> Result<Wire, OpenError> {
         let count = self.len();
         let first = self.next.get();
@@ -295,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn strangers_are_reported_what_to_do() {
+    fn authentication_errors_say_what_to_do() {
         let kind = UnavailableKind::NotPermitted;
         let wrong = "etcdserver: authentication failed, invalid user ID or password";
         check(Code::InvalidArgument, wrong, kind, "check user, password and their rights");
@@ -313,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn what_matters_most_is_the_kind_of_several_failures() {
+    fn of_several_failures_the_most_important_gives_the_kind() {
         let connector = Connector::new("etcd://one:1,two:2/p".parse().unwrap()).unwrap();
         let denied = Unavailable { kind: UnavailableKind::NotPermitted, reason: "no".into() };
         let message = connector.explain(&[(0, unreachable("gone".into())), (1, denied)]);

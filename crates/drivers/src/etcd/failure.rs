@@ -24,14 +24,14 @@ pub(super) struct Failure {
     pub(super) source: FailureSource,
 }
 
-/// Who is to blame, so that the next request goes elsewhere.
+/// The failed part, so that the next request goes elsewhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FailureSource {
     /// The request or the whole cluster: another member would say the same.
     Nobodys,
     /// This member, which may be cut off from the others.
     Members,
-    /// This connection, or the token that it carries: nobody shall use it again.
+    /// This connection, or its token, which must not be used again.
     Connections,
 }
 
@@ -40,7 +40,7 @@ pub(super) enum FailureSource {
 enum Write {
     /// It was turned away before it was proposed to the cluster, or by every member alike.
     Never,
-    /// It was proposed and nobody waited for what became of it, or it was applied all the same.
+    /// It was proposed and timed out, or it was applied all the same.
     Perhaps,
 }
 
@@ -50,11 +50,12 @@ use Write::{Never, Perhaps};
 /// What etcd says, by the beginning of its messages. They are those of `rpctypes/error.go` in etcd
 /// 3.4 to 3.6; codes alone do not tell them apart.
 const SAID: &[(&str, Reason, Write, FailureSource)] = &[
-    // The write that crosses the quota is applied, yet reported this; only those after it are not.
+    // The write that crosses the quota is applied, yet gets this error; only later writes are not
+    // applied.
     ("etcdserver: mvcc: database space exceeded", Reason::Full, Perhaps, Nobodys),
     // More is waiting to be applied than the server likes; said before the proposal.
     ("etcdserver: too many requests", Reason::Busy, Never, Nobodys),
-    // Said by who issues whether there is one, before the proposal.
+    // The member checks for a leader before it proposes.
     ("etcdserver: no leader", Reason::Busy, Never, Members),
     ("raft proposal dropped", Reason::Busy, Never, Members),
     ("etcdserver: rpc not supported for learner", Reason::Busy, Never, Members),
@@ -77,7 +78,7 @@ const SAID: &[(&str, Reason, Write, FailureSource)] = &[
     ("etcdserver: user name is empty", Reason::NotPermitted, Never, Nobodys),
     ("etcdserver: user name not found", Reason::NotPermitted, Never, Connections),
     ("etcdserver: authentication failed", Reason::NotPermitted, Never, Nobodys),
-    // A token ends with the member that gave it, or when rights change: request another one.
+    // A token ends with the member that gave it, or when rights change: request a new one.
     ("etcdserver: invalid auth token", Reason::NotPermitted, Never, Connections),
     ("etcdserver: revision of auth store is old", Reason::NotPermitted, Never, Connections),
     ("auth: revision in header is old", Reason::NotPermitted, Never, Connections),
@@ -171,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn a_proposal_that_nobody_waited_for_is_open() {
+    fn a_proposal_that_timed_out_is_unknown() {
         let timeouts = [
             "etcdserver: request timed out",
             "etcdserver: request timed out, possibly due to previous leader failure",
@@ -208,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn strangers_are_not_permitted() {
+    fn clients_without_permission_are_refused() {
         check_refused(
             Code::PermissionDenied,
             "etcdserver: permission denied",
@@ -224,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_that_nobody_knows_go_by_their_code() {
+    fn unknown_messages_are_classified_by_their_code() {
         check_refused(Code::Unimplemented, "unknown service", Reason::Unsupported);
         check_refused(Code::FailedPrecondition, "something", Reason::StoreError);
         check_open(Code::Unavailable, "something", Reason::Busy);

@@ -64,7 +64,7 @@ pub(super) struct Etcd {
     pub(super) read: Read,
 }
 
-/// A way to query a member, with the transaction that is open on it.
+/// A handle on a member, with the transaction that is open on it.
 pub(super) struct Link {
     wire: Wire,
     transaction: Transaction,
@@ -111,7 +111,7 @@ impl Library for Etcd {
         };
         let requests = match context {
             Context::Alone => turn.requests.max(1),
-            // What waits for the commit has issued nothing yet.
+            // What waits for the commit has sent nothing yet.
             Context::Begins | Context::Within => turn.requests,
         };
         watch.end();
@@ -246,8 +246,8 @@ impl Turn<'_> {
         if self.key_prefix.has_every_field(&request.values) {
             return self.replace(key, request).await;
         }
-        // What is reported as missing must be missing, so this queries the cluster, whatever reads
-        // do.
+        // A record that is reported as missing must be missing, so this is a linearizable read,
+        // whatever the option for reads.
         let question = RangeRequest { key: key.clone(), ..RangeRequest::default() };
         let mut found = self.range(question, Doing::ReadingToWrite).await?.pop();
         for _ in 0..ATTEMPTS {

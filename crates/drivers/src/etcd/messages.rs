@@ -45,10 +45,10 @@ pub(super) struct KeyValue {
     pub(super) value: Bytes,
 }
 
-/// Requests one key, or for those from `key` up to `range_end`, which is not among them.
+/// Reads one key, or those from `key` up to `range_end`, exclusive.
 ///
 /// There is no `sort_order`: keys come in the order of their bytes anyway, and a server that is
-/// issued to sort fetches the whole range before it looks at `limit`.
+/// told to sort fetches the whole range before it looks at `limit`.
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct RangeRequest {
     #[prost(bytes = "bytes", tag = "1")]
@@ -61,7 +61,7 @@ pub(super) struct RangeRequest {
     /// As of which of the store's revisions; zero means the newest.
     #[prost(int64, tag = "4")]
     pub(super) revision: i64,
-    /// Whether the member that is issued answers without a request to the others.
+    /// Whether the member responds without a request to the others.
     #[prost(bool, tag = "7")]
     pub(super) serializable: bool,
     #[prost(bool, tag = "8")]
@@ -154,7 +154,7 @@ impl Compare {
         Compare { result: 1, target: 0, key, version: Some(0), ..Compare::default() }
     }
 
-    /// Nobody has written the key since that revision; zero if it was not there.
+    /// The key has not been written since that revision; zero if it was not there.
     pub(super) fn is_unchanged(key: Bytes, revision: i64) -> Compare {
         Compare { result: 0, target: 2, key, mod_revision: Some(revision), ..Compare::default() }
     }
@@ -189,7 +189,7 @@ pub(super) struct TxnResponse {
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct StatusRequest {}
 
-/// What one member says about itself. Field 8 and later are reported since 3.4, 12 since 3.6.
+/// The status of one member. Field 8 and later exist since 3.4, 12 since 3.6.
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct StatusResponse {
     #[prost(message, optional, tag = "1")]
@@ -277,7 +277,7 @@ mod tests {
             Compare::is_unchanged(key.clone(), 7).encode_to_vec(),
             b"\x10\x02\x1a\x01k\x30\x07"
         );
-        // Zero is reported, for nothing reported would be no condition at all.
+        // Zero is encoded explicitly, because an absent field would be no condition at all.
         assert_eq!(Compare::is_there(key).encode_to_vec(), b"\x08\x01\x1a\x01k\x20\x00");
     }
 

@@ -14,18 +14,18 @@ const EXAMPLE: &str = "etcd://127.0.0.1:2379,127.0.0.2:2379/assay?connections=64
 const DEFAULT_PORT: u16 = 2379;
 const DEFAULT_PREFIX: &str = "assay";
 const DEFAULT_CONNECTIONS: usize = 64;
-/// A worker looks through all of them for an abandoned ticket.
+/// A worker searches all of them for an abandoned ticket.
 const MOST_CONNECTIONS: usize = 4096;
 /// A server takes no more operations in a transaction, unless its `--max-txn-ops` says otherwise.
 const MOST_BATCH: usize = 128;
 
-/// Where an etcd is, and how to issue it.
+/// Where an etcd is, and how to use it.
 ///
 /// Parsed from `etcd://[user:password@]host[:port][,host[:port]…][/PREFIX][?option=value&…]`;
 /// `etcds://` is the same over TLS.
 #[derive(Clone)]
 pub struct Options {
-    /// The members that are issued, at least one, as host and port.
+    /// The members that get requests, at least one, as host and port.
     pub endpoints: Vec<(String, u16)>,
     /// What every key begins with, without a slash at its end.
     pub prefix: String,
@@ -41,7 +41,7 @@ pub struct Options {
     pub batch: usize,
     /// Option `read`.
     pub read: Read,
-    /// Option `connect_timeout`, in milliseconds: timeout of a connection with its greeting.
+    /// Option `connect_timeout`, in milliseconds: for a connection with its handshake.
     pub connect_timeout: Duration,
     displayed: String,
 }
@@ -59,9 +59,10 @@ pub struct Tls {
 /// Who answers reads and scans.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Read {
-    /// The member that is issued, after a majority has reported it that nothing newer is there.
+    /// The member that gets the request, after a majority has confirmed that it has the newest
+    /// state.
     Linearizable,
-    /// The member that is issued, out of what it has; it may lag behind.
+    /// The member that gets the request, from its own state; it may lag behind.
     Serializable,
 }
 

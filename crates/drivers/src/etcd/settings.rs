@@ -5,7 +5,7 @@ use assay_model::Setting;
 use super::messages::{Member, StatusResponse};
 use super::options::Options;
 
-/// What was reported, and what was requested.
+/// The reported settings, and the requested ones.
 pub(super) struct Facts {
     /// What each endpoint said about itself, as its place among them.
     pub(super) reported: Vec<(usize, StatusResponse)>,
@@ -111,7 +111,7 @@ impl Facts {
         setting("replication", &value, &meaning)
     }
 
-    /// The member that most of those who reported take for the leader.
+    /// The member that most of the others name as the leader.
     fn leader(&self) -> u64 {
         let newest = self.reported.iter().max_by_key(|(_, reported)| reported.raft_term);
         newest.map_or(0, |(_, reported)| reported.leader)
@@ -186,7 +186,7 @@ impl Facts {
 /// What `batch` means for the figures, where it is on.
 fn batch(options: &Options) -> Option<Setting> {
     let meaning = "that many inserts, or reads, which wait at the same time are one transaction: \
-                   atomic, though nobody requested that, and together no larger than one request \
+                   atomic, although that is not needed, and together no larger than one request \
                    may be; a latency includes the wait for the others, and `requests` of a batch \
                    are those of its first operation";
     (options.batch > 1).then(|| setting("batch", &options.batch.to_string(), meaning))
@@ -197,7 +197,7 @@ fn apart(options: &Options) -> &'static str {
         super::options::Read::Linearizable => {
             "reads and scans see every write answered before them; the member that is issued \
              issues \
-             the leader, which issues a majority"
+             the leader, which asks a majority"
         }
         super::options::Read::Serializable => {
             "reads and scans see what the member that is issued has; it may lag behind what was \

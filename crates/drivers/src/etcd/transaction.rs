@@ -1,7 +1,7 @@
 //! A transaction of requests, after that of etcd's own client.
 //!
 //! The source is `client/v3/concurrency/stm.go` of etcd 3.5, isolation `SerializableSnapshot`. The
-//! first read queries the cluster, later ones the same member as of the revision of the first; what
+//! first read is linearizable, later ones ask the same member as of the revision of the first; what
 //! was read is remembered. Writes are kept here until the commit, which is a single request: if
 //! nobody has changed since what was read, write everything. That client tries again when somebody
 //! has; this one is refused (conflict).
@@ -9,7 +9,7 @@
 //! What it does beside that:
 //! * A scan is read within its range. The commit demands of each record found that it is as it was,
 //!   and of the range that nothing in it is newer than the revision of the first read.
-//! * A transaction that wrote nothing issues nothing at its commit: all it read was there at once.
+//! * A transaction that wrote nothing sends nothing at its commit: all it read was there at once.
 //! * A write reads before it only what its answer needs: an update the old record, a delete whether
 //!   there is one, an insert nothing.
 
@@ -48,11 +48,11 @@ struct Stretch {
 }
 
 impl Transaction {
-    /// Requests `question` as of the revision that the transaction reads at.
+    /// Sends `question` as of the transaction's read revision.
     fn at_revision(&self, question: RangeRequest) -> RangeRequest {
         match self.revision {
             None => question,
-            // The member has shown that it has this revision: it need not issue the others again.
+            // The member has shown that it has this revision: it need not ask the others again.
             Some(revision) => RangeRequest { revision, serializable: true, ..question },
         }
     }
@@ -62,7 +62,7 @@ impl Transaction {
         self.revision = self.revision.or(reported);
     }
 
-    /// The record under `key` as far as it is known without a request to.
+    /// The record under `key` as far as it is known without a request.
     fn known(&self, key: &Bytes) -> Option<Option<KeyValue>> {
         if let Some(written) = self.written.get(key) {
             return Some(written.as_ref().map(|value| own(key, value)));
@@ -98,7 +98,7 @@ impl Transaction {
             observed.insert(record.key.clone(), record.clone());
         }
         let displayed: Vec<KeyValue> = observed.into_values().take(stretch.limit).collect();
-        // Behind the last that is shown, or was fetched, nobody has looked.
+        // Keys behind the last one that is shown, or was fetched, were not read.
         let last = match displayed.len() < stretch.limit {
             true if is_cut => stored.last(),
             true => None,
@@ -190,7 +190,7 @@ impl Turn<'_> {
         }
     }
 
-    /// The record under `key`, remembered or requested.
+    /// The record under `key`, from the cache or from the server.
     async fn fetch(
         &mut self,
         transaction: &mut Transaction,
@@ -234,7 +234,7 @@ impl Turn<'_> {
         self.hand_out(&displayed, request, rows)
     }
 
-    /// Makes `transaction` final, unless somebody has changed what it read.
+    /// Commits `transaction`, unless another one has changed the records that it read.
     pub(super) async fn commit(&mut self, transaction: &Transaction) -> Result<bool, Failure> {
         let Some(question) = transaction.commit() else { return Ok(true) };
         let answer: TxnResponse = self.send(method::TXN, question, Doing::Writing).await?;

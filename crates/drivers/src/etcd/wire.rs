@@ -35,7 +35,7 @@ pub(super) enum CallError {
     Unsent(String),
     /// The connection broke, or the member gave up the request without a word.
     Broken(String),
-    /// The answer is invalid.
+    /// The response is invalid.
     Garbled(String),
     /// The member answered with an error.
     Told(Code, String),
@@ -52,7 +52,7 @@ impl fmt::Display for CallError {
     }
 }
 
-/// A way to query a member over a connection that others may use as well.
+/// A handle on a shared connection to a member.
 #[derive(Clone)]
 pub(super) struct Wire {
     grpc: Grpc<Http>,
@@ -71,7 +71,7 @@ impl Wire {
             http2::Builder::new(OnThisThread).handshake(TokioIo::new(io)).await?;
         let (ending, ended) = watch::channel(());
         tokio::task::spawn_local(async move {
-            // What ended it is instructed to those who wait for answers.
+            // The reason is passed to those who wait for responses.
             let _ = connection.await;
             drop(ending);
         });
@@ -90,7 +90,7 @@ impl Wire {
         !self.is_retired.get() && self.ended.has_changed().is_ok()
     }
 
-    /// Nobody shall use this connection any more who does not already.
+    /// No new request may use this connection.
     pub(super) fn retire(&self) {
         self.is_retired.set(true);
     }
@@ -105,7 +105,7 @@ impl Wire {
         while self.ended.changed().await.is_ok() {}
     }
 
-    /// Issues, and waits for the answer.
+    /// Sends, and waits for the response.
     pub(super) async fn send<Q, A>(
         &mut self,
         path: &'static str,
@@ -182,7 +182,7 @@ pub(super) fn chain(error: &(dyn Error + 'static)) -> String {
     reported
 }
 
-/// The connection as the gRPC library loads it.
+/// The connection as the gRPC library calls it.
 #[derive(Clone)]
 struct Http(SendRequest<Body>);
 
@@ -226,7 +226,7 @@ impl Error for SendError {
     }
 }
 
-/// Runs what the connection has to do on the worker's own thread.
+/// Runs the connection's tasks on the worker's own thread.
 #[derive(Clone, Copy)]
 struct OnThisThread;
 
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_that_nobody_can_read_are_garbled() {
+    fn undecodable_responses_are_garbled() {
         for status in [
             Status::internal("failed to decode Protobuf message"),
             Status::out_of_range("Error, decoded message length too large: found 9 bytes"),
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_connection_does_is_reported_from_what_was_said() {
+    fn broken_connections_are_distinguished_from_server_errors() {
         let broken = std::io::Error::from(std::io::ErrorKind::ConnectionReset);
         let status = Status::from_error(Box::new(broken));
         assert!(matches!(describe(status), CallError::Broken(_)));

@@ -11,7 +11,7 @@ use super::socket::{Refusal, Socket, Trouble};
 use super::wire::{Reader, Value, code, operation, put_i32, put_i64, put_text};
 use crate::java_hash::java_hash;
 
-/// The most rows that are requested at once; nothing that is issued here has as many.
+/// The most rows that are fetched at once; no query here has as many.
 const ROWS: i32 = 10_000;
 /// The status of a question about a cache that is not there.
 const NO_SUCH_CACHE: i32 = 1000;
@@ -184,8 +184,7 @@ impl AdminConnection<'_> {
         self.send("keep a note", operation::PUT, fill).await.map(|_| ())
     }
 
-    /// The rows of a query about the system, as texts; none if the cluster cannot be queried in
-    /// SQL.
+    /// The rows of a query on system views, as texts; none if the cluster has no SQL.
     pub(super) async fn rows(&mut self, text: &str) -> Result<Vec<Vec<String>>, OpenError> {
         let fill = |out: &mut Vec<u8>| {
             put_i32(0, out);

@@ -9,7 +9,7 @@ use super::socket::Topology;
 use super::wire::{Garbled, Reader, Value};
 use crate::java_hash::java_hash;
 
-/// Nobody has more partitions, says `RendezvousAffinityFunction`.
+/// The maximum of `RendezvousAffinityFunction`.
 const MOST_PARTITIONS: usize = 65_000;
 
 /// The owners of the partitions of each cache.

@@ -154,7 +154,7 @@ impl Cache {
         })
     }
 
-    /// In what it is not what the URL requests, with what is to be done.
+    /// The differences from the URL, with a remedy.
     pub(super) fn differs(&self, options: &Options) -> Option<String> {
         let name = &self.name;
         let what = |what: &str| {

@@ -1,9 +1,9 @@
 //! Cluster state of a worker: the nodes, their partitions, the types of records.
 //!
-//! It learns by itself: an answer tells when something changed, and then a task of its own queries
-//! a node what is, while requests go where they went before: every node passes on what it does not
-//! own. A node that does not answer is left alone, and another task looks after it, so no request
-//! waits for a connection to a node that is known to be gone.
+//! It learns by itself: a response tells when something changed, and then a task of its own asks a
+//! node for the new state, while requests go where they went before: every node forwards what it
+//! does not own. A node that does not answer is left alone, and another task looks after it, so no
+//! request waits for a connection to a node that is known to be gone.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -20,9 +20,9 @@ use super::wire::{Garbled, Reader, code, operation, put_i32, put_i64, put_length
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 /// The longest pause: a node that is back is found within this time.
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
-/// How long a node may take to greet where others are there to issue instead.
+/// How long a node may take for the handshake when others can be used instead.
 const SHORT_TIMEOUT: Duration = Duration::from_millis(500);
-/// How often the nodes are queried who owns what after a change, until they know it themselves.
+/// How often the nodes are asked for the owners after a change, until they know them.
 const MOST_QUESTIONS: u32 = 50;
 
 /// A node's number, and where it may be reached.
@@ -160,7 +160,7 @@ impl Cluster {
         let mut refusal = Refusal::Unreachable("it has no address".into());
         for address in &node.addresses {
             match Socket::dial(address, &self.options, timeout).await {
-                // Nodes that the cluster reported of may share an address in their own networks.
+                // Nodes in the cluster's list may share an address in their own networks.
                 Ok(socket) if !node.is_named && node.id.get() != Some(socket.node) => {}
                 Ok(socket) => {
                     node.id.set(Some(socket.node));
@@ -177,7 +177,7 @@ impl Cluster {
         self.owners.borrow().owner(cache, key)
     }
 
-    /// A node reported that who owns what has this version now.
+    /// A node reported this version of the partition map.
     pub(super) fn notice(self: &Rc<Cluster>, reported: Topology) {
         let is_old = self.owners.borrow().topology < reported;
         if self.options.is_partition_aware && is_old && !self.is_issuing.replace(true) {
@@ -189,7 +189,7 @@ impl Cluster {
         }
     }
 
-    /// Issues until the version is at least that which was reported.
+    /// Asks until the version is at least that which was reported.
     async fn catch_up(self: &Rc<Cluster>, reported: Topology) {
         for _ in 0..MOST_QUESTIONS {
             for node in self.up() {
@@ -207,7 +207,7 @@ impl Cluster {
         }
     }
 
-    /// Issues where the nodes are and who owns what.
+    /// Asks for the nodes and the partitions that they own.
     async fn learn(&self, socket: &mut Socket) -> Result<(), Trouble> {
         // From the first version to the newest: all nodes there are.
         let all =
@@ -231,7 +231,7 @@ impl Cluster {
         Ok(())
     }
 
-    /// Adds nodes that the cluster reported of, and forgets those that left it.
+    /// Adds nodes of the cluster's list, and forgets those that left it.
     fn update_nodes(&self, endpoints: Vec<Endpoint>) {
         let mut nodes = self.nodes.borrow_mut();
         let is_there = |id: Option<u128>| endpoints.iter().any(|(other, _)| Some(*other) == id);
@@ -267,7 +267,7 @@ impl Cluster {
         }
     }
 
-    /// Requests the fields and schemas of a type.
+    /// Asks for the fields and schemas of a type.
     pub(super) async fn learn_type(
         &self,
         socket: &mut Socket,
@@ -416,7 +416,7 @@ mod tests {
     }
 
     #[test]
-    fn a_type_that_was_reported_is_known() {
+    fn a_type_in_a_response_is_known() {
         let fields = ["A".to_owned(), "b".to_owned()];
         let schema: Vec<i32> = fields.iter().map(|field| object::number(field)).collect();
         let of_type = object::number("CustomType");

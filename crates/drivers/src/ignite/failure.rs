@@ -8,7 +8,7 @@ use crate::task::{Completion, Context};
 /// What was under way as something failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stage {
-    /// A request that changes nothing, and is all that was issued.
+    /// A single request, which changes nothing.
     Read,
     /// A request that changes nothing, of an operation whose change was not sent yet; or any within
     /// a transaction, which is undone when it fails.
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_never_sent_is_refused() {
+    fn requests_that_were_never_sent_are_refused() {
         for stage in [Stage::Read, Stage::BeforeWrite, Stage::Write] {
             let refused = Completion::Refused(Reason::Unreachable);
             assert_eq!(ending(&Trouble::Unreachable, stage), refused);

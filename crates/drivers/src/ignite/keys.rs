@@ -49,7 +49,7 @@ mod tests {
     }
 
     #[test]
-    fn the_order_stays_to_java_as_well() {
+    fn keys_sort_in_java_as_in_rust() {
         let units = |key: &[u8]| -> Vec<u16> {
             String::from_utf8(spelled_of(key)).unwrap().encode_utf16().collect()
         };

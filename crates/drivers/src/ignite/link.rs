@@ -257,7 +257,7 @@ impl Turn<'_> {
         let content = self.links.cluster.options.content;
         let keeps = self.keeps_what_it_reads();
         let operation = if keeps { operation::PUT } else { operation::REPLACE_IF_EQUALS };
-        // What cannot be written is refused before anything is issued.
+        // What cannot be encoded is refused before anything is sent.
         Draft::empty(table.of_type, &table.numbers).set(values, content, &table.numbers)?;
         for _ in 0..ATTEMPTS {
             self.stage = Stage::BeforeWrite;
@@ -316,7 +316,7 @@ impl Turn<'_> {
         Ok(Reader::new(reported).truth()?)
     }
 
-    /// Queries in SQL for the records from a key on, in the order of the keys.
+    /// Selects in SQL the records from a key on, in the order of the keys.
     async fn scan(
         &mut self,
         table: &Table,
@@ -337,8 +337,8 @@ impl Turn<'_> {
         Ok(!records.is_empty())
     }
 
-    /// Queries in SQL for a column of the records that `condition` of `key` holds for, in the order
-    /// of the keys. It is part of no transaction: it finds what was committed.
+    /// Selects in SQL a column of the records that meet `condition` on `key`, in the order of the
+    /// keys. It is part of no transaction: it reads committed records.
     pub(super) async fn query(
         &mut self,
         table: &Table,
@@ -369,7 +369,7 @@ impl Turn<'_> {
         Ok(values)
     }
 
-    /// Queries the owner of `key` something about the table's cache, within the open transaction.
+    /// Sends the owner of `key` a request on the table's cache, within the open transaction.
     pub(super) async fn send(
         &mut self,
         table: &Table,
@@ -385,7 +385,7 @@ impl Turn<'_> {
         .await
     }
 
-    /// Queries the owner of `key` something.
+    /// Sends the owner of `key` a request.
     async fn query_node(
         &mut self,
         table: &Table,
@@ -397,7 +397,7 @@ impl Turn<'_> {
         self.send_at(place, operation, fill).await
     }
 
-    /// Issues something over the connection at `place`, which is put away if it breaks.
+    /// Sends a request over the connection at `place`, which is dropped if it breaks.
     pub(super) async fn send_at(
         &mut self,
         place: usize,
@@ -410,7 +410,7 @@ impl Turn<'_> {
         Ok(self.link.sockets[place].answer())
     }
 
-    /// Goes on with what was issued over a connection, which is put away if it broke.
+    /// Goes on with a request over a connection, which is dropped if it broke.
     fn keep(&mut self, place: usize, requested: Result<(), Trouble>) -> Result<(), Fault> {
         if let Err(Trouble::Lost | Trouble::Garbled | Trouble::Unreachable) = requested {
             let lost = self.link.sockets.swap_remove(place);
@@ -467,7 +467,7 @@ fn put_query(text: &str, key: &[u8], limit: u32, out: &mut Vec<u8>) {
     out.push(0);
 }
 
-/// What a query requests of each record.
+/// The fields that a query reads of each record.
 #[derive(Clone, Copy)]
 pub(super) enum Column {
     /// Its key.

@@ -163,7 +163,7 @@ impl<'a> Object<'a> {
         Ok(places)
     }
 
-    /// Appends the record, with those fields that are requested, as an answer has it.
+    /// Appends the record, with the requested fields, in the format of a response.
     pub(super) fn encode(
         &self,
         requested: Fields,

@@ -13,7 +13,8 @@ const EXAMPLE: &str = "ignite://127.0.0.1:10800/bench?backups=1";
 const DEFAULT_PORT: u16 = 10_800;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 const MOST_CONNECTIONS: usize = 1024;
-/// Less than the timeout of a run by default, so that the cluster says why before nobody listens.
+/// Less than the default timeout of a run, so that the cluster's error comes before the client
+/// gives up.
 const TRANSACTION_TIMEOUT: Duration = Duration::from_secs(5);
 /// What one turn of a worker gathers is less.
 const MOST_BATCH: usize = 1024;
@@ -71,7 +72,7 @@ pub struct Transactions {
 }
 
 impl Transactions {
-    /// What is issued to Ignite for `isolation`.
+    /// Ignite's code for `isolation`.
     pub(super) fn concurrency(self) -> Concurrency {
         match self.isolation {
             Isolation::Serializable => Concurrency::Optimistic,
@@ -106,7 +107,7 @@ impl Concurrency {
 pub struct Options {
     /// The nodes of which at least one must answer.
     pub hosts: Vec<(String, u16)>,
-    /// The user, where the cluster requests one.
+    /// The user, if the cluster requires one.
     pub user: Option<String>,
     /// The user's password.
     pub(super) password: Option<String>,
@@ -136,7 +137,7 @@ pub struct Options {
     pub connections: usize,
     /// Option `partition_awareness`: whether a request goes to the node that owns its key.
     pub is_partition_aware: bool,
-    /// Option `connect_timeout`: timeout of a connection with its greeting.
+    /// Option `connect_timeout`: for a connection with its handshake.
     pub connect_timeout: Duration,
     displayed: String,
 }

@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn tables_of_a_mapping_want_bytes() {
+    fn tables_of_a_mapping_need_fields_as_bytes() {
         let fields = vec!["a".to_owned()];
         let table = Laid { name: "t".into(), fields, needs_key_order: true };
         let layout = Layout { tables: vec![table], records: 1 };

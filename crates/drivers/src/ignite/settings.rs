@@ -25,7 +25,7 @@ const LOSS_POLICIES: [(&str, &str); 5] = [
     ("IGNORE", "what was lost reads as missing, without an error, and can be written"),
 ];
 
-/// Queries the cluster for everything worth knowing.
+/// Reads the cluster's settings.
 pub(super) async fn send(
     admin: &mut AdminConnection<'_>,
     plan: &Plan,
@@ -46,7 +46,7 @@ pub(super) async fn send(
     Ok(settings)
 }
 
-/// What the cluster reported.
+/// The cluster's settings.
 struct ClusterInfo {
     /// The version of each server.
     versions: Vec<String>,

@@ -16,7 +16,7 @@ const VERSION: [i16; 3] = [1, 7, 0];
 const HELLO: u8 = 1;
 /// What kind of client we are: a thin one.
 const THIN: u8 = 2;
-/// What we know besides the version, a bit each: bit 3, to issue where the nodes are.
+/// What we know besides the version, a bit each: bit 3, to ask where the nodes are.
 const FEATURES: [u8; 1] = [1 << 3];
 /// The longest greeting that is believed.
 const LONGEST_GREETING: usize = 1 << 16;
@@ -41,7 +41,7 @@ pub(super) enum Trouble {
     Unreachable,
     /// The connection broke.
     Lost,
-    /// What came is invalid.
+    /// The response is invalid.
     Garbled,
     /// The node says that it failed.
     Said(i32, String),
@@ -62,11 +62,11 @@ impl From<Garbled> for Trouble {
 /// Why there is no connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Refusal {
-    /// Nobody answers as an Ignite node does.
+    /// The response is not that of an Ignite node.
     Unreachable(String),
     /// A node of another version or kind.
     Unsupported(String),
-    /// It permission denied.
+    /// Permission denied.
     NotPermitted(String),
 }
 
@@ -75,7 +75,7 @@ pub(super) struct Socket {
     stream: TcpStream,
     /// The node behind it.
     pub(super) node: u128,
-    /// The newest version of who owns what, as far as this node reported.
+    /// The newest version of the partition map that this node reported.
     pub(super) topology: Topology,
     next: i64,
     out: Vec<u8>,
@@ -86,7 +86,7 @@ pub(super) struct Socket {
 }
 
 impl Socket {
-    /// Connects to a node and greets it, or gives up after `timeout`.
+    /// Connects to a node with a handshake, or gives up after `timeout`.
     pub(super) async fn dial(
         at: &(String, u16),
         options: &Options,
@@ -102,7 +102,7 @@ impl Socket {
         }
     }
 
-    /// Requests `operation` with the rest that `fill` appends; gives what the answer says.
+    /// Sends `operation` with the body that `fill` appends; returns the body of the response.
     ///
     /// After an error other than [`Trouble::Said`] the connection is of no use any more.
     pub(super) async fn send(
@@ -155,11 +155,11 @@ impl Socket {
                 whole += length;
             }
         }
-        // Nothing comes unasked, and one thing is issued at a time.
+        // The server never sends by itself, and there is one request at a time.
         if self.input.len() > whole { Err(Trouble::Garbled) } else { Ok(()) }
     }
 
-    /// Whether the connection, while nothing is issued over it, broke.
+    /// Whether the idle connection broke.
     pub(super) fn poll_broken(&self, context: &mut std::task::Context<'_>) -> Poll<()> {
         loop {
             match self.stream.poll_read_ready(context) {
@@ -209,7 +209,7 @@ fn hello(options: &Options) -> Vec<u8> {
     out
 }
 
-/// The node that greets, or why it permission denied.
+/// The node after the handshake, or why permission was denied.
 fn read_greeting(bytes: &[u8]) -> Result<Result<u128, Refusal>, Garbled> {
     let mut greeting = Reader::new(bytes);
     if greeting.truth()? {
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn a_node_that_lets_us_in_says_who_it_is() {
+    fn a_node_that_accepts_the_handshake_names_itself() {
         let mut bytes = vec![1];
         put_bytes(&[255, 1], &mut bytes);
         bytes.push(wire::code::UUID);
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn a_node_that_does_not_says_why() {
+    fn a_node_that_refuses_the_handshake_says_why() {
         let refused = read_greeting(&greeting(Some(2000)));
         assert!(matches!(refused, Ok(Err(Refusal::NotPermitted(_)))), "{refused:?}");
         let refused = read_greeting(&greeting(None));
@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn ignite_3_is_reported_from_what_is_no_ignite() {
+    fn ignite_3_is_distinguished_from_other_servers() {
         assert!(matches!(stranger(b"IGNI\0\0"), Refusal::Unsupported(_)));
         assert!(matches!(stranger(b"HTTP/1.1"), Refusal::Unreachable(_)));
         assert_eq!(read_greeting(b"\x01HTTP"), Err(Garbled));

@@ -1,11 +1,11 @@
 //! A transaction of several requests, bound to the connection that it was begun on.
 //!
-//! It begins at the node that owns the key that is requested first; all its requests go there, and
-//! that node issues the others. What ends the connection ends the transaction: it is undone, as is
-//! one that takes longer than its timeout. Nothing is final before the commit, so whatever fails
-//! earlier certainly did not happen.
+//! It begins at the node that owns the first key; all its requests go there, and
+//! that node coordinates the others. What ends the connection ends the transaction: it is undone,
+//! as is one that takes longer than its timeout. Nothing is final before the commit, so whatever
+//! fails earlier certainly did not happen.
 //!
-//! Queries in SQL are part of no transaction. A scan within one therefore queries in SQL for keys
+//! SQL queries are part of no transaction. A scan within one therefore selects in SQL the keys
 //! alone, adds those that the transaction inserted, and then gets these records as the transaction
 //! reads everything else: with its own writes, and under its locks or its comparison at the commit.
 //! What others insert into the range of a scan is not held off at any isolation, nor is it noticed.
@@ -51,7 +51,7 @@ impl Open {
     }
 }
 
-/// Appends which cache is issued, within which transaction; nothing expires.
+/// Appends the cache and the transaction of a request; nothing expires.
 pub(super) fn put_cache(cache: i32, open: Option<i32>, out: &mut Vec<u8>) {
     put_i32(cache, out);
     match open {
@@ -124,7 +124,7 @@ impl Turn<'_> {
 
     /// Ends the open transaction, by commit or rollback as `kind` says.
     pub(super) async fn end(&mut self, kind: Kind) -> Result<bool, Fault> {
-        // Nothing becomes final by what is to be undone, whoever hears of it.
+        // A rollback commits nothing, whether its response comes or not.
         self.stage = if kind == Kind::Commit { Stage::Commit } else { Stage::BeforeWrite };
         let open = self.link.open.take().ok_or(Reason::TransactionFailed)?;
         let place = open.place(&self.link.sockets).ok_or(Trouble::Unreachable)?;
@@ -179,7 +179,7 @@ impl Turn<'_> {
             let most = expected.min(MOST_AT_ONCE);
             let (key, condition) = from.requested();
             let found = self.query(table, Column::Key, condition, key, most as u32).await?;
-            // Fewer than requested are all there are.
+            // Fewer than requested means that there are no more.
             let last = (found.len() >= most).then(|| found.last().cloned()).flatten();
             let keys = self.with_inserted(table, found, &from, last.as_deref());
             let records = self.get_all(table, &keys).await?;

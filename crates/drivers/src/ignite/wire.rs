@@ -19,7 +19,7 @@ pub(super) mod code {
     pub(in super::super) const OBJECT: u8 = 103;
 }
 
-/// The numbers of the operations that we issue.
+/// The codes of the operations that we use.
 pub(super) mod operation {
     pub(in super::super) const GET: i16 = 1000;
     pub(in super::super) const PUT: i16 = 1001;

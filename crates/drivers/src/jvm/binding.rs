@@ -1,4 +1,4 @@
-//! A binding in the virtual machine, before it is requested operations.
+//! A binding in the virtual machine, before its first operation.
 
 use assay_model::Setting;
 use assay_store::OpenError;
@@ -80,7 +80,7 @@ impl Binding {
         Ok(Binding { machine, store })
     }
 
-    /// Names and values of what is to be known before anything is issued.
+    /// Names and values of the settings that are needed before the first operation.
     pub(super) fn traits(&self) -> Result<Vec<(String, String)>, Trouble> {
         let lines = self.invoke(jni_str!("traits"), None)?;
         let pairs = lines.lines().filter_map(|line| line.split_once('='));

@@ -1,4 +1,4 @@
-//! One worker's way into the virtual machine: the only place where we vouch for Java's memory.
+//! The calls of one worker into the virtual machine: the only unsafe code about Java's memory.
 //!
 //! A request is written once into memory that Java sees, a method is called whose identity was
 //! looked up before, and what it has left in another such memory is the answer.
@@ -37,7 +37,7 @@ pub(super) struct Worker {
 struct Area {
     /// Keeps the memory where it is.
     _buffer: Global<JByteBuffer<'static>>,
-    /// Makes the worker stay on its thread too.
+    /// Makes the worker `!Send`, so that it stays on its thread.
     begin: *mut u8,
     bytes: usize,
 }
@@ -126,13 +126,13 @@ impl Worker {
         let arguments = numbers.map(|number| jvalue { i: number });
         let long = ReturnType::Primitive(Primitive::Long);
         self.machine.with_top_local_frame(|env| {
-            // SAFETY: `self.ask` is the method `long invoke(int, int, int, int, int, int)` of the
-            // class of `self.lane`, which is alive as long as the worker is; six ints are passed, a
-            // long is taken.
+            // SAFETY: `self.invoke` is the method `long ask(int, int, int, int, int, int)` of the
+            // class of `self.worker`, which is alive as long as the worker is; six ints are passed,
+            // a long is taken.
             let reported =
                 unsafe { env.call_method_unchecked(&self.worker, self.invoke, long, &arguments) };
             if reported.is_err() {
-                // `invoke` catches what bindings throw; what comes through must not stay pending.
+                // `ask` catches what bindings throw; what comes through must not stay pending.
                 env.exception_clear();
             }
             reported?.j()
@@ -182,7 +182,7 @@ impl Drop for Worker {
         let closed = self.machine.attach_current_thread(|env| {
             env.call_method(&self.worker, jni_str!("close"), jni_sig!("()V"), &[])?.v()
         });
-        // What the binding throws is shown by Java's side; the worker is gone in any case.
+        // The Java side prints the binding's exception; the worker is gone in any case.
         let _: jni::errors::Result<()> = closed;
     }
 }
@@ -204,7 +204,7 @@ fn kind(kind: Kind) -> i32 {
         Kind::Insert => 2,
         Kind::Scan => 3,
         Kind::Delete => 4,
-        // Nobody issues a record for it; Java refuses it as not implemented.
+        // No record carries it; Java refuses it as not implemented.
         Kind::Commit | Kind::Rollback => 5,
     }
 }

@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn the_environment_is_issued_in_order() {
+    fn the_environment_is_searched_in_order() {
         let none = Surroundings {
             variable: |name| (name == "JAVA_HOME").then(|| "/no/java".into()),
             ..Surroundings::NONE

@@ -17,7 +17,7 @@ const FIXED: [&str; 4] = [
     // Signals are ours: Ctrl-C ends a run in order.
     "-Xrs",
     "-Djava.awt.headless=true",
-    // That it has nowhere to log to is no news to whoever measures.
+    // Its warning about a missing logger is of no interest.
     "-Dslf4j.internal.verbosity=ERROR",
     // Chronicle Map would tell its makers that it was started.
     "-Dchronicle.analytics.disable=true",
@@ -35,7 +35,8 @@ const OPENED: [&str; 8] = [
     "--add-opens=java.base/sun.nio.ch=ALL-UNNAMED",
 ];
 
-/// The same for the compiler, which it issues while it runs; a Java without one would warn of them.
+/// The same for the JIT compiler, whose values are read while it runs; a Java without one would
+/// warn of them.
 const OPENED_OF_COMPILER: [&str; 2] = [
     "--add-exports=jdk.compiler/com.sun.tools.javac.file=ALL-UNNAMED",
     "--add-opens=jdk.compiler/com.sun.tools.javac=ALL-UNNAMED",
@@ -197,12 +198,12 @@ mod tests {
     }
 
     #[test]
-    fn newer_java_is_reported_what_is_allowed() {
+    fn newer_java_gets_the_options_that_allow_native_access() {
         let allows = |version| all(&home(version), &place(), &[]).contains(&ALLOWED[1].into());
         assert!(!allows(17) && !allows(21) && allows(25));
     }
 
-    /// An installation whose `java` says `reported` and ends with `code`.
+    /// An installation whose `java` prints `reported` and exits with `code`.
     fn installation(reported: &str, code: u8) -> (tempfile::TempDir, Home) {
         let folder = tempfile::tempdir().unwrap();
         let program = folder.path().join("bin/java");

@@ -42,7 +42,7 @@ pub(super) fn of(code: u8, kind: Kind) -> Meaning {
     };
     match code {
         code::OK => Meaning::Found,
-        // An insert cannot miss anything: whatever was meant, nobody knows.
+        // An insert cannot miss a record: the outcome is unknown.
         code::NOT_FOUND if kind == Kind::Insert => Meaning::Unknown(Reason::Garbled),
         code::NOT_FOUND => Meaning::Missing,
         code::NOT_IMPLEMENTED => Meaning::Refused(Reason::Unsupported),
@@ -51,11 +51,11 @@ pub(super) fn of(code: u8, kind: Kind) -> Meaning {
         code::FULL => Meaning::Refused(Reason::Full),
         // The service may have become unavailable after it had the request.
         code::SERVICE_UNAVAILABLE => doubtful(Reason::Busy),
-        // The binding keeps it to send it later: nobody has confirmed it.
+        // The binding buffers it to send it later: it is not confirmed.
         code::BATCHED_OK if kind.writes() => Meaning::Unknown(Reason::StoreError),
         code::BATCHED_OK | code::NOTHING | code::GARBLED => doubtful(Reason::Garbled),
         code::ERROR | code::UNEXPECTED_STATE | code::OTHER => doubtful(Reason::StoreError),
-        // An exception is nobody's answer: how far it had come, no one can tell.
+        // An exception is no response: the outcome is unknown.
         code::THROWN => Meaning::Unknown(Reason::StoreError),
         code::OUT_OF_MEMORY => Meaning::Unknown(Reason::Full),
         _ => Meaning::Unknown(Reason::Garbled),

@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn a_url_comes_apart() {
+    fn a_url_is_parsed_into_its_parts() {
         let options = Options::parse(
             "jvm:site.ycsb.db.MongoDbClient?classpath=lib/*:more.jar&p.mongodb.url=mongodb%3A//h\
              &p.mongodb.x=a=b&calls=inline&kinds=read,scan&scan=key&updates=record\

@@ -1,4 +1,4 @@
-//! Place of our own Java part.
+//! Location of our own Java part.
 
 use std::path::{Path, PathBuf};
 
@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_where_it_is_said_to_be() {
+    fn the_java_part_is_found_where_the_setting_says() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join(ARCHIVE), "").unwrap();
         let place = find(Some(folder.path()), &Surroundings::NONE).unwrap();
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_one_says_where_it_was_looked_for_and_how_to_build_it() {
+    fn a_missing_java_part_says_where_it_was_looked_for_and_how_to_build_it() {
         let built = Surroundings {
             program: || Some("/checkout/target/release/assay".into()),
             ..Surroundings::NONE

@@ -32,7 +32,7 @@ fn a_binding_that_keeps_nothing_is_no_op_whatever_the_url_says() {
 }
 
 #[test]
-fn what_the_url_says_is_stronger_than_what_is_usual() {
+fn the_url_overrides_the_default() {
     let traits = [
         ("tended", "true"),
         ("name", "chronicle-map-rows"),

@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn disks_of_this_machine_are_reported_from_others() {
+    fn local_file_systems_are_distinguished_from_remote_ones() {
         const EXT4: i64 = 0xEF53;
         const OVERLAY: i64 = 0x794C_7630;
         assert_eq!((remote(EXT4), remote(OVERLAY)), (None, None));

@@ -83,7 +83,7 @@ impl Connector {
         }
     }
 
-    /// What went wrong with `text`, which was issued to make the store ready or to look at it.
+    /// The error of `text`, which was to set the store up or to inspect it.
     pub(super) fn failed(&self, text: &str, error: &Error) -> OpenError {
         let store = self.store();
         let Error::Server(error) = error else { return self.explain(error) };

@@ -18,7 +18,7 @@ impl Failure {
     /// The connection broke while an answer was awaited.
     pub(super) const LOST: Failure =
         Failure { ending: Completion::Unknown(Reason::ConnectionLost), is_connection_lost: true };
-    /// The answer is invalid.
+    /// The response is invalid.
     pub(super) const GARBLED: Failure =
         Failure { ending: Completion::Unknown(Reason::Garbled), is_connection_lost: true };
 
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn strangers_are_not_permitted() {
+    fn clients_without_permission_are_refused() {
         refused(1044, Reason::NotPermitted);
         refused(1045, Reason::NotPermitted);
         refused(1142, Reason::NotPermitted);
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_library_refuses_never_left() {
+    fn requests_that_the_library_refuses_were_never_sent() {
         let error = DriverError::StmtParamsMismatch { required: 2, supplied: 1 };
         assert_eq!(failure(&Error::Driver(error)), Failure::refused(Reason::Malformed));
         let too_large = failure(&Error::Driver(DriverError::PacketTooLarge));

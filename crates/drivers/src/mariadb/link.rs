@@ -41,7 +41,7 @@ pub(super) struct Link {
     room: Vec<u8>,
 }
 
-/// What is issued, with its arguments.
+/// A statement, with its arguments.
 #[derive(Debug, Default)]
 pub(super) struct Job {
     job_kind: JobKind,
@@ -233,7 +233,7 @@ impl Link {
         if is_whole { Ok(count > 0) } else { Err(Failure::refused(Reason::WrongType)) }
     }
 
-    /// The prepared statement, prepared now if it was not issued before.
+    /// The prepared statement, prepared now if it was not used before.
     async fn statement(&mut self, job_kind: &JobKind) -> Result<Statement, Failure> {
         match job_kind {
             JobKind::Query(place) => Ok(self.queries[*place].clone()),

@@ -21,7 +21,7 @@ const OPTION_NAMES: [&str; 6] =
 
 /// Connections per worker: each has a thread of the server.
 const MOST_CONNECTIONS: usize = 1024;
-/// Timeout for a connection, unless the URL says another.
+/// The default timeout for a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Where a MariaDB or MySQL is, and how to talk to it.
@@ -40,7 +40,7 @@ pub struct Options {
     pub content: Content,
     /// Option `password_file`: a file whose first line is the password.
     pub password_file: Option<PathBuf>,
-    /// Option `connect_timeout`, in milliseconds: timeout of a connection with its greeting.
+    /// Option `connect_timeout`, in milliseconds: for a connection with its handshake.
     pub connect_timeout: Duration,
     displayed: String,
 }
@@ -114,7 +114,7 @@ fn parse(url: &str) -> Result<Options, String> {
     Ok(Options { library: builder.into(), ..options })
 }
 
-/// What a fresh connection is reported, last first.
+/// The set-up statements of a fresh connection, last first.
 ///
 /// Values that do not fit are errors instead of being cut, moments have no time zone, and
 /// transactions are kept apart as the URL says, whatever the server's own settings are.

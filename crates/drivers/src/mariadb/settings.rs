@@ -3,7 +3,7 @@
 use assay_model::Setting;
 use assay_store::Isolation;
 
-/// The variables that are requested; a server does not have all of them.
+/// The variables that are queried; a server does not have all of them.
 pub(super) const VARIABLES: &str = "SHOW SESSION VARIABLES WHERE Variable_name IN \
     ('version', 'version_comment', 'innodb_flush_log_at_trx_commit', 'sync_binlog', 'log_bin', \
     'innodb_buffer_pool_size', 'innodb_lock_wait_timeout', 'innodb_flush_method', 'tx_isolation', \
@@ -86,7 +86,10 @@ const KNOWN: &[(&str, &str)] = &[
     ("innodb_lock_wait_timeout", "seconds a statement waits for a lock before it is a conflict"),
     ("max_connections", "connections that the server takes in all"),
     ("read_only", "ON: writes are refused"),
-    ("wsrep_on", "ON: a node of a Galera cluster, where a commit queries the other nodes first"),
+    (
+        "wsrep_on",
+        "ON: a node of a Galera cluster, where a commit is certified by the other nodes first",
+    ),
     ("rpl_semi_sync_master_enabled", "ON: a commit waits until a replica has it"),
 ];
 

@@ -23,7 +23,7 @@ pub(super) struct AdminConnection {
 /// No answer came, or none that makes sense.
 #[derive(Debug)]
 pub(super) enum RequestError {
-    /// Nothing came within the timeout of the socket.
+    /// No data came within the timeout of the socket.
     Silent,
     /// The other side closed the connection.
     Closed,
@@ -79,7 +79,7 @@ impl AdminConnection {
         Ok(())
     }
 
-    /// The connection, for the worker that goes on with it; nothing is left unread.
+    /// The connection, for a worker to use; no data is left unread.
     pub(super) fn into_socket(self) -> TcpStream {
         self.socket
     }
@@ -143,7 +143,7 @@ impl AdminConnection {
         };
         self.received.truncate(before + result.as_ref().copied().unwrap_or(0));
         match result {
-            // A line without its end is all that somebody else had to say.
+            // A line without its end is no response of memcached.
             Ok(0) if !self.received.is_empty() => Err(self.garbled()),
             Ok(0) => Err(RequestError::Closed),
             Ok(_) => Ok(()),

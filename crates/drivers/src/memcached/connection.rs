@@ -33,7 +33,7 @@ pub(super) struct Connection {
     link: Link<TcpStream>,
     next_address: usize,
     pending: VecDeque<Pending>,
-    /// Updates under way; those that nobody has are free.
+    /// Updates in flight; unused slots are free.
     updates: Vec<Update>,
     free: Vec<usize>,
     key: Vec<u8>,
@@ -181,7 +181,7 @@ impl Connection {
         }
     }
 
-    /// Timeout of `ticket` has ended at `now`. If that is the oldest request here and nothing at
+    /// `ticket` has timed out at `now`. If that is the oldest request here and nothing at
     /// all comes for a while longer, the connection is given up: all else on it would wait too.
     pub(super) fn abandon(&mut self, ticket: Ticket, now: Nanos) {
         let behind = self.pending.iter().skip(self.link.abandoned());
@@ -415,7 +415,7 @@ impl Connection {
     }
 }
 
-/// Whether the table has the field that is requested.
+/// Whether the table has the requested field.
 fn check_fields(fields: Fields, names: &[String]) -> Result<(), Reason> {
     match fields {
         Fields::One(number) if usize::from(number) >= names.len() => Err(Reason::Malformed),
@@ -431,7 +431,7 @@ fn check_values(request: &Request<'_>, names: &[String]) -> Result<(), Reason> {
     if is_wrong { Err(Reason::Malformed) } else { Ok(()) }
 }
 
-/// After a reply that is invalid nobody knows which command the next one belongs to.
+/// After an invalid reply it is unknown which command the next one belongs to.
 fn lost_if_garbled<T>(ended: Result<T, Failure>) -> Result<(), Lost> {
     match ended {
         Err(Failure::GARBLED) => Err(Lost(Reason::Garbled)),

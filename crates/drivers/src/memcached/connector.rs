@@ -18,7 +18,7 @@ pub(super) struct Connector {
 }
 
 impl Connector {
-    /// The addresses of a server, issued to the resolver now.
+    /// The addresses of a server, resolved now.
     pub(super) fn resolve(&self, server: usize) -> Result<Vec<SocketAddr>, OpenError> {
         let (host, port) = &self.options.hosts[server];
         let found = (host.as_str(), *port).to_socket_addrs();

@@ -8,7 +8,7 @@ use assay_store::Answer;
 pub(super) enum Failure {
     /// It certainly did not happen.
     Refused(Reason),
-    /// Nobody knows.
+    /// The outcome is unknown.
     Unknown(Reason),
 }
 
@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn strangers_and_crowds_are_refused() {
+    fn unauthenticated_clients_and_too_many_connections_are_refused() {
         check("CLIENT_ERROR unauthenticated", Failure::Refused(Reason::NotPermitted));
         check("CLIENT_ERROR authentication failure", Failure::Refused(Reason::NotPermitted));
         check("ERROR Too many open connections", Failure::Refused(Reason::Busy));

@@ -15,8 +15,7 @@ const MOST_CONNECTIONS: usize = 64;
 /// Requests in flight per connection. A server answers them in order, so more only lengthens a
 /// queue.
 const MOST_DEPTH: usize = 1 << 20;
-/// As many as memcached has threads, unless reported otherwise: a connection belongs to one of
-/// them.
+/// The number of memcached's threads by default: a connection belongs to one of them.
 const CONNECTIONS: usize = 4;
 const DEPTH: usize = 1024;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -26,7 +25,7 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 pub(super) struct Options {
     /// Names or addresses with ports, in the order that decides where a key lies.
     pub(super) hosts: Vec<(String, u16)>,
-    /// User and password of `-Y`; none means that nobody requests.
+    /// User and password of `-Y`; none without authentication.
     pub(super) login: Option<(String, String)>,
     /// Option `connections`: per worker, with each server.
     pub(super) connections: usize,

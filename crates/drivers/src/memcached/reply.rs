@@ -18,7 +18,7 @@ pub(super) enum Reply {
     Value {
         /// The client flags.
         flags: u32,
-        /// The number of its last change; 0 if it was not requested.
+        /// Its CAS number; 0 if it was not requested.
         cas: u64,
         /// Where the value is within the bytes.
         value: Range<usize>,

@@ -70,7 +70,7 @@ pub(super) fn explain(at: &[String], facts: &[Facts], counts: &[Facts]) -> Vec<S
         setting(
             "reqs_per_event",
             of(facts, "reqs_per_event"),
-            "so many requests of a connection are answered before another has its turn (-R)",
+            "requests of a connection before another has its turn (-R)",
         ),
         setting("maxconns", of(facts, "maxconns"), "connections that each server takes (-c)"),
     ]

@@ -18,7 +18,7 @@ impl Connector {
         Client::with_options(self.options.library()).map_err(|error| self.explain("", &error))
     }
 
-    /// Waits until a server that takes requests lets us in.
+    /// Waits until a server that accepts requests authenticates us.
     pub(super) async fn reach(&self, client: &Client) -> Result<(), OpenError> {
         let database = client.database(&self.options.database);
         let timeout = self.options.connect_timeout;
@@ -47,7 +47,7 @@ impl Connector {
         }
     }
 
-    /// A database over connections of its own, apart from every worker.
+    /// A database over admin connections, which no worker uses.
     pub(super) async fn admin(&self) -> Result<AdminConnection<'_>, OpenError> {
         let client = self.client()?;
         self.reach(&client).await?;
@@ -63,7 +63,7 @@ impl Connector {
         OpenError::Unreachable { store: self.store(), reason }
     }
 
-    /// What went wrong with `what`, which was issued to make the store ready or to look at it.
+    /// The error of `what`, which was to set the store up or to inspect it.
     fn explain(&self, what: &str, error: &Error) -> OpenError {
         let store = self.store();
         match &*error.kind {
@@ -107,7 +107,7 @@ impl Connector {
     }
 }
 
-/// Whether the library found nobody to issue, as yet.
+/// Whether the library has found no server yet.
 fn is_nobody_there(error: &Error) -> bool {
     let kind = &*error.kind;
     matches!(kind, ErrorKind::ServerSelection { .. } | ErrorKind::ConnectionPoolCleared { .. })

@@ -25,7 +25,7 @@ impl Failure {
     /// There is no server that it could have left for.
     const UNREACHABLE: Failure =
         Failure { ending: Completion::Refused(Reason::Unreachable), is_connection_lost: true };
-    /// The answer is invalid.
+    /// The response is invalid.
     const GARBLED: Failure =
         Failure { ending: Completion::Unknown(Reason::Garbled), is_connection_lost: true };
 
@@ -34,13 +34,13 @@ impl Failure {
         Failure { ending: Completion::Refused(reason), is_connection_lost: false }
     }
 
-    /// Nobody knows whether it happened; the connection is as it was.
+    /// It is unknown whether it happened; the connection stays usable.
     const fn unknown(reason: Reason) -> Failure {
         Failure { ending: Completion::Unknown(reason), is_connection_lost: false }
     }
 }
 
-/// What was issued, as far as its failures depend on it.
+/// The request, as far as its failures depend on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RequestKind {
     /// Something that changes nothing.
@@ -54,7 +54,7 @@ pub(super) enum RequestKind {
 const REFUSALS: &[(Reason, &[i32])] = &[
     (Reason::Exists, &[11000, 11001, 12582]),
     (Reason::Conflict, &[112]),
-    // Not the primary, or not any more: issued to one who did not even begin.
+    // Not the primary, or not any more: the member did not even begin.
     (Reason::ReadOnly, &[10058, 10107, 13435]),
     // Recovering; no majority to read from yet; too many requests.
     (Reason::Busy, &[134, 462, 13436]),
@@ -106,7 +106,7 @@ pub(super) fn failure(error: &Error, requested: RequestKind) -> Failure {
     match &*error.kind {
         ErrorKind::Command(error) => of_command(error.code, requested, nothing_written),
         ErrorKind::Write(WriteFailure::WriteError(error)) => of_document(error.code),
-        // The write is on the primary; whether it stays there nobody knows.
+        // The write is on the primary; it is unknown whether it stays there.
         ErrorKind::Write(WriteFailure::WriteConcernError(error)) => {
             Failure::unknown(if error.code == 64 { Reason::Timeout } else { Reason::StoreError })
         }
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn one_who_is_not_the_primary_takes_no_writes() {
+    fn a_member_that_is_not_the_primary_takes_no_writes() {
         refused(10107, Reason::ReadOnly);
         refused(13435, Reason::ReadOnly);
         refused(13436, Reason::Busy);
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn strangers_are_not_permitted() {
+    fn clients_without_permission_are_refused() {
         refused(13, Reason::NotPermitted);
         refused(18, Reason::NotPermitted);
     }

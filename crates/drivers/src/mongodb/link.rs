@@ -140,7 +140,7 @@ impl Library for MongoDb {
     }
 }
 
-/// One request with all that it takes to load it.
+/// One request with everything that it needs.
 struct RequestContext<'a> {
     collection: &'a Collection<RawDocumentBuf>,
     table: &'a Table,

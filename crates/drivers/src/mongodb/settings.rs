@@ -6,7 +6,7 @@ use mongodb::options::Acknowledgment;
 
 use super::options::{Options, Preference};
 
-/// What a server answered to what it was issued; each may be missing.
+/// The responses of a server to the queries for its settings; each may be missing.
 #[derive(Debug, Default)]
 pub(super) struct Answers {
     /// To `buildInfo`.
@@ -62,7 +62,7 @@ impl Answers {
         settings.push(setting(
             "retryWrites, retryReads",
             "false",
-            "the library issues nothing twice; applications usually leave both on",
+            "the library retries nothing; applications usually leave both on",
         ));
         settings
     }

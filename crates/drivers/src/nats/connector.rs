@@ -19,24 +19,23 @@ use tokio::task::{JoinHandle, JoinSet};
 use super::greeting::{self, Greeting};
 use super::options::Options;
 
-/// The library's own timeout of an answer, which the executor's ends long before.
+/// The library's own timeout of a response; the executor's is much shorter.
 const NEVER: Duration = Duration::from_secs(3600);
 
-/// The shortest timeout of what is no part of a run: a bucket on three servers takes a while.
+/// The shortest timeout outside of a run: a bucket on three servers takes a while.
 const ADMIN_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// The most that may come beyond the answers that are waited for. The library keeps whatever comes
-/// and has no bound, so a server whose answer has no end would have all memory.
+/// The most bytes beyond the expected responses. The library buffers all input without a bound, so
+/// a server whose response has no end would use all memory.
 const UNASKED_BYTES_MAX: u64 = 64 << 20;
-/// The most that the answers which are waited for may have together, whatever payload the server
-/// says that it takes.
+/// The most bytes of all expected responses together, whatever the server's maximum payload.
 const AWAITED_BYTES_MAX: u64 = 256 << 20;
-/// What an answer takes besides the value in it: its subject, headers, an acknowledgement.
+/// The size of a response without its value: its subject, headers, an acknowledgement.
 const BYTES_AROUND: u64 = 16 << 10;
-/// How often what came is compared with what was waited for.
+/// How often the received bytes are compared with the expected ones.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// Nobody listens there, so whoever connects is refused at once.
+/// A closed port, so that connections are refused at once.
 const NOWHERE: &str = "nats://127.0.0.1:0";
 
 /// What is needed to connect.
@@ -49,22 +48,22 @@ pub(super) struct Line {
     pub(super) client: Client,
     /// Becomes true when the connection has broken.
     pub(super) is_gone: watch::Receiver<bool>,
-    /// How many bytes of answers may have come.
+    /// How many bytes of responses may have come.
     due: Rc<Cell<u64>>,
-    /// The largest value that an answer can have.
+    /// The largest value that a response can have.
     payload_bytes_max: u64,
     watching: JoinHandle<()>,
 }
 
-/// An answer that is waited for. What it had, or may have if nobody waits for it any more, is
-/// allowed to have come when this is gone.
+/// An expected response. When this is dropped, its bytes, or the most that an abandoned one may
+/// have, are allowed to have come.
 pub(super) struct Awaited<'a> {
     line: &'a Line,
     bytes: u64,
 }
 
 impl Line {
-    /// An answer is waited for from now on.
+    /// A response is expected from now on.
     pub(super) fn await_answer(&self) -> Awaited<'_> {
         Awaited { line: self, bytes: self.payload_bytes_max }
     }
@@ -92,22 +91,22 @@ impl Drop for Line {
     }
 }
 
-/// Breaks a connection over which more comes than was requested.
+/// Breaks a connection over which more comes than is expected.
 async fn watch_bytes(client: Client, due: Rc<Cell<u64>>) {
     let statistics = client.statistics();
     while statistics.in_bytes.load(Ordering::Relaxed) <= due.get() {
         tokio::time::sleep(LOOK).await;
     }
-    // It has nowhere to go to then; an error means that it has gone already.
+    // The receiver is gone then; an error means that the message was sent already.
     let _ = client.force_reconnect().await;
 }
 
 impl Connector {
     /// A connection that is greeted and let in.
     ///
-    /// The library reconnects by itself and keeps for that time what is issued. A worker must know
-    /// at once instead, so a connection that is made gets a list of servers on which nobody is:
-    /// when it breaks, the library gives up, and whatever waits ends.
+    /// The library reconnects by itself and meanwhile buffers requests. A worker must know
+    /// at once instead, so a new connection gets a list of unreachable servers: when it breaks, the
+    /// library gives up, and all waiting requests end.
     pub(super) async fn dial(&self) -> Result<Line, OpenError> {
         let hosts = self.greeting_hosts().await?;
         let (gone, is_gone) = watch::channel(false);
@@ -142,7 +141,7 @@ impl Connector {
         Ok(Line { client, is_gone, due, payload_bytes_max, watching })
     }
 
-    /// The hosts but for those that say something else than a NATS.
+    /// The hosts without those that are no NATS server.
     async fn greeting_hosts(&self) -> Result<Vec<String>, OpenError> {
         let mut looks = JoinSet::new();
         for host in self.options.address.authorities() {
@@ -173,7 +172,7 @@ impl Connector {
         Ok(admin)
     }
 
-    /// JetStream over `client`, where nobody but the executor ends the wait for an answer.
+    /// JetStream over `client`, where only the executor's timeout ends the wait for a response.
     pub(super) fn context(&self, client: &Client) -> Context {
         ContextBuilder::new()
             .timeout(NEVER)
@@ -229,7 +228,7 @@ impl Connector {
     }
 }
 
-/// JetStream over a connection of its own, apart from every worker.
+/// JetStream over the admin connection, which no worker uses.
 pub(super) struct AdminConnection<'a> {
     connector: &'a Connector,
     pub(super) line: Line,

@@ -35,7 +35,7 @@ impl Failure {
         Failure { ending: Completion::Refused(reason), is_connection_lost: false }
     }
 
-    /// Nobody knows whether it happened; the connection is as it was.
+    /// It is unknown whether it happened; the connection stays usable.
     const fn unknown(reason: Reason) -> Failure {
         Failure { ending: Completion::Unknown(reason), is_connection_lost: false }
     }
@@ -153,7 +153,7 @@ pub(super) fn before_sending(error: &PublishError) -> Failure {
 /// What `error` means for a write that may have left.
 pub(super) fn of_write(error: &PublishError) -> Failure {
     match error.kind() {
-        // The server knows of nobody who would take it: the bucket's leader is gone.
+        // The server has no responder: the bucket's leader is gone.
         PublishErrorKind::StreamNotFound => Failure::refused(Reason::Busy),
         PublishErrorKind::WrongLastSequence => Failure::refused(Reason::Conflict),
         PublishErrorKind::WrongLastMessageId => Failure::refused(Reason::StoreError),
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn no_room_is_told() {
+    fn a_store_without_room_says_so() {
         refused(503, ErrorCode::INSUFFICIENT_RESOURCES, Reason::Full);
         refused(500, ErrorCode::STORAGE_RESOURCES_EXCEEDED, Reason::Full);
         let failed = ErrorCode::STREAM_STORE_FAILED;
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn a_write_that_never_left_is_refused() {
+    fn a_write_that_was_never_sent_is_refused() {
         let of = |kind| before_sending(&PublishError::new(kind));
         assert_eq!(of(PublishErrorKind::Other), Failure::UNREACHABLE);
         assert_eq!(of(PublishErrorKind::MaxPayloadExceeded), Failure::refused(Reason::Malformed));
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn a_read_that_nobody_would_answer_is_refused() {
+    fn a_read_without_responders_is_refused() {
         let error = DirectGetError::from(RequestError::new(RequestErrorKind::NoResponders));
         assert_eq!(of_direct(&error, false), Some(Failure::refused(Reason::Busy)));
         let source = async_nats::jetstream::context::RequestError::new(ApiErrorKind::NoResponders);

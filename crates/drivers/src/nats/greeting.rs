@@ -1,30 +1,30 @@
-//! The first line that a server says, read with a bound before the library reads it without one.
+//! The server's first line, read with a bound before the library reads it without one.
 
 use std::time::Duration;
 
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-/// The longest line with which a NATS greets: it names the servers of its cluster.
+/// The longest INFO line of a NATS server: it names the servers of its cluster.
 const GREETING_BYTES_MAX: usize = 1 << 20;
-/// How long is waited for it. Who says nothing for so long is no flood, and the library's own
-/// timeout of a slow one is longer.
+/// How long to wait for it. A server that sends nothing for so long does no harm, and the library's
+/// own timeout is longer.
 const WAIT: Duration = Duration::from_millis(250);
-/// How much of something else an error shows.
+/// How much of another protocol's data an error shows.
 const SHOWN_CHARACTERS: usize = 32;
 
-/// What somebody said to a connection that says nothing.
+/// The first bytes that a server sends by itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Greeting {
-    /// A NATS's.
+    /// Those of a NATS server.
     Right,
-    /// Something else, of which this is the beginning.
+    /// Those of another protocol.
     Foreign(String),
-    /// Nothing, or nothing whole.
+    /// None, or no complete line.
     Unknown,
 }
 
-/// What the server at `authority` says first.
+/// The first bytes of the server at `authority`.
 pub(super) async fn of(authority: &str) -> Greeting {
     timeout(WAIT, first_line(authority)).await.unwrap_or(Greeting::Unknown)
 }
@@ -50,7 +50,7 @@ async fn first_line(authority: &str) -> Greeting {
     }
 }
 
-/// What a beginning says about the whole.
+/// What the first bytes tell about the protocol.
 fn analyze(line: &[u8]) -> Greeting {
     const MARK: &[u8] = b"INFO ";
     let begins_well = line.starts_with(MARK) || MARK.starts_with(line);
@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_greeting_is_a_line_of_bounded_length() {
+    fn a_nats_info_line_has_a_bounded_length() {
         for (line, expected) in [
             (&b""[..], Greeting::Unknown),
             (b"IN", Greeting::Unknown),

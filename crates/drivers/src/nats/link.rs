@@ -102,7 +102,7 @@ impl Library for Nats {
     type Connection = Link;
     type Job = RecordJob;
 
-    /// A share of the connection. The first who issues makes it, the others wait, and fail with it.
+    /// A share of the connection. The first request makes it, the others wait, and fail with it.
     async fn connect(&self) -> Result<Link, OpenError> {
         let failures = self.failures.get();
         let _turn = self.turn.lock().await;
@@ -170,7 +170,7 @@ fn completion(ended: Result<bool, Failure>, requests: u16) -> JobCompletion {
     JobCompletion { ending, after, requests: requests.max(1) }
 }
 
-/// What there is about one record, with all that it takes to issue.
+/// The state of one record, with everything that a request needs.
 struct RequestContext<'a> {
     session: &'a Session,
     stream: &'a Stream<()>,

@@ -81,7 +81,7 @@ pub(super) fn of_bucket(bucket: &str, reported: &StreamInfo) -> Vec<Setting> {
 
 fn acknowledged(replicas: usize) -> String {
     match replicas {
-        0 | 1 => "one server has the bucket: while it is away nothing can be issued".into(),
+        0 | 1 => "one server has the bucket: while it is down no request succeeds".into(),
         _ => format!(
             "a write is acknowledged when {} of {replicas} servers have written it to their logs",
             replicas / 2 + 1

@@ -1,4 +1,4 @@
-//! Admin connection to a PostgreSQL: makes tables, looks at them, removes them.
+//! Admin connection to a PostgreSQL server: creates, inspects and drops tables.
 
 use assay_model::{Schema, Setting, Table};
 use assay_store::sql::{Dialect, ForeignKeys, Records, create, drop};
@@ -13,19 +13,19 @@ use crate::task::block_on;
 /// The table that says what was loaded.
 const NOTE: &str = "_assay_note";
 
-/// How long statements here wait for locks: whoever holds one is not ours.
+/// How long statements here wait for locks of other clients.
 const LOCK_TIMEOUT: &str = "SET lock_timeout = '10s'";
 
 /// The columns of a table as the server has them.
 type Columns = Vec<String>;
 
-/// A connection that is issued one thing after another.
+/// A connection that runs one request after another.
 pub(super) struct AdminConnection<'a> {
     connector: &'a Connector,
     wire: Wire,
 }
 
-/// Makes a connection, lets `send` issue on it, and closes it.
+/// Makes a connection, lets `send` use it, and closes it.
 pub(super) fn with<'a, T>(
     connector: &'a Connector,
     send: impl AsyncFnOnce(&mut AdminConnection<'a>) -> Result<T, OpenError>,
@@ -116,7 +116,7 @@ impl AdminConnection<'_> {
             expected.extend(table.fields.iter().map(String::as_str));
             if let Some(missing) = self.missing(&table.name, &expected).await? {
                 return Err(self.unsupported(format!(
-                    "{missing}; remove the table, or request the fields that it has"
+                    "{missing}; remove the table, or use the fields that it has"
                 )));
             }
         }

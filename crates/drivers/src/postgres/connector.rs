@@ -12,7 +12,7 @@ use super::options::Options;
 use super::stream::{Allowance, Carrier, Tls};
 use super::wire::{Closed, Wire};
 
-/// The most that a server may say before it is issued anything: some dozens of short settings.
+/// The most that a server may send before the first request: some dozens of short settings.
 const GREETING_BYTES_MAX: usize = 1 << 20;
 
 /// Everything that making a connection needs, read once.
@@ -67,12 +67,12 @@ impl Connector {
         let is_file = |host: &Host| matches!(host, Host::Unix(_));
         match &self.tls {
             Some(_) => self.config.connect(carrier).await.map(|made| wired(made, allowance)),
-            // A file of this machine is nobody's to flood, and the library lets nothing around it.
+            // A Unix socket needs no bound, and the library cannot wrap it.
             None if self.config.get_hosts().iter().any(is_file) => {
                 self.config.connect(NoTls).await.map(|made| wired(made, allowance))
             }
             None => {
-                // What the library takes for TLS without a greeting is the plain socket, counted.
+                // The library's TLS without a handshake is the plain socket with a byte count.
                 let mut config = self.config.clone();
                 config.ssl_mode(SslMode::Require).ssl_negotiation(SslNegotiation::Direct);
                 config.connect(carrier).await.map(|made| wired(made, allowance))
@@ -164,8 +164,7 @@ where
     Wire::new(client, Box::pin(mover), allowance)
 }
 
-/// Names hosts that are given by their addresses only: without a name the library lets nothing
-/// around a socket.
+/// Names for hosts that are given by address only: without a name the library cannot wrap a socket.
 fn name_hosts(config: &mut Config) {
     if config.get_hosts().is_empty() {
         for address in config.get_hostaddrs().to_vec() {

@@ -31,7 +31,7 @@ const REFUSALS: &[(&str, Reason)] = &[
     ("28", Reason::NotPermitted),
     ("42501", Reason::NotPermitted),
     ("25006", Reason::ReadOnly),
-    // Never seen: a transaction that has failed is undone before anything else is issued.
+    // Never seen: a failed transaction is rolled back before the next request.
     ("25P02", Reason::TransactionFailed),
     ("53100", Reason::Full),
     ("53200", Reason::Full),
@@ -65,7 +65,7 @@ fn of_state(state: &str) -> Completion {
 /// What the code of an error means after which the server hangs up.
 fn of_last_words(state: &str) -> Completion {
     match of_state(state) {
-        // These are said to those who want in, before anything was issued.
+        // These errors come at the start-up, before any request.
         Completion::Refused(reason @ (Reason::Busy | Reason::NotPermitted)) => {
             Completion::Refused(reason)
         }
@@ -100,7 +100,7 @@ impl Failure {
     /// The connection broke while an answer was awaited.
     pub(super) const LOST: Failure =
         Failure { ending: Completion::Unknown(Reason::ConnectionLost), is_connection_lost: true };
-    /// The answer is invalid.
+    /// The response is invalid.
     pub(super) const GARBLED: Failure =
         Failure { ending: Completion::Unknown(Reason::Garbled), is_connection_lost: true };
 }
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn strangers_are_not_permitted() {
+    fn clients_without_permission_are_refused() {
         refused("28000", Reason::NotPermitted);
         refused("28P01", Reason::NotPermitted);
         refused("42501", Reason::NotPermitted);
@@ -189,14 +189,14 @@ mod tests {
     }
 
     #[test]
-    fn who_does_not_know_leaves_it_open() {
+    fn errors_of_unknown_outcome_leave_it_unknown() {
         assert_eq!(of_state("40003"), Completion::Unknown(Reason::StoreError));
         assert_eq!(of_state("08006"), Completion::Unknown(Reason::ConnectionLost));
         assert_eq!(of_state("57P01"), Completion::Unknown(Reason::ConnectionLost));
     }
 
     #[test]
-    fn last_words_leave_open_what_was_issued_before_them() {
+    fn an_error_that_ends_the_connection_leaves_earlier_requests_unknown() {
         assert_eq!(of_last_words("57P01"), Completion::Unknown(Reason::ConnectionLost));
         assert_eq!(of_last_words("57P02"), Completion::Unknown(Reason::ConnectionLost));
         assert_eq!(of_last_words("XX001"), Completion::Unknown(Reason::ConnectionLost));

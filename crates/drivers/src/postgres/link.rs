@@ -18,8 +18,8 @@ use super::value::{Bound, Raw, read};
 use super::wire::{Wire, both};
 use crate::task::{Completion, ConnectionState, Context, JobCompletion, Library, Lost};
 
-/// The most of an answer that is taken: two thousand records of 32 KiB. All connections of a worker
-/// together keep no more than a GiB, even of servers that mean faulty.
+/// The largest response that is accepted: two thousand records of 32 KiB. All connections of a
+/// worker together buffer no more than a GiB, even of hostile servers.
 const ANSWER_BYTES_MAX: usize = 64 << 20;
 
 /// The library, as a pool of connections needs it.
@@ -36,7 +36,7 @@ pub(super) struct Link {
     room: Vec<u8>,
 }
 
-/// What is issued, with its arguments as encoded values.
+/// A statement, with its arguments as encoded values.
 #[derive(Debug, Default)]
 pub(super) struct Job {
     pub(super) step: Step,
@@ -60,9 +60,9 @@ pub(super) enum Step {
 
 /// What a statement gave.
 struct Got {
-    /// How many rows came, or were changed.
+    /// How many rows were returned, or changed.
     count: u64,
-    /// Whether all that came made sense.
+    /// Whether all rows were valid.
     is_understood: bool,
 }
 
@@ -244,8 +244,8 @@ fn arrange<'a>(values: &[Datum<'a>], places: &[u16]) -> Result<Vec<Bound<'a>>, F
 /// Takes a row; `None` if it is invalid.
 type Keep<'a> = dyn FnMut(&Row) -> Option<()> + 'a;
 
-/// Runs a statement, hands each row to `keep` as it comes: the library's own list of them takes
-/// many times the memory of what is in it.
+/// Runs a statement, passes each row to `keep` as it comes: the library's own list of rows takes
+/// many times their memory.
 async fn execute(
     client: &Client,
     statement: &Statement,
@@ -315,7 +315,7 @@ impl Job {
     }
 }
 
-/// Every field is requested by its name anyway.
+/// Every field is selected by its name anyway.
 fn all_as_one(fields: Fields) -> Fields {
     match fields {
         Fields::All | Fields::Named => Fields::All,

@@ -67,7 +67,7 @@ pub struct Options {
     /// Option `sslmode=disable|require|verify-full`: how the connection is protected; none means
     /// plain TCP. `require` takes any certificate, as PostgreSQL's own clients do.
     pub tls: Option<Trust>,
-    /// Option `connect_timeout`, in milliseconds: timeout of a connection.
+    /// Option `connect_timeout`, in milliseconds.
     pub connect_timeout: Duration,
     /// Option `ca_file`: certificates in PEM that may vouch for the server; none means the
     /// operating system's.

@@ -1,4 +1,4 @@
-//! The statements that a client issues over, over again, ready to be prepared.
+//! The statements that a client repeats, ready to be prepared.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ pub(super) enum StatementId {
     Remove(u16),
 }
 
-/// What there is to issue: queries, records, or both.
+/// The statements: queries, records, or both.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Plan {
     pub(super) tables: Arc<[Table]>,

@@ -1,4 +1,4 @@
-//! The bytes of a connection to a PostgreSQL, within TLS or not; a bounded number is taken.
+//! Bounded byte stream of a connection to a PostgreSQL server, with TLS or without.
 
 use std::cell::Cell;
 use std::future::Future;
@@ -18,7 +18,7 @@ use tokio_rustls::{TlsConnector, client};
 
 use crate::trust::{self, Trust};
 
-/// What every connection's TLS is made with.
+/// The TLS configuration of all connections.
 #[derive(Clone)]
 pub(super) struct Tls(Arc<ClientConfig>);
 
@@ -29,8 +29,8 @@ impl Tls {
     }
 }
 
-/// How many bytes of a server are still taken. The library itself keeps whatever comes, so a server
-/// whose answer has no end would have all memory.
+/// How many bytes of a server are still accepted. The library itself buffers all input, so a server
+/// whose response has no end would use all memory.
 #[derive(Clone)]
 pub(super) struct Allowance(Rc<Cell<usize>>);
 
@@ -39,7 +39,7 @@ impl Allowance {
         Allowance(Rc::new(Cell::new(bytes)))
     }
 
-    /// From now on so many.
+    /// Accepts so many from now on.
     pub(super) fn renew(&self, bytes: usize) {
         self.0.set(bytes);
     }
@@ -49,20 +49,20 @@ impl Allowance {
     }
 }
 
-/// What makes the bytes of a connection: TLS, or nothing at all for plain TCP.
+/// The wrapper of a connection: TLS, or none for plain TCP.
 #[derive(Clone)]
 pub(super) struct Carrier {
     pub(super) tls: Option<Tls>,
     pub(super) allowance: Allowance,
 }
 
-/// A carrier for one host.
+/// A wrapper for one host.
 pub(super) struct Host {
     tls: Option<(TlsConnector, ServerName<'static>)>,
     allowance: Allowance,
 }
 
-/// A socket, perhaps with TLS around it.
+/// A socket, perhaps with TLS.
 pub(super) struct Stream {
     bytes: Bytes,
     allowance: Allowance,

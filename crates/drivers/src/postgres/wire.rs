@@ -1,4 +1,4 @@
-//! A connection whose bytes move only while somebody waits for it.
+//! A connection that does I/O only while it is polled.
 
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
@@ -8,7 +8,7 @@ use tokio_postgres::{Client, Error};
 
 use super::stream::Allowance;
 
-/// The most of an answer that is taken unless somebody says otherwise: what is issued beside a run.
+/// The largest response that is accepted by default: enough for the admin connection.
 const ASIDE_BYTES_MAX: usize = 16 << 20;
 
 /// What moves the bytes of a connection; it ends when the connection does.
@@ -16,20 +16,20 @@ type Mover = Pin<Box<dyn Future<Output = Result<(), Error>>>>;
 
 /// A client of the library together with what moves its bytes.
 ///
-/// The library would have the mover in a task of its own. In the task of the one who issues, an
+/// The library would have the mover in a task of its own. In the requesting task, an
 /// answer needs no second wake-up, and dropping it closes the socket at once.
 pub(super) struct Wire {
     pub(super) client: Client,
     mover: Mover,
     is_closed: bool,
     allowance: Allowance,
-    /// The most of an answer that is taken.
+    /// The largest response that is accepted.
     answer_bytes_max: usize,
 }
 
 /// The connection ended before the work did.
 pub(super) struct Closed {
-    /// Whether we ended it, for the server said more than any answer has.
+    /// Whether we closed it because a response was too large.
     pub(super) is_flooded: bool,
 }
 
@@ -39,7 +39,7 @@ impl Wire {
         Wire { client, mover, is_closed: false, allowance, answer_bytes_max }
     }
 
-    /// From now on answers may have so many bytes.
+    /// From now on responses may have so many bytes.
     pub(super) fn take_answers_of(&mut self, bytes_max: usize) {
         self.answer_bytes_max = bytes_max;
     }
@@ -72,7 +72,7 @@ impl Wire {
         allowance.renew(*answer_bytes_max);
         let mut work = pin!(work(client));
         poll_fn(move |context| {
-            // What has come is read first; what the work then issues leaves in the same turn.
+            // Input is read first; the requests that it causes are sent in the same turn.
             advance(mover, is_closed, context);
             if let Poll::Ready(done) = work.as_mut().poll(context) {
                 return Poll::Ready(Ok(done));

@@ -1,4 +1,4 @@
-//! A worker's client: gives requests, queries to a pool of connections.
+//! A worker's client: passes requests and queries to a pool of connections.
 
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ impl Worker {
             return answers.answer(ticket, Answer::Refused(Reason::Malformed));
         };
         if call.begins {
-            // Whatever the session still has open, nobody will end it any more.
+            // An open transaction of the session will never be ended.
             self.pool.leave(call.session);
         }
         let context = match (call.begins, self.pool.holds(call.session)) {

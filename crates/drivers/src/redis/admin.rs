@@ -22,7 +22,7 @@ pub(super) struct AdminConnection {
 /// No answer came, or none that makes sense.
 #[derive(Debug)]
 pub(super) enum RequestError {
-    /// Nothing came within the timeout of the socket.
+    /// No data came within the timeout of the socket.
     Silent,
     /// The other side closed the connection.
     Closed,
@@ -39,7 +39,7 @@ impl AdminConnection {
         AdminConnection { transport, parser: Parser::new(Limits::REPLY), received: Vec::new() }
     }
 
-    /// Issues the command of these words and waits for the answer to it.
+    /// Sends the command of these words and waits for its response.
     pub(super) fn query(&mut self, words: &[&[u8]]) -> Result<Value, RequestError> {
         let mut out = Vec::new();
         write::command(words, &mut out);
@@ -47,7 +47,7 @@ impl AdminConnection {
         self.answer()
     }
 
-    /// Issues several commands at once and waits for the answers to all of them.
+    /// Sends several commands at once and waits for all responses.
     pub(super) fn send_all(&mut self, commands: &[[&[u8]; 2]]) -> Result<Vec<Value>, RequestError> {
         let mut out = Vec::new();
         for words in commands {
@@ -78,7 +78,7 @@ impl AdminConnection {
         }
     }
 
-    /// The connection, for the worker that goes on with it; nothing is left unread.
+    /// The connection, for a worker to use; no data is left unread.
     pub(super) fn into_transport(self) -> Transport {
         self.transport
     }

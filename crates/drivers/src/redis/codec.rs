@@ -71,7 +71,7 @@ pub(super) enum Step {
     GreetingWish,
 }
 
-/// What is issued to each record.
+/// The request for each record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct RecordRequest {
     /// Number of the table.
@@ -336,7 +336,7 @@ impl Codec {
         }
     }
 
-    /// Whether the table has the field that is requested.
+    /// Whether the table has the requested field.
     fn field(&self, requested: RecordRequest) -> Result<(), Reason> {
         let table = &self.tables[usize::from(requested.table)];
         match requested.fields {
@@ -432,7 +432,7 @@ impl TableCodec {
         write::bulk(key, out);
     }
 
-    /// Requests keys from `key` on.
+    /// Encodes a request for the keys from `key` on.
     fn scan(&self, key: &[u8], limit: u32, out: &mut Vec<u8>) {
         match self.order {
             Order::Hash => {

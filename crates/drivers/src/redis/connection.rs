@@ -1,4 +1,4 @@
-//! One pipelined connection of a worker, which makes itself anew when it breaks.
+//! One pipelined connection of a worker, which reconnects when it breaks.
 
 use std::collections::VecDeque;
 use std::net::TcpStream;
@@ -55,16 +55,16 @@ pub(super) struct Connection {
     scan_rows: Vec<u8>,
     scan_failure: Option<Failure>,
     in_flight: usize,
-    /// Why nothing can be issued while there is no connection.
+    /// Why no request can be sent while there is no connection.
     apart: Reason,
     /// Whether replies were left in the inbox: [`REPLIES_AT_ONCE`].
     is_behind: bool,
 }
 
-/// The most replies that are taken before the worker looks around again.
+/// The most replies that are read before the worker continues with its loop.
 ///
-/// After a pause of the server hundreds come at once. Whoever is due meanwhile would wait for all
-/// of them to be analyzed, some hundreds of nanoseconds each.
+/// After a pause of the server hundreds come at once. Arrivals that are due meanwhile would wait
+/// for all of them to be parsed, some hundreds of nanoseconds each.
 const REPLIES_AT_ONCE: usize = 32;
 
 /// The ticket of a question for the map: no request has it.
@@ -176,7 +176,7 @@ impl Connection {
         }
     }
 
-    /// Issues which node has which keys; the answer becomes [`News::Map`].
+    /// Asks which node has which keys; the response becomes [`News::Map`].
     pub(super) fn query_map(&mut self) {
         let from = self.link.end();
         write::command(&[b"CLUSTER", b"SLOTS"], &mut self.link.out);
@@ -193,7 +193,7 @@ impl Connection {
         std::mem::take(&mut self.news)
     }
 
-    /// Whether requests can be issued.
+    /// Whether requests can be sent.
     pub(super) fn is_up(&self) -> bool {
         self.link.is_up()
     }
@@ -221,8 +221,9 @@ impl Connection {
         }
         let may_read = self.link.is_readable() || self.is_awaited() || self.pending.is_empty();
         let written = self.link.flush();
-        // The answer to what has left only now is not here yet: requesting it wastes a call.
-        // Answers that came before the connection broke are answers: read first, then give up.
+        // The response to a request that was sent only now cannot be here yet: reading would waste
+        // a call. Answers that came before the connection broke are answers: read first, then give
+        // up.
         let mut read = match may_read || written.is_err() {
             true => self.receive(now, answers),
             false => Ok(()),
@@ -235,7 +236,7 @@ impl Connection {
         }
     }
 
-    /// Timeout of `ticket` has ended at `now`. If that is the oldest request here and nothing at
+    /// `ticket` has timed out at `now`. If that is the oldest request here and nothing at
     /// all comes for a while longer, the connection is given up: all else on it would wait too.
     pub(super) fn abandon(&mut self, ticket: Ticket, now: Nanos) {
         self.abandon_if(|oldest| oldest == ticket, now);
@@ -243,7 +244,7 @@ impl Connection {
 
     /// The same, of whatever ticket is meant.
     ///
-    /// Timeout ends in the order in which requests were issued, so what it ended with before is
+    /// Requests time out in the order in which they were sent, so the last one that timed out is
     /// what stands at the head of the queue.
     pub(super) fn abandon_if(&mut self, is_meant: impl Fn(Ticket) -> bool, now: Nanos) {
         let behind = self.pending.iter().skip(self.link.abandoned());
@@ -409,7 +410,7 @@ impl Connection {
         Ok(())
     }
 
-    /// The keys of a scan came, for somebody who requests the records by himself.
+    /// The keys of a scan came, for a caller that requests the records itself.
     fn give_keys(&mut self, ticket: Ticket, answers: &mut dyn Answers) -> Result<(), Lost> {
         let reply = newest(&self.link.inbox, &self.parser);
         let spans = &mut self.spans;
@@ -544,14 +545,13 @@ impl Connection {
         }
     }
 
-    /// Nobody takes the connection.
+    /// The connection is not accepted.
     fn find_nobody(&mut self, now: Nanos, answers: &mut dyn Answers) {
         self.apart = Reason::Unreachable;
         self.give_up(now, Reason::Unreachable, answers);
     }
 
-    /// Where the server is, as far as we know; sentinels are queried each time, one after the
-    /// other.
+    /// The server's address; sentinels are asked for it each time, one after the other.
     fn address(&mut self, now: Nanos) -> Direction {
         let shared = &self.shared;
         let sentinels = shared.sentinels.len();
@@ -598,7 +598,7 @@ fn newest<'a>(inbox: &'a Inbox, parser: &'a Parser) -> Reply<'a> {
     Reply { buffer: inbox.bytes(), start: inbox.head(), tokens: parser.tokens() }
 }
 
-/// After a reply that is invalid nobody knows which command the next one belongs to.
+/// After an invalid reply it is unknown which command the next one belongs to.
 fn lost_if_garbled<T>(read: Result<T, Failure>) -> Result<(), Lost> {
     match read {
         Err(Failure::GARBLED) => Err(Lost(Reason::Garbled)),

@@ -18,7 +18,7 @@ use crate::wire::connect;
 /// How we call ourselves in the server's list of clients.
 const CLIENT_NAME: &[u8] = b"assay";
 
-/// How much of an answer that is invalid an error shows.
+/// How much of an invalid response an error shows.
 const SHOWN_CHARACTERS: usize = 60;
 
 /// Everything that making a connection needs, read once.
@@ -56,7 +56,7 @@ pub(super) enum Need {
     Must,
     /// It cannot, nor after an answer that this is no master.
     Master,
-    /// It cannot, nor after an answer other than PONG.
+    /// It cannot, nor after a response other than PONG.
     Pong,
 }
 
@@ -78,7 +78,7 @@ impl Connector {
         Ok(Connector { options, password, sentinel_password, tls })
     }
 
-    /// A server whose addresses are issued to the resolver now.
+    /// A server whose addresses are resolved now.
     pub(super) fn target(&self, host: &str, port: u16) -> Result<Target, OpenError> {
         let addresses: Vec<SocketAddr> = (host, port)
             .to_socket_addrs()
@@ -286,7 +286,7 @@ const TLS_ALERT: u8 = 0x15;
 /// How a server says that it takes no more connections.
 const FULL_HOUSE: &str = "ERR max number of clients reached";
 
-/// Whether the conversation is over, whatever was issued.
+/// Whether the connection is closed, whatever was sent.
 fn is_final(error: &str) -> bool {
     needs_login(error) || error.starts_with(FULL_HOUSE)
 }

@@ -8,7 +8,7 @@ use assay_store::Answer;
 pub(super) enum Failure {
     /// It certainly did not happen.
     Refused(Reason),
-    /// Nobody knows.
+    /// The outcome is unknown.
     Unknown(Reason),
 }
 
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn strangers_are_not_permitted() {
+    fn clients_without_permission_are_refused() {
         refused("NOAUTH Authentication required.", Reason::NotPermitted);
         refused(
             "WRONGPASS invalid username-password pair or user is disabled.",
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn the_way_to_another_node_is_unsupported() {
+    fn a_redirection_to_another_node_is_unsupported() {
         refused("MOVED 3999 127.0.0.1:6381", Reason::Unsupported);
         refused("ASK 3999 127.0.0.1:6381", Reason::Unsupported);
         refused("CROSSSLOT Keys in request don't hash to the same slot", Reason::Unsupported);
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn words_of_strangers_leave_it_open() {
+    fn unknown_errors_leave_the_outcome_unknown() {
         for error in ["ERR upstream timed out", "PROXYERR gone", "", "OOMPH", "ERR"] {
             let expected = Failure::Unknown(Reason::StoreError);
             assert_eq!(failure(error.as_bytes()), expected, "{error}");

@@ -72,7 +72,7 @@ pub struct Options {
     /// Option `layout=hash|string`: how a record is kept.
     pub shape: RecordShape,
     /// Option `connect_timeout`, in milliseconds: timeout of a connection and each reply of its
-    /// greeting; replies to the workload's requests are the executor's affair.
+    /// greeting; the executor times the workload's requests.
     pub connect_timeout: Duration,
 }
 
@@ -105,7 +105,7 @@ pub struct Tls {
 /// Whether inserts keep the sorted set of keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Index {
-    /// As YCSB does: an insert adds the key to it, a delete removes it, a scan loads it.
+    /// As YCSB does: an insert adds the key to it, a delete removes it, a scan reads it.
     Kept,
     /// Inserts are one command cheaper; scans cannot be done.
     Off,
@@ -120,7 +120,7 @@ pub enum RecordShape {
     String,
 }
 
-/// A password, which shows itself to nobody by accident.
+/// A password that is never printed by accident.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Password(String);
 

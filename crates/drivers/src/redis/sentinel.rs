@@ -1,7 +1,7 @@
-//! Finds the master by querying sentinels.
+//! Discovery of the master through sentinels.
 //!
 //! Source of the protocol: "Guidelines for Redis clients with support for Redis Sentinel" of the
-//! Redis project: query one sentinel after the other for the master's address, connect to it, check
+//! Redis project: ask one sentinel after the other for the master's address, connect to it, check
 //! with ROLE that it is one, and begin anew whenever the connection breaks.
 
 use std::net::{SocketAddr, TcpStream};
@@ -33,7 +33,7 @@ pub(super) enum Direction {
 /// One question to one sentinel, without waiting for anything.
 pub(super) struct Guide {
     shared: Rc<Shared>,
-    /// Which of the sentinels is queried.
+    /// The sentinel that is asked.
     turn: usize,
     link: Link<Transport>,
     parser: Parser,
@@ -120,7 +120,7 @@ impl Guide {
     }
 }
 
-/// What a sentinel is queried; the last answer is the address.
+/// The commands to a sentinel; the last response is the address.
 fn questions(connector: &Connector) -> Vec<Vec<Vec<u8>>> {
     let mut questions = Vec::new();
     if let Some(password) = connector.sentinel_password() {
@@ -153,14 +153,14 @@ pub(super) fn sentinels(connector: &Connector) -> Vec<Target> {
     hosts.filter_map(|(host, port)| connector.target(host, port).ok()).collect()
 }
 
-/// Where the master is, issued to one sentinel after the other.
+/// The master's address, asked from one sentinel after the other.
 pub(super) fn master(connector: &Connector) -> Result<Target, OpenError> {
     let mut why = None;
     for (host, port) in connector.options.hosts() {
         let requested = connector.target(host, port).and_then(|target| connector.call(&target));
         match requested.and_then(|mut admin| query(connector, &mut admin, &authority(host, port))) {
             Ok((host, port)) => return connector.target(&host, port),
-            // Somebody who answers says more than somebody who does not.
+            // An error of a reachable sentinel says more than one of an unreachable one.
             Err(error) if matches!(why, None | Some(OpenError::Unreachable { .. })) => {
                 why = Some(error);
             }

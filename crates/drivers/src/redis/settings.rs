@@ -9,7 +9,7 @@ use super::admin::{AdminConnection, RequestError};
 pub(super) struct Facts(Vec<(String, String)>);
 
 impl Facts {
-    /// Queries the server; empty if it does not let us.
+    /// Asks the server; empty if permission is denied.
     fn query(admin: &mut AdminConnection) -> Result<Facts, RequestError> {
         Ok(Facts::of(&admin.query(&[b"INFO"])?))
     }
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cluster_is_seen() {
+    fn a_cluster_reports_its_settings() {
         assert!(Facts::parse("cluster_enabled:1").is_cluster());
         assert!(!Facts::parse("cluster_enabled:0").is_cluster());
         assert!(!Facts::parse("").is_cluster());

@@ -23,7 +23,7 @@ impl Worker {
         Worker { connections, room, now: Nanos::ZERO }
     }
 
-    /// How long nothing is to be done, as far as pauses and timeout go.
+    /// The time until the next pause or timeout ends.
     fn longest_wait(&self, timeout: Duration) -> Duration {
         let due = self.connections.iter().filter_map(Connection::due).min();
         due.map_or(timeout, |due| timeout.min(due.since(self.now).into()))

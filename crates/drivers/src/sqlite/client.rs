@@ -118,7 +118,7 @@ impl SqliteClient {
                 let requested = requested.and_then(|place| plan.queries.get(place));
                 let requested = requested.ok_or_else(|| Failure::refused(Reason::Malformed))?;
                 if call.begins {
-                    // Whatever the session still has open, nobody will end it any more.
+                    // An open transaction of the session will never be ended.
                     self.leave(call.session);
                 }
                 match self.place(call.session) {
@@ -167,7 +167,7 @@ impl SqliteClient {
         Ok(self.open.len() - 1)
     }
 
-    /// Issues within the transaction at `place`, and undoes that if it fails.
+    /// Executes within the transaction at `place`, and rolls that back if it fails.
     fn go_on(
         &mut self,
         place: usize,
@@ -215,7 +215,7 @@ impl SqliteClient {
 }
 
 impl Client for SqliteClient {
-    /// Not while a transaction of this worker has the turn to write: what would be issued then
+    /// Not while a transaction of this worker has the turn to write: what would be executed then
     /// could only be refused, for nobody could go on with the transaction while it waits.
     fn is_ready(&self) -> bool {
         !self.has_turn()
@@ -330,7 +330,7 @@ fn change(connection: &Connection, text: &str, request: &Request<'_>) -> Result<
     Ok(statement.raw_execute().map_err(failed)? > 0)
 }
 
-/// Issues a logical query.
+/// Executes a logical query.
 fn send(
     connection: &Connection,
     requested: &SqlQuery,

@@ -11,7 +11,7 @@ use crate::embedded::address::Address;
 const OPTION_NAMES: [&str; 6] =
     ["synchronous", "journal", "busy_timeout", "isolation", "begin", "cache"];
 
-/// The longest wait for the turn to write that a URL may request.
+/// The longest wait for the turn to write that a URL may set.
 const LONGEST_WAIT: Duration = Duration::from_secs(600);
 
 /// The page cache of each connection where the URL does not say it: SQLite's own default is 2 MiB,
@@ -127,8 +127,8 @@ impl Options {
         })
     }
 
-    /// What decides the figures, as SQLite itself reported it: its word for the journal, its number
-    /// for how synchronous it is.
+    /// The settings that decide the figures, as SQLite reports them: its name of the journal mode,
+    /// its number for how synchronous it is.
     pub(super) fn settings(&self, journal: &str, synchronous: i64) -> Vec<Setting> {
         let setting = |name: &str, value: String, meaning: &str| Setting {
             name: name.into(),

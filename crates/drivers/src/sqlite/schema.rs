@@ -1,4 +1,4 @@
-//! Schema of a database: tables, queries that fit them, a note beside them.
+//! Schema of a database: its tables, the statements for them, and the note of the load.
 
 use assay_model::{Catalogue, Layout, Schema, Statement};
 use assay_store::sql::{self, Dialect, ForeignKeys, Records};

@@ -137,7 +137,7 @@ fn bank(directory: &std::path::Path, options: &str) -> (Caller, Connection) {
 }
 
 #[test]
-fn whoever_waits_too_long_for_another_process_is_refused_as_busy() {
+fn a_lock_wait_for_another_process_ends_as_busy() {
     let directory = tempfile::tempdir().unwrap();
     let (mut caller, other) = bank(directory.path(), "?busy_timeout=20");
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
@@ -189,7 +189,7 @@ impl Answers for Nobody {
 }
 
 #[test]
-fn a_blocking_thread_is_not_ready_while_a_transaction_of_it_may_write() {
+fn a_worker_is_not_ready_while_a_transaction_of_it_may_write() {
     let directory = tempfile::tempdir().unwrap();
     let store = open(&url(directory.path(), "")).unwrap();
     store.prepare_queries(&catalogue().into(), Existing::Refuse).unwrap();
@@ -206,7 +206,7 @@ fn a_blocking_thread_is_not_ready_while_a_transaction_of_it_may_write() {
 }
 
 #[test]
-fn a_blocking_thread_that_ends_lets_the_others_write() {
+fn a_worker_that_ends_lets_the_others_write() {
     let directory = tempfile::tempdir().unwrap();
     let store = open(&url(directory.path(), "?busy_timeout=20")).unwrap();
     store.prepare_queries(&catalogue().into(), Existing::Refuse).unwrap();

@@ -1,7 +1,7 @@
 //! Turns among the connections of this process that want to write.
 //!
 //! SQLite lets one connection write at a time. One that finds another at it sleeps for a while,
-//! looks again, sleeps longer: whoever comes later may be first, and the sleep is longer than most
+//! checks again, sleeps longer: a later request may be first, and the sleep is longer than most
 //! transactions. Connections of one process need not guess when the other is done.
 
 use std::collections::VecDeque;
@@ -23,7 +23,7 @@ struct State {
 }
 
 impl Turns {
-    /// Waits for the turn, `timeout` at most; tells whether it is ours now.
+    /// Waits for the turn, `timeout` at most; tells whether it was obtained.
     #[must_use]
     pub(super) fn take(&self, timeout: Duration) -> bool {
         let mut state = self.lock();
@@ -41,7 +41,7 @@ impl Turns {
         state.is_taken |= is_ours;
         state.waiting.retain(|other| *other != number);
         if !is_ours {
-            // Whoever stood behind may be first now.
+            // A waiting request may be first now.
             self.ended.notify_all();
         }
         is_ours
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_gives_up_does_not_hold_up_those_behind() {
+    fn an_abandoned_request_does_not_block_those_behind_it() {
         let turns = Arc::new(Turns::default());
         assert!(turns.take(LONG));
         let other = Arc::clone(&turns);

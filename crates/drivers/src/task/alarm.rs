@@ -3,7 +3,7 @@
 use std::io;
 use std::time::Duration;
 
-/// The longest that is waited at once: what nobody rings for is looked at this often.
+/// The longest single wait: conditions without a notification are checked this often.
 const LONGEST: Duration = Duration::from_secs(1);
 
 pub(super) use system::Alarm;

@@ -1,8 +1,8 @@
 //! Gathers requests that wait at the same time into jobs of several.
 //!
 //! Requests of one kind for one table that stand alone are put into a group, until it has as many
-//! as a batch may have or the worker polls or waits: nothing stays longer than one turn of the
-//! worker. A batch has no key twice, for stores differ in what they make of that.
+//! as a batch may have, or until the worker polls or waits: no request stays longer than one turn
+//! of the worker. A batch has no key twice, because stores differ in how they treat that.
 //!
 //! A connection is set aside for each group. The seam does not tell a request's kind before it is
 //! there, so one may come that joins no group when none is free besides: it waits here until one
@@ -131,7 +131,7 @@ impl Gatherer {
         }
     }
 
-    /// Lets a group leave; it stays if there is no connection for it, which is reported.
+    /// Sends a group; tells whether a connection was free. Without one it stays.
     fn send<L: Library<Job = RecordJob>>(&mut self, place: usize, pool: &mut Pool<L>) -> bool {
         let Some(group) = self.groups.get_mut(place) else { return false };
         let (first, session) = (group.tickets[0], group.session());
@@ -193,7 +193,7 @@ impl Gatherer {
         self.spares.append(&mut job.batch);
     }
 
-    /// Nobody waits for `ticket` any more: what has not left never does, and a batch is given up
+    /// `ticket` is abandoned: an unsent request is never sent, and a batch is given up
     /// with its last ticket. The ticket that the pool is to give up, if it is to.
     pub(super) fn abandon(&mut self, ticket: Ticket) -> Option<Ticket> {
         for (at, group) in self.groups.iter_mut().enumerate() {

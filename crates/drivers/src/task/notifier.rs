@@ -1,16 +1,16 @@
-//! Wakes the one who waits for something on the same thread.
+//! Notifier: wakes a waiting task of the same thread.
 
 use std::cell::RefCell;
 use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::task::{Poll, Waker};
 
-/// Somebody may wait here until a condition holds; whoever changes it rings.
+/// A task may wait here until a condition holds; every change of the condition notifies it.
 #[derive(Debug, Default)]
 pub(super) struct Notifier(RefCell<Option<Waker>>);
 
 impl Notifier {
-    /// Lets the one who waits look again.
+    /// Lets the waiting task check again.
     pub(super) fn ring(&self) {
         let waiting = self.0.borrow_mut().take();
         if let Some(waker) = waiting {

@@ -1,4 +1,4 @@
-//! The worker's side of a pool: gives jobs to connections, delivers what they answered.
+//! The worker's side of a pool: gives jobs to connections, delivers their completions.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, VecDeque};
@@ -162,7 +162,7 @@ impl<L: Library> Pool<L> {
         }
     }
 
-    /// Nobody waits for `ticket` any more. The transaction that it belongs to is undone.
+    /// `ticket` is abandoned. The transaction that it belongs to is rolled back.
     pub fn abandon(&mut self, ticket: Ticket) {
         let shared = &self.shared;
         if let Some(slot) = shared.slots.iter().find(|slot| slot.ticket.get() == Some(ticket)) {
@@ -203,7 +203,7 @@ impl<L: Library> Pool<L> {
         }
     }
 
-    /// Waits until something was answered, a connection changed its state, or `timeout` ended.
+    /// Waits until a job was completed, a connection changed its state, or `timeout` ended.
     pub fn wait(&mut self, timeout: Duration) {
         let shared = &self.shared;
         let change = shared.notifier.until(|| shared.has_changed.get().then_some(()));

@@ -10,14 +10,14 @@ use assay_store::{Answer, Answers, Client, OpenError, OwnedRequest, Request, Tic
 use super::gather::{Gatherer, Gathering};
 use super::{Completion, Context, Library, Pool};
 
-/// What a library of records is issued.
+/// The request to a client library of records.
 #[derive(Debug, Default)]
 pub struct RecordJob {
     /// A request for records; of kind commit or rollback only where a transaction is held.
     pub request: OwnedRequest,
     /// How it stands to a transaction; always alone for a store without transactions.
     pub context: Context,
-    /// What is issued instead of `request` if it is not empty: two requests or more of one kind for
+    /// The batch that replaces `request` if it is not empty: two requests or more of one kind for
     /// one table, each with a key of its own. Only for libraries that let requests be gathered.
     pub batch: Vec<OwnedRequest>,
     /// How each request of the batch ended, in order, once the job is done; where there is nothing,
@@ -31,12 +31,12 @@ impl RecordJob {
         self.first().table
     }
 
-    /// What is issued, of each record of a batch.
+    /// The requests, one for each record of a batch.
     pub fn kind(&self) -> Kind {
         self.first().kind
     }
 
-    /// What is issued first; where there is a batch, `request` is of no meaning.
+    /// The first request; where there is a batch, `request` has no meaning.
     fn first(&self) -> Request<'_> {
         self.batch.first().unwrap_or(&self.request).request()
     }
@@ -93,7 +93,7 @@ impl<L: Library<Job = RecordJob>> RecordsClient<L> {
         Ok(Box::new(RecordsClient { pool, beginning: HashSet::new(), gatherer }))
     }
 
-    /// What ends a transaction that has issued nothing, or that is none.
+    /// The completion of a transaction that has sent nothing, or that is none.
     fn end_of_nothing(&mut self, request: &Request<'_>) -> Answer<'static> {
         match self.beginning.remove(&request.session) || request.kind == Kind::Rollback {
             true => Answer::Done(Reply::WRITTEN),
@@ -139,7 +139,7 @@ impl<L: Library<Job = RecordJob>> Client for RecordsClient<L> {
     }
 
     fn begin(&mut self, session: u32) {
-        // Whatever the session still has open, nobody will end it any more.
+        // An open transaction of the session will never be ended.
         self.pool.leave(session);
         self.beginning.insert(session);
     }

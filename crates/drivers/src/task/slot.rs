@@ -18,7 +18,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 /// How long a job may go on after it was abandoned, and how long undoing may take.
 const OVERDUE: Duration = Duration::from_secs(1);
 
-/// What a worker and the tasks of its connections share; one thread has them all.
+/// The shared state of a worker and the tasks of its connections, all on one thread.
 pub(super) struct Shared<L: Library> {
     pub(super) library: L,
     pub(super) slots: Vec<Slot<L::Job>>,
@@ -32,9 +32,9 @@ pub(super) struct Shared<L: Library> {
     pub(super) up: Cell<usize>,
     /// How many tasks have something to do.
     pub(super) busy: Cell<usize>,
-    /// Whether something changed since the worker looked.
+    /// Whether something changed since the worker polled.
     pub(super) has_changed: Cell<bool>,
-    /// Rung when something changes for the worker.
+    /// Notified when something changes for the worker.
     pub(super) notifier: Notifier,
 }
 
@@ -47,7 +47,7 @@ pub(super) enum Hold {
     Broken,
 }
 
-/// What a worker and one task share.
+/// The shared state of a worker and one task.
 pub(super) struct Slot<J> {
     order: Cell<Option<Order<J>>>,
     /// The ticket of the job that it has.
@@ -100,7 +100,7 @@ impl<J> Slot<J> {
         }
     }
 
-    /// Nobody waits for its job any more.
+    /// Its job is abandoned.
     pub(super) fn give_up(&self) {
         self.is_given_up.set(true);
         self.notifier.ring();

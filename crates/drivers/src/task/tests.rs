@@ -227,7 +227,7 @@ fn an_abandoned_step_undoes_its_transaction() {
     worker.pool.abandon(ticket);
     worker.answers();
     assert!(!worker.pool.holds(7) && worker.pool.is_ready());
-    // The answer was there already, but nobody had been reported.
+    // The response was there already, but had not been delivered.
     let ticket = worker.start(7, "begin");
     worker.pool.wait(Duration::from_secs(1));
     worker.pool.abandon(ticket);

@@ -27,7 +27,7 @@ pub(super) struct Connector {
     security: SecurityManager,
 }
 
-/// Why the cluster cannot be issued.
+/// Why the cluster cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Unavailable {
     NotPermitted(String),
@@ -35,7 +35,7 @@ pub(super) enum Unavailable {
     Unreachable(String),
 }
 
-/// A placement driver, the one that leads, with what it reported.
+/// The leading placement driver, with its settings.
 pub(super) struct DiscoveredLeader {
     pub(super) driver: Driver,
     pub(super) members: Members,
@@ -43,10 +43,10 @@ pub(super) struct DiscoveredLeader {
     pub(super) nodes: Vec<Node>,
 }
 
-/// The client library's way to query, in one of TiKV's two interfaces.
+/// The library's client, of one of TiKV's two interfaces.
 pub(super) enum Clients {
     Raw {
-        /// Issues once.
+        /// Sends the request once.
         swift: RawClient,
         /// Looks for the region of a key until it has found it; its writes are not atomic.
         patient: RawClient,
@@ -180,7 +180,7 @@ pub(super) fn display(error: &Error) -> String {
     }
 }
 
-/// What is reported where no placement driver can be issued.
+/// The error if no placement driver can be reached.
 fn worst(unavailable: &[(&String, Unavailable)]) -> Unavailable {
     let text = |unavailable: &Unavailable| match unavailable {
         Unavailable::NotPermitted(why)
@@ -204,7 +204,7 @@ fn worst(unavailable: &[(&String, Unavailable)]) -> Unavailable {
     }
 }
 
-/// Why one that may be a placement driver cannot be issued.
+/// Why a supposed placement driver cannot be used.
 fn of_send(error: &RequestError) -> Unavailable {
     match error {
         RequestError::Unreachable(why) if why.contains("Connection refused") => {
@@ -230,7 +230,7 @@ fn of_send(error: &RequestError) -> Unavailable {
     }
 }
 
-/// What one worker issues with: shared by all its connections, which are handles on it.
+/// The client of one worker: shared by all its connections, which are handles on it.
 pub(super) struct Shared {
     pub(super) clients: Clients,
     pub(super) driver: Driver,
@@ -241,13 +241,13 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    /// Nobody shall use it any more who does not already.
+    /// No new request may use it.
     pub(super) fn retire(&self) {
         self.is_retired.set(true);
     }
 }
 
-/// Retires what a request is issued with if the request is given up: there may be no answer any
+/// Retires the client of an abandoned request: there may be no response any
 /// more.
 pub(super) struct Watch(Option<Rc<Shared>>);
 
@@ -271,7 +271,7 @@ impl Drop for Watch {
     }
 }
 
-/// A worker's way to the cluster.
+/// A worker's client of the cluster.
 pub(super) struct ClusterConnection {
     connector: Arc<Connector>,
     shared: Mutex<Option<Rc<Shared>>>,
@@ -287,7 +287,7 @@ impl ClusterConnection {
         ClusterConnection { connector, shared, failures: Cell::new(0), last: RefCell::default() }
     }
 
-    /// What the worker's connections share: what there is, or new.
+    /// The shared client of the worker's connections: the existing one, or a new one.
     ///
     /// Those who wait while one dials in vain take that for an answer instead of dialling as well.
     pub(super) async fn reach(&self) -> Result<Rc<Shared>, OpenError> {
@@ -333,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_no_placement_driver_is_reported() {
+    fn a_server_that_is_no_placement_driver_is_reported() {
         let reported = of_send(&RequestError::Told(Code::Unimplemented, "unknown service".into()));
         assert!(
             matches!(&reported, Unavailable::Unsupported(why) if why.contains("name PD's address"))
@@ -351,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn what_matters_most_is_informed_of_several_failures() {
+    fn of_several_failures_the_most_important_is_reported() {
         let (one, two) = ("one:1".to_owned(), "two:2".to_owned());
         let unavailable =
             [(&one, unreachable("gone")), (&two, Unavailable::Unsupported("an etcd".into()))];

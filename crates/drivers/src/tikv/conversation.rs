@@ -21,8 +21,8 @@ pub(super) struct Step<'a> {
 /// Carries out a request of the transaction that `open` is, or begins it. Tells whether the record
 /// was there, and what is to become of the connection.
 ///
-/// Nothing is tried again: others may have changed since what the transaction was reported before.
-/// One that has failed stays in `open` if it may have locks, for these are to be given back.
+/// No request is retried: others may have changed the data that the transaction read.
+/// One that has failed stays in `open` if it may have locks, because these must be released.
 pub(super) async fn carry_out(
     turn: &mut Turn<'_>,
     open: &mut Option<Open>,

@@ -23,7 +23,7 @@ pub(super) enum Doing {
 /// What an error means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// It certainly did not happen, as the region is elsewhere by now: look for it, then issue
+    /// It certainly did not happen, as the region is elsewhere by now: look for it, then try
     /// again.
     Moved,
     /// It certainly did not happen, as another transaction was in the way: begin again.
@@ -32,14 +32,14 @@ pub(super) enum Verdict {
     Failed(Failure),
 }
 
-/// How a request failed, and who is to blame.
+/// How a request failed, and which part failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Failure {
     pub(super) ending: Completion,
     pub(super) source: FailureSource,
 }
 
-/// Who is to blame, so that it is left alone for a while.
+/// The failed part, so that it is avoided for a while.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FailureSource {
     /// The request, or what is there.
@@ -61,7 +61,7 @@ use FailureSource::{Drivers, Nobodys, Nodes};
 use Write::{Never, Perhaps};
 
 impl Failure {
-    /// It certainly did not happen; nobody is to blame.
+    /// It certainly did not happen; no part failed.
     pub(super) const fn refused(reason: Reason) -> Failure {
         Failure { ending: Completion::Refused(reason), source: Nobodys }
     }
@@ -91,7 +91,8 @@ fn failed(doing: Doing, reason: Reason, write: Write, source: FailureSource) -> 
     Verdict::Failed(Failure { ending, source })
 }
 
-/// The connection broke, or whoever answers is invalid: a read is as open as a write.
+/// The connection broke, or the response is invalid: the outcome of a read is as unknown as that of
+/// a write.
 fn lost(doing: Doing, reason: Reason) -> Verdict {
     let ending = match doing {
         Doing::Reading | Doing::Writing => Completion::Unknown(reason),
@@ -103,7 +104,7 @@ fn lost(doing: Doing, reason: Reason) -> Verdict {
 /// What `error` means for a request that was `doing` something.
 ///
 /// A transaction that writes is done or not when its primary key is committed: the client library
-/// is instructed to commit in two phases, without trying a request again. So what fails before that
+/// is configured to commit in two phases, without retries. So a failure before that
 /// request leaves, such as finding a region or getting a timestamp, certainly does not happen.
 pub(super) fn verdict(error: &Error, doing: Doing) -> Verdict {
     let fails = |reason, write, source| failed(doing, reason, write, source);
@@ -177,7 +178,7 @@ fn of_status(status: &Status, doing: Doing) -> Verdict {
         return lost(doing, Reason::ConnectionLost);
     }
     let (reason, write, source) = match code {
-        // The library's own the timeout expired, or the server's.
+        // The library's timeout, or the server's, expired.
         Code::Cancelled | Code::DeadlineExceeded => return lost(doing, Reason::Timeout),
         Code::InvalidArgument | Code::NotFound | Code::AlreadyExists => {
             (Reason::Malformed, Never, Nobodys)
@@ -255,14 +256,13 @@ fn of_key(error: &KeyError, doing: Doing) -> Verdict {
     } else if is_refused {
         failed(doing, Reason::StoreError, Never, Nobodys)
     } else {
-        // Reported to abort, for what went wrong within the server.
+        // The server asks to abort because of an internal error.
         failed(doing, Reason::StoreError, Perhaps, Nobodys)
     }
 }
 
-/// Whether the words of a prewrite that was instructed to abort say that a lock which was taken
-/// before is missing: others have undone the transaction. TiKV writes them as one, its stand-in
-/// does not.
+/// Whether the message of an aborted prewrite says that a lock which was taken before is missing:
+/// others have undone the transaction. TiKV writes them as one, its stand-in does not.
 fn misses_lock(words: &str) -> bool {
     words.replace(' ', "").to_lowercase().contains("pessimisticlocknotfound")
 }
@@ -305,7 +305,7 @@ mod tests {
         }
     }
 
-    /// Nobody knows what became of it; what was to be written afterwards was not.
+    /// Its outcome is unknown; later writes did not happen.
     fn check_lost(error: &Error, reason: Reason) {
         for doing in [Doing::Reading, Doing::Writing] {
             assert_eq!(describe(error, doing), Completion::Unknown(reason), "{error:?} {doing:?}");
@@ -354,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn a_region_that_cannot_now_is_busy() {
+    fn a_region_that_is_not_ready_is_busy() {
         for error in [
             region(|it| it.server_is_busy = Some(Default::default())),
             region(|it| it.max_timestamp_not_synced = Some(Default::default())),
@@ -381,7 +381,7 @@ mod tests {
         check_refused(&large, Reason::Malformed);
         let flashback = region(|it| it.flashback_not_prepared = Some(Default::default()));
         check_refused(&flashback, Reason::StoreError);
-        // One that nobody knows yet.
+        // An unknown one.
         check_open(&region(|it| it.message = "something new".into()), Reason::StoreError);
     }
 
@@ -458,7 +458,7 @@ mod tests {
     }
 
     #[test]
-    fn timeout_that_ends_leaves_everything_open() {
+    fn an_expired_timeout_leaves_every_request_unknown() {
         check_lost(&status(Status::cancelled("Timeout expired")), Reason::Timeout);
         check_lost(&status(Status::deadline_exceeded("too late")), Reason::Timeout);
     }
@@ -484,7 +484,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_library_itself_refuses_was_never_issued() {
+    fn what_the_library_itself_refuses_was_never_sent() {
         for (error, reason) in [
             (Error::Unimplemented, Reason::Unsupported),
             (Error::UnsupportedMode, Reason::Unsupported),

@@ -30,7 +30,7 @@ pub(super) struct TiKv {
     pub(super) timeout: Duration,
 }
 
-/// A handle on what the worker's connections share.
+/// A handle on the shared client of the worker's connections.
 pub(super) struct Link {
     shared: Rc<Shared>,
     /// The transaction of several requests that is under way on it.

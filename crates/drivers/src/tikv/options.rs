@@ -13,12 +13,12 @@ const EXAMPLE: &str = "tikv://127.0.0.1:2379,127.0.0.2:2379/?mode=optimistic&con
 /// PD's, by which everything else is found.
 const DEFAULT_PORT: u16 = 2379;
 const DEFAULT_CONNECTIONS: usize = 64;
-/// A worker looks through all of them for an abandoned ticket.
+/// A worker searches all of them for an abandoned ticket.
 const MOST_CONNECTIONS: usize = 4096;
 /// What one turn of a worker gathers is less.
 const MOST_BATCH: usize = 1024;
 
-/// Where a TiKV cluster is, and how to issue it.
+/// Where a TiKV cluster is, and how to use it.
 ///
 /// Parsed from `tikv://PD[:port][,PD[:port]…]/[?option=value&…]`.
 #[derive(Clone)]
@@ -33,7 +33,7 @@ pub struct Options {
     pub batch: usize,
     /// Option `connections`: requests in flight per worker.
     pub connections: usize,
-    /// Option `connect_timeout`, in milliseconds: timeout of a placement driver's greeting.
+    /// Option `connect_timeout`, in milliseconds: for the first response of a placement driver.
     pub connect_timeout: Duration,
     /// Option `request_timeout`, in milliseconds: after it the client library gives up an answer.
     pub request_timeout: Duration,
@@ -53,7 +53,7 @@ pub struct Tls {
     pub key_file: PathBuf,
 }
 
-/// Which of TiKV's interfaces is issued.
+/// Which of TiKV's interfaces is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// Keys with values, one request each.
@@ -83,7 +83,7 @@ pub enum Update {
     /// If the record is still what was read: TiKV's compare-and-swap, which wants that all other
     /// writes are atomic as well.
     Cas,
-    /// Whatever is there now: what somebody else has changed meanwhile is lost.
+    /// Unconditionally: concurrent changes are lost.
     Put,
 }
 

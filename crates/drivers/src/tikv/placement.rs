@@ -1,8 +1,9 @@
-//! Queries a placement driver (PD), which knows where everything is.
+//! Client of a placement driver (PD), which knows the location of all data.
 //!
-//! The client library issues one as well, but does not tell what it was reported. Messages are
+//! The client library asks one as well, but does not expose the response. Messages are
 //! written by hand: names, numbers and types of the fields are those of `pdpb.proto` and
-//! `metapb.proto` in kvproto; what we neither send nor look at is left out, which protobuf allows.
+//! `metapb.proto` in kvproto; fields that we neither send nor read are left out, which protobuf
+//! allows.
 
 use std::error::Error as StdError;
 use std::fmt;
@@ -209,7 +210,7 @@ pub(super) enum RequestError {
     Unreachable(String),
     /// The connection ended, or carries something that is no gRPC.
     Broken(String),
-    /// Whoever answered did so with an error of gRPC.
+    /// The response was an error of gRPC.
     Told(Code, String),
     /// A placement driver answered with an error of its own.
     Said(String),
@@ -226,7 +227,7 @@ impl fmt::Display for RequestError {
     }
 }
 
-/// A way to query one placement driver; cheap to clone.
+/// A handle on one placement driver; cheap to clone.
 #[derive(Clone)]
 pub(super) struct Driver {
     grpc: Grpc<Channel>,
@@ -383,7 +384,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_said_is_reported_from_what_a_connection_does() {
+    fn server_errors_are_distinguished_from_broken_connections() {
         let reported = of_status(&Status::unimplemented("unknown service pdpb.PD"));
         let expected = RequestError::Told(Code::Unimplemented, "unknown service pdpb.PD".into());
         assert_eq!(reported, expected);

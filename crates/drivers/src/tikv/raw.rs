@@ -16,7 +16,7 @@ use super::options::Update;
 pub(super) struct Turn<'a> {
     shared: &'a Shared,
     key_prefix: &'a KeyPrefix,
-    /// Issues once.
+    /// Sends the request once.
     swift: &'a RawClient,
     /// Looks for the region of a key.
     patient: &'a RawClient,
@@ -27,7 +27,7 @@ pub(super) struct Turn<'a> {
 }
 
 impl<'a> Turn<'a> {
-    /// Nothing was issued yet.
+    /// No request was sent yet.
     pub(super) fn new(
         shared: &'a Shared,
         key_prefix: &'a KeyPrefix,
@@ -61,7 +61,8 @@ impl<'a> Turn<'a> {
         }
     }
 
-    /// Issues, and again after the region of `key` was found anew if it was elsewhere.
+    /// Sends the request, and again after the region of `key` was looked up anew if it was
+    /// elsewhere.
     async fn send<T>(
         &mut self,
         key: &[u8],

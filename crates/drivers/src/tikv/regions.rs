@@ -1,8 +1,8 @@
 //! Bounds of regions, as far as scans need them.
 //!
-//! The client library issues every region of a range at once, each of them for as many records as
+//! The client library queries every region of a range at once, each of them for as many records as
 //! the whole scan wants; its scan in raw mode begins again from the first key when it comes to the
-//! end of the last region (tikv-client 0.4.0, `scan_inner`). So a scan issues region by region.
+//! end of the last region (tikv-client 0.4.0, `scan_inner`). So a scan goes region by region.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -11,13 +11,14 @@ use std::ops::Bound;
 use super::options::Mode;
 use super::placement::{Driver, Region, RequestError};
 
-/// How often what is known of a region is used before it is requested again: it may have split, and
-/// then more than one region would be issued at once. The answers would be right all the same.
+/// How often the cached location of a region is used before it is looked up again: it may have
+/// split, and then more than one region would be queried at once. The responses would be right all
+/// the same.
 const USES: u32 = 256;
 /// How many keys a group has, of which regions' bounds are made; source: TiKV's `codec/bytes.rs`.
 const GROUP: usize = 8;
 
-/// What one worker knows of regions.
+/// One worker's cache of regions.
 pub(super) struct Regions {
     mode: Mode,
     /// By their first keys.

@@ -8,7 +8,7 @@ use super::placement::{Members, Node};
 /// The label by which a server says that it is none of TiKV's.
 const STAND_IN: &str = "stand-in";
 
-/// What was reported.
+/// The reported settings.
 #[derive(Debug, Default)]
 pub(super) struct Facts {
     pub(super) cluster_id: u64,
@@ -116,7 +116,7 @@ impl Facts {
                 let majority = copies / 2 + 1;
                 let meaning = format!(
                     "of each region, as far as there are servers; a write waits for {majority} of \
-                     them, a read queries the leader, which answers out of a lease"
+                     them, a read asks the leader, which responds by its lease"
                 );
                 (format!("{copies} copies"), meaning)
             }
@@ -193,7 +193,7 @@ fn batch(options: &Options) -> Option<Setting> {
         }
         Mode::Optimistic | Mode::Pessimistic => {
             "one transaction, an optimistic one in either mode: reads are of one moment, inserts \
-             atomic, though nobody requested that"
+             atomic, although that is not needed"
         }
     };
     let meaning = format!(
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stand_in_is_not_taken_for_tikv() {
+    fn a_stand_in_is_not_reported_as_tikv() {
         let mut labelled = node(1, "0.1");
         labelled.labels = vec![Label { key: STAND_IN.into(), value: "a map".into() }];
         assert_eq!(stand_in(&labelled).as_deref(), Some("0.1 (a map)"));

@@ -20,8 +20,8 @@ use super::open::{Open, Remembers};
 use super::options::Mode;
 use crate::task::Completion;
 
-/// How long a lock of somebody else is waited for: 1.5 s in all, as the library does by itself.
-/// A lock that nobody keeps up any more is removed after three seconds.
+/// How long to wait for a lock of another transaction: 1.5 s in all, as the library does by itself.
+/// An abandoned lock is removed after three seconds.
 const WAIT_FOR_LOCKS: Backoff = Backoff::no_jitter_backoff(2, 500, 10);
 /// A time before everything: what is read then meets no lock, but finds the region all the same.
 const LONG_AGO: u64 = 1;
@@ -72,7 +72,7 @@ pub(super) struct Turn<'a> {
 }
 
 impl<'a> Turn<'a> {
-    /// Nothing was issued yet.
+    /// No request was sent yet.
     pub(super) fn new(
         shared: &'a Shared,
         client: &'a TransactionClient,
@@ -148,7 +148,7 @@ impl<'a> Turn<'a> {
         }
     }
 
-    /// Issues one thing in a transaction: reads, or prepares a change that its commit makes.
+    /// Runs one request in a transaction: reads, or buffers a change until the commit.
     pub(super) async fn send(
         &mut self,
         open: &mut Open,
@@ -327,7 +327,8 @@ impl<'a> Turn<'a> {
     /// Whether a transaction that failed so may have left locks which ought to be given back.
     pub(super) fn leaves_locks(&self, open: &Open, reported: &Verdict) -> bool {
         let may_leave = match reported {
-            // What may have been done is not to be undone; who is gone cannot be issued.
+            // A commit that may have happened must not be rolled back; a lost server cannot be
+            // reached.
             Verdict::Failed(Failure { source, ending }) => {
                 *source == FailureSource::Nobodys && matches!(ending, Completion::Refused(_))
             }

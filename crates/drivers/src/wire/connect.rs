@@ -34,8 +34,8 @@ pub(crate) fn finish(socket: &TcpStream) -> io::Result<bool> {
     }
 }
 
-/// Waits for a connection to the first of `addresses` that takes one, `timeout` for each. An error
-/// is a reason for whoever wrote the URL, about the last of them.
+/// Waits for a connection to the first of `addresses` that accepts one, `timeout` for each. An
+/// error is a reason for the author of the URL, about the last of them.
 pub(crate) fn to_any(addresses: &[SocketAddr], timeout: Duration) -> Result<TcpStream, String> {
     let mut reason = String::new();
     for address in addresses {

@@ -1,4 +1,4 @@
-//! The bytes from the server that nobody has looked at yet.
+//! The received bytes that are not parsed yet.
 
 use std::io;
 

@@ -15,7 +15,7 @@ const FIRST_PAUSE: Nanos = Nanos::from_millis(10);
 const LONGEST_PAUSE: Nanos = Nanos::from_secs(1);
 /// How often an idle connection is looked at, to notice that it broke.
 const IDLE_LOOK: Nanos = Nanos::from_millis(1);
-/// How long a connection may stay silent after timeout of its oldest request has ended.
+/// How long a connection may stay silent after its oldest request has timed out.
 const OVERDUE: Nanos = Nanos::from_secs(1);
 /// Bytes that may stay in the buffer after they were sent: enough that moving the rest to its
 /// beginning is rare, little enough that a buffer that is never empty does not grow for ever.
@@ -72,20 +72,20 @@ pub(crate) struct Link<W> {
     passed: u64,
     /// Replies.
     pub(crate) inbox: Inbox,
-    /// Requests at the head of the queue with which the timeout has expired.
+    /// Requests at the head of the queue that have timed out.
     abandoned: usize,
-    /// Since when nothing has come although timeout of the oldest request has ended.
+    /// Since when no data has come although the oldest request has timed out.
     overdue_since: Option<Nanos>,
 }
 
 enum State<W> {
     /// Nothing until then.
     Down { until: Nanos },
-    /// TCP is on its way, until the timeout expires.
+    /// The TCP connection is being established, until the timeout expires.
     Connecting { socket: TcpStream, until: Nanos },
-    /// Commands of the greeting are to be answered, until the timeout expires.
+    /// The replies of the handshake are awaited, until the timeout expires.
     Greeting { wire: W, until: Nanos },
-    /// Requests can be issued.
+    /// Requests can be sent.
     Up { wire: W },
 }
 
@@ -139,7 +139,7 @@ impl<W: Wire> Link<W> {
         }
     }
 
-    /// Whether requests can be issued.
+    /// Whether requests can be sent.
     #[inline]
     pub(crate) fn is_up(&self) -> bool {
         matches!(self.state, State::Up { .. })
@@ -171,12 +171,12 @@ impl<W: Wire> Link<W> {
         }
     }
 
-    /// Requests at the head of the queue with which the timeout has expired.
+    /// Requests at the head of the queue that have timed out.
     pub(crate) fn abandoned(&self) -> usize {
         self.abandoned
     }
 
-    /// Timeout of `count` more requests at the head of the queue has ended at `now`.
+    /// `count` more requests at the head of the queue have timed out at `now`.
     pub(crate) fn abandon(&mut self, count: usize, now: Nanos) {
         self.abandoned += count;
         if self.abandoned > 0 {
@@ -320,7 +320,7 @@ impl<W: Wire> Link<W> {
         Ok(())
     }
 
-    /// The socket of a connection that was made, with the end of the timeout of its greeting.
+    /// The socket of an established connection, with the deadline of its handshake.
     pub(crate) fn take_socket(&mut self) -> Option<(TcpStream, Nanos)> {
         match std::mem::replace(&mut self.state, State::Down { until: Nanos::ZERO }) {
             State::Connecting { socket, until } => Some((socket, until)),

@@ -33,7 +33,7 @@ impl Woken {
     }
 }
 
-/// Blocks until one of `sockets` has something for us, or `timeout` has passed. May return early.
+/// Blocks until one of `sockets` is readable, or `timeout` has passed. May return early.
 /// `None` stands for a connection that is not there.
 ///
 /// # Panics
@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_sockets_that_can_be_read_are_reported_by_their_places() {
+    fn readable_sockets_are_reported_by_index() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let pairs: Vec<(TcpStream, TcpStream)> = (0..70)

@@ -13,10 +13,11 @@ use crate::test_client::{RequestResult, TestClient, TestRequest, insert, read};
 const RECORDS: u32 = 640;
 const REFUSED: RequestResult = RequestResult::Refused(Reason::Malformed);
 const MISSING: RequestResult = RequestResult::MISSING;
-/// Sessions that issue at the same time.
+/// Sessions that send at the same time.
 const SESSIONS: usize = 64;
 
-/// How each question about a record of `numbers` ended, and how many requests all of them took.
+/// The completion of each operation on a record of `numbers`, and how many requests all of them
+/// took.
 fn query_each(test_client: &mut TestClient, kind: Kind, numbers: u32) -> (Vec<RequestResult>, u32) {
     let mut waiting: HashMap<Ticket, u32> = HashMap::new();
     let mut ended = HashMap::new();
@@ -98,7 +99,8 @@ pub fn refuses_whole_what_is_too_large(test_client: &mut TestClient, length: usi
     assert_eq!(["d", "e", "f"].map(|key| test_client.send(&read(key))), [MISSING; 3]);
 }
 
-/// Requests the inserts of these records at once, as one batch; their answers in that order.
+/// Sends the inserts of these records at once, as one batch; returns their completions in that
+/// order.
 fn insert_together(
     test_client: &mut TestClient,
     records: &[(&str, &[&str])],
@@ -110,7 +112,7 @@ fn insert_together(
     in_order(test_client, &tickets)
 }
 
-/// Requests these records at once, as one batch; the answers in that order.
+/// Reads these records at once, as one batch; returns the results in that order.
 pub fn read_together(test_client: &mut TestClient, keys: &[&str]) -> Vec<RequestResult> {
     let mut tickets = Vec::new();
     for (session, key) in (0..).zip(keys) {

@@ -58,7 +58,7 @@ fn cassandra_conforms_but_for_what_is_no_text() {
 }
 
 #[test]
-fn version_4_does_as_well() {
+fn version_4_works_as_well() {
     let order = Order { version: Some("4.1.10".into()), ..shared::order(1) };
     let mut cluster = Cluster::start_as(&order);
     assert_listens_at_home(&mut cluster);

@@ -57,7 +57,7 @@ fn dynamodb_conforms_but_for_what_an_item_cannot_hold() {
 }
 
 #[test]
-fn what_was_settled_survives_the_process_on_disk() {
+fn flushed_writes_survive_the_process_on_disk() {
     let recipe = recipes::find("dynamodb-local").unwrap();
     let mut cluster = Cluster::start_as(&Order::of(recipe).choose("storage", "disk"));
     leave_mark(&store(&cluster.url("?connections=2"))).unwrap();
@@ -79,7 +79,7 @@ fn records_stay_as_long_as_they_were() {
 }
 
 #[test]
-fn found_is_told_truly() {
+fn found_is_reported_truthfully() {
     let cluster = start();
     let mut test_client = test_client(&cluster.url("?connections=1"));
     assert_eq!(test_client.send(&update("user1", &["a"])), RequestResult::MISSING);

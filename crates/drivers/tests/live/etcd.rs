@@ -45,7 +45,7 @@ fn etcd_conforms() {
 }
 
 #[test]
-fn what_was_settled_survives_kill_9() {
+fn flushed_writes_survive_kill_9() {
     let mut cluster = start(1);
     leave_mark(&store(&cluster.url(""))).unwrap();
     cluster.kill(1);

@@ -52,7 +52,7 @@ fn ignite_conforms_but_for_what_is_no_text() {
 }
 
 #[test]
-fn what_was_settled_survives_kill_9_with_persistence() {
+fn flushed_writes_survive_kill_9_with_persistence() {
     let order = faults::persistent();
     let mut cluster = Cluster::start_as(&order);
     leave_mark(&store(&cluster.url(""))).unwrap();

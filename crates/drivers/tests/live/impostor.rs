@@ -15,7 +15,7 @@ pub fn listen(script: impl Fn(TcpStream) + Send + 'static) -> u16 {
     port
 }
 
-/// Answers each command of which `answers` knows a word, PING with `+PONG`, every other with `+OK`.
+/// Replies from `answers` to each command with a word of it, `+PONG` to PING, `+OK` to every other.
 ///
 /// An answer that ends in `!` closes the connection after it.
 pub fn converse(mut socket: TcpStream, answers: &[(&str, &str)]) {

@@ -24,7 +24,7 @@ use built::built;
 
 const SURROUNDINGS: Surroundings = Surroundings {
     variable: |name| match name {
-        // Only tests may be issued for another Java part than the one they build.
+        // Only tests may request another Java part than the one they build.
         "ASSAY_JVM_BRIDGE" => Some(built().join("assay-jvm").into()),
         name => std::env::var_os(name),
     },
@@ -83,7 +83,7 @@ fn chronicle_map_on_disk_is_there_when_it_is_opened_again() {
         let result = store(&url).settings().expect_err("it is open already").to_string();
         assert!(result.contains("is open already, in this process or another"), "{result}");
         drop(first);
-        // As somebody leaves it who was killed: the maps are recovered.
+        // As after a kill: the maps are recovered.
         std::fs::write(folder.join("assay.lock"), "open").unwrap();
         find_mark(&*store(&url)).unwrap();
         assert_eq!(std::fs::read(folder.join("assay.lock")).unwrap(), b"");

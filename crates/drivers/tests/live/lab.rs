@@ -10,7 +10,7 @@ use assay_model::Seed;
 use crate::ordeal::Mortal;
 use crate::server::{new_folder, until_stopped};
 
-/// Issues whether a lab with this URL is ready.
+/// Asks whether a lab with this URL is ready.
 type Probe<'a> = dyn FnMut(&str) -> Result<(), String> + 'a;
 
 /// A running cluster.
@@ -38,13 +38,13 @@ impl Cluster {
         started.unwrap_or_else(|error| panic!("no lab: {error}"))
     }
 
-    /// Starts what is ordered. If its programs cannot be had here, the test fails with a mark, by
-    /// which `cargo xtask check` tells it from one that found something.
+    /// Starts the lab of `order`. If its programs are not available here, the test fails with a
+    /// mark, by which `cargo xtask check` distinguishes it from a real failure.
     pub fn start_marked(order: &Order) -> Cluster {
         marked(Cluster::begin(order, new_folder(), &mut probe))
     }
 
-    /// The same for servers that are not to be issued before the test does.
+    /// The same for servers that get no request before the test's own.
     pub fn start_unasked(order: &Order) -> Cluster {
         marked(Cluster::begin(order, new_folder(), &mut |_url: &str| Ok(())))
     }
@@ -134,8 +134,8 @@ fn watched<T>(act: impl FnOnce(&Watch<'_>) -> Result<T, LabError>) -> Result<T, 
     act(&Watch::new(&stop, &tell))
 }
 
-/// Programs that are built for a test stay where `ASSAY_TEST_PACKAGE_CACHE` says, or beside what
-/// Cargo builds.
+/// Programs that are built for a test stay in `ASSAY_TEST_PACKAGE_CACHE`, or next to Cargo's target
+/// directory.
 fn house() -> House {
     let places = std::env::var_os("PATH").unwrap_or_default();
     let places = std::env::split_paths(&places).collect();

@@ -22,7 +22,7 @@ fn test_client(url: &str) -> TestClient {
     TestClient::open(&store(url)).expect("the server is there")
 }
 
-/// Checks that the store conforms but for these rules, whose requests it refuses as `reason`.
+/// Checks that the store conforms except for these rules, whose requests it refuses as `reason`.
 fn assert_conforms_but_for(store: &Memcached, expected: &[(&str, &str)]) {
     let findings = check(store);
     let rules: Vec<&str> = findings.iter().map(|finding| finding.rule).collect();
@@ -108,7 +108,7 @@ fn a_record_is_one_value_under_its_table_and_key() {
 }
 
 #[test]
-fn what_others_have_written_is_reported_from_records() {
+fn foreign_values_are_distinguished_from_records() {
     let server = Server::start(&[]);
     let mut test_client = test_client(&server.url(""));
     // As YCSB's binding writes it.

@@ -31,7 +31,7 @@ fn ferretdb_conforms() {
 }
 
 #[test]
-fn what_was_settled_survives_kill_9() {
+fn flushed_writes_survive_kill_9() {
     let mut cluster = Cluster::start("ferretdb", 1);
     leave_mark(&store(&cluster.url(""))).unwrap();
     cluster.kill(1);
@@ -54,7 +54,7 @@ fn stays_as_long(url: &str) {
 }
 
 #[test]
-fn an_answer_says_what_was_there() {
+fn a_response_tells_whether_the_record_existed() {
     let cluster = Cluster::start("ferretdb", 1);
     let mut test_client = test_client(&cluster.url("?connections=1"));
     assert_eq!(test_client.send(&update("user1", &["a", "b"])), RequestResult::MISSING);

@@ -59,7 +59,7 @@ fn records_above_the_largest_message_are_refused() {
 }
 
 #[test]
-fn what_was_settled_survives_kill_9() {
+fn flushed_writes_survive_kill_9() {
     let mut cluster = Cluster::start("nats", 1);
     leave_mark(&store(&cluster.url(""))).unwrap();
     cluster.kill(1);
@@ -93,7 +93,7 @@ fn updates_of_one_record_at_once_lose_nothing() {
 }
 
 #[test]
-fn a_record_that_everybody_changes_is_a_conflict_in_the_end() {
+fn a_contended_record_ends_as_a_conflict() {
     let cluster = Cluster::start("nats", 1);
     let mut test_client = test_client(&cluster.url("?connections=64"));
     assert_eq!(test_client.send(&insert("user1", &["0", "0"])), RequestResult::WRITTEN);

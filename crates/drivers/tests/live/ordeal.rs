@@ -25,8 +25,8 @@ pub trait Mortal {
     fn restart(&mut self);
 }
 
-/// A client that takes `depth` requests at once answers them in the order in which they came, each
-/// read with what was written just before it.
+/// A client that takes `depth` requests at once completes them in the order in which they came,
+/// each read with what was written just before it.
 pub fn answers_in_order(test_client: &mut TestClient, depth: usize) {
     let mut tickets = Vec::new();
     for number in 0..depth / 2 {
@@ -68,8 +68,8 @@ pub fn keeps_its_length(test_client: &mut TestClient) -> String {
     expected
 }
 
-/// A server that stands still is killed: what two connections have sent is unknown, then nothing
-/// can be issued. Record `user1` is there.
+/// A suspended server is killed: requests of two connections are unknown, then nothing
+/// accepts requests. Record `user1` is there.
 pub fn killed_while_it_stands_still(server: &mut impl Mortal, test_client: &mut TestClient) {
     assert_eq!(test_client.send(&insert("user1", &["a", "b"])), RequestResult::WRITTEN);
     // Both connections are made.
@@ -93,7 +93,7 @@ pub fn comes_back(server: &mut impl Mortal, test_client: &mut TestClient) {
     test_client.send_until(&read("user1"), &RequestResult::row("field0=a field1=b"));
 }
 
-/// It is killed when the only connection has requested what an update has to know, so the update
+/// It is killed when the only connection has sent the read of an update, so the update
 /// did certainly not happen.
 pub fn killed_before_an_update_is_written(server: &mut impl Mortal, test_client: &mut TestClient) {
     assert_eq!(test_client.send(&insert("user1", &["a", "b"])), RequestResult::WRITTEN);
@@ -105,8 +105,8 @@ pub fn killed_before_an_update_is_written(server: &mut impl Mortal, test_client:
     assert_eq!(test_client.take(1), [(sent, RequestResult::Refused(Reason::ConnectionLost))]);
 }
 
-/// It stands still: what the only connection has sent waits until it goes on; what is given up is
-/// lost, with the connection. It stands still afterwards.
+/// It is suspended: the request of the only connection waits until it goes on; an abandoned one is
+/// lost, with the connection. It is suspended afterwards.
 pub fn stands_still(server: &mut impl Mortal, test_client: &mut TestClient) {
     server.freeze();
     let first = test_client.start(&insert("user1", &["a", "b"]));
@@ -164,7 +164,7 @@ pub fn insert_until_killed(
     let mut is_alive = true;
     while is_alive || !waiting.is_empty() {
         if is_alive && ended.len() >= least {
-            // What is issued to a server that stands still is not done before it dies.
+            // A server that is suspended executes no request before it is killed.
             server.freeze();
             start_inserts(test_client, &mut waiting, &mut next);
             test_client.drain_for(Duration::from_millis(20)).into_iter().for_each(

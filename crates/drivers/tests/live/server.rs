@@ -146,8 +146,8 @@ impl Drop for Server {
     }
 }
 
-/// Returns when every thread of a process that was instructed to stop has stopped: each does when
-/// it notices.
+/// Returns when every thread of a process that got SIGSTOP has stopped: each stops at a time of its
+/// own.
 pub fn until_stopped(pid: u32) {
     let tasks = format!("/proc/{pid}/task");
     let is_stopped = |task: fs::DirEntry| {

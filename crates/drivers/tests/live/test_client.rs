@@ -196,7 +196,7 @@ impl TestClient {
         self.client.poll(now, &mut self.inbox);
     }
 
-    /// What `session` issues next is one transaction.
+    /// The next requests of `session` are one transaction.
     #[cfg(any(feature = "etcd", feature = "ignite", feature = "tikv"))]
     pub fn begin(&mut self, session: u32) {
         self.client.begin(session);
@@ -208,7 +208,7 @@ impl TestClient {
         self.client.leave(session);
     }
 
-    /// Requests the end of the transaction of `session`, by a commit or a rollback.
+    /// Ends the transaction of `session`, by a commit or a rollback.
     #[cfg(any(feature = "ignite", feature = "tikv"))]
     pub fn end(&mut self, session: u32, kind: Kind) -> RequestResult {
         self.send(&TestRequest { kind, ..read("") }.of(session))
@@ -256,7 +256,7 @@ impl TestClient {
         self.inbox.0.drain(..count).collect()
     }
 
-    /// Issues and waits for the answer.
+    /// Sends and waits for the response.
     pub fn send(&mut self, question: &TestRequest<'_>) -> RequestResult {
         let ticket = self.start(question);
         let (answered, result) = self.take(1).remove(0);
@@ -264,7 +264,7 @@ impl TestClient {
         result
     }
 
-    /// Issues again and again until the answer is `expected`.
+    /// Sends again and again until the response is `expected`.
     pub fn send_until(&mut self, question: &TestRequest<'_>, expected: &RequestResult) {
         let start = Instant::now();
         loop {

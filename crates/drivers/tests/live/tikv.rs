@@ -3,7 +3,7 @@
 //! TiKV's own servers cannot be had from the package clients that the lab uses. The stand-in is the
 //! mock of TiKV's Go client: what transactions do there was written by those who write TiKV, so
 //! these tests prove that ours find conflicts and keep what they promise. In raw mode the mock is a
-//! LevelDB behind one lock: there they prove that requests are right on the wire, and no more. The
+//! LevelDB behind one lock: there they prove that requests are encoded correctly, and no more. The
 //! tests of [`real`] run against a cluster where `ASSAY_TEST_TIKV_URL` names one.
 
 mod batches;
@@ -89,7 +89,7 @@ fn scans_cross_regions(url: &str) {
 }
 
 #[test]
-fn what_was_settled_survives_kill_9() {
+fn flushed_writes_survive_kill_9() {
     for mode in MODES {
         let mut cluster = start();
         leave_mark(&store(&cluster.url(mode))).unwrap();
@@ -116,7 +116,7 @@ fn stays_as_long(url: &str) {
 }
 
 #[test]
-fn an_answer_says_what_was_there() {
+fn a_response_tells_whether_the_record_existed() {
     for mode in MODES {
         let cluster = start();
         let mut test_client = test_client(&cluster.url(&format!("{mode}&connections=1")));

@@ -2,7 +2,7 @@
 //!
 //! Parquet has room for the CRC-32 of a page's bytes (field 4 of `PageHeader` in
 //! `parquet.thrift`), but the writer of the `parquet` crate leaves it out. Without it, a bit that
-//! flips on the disk would change a latency and nobody would notice.
+//! flips on the disk would change a latency unnoticed.
 
 /// Thrift's compact protocol: the field after the last one, a whole number of 32 bits.
 const NEXT_FIELD_I32: u8 = 0x15;

@@ -10,7 +10,7 @@ const MINIBLOCKS: usize = BLOCK / MINIBLOCK;
 /// Appends `values`, 64-bit numbers in two's complement, to `into`.
 ///
 /// For columns of 32 bits the values are zero-extended; differences are then taken modulo 2^32, as
-/// the format issues.
+/// the format requires.
 pub(super) fn encode(values: &[u64], bits: Bits, into: &mut Vec<u8>) {
     put_varint(BLOCK as u64, into);
     put_varint(MINIBLOCKS as u64, into);

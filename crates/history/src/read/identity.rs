@@ -9,13 +9,13 @@ use crate::manifest::Manifest;
 use crate::part::{AGENT_KEY, WORKER_KEY};
 use crate::place;
 
-/// What tells one run from another, as parts repeat it from `run.toml`.
+/// The identity of a run, which parts repeat from `run.toml`.
 const IDENTITY: [&str; 3] = ["assay.run.id", "assay.seed", "assay.trace_hash"];
 
 /// Bytes of two files that are compared at once.
 const CHUNK: usize = 1 << 16;
 
-/// A part that says of itself what it is.
+/// A part with an identity.
 pub(super) struct Claim<'a> {
     pub agent: u32,
     pub worker: u16,
@@ -65,7 +65,7 @@ impl Claim<'_> {
         }
     }
 
-    /// An earlier part with the same bytes: parts of earlier releases do not say which they are.
+    /// An earlier part with the same bytes: parts of earlier releases have no identity.
     fn twin(&self, dir: &Path) -> Result<Option<std::path::PathBuf>, OpenError> {
         for (agent, folder) in list(&place::history(dir), "agent=", "")? {
             for (worker, other) in list(&folder, "part-", ".parquet")? {

@@ -22,7 +22,7 @@ use crate::table::{self, guarded};
 /// Records of one batch: few enough to stay in the second cache while columns are laid into them.
 const BATCH: usize = 2048;
 
-/// More values than any page has: what a damaged header promises beyond it is not gathered.
+/// More values than any valid page has: a damaged header that claims more is an error.
 const PAGE_VALUES_MOST: usize = 1 << 24;
 
 /// An open part.

@@ -105,7 +105,7 @@ fn only_wanted_columns_are_read() {
 }
 
 #[test]
-fn a_jumbled_blocking_thread_is_ordered_by_index_within_pages() {
+fn records_in_disorder_are_sorted_by_index_within_pages() {
     let dir = tempdir("jumbled");
     let mut records = samples::ycsb_a(0, 20_000, 1000);
     for group in records.chunks_mut(7) {

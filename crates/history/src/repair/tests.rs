@@ -95,7 +95,7 @@ fn a_directory_without_a_run_is_refused() {
     assert!(matches!(repair(&tempdir("nothing")), Err(RepairError::NoRunDir { .. })));
 }
 
-/// Does to a copy of a killed run directory what a kill in mid-seal could have left.
+/// Changes a copy of a killed run directory as a kill during sealing could have left it.
 fn killed_in_mid_seal(name: &str, leave: impl FnOnce(&Path)) {
     let dir = tempdir(name);
     killed(&dir);

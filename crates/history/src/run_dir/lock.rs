@@ -1,4 +1,4 @@
-//! The promise that one process at a time works on a run directory.
+//! Lock of a run directory: one process at a time writes it.
 //!
 //! The operating system's lock on an open file ends with its process, however that ends, so a
 //! lock file that a killed run left behind is stale by itself. The process number in it is for

@@ -95,7 +95,7 @@ impl Append for Gated {
 }
 
 #[test]
-fn a_lagging_disk_lets_the_pool_grow_then_stalls_the_blocking_thread_without_loss() {
+fn a_slow_disk_grows_the_pool_then_stalls_the_worker_without_loss() {
     let gate = Arc::new((Mutex::new(false), Condvar::new()));
     let out = Box::new(Gated(Arc::clone(&gate))) as Box<dyn Append>;
     let memory = Memory { bytes_per_worker: 6 * CHUNK_BYTES };

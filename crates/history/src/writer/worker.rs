@@ -1,4 +1,4 @@
-//! One worker's end of the history: where the executor puts records.
+//! One worker's sink of the history: it takes the executor's records.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

@@ -1,4 +1,4 @@
-//! DuckDB from PyPI, for every test that loads it.
+//! DuckDB from PyPI, for every test that uses it.
 //!
 //! The first run makes a Python environment below the build directory; later ones reuse it.
 
@@ -16,7 +16,7 @@ pub fn send(query: &str, dir: &Path) -> String {
         .args(["-c", query])
         .arg(dir)
         .output()
-        .expect("it has been issued before");
+        .expect("the key was used before");
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "DuckDB cannot read {}: {errors}", dir.display());
     String::from_utf8(output.stdout).expect("DuckDB prints text")

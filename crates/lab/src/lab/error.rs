@@ -5,16 +5,16 @@ use std::path::{Path, PathBuf};
 /// What went wrong, with what to do about it.
 #[derive(Debug, thiserror::Error)]
 pub enum LabError {
-    /// What is requested is invalid, or not here.
+    /// The request is invalid, or something it needs is missing.
     #[error("{0}")]
     Order(String),
     /// A program is not there.
     #[error("{0}")]
     Missing(String),
-    /// A program is not there, but could be had: nobody has said that it may.
+    /// A program is missing and could be installed or fetched, but the user has not agreed.
     #[error("{0}")]
     NotInstalled(String),
-    /// A node is in no state for what is to be done to it.
+    /// A node is in the wrong state for the action.
     #[error("{0}")]
     State(String),
     /// A server ended that should run.
@@ -23,7 +23,7 @@ pub enum LabError {
     /// Something did not come, or did not work.
     #[error("{0}")]
     Failed(String),
-    /// Whoever waited was instructed to stop.
+    /// The wait was cancelled.
     #[error("stopped before it was done")]
     Stopped,
     /// A file or folder.

@@ -1,4 +1,4 @@
-//! The folder of a lab, claimed by whoever holds it.
+//! The folder of a lab, locked by its owner.
 
 use std::fs::{self, File};
 use std::io::ErrorKind;
@@ -15,7 +15,7 @@ use crate::process::LOOK;
 use crate::record::Record;
 use crate::slot::Slot;
 
-/// The file in a lab's folder that its holder has locked; nobody else calls a file so.
+/// The file in a lab's folder that its owner has locked; its name is unique.
 const LOCK: &str = "assay-lab.lock";
 /// How often a folder that is being looked at is tried again.
 const TRIES: u32 = 10;
@@ -31,7 +31,7 @@ impl Ground {
     /// Makes the folder a lab's, empty but for the claim, or takes over that of one which is gone.
     ///
     /// # Errors
-    /// If somebody holds a lab there, it has something else in it, or cannot be written.
+    /// If a lab runs there, it has something else in it, or cannot be written.
     pub fn claim(folder: &Path) -> Result<Ground, LabError> {
         let displayed = folder.display();
         let is_empty = match fs::read_dir(folder) {
@@ -77,7 +77,7 @@ impl Ground {
     }
 }
 
-/// Whether somebody holds the lab in `folder` at present, so that it runs.
+/// Whether the lab in `folder` is locked, so that it runs.
 pub fn is_held(folder: &Path) -> bool {
     let Ok(lock) = File::options().write(true).open(folder.join(LOCK)) else { return false };
     flock(&lock, FlockOperation::NonBlockingLockShared).is_err()
@@ -102,13 +102,13 @@ fn is_locked(lock: &File) -> bool {
 /// processes, should there be any.
 ///
 /// # Errors
-/// If somebody holds it, or its folder is no lab's or cannot be removed.
+/// If it runs, or its folder is no lab's or cannot be removed.
 pub fn clean(folder: &Path) -> Result<(), LabError> {
     let record = Record::read(folder)?;
     if record.is_none() && !is_marked(folder) {
         return Err(LabError::Order(format!("{} is no lab's folder", folder.display())));
     }
-    // Held until all is removed: nobody starts a lab there meanwhile.
+    // Locked until everything is removed: no lab is started there meanwhile.
     let _ground = Ground::claim(folder)?;
     if let Some(record) = record {
         let servers = record.nodes.iter().flat_map(|node| &node.servers);

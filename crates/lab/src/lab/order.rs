@@ -11,14 +11,14 @@ use crate::network::Network;
 use crate::package_cache::{can_install, find_program};
 use crate::recipe::Recipe;
 
-/// Where programs are kept, how they may come there.
+/// Where programs are stored, and whether they may be installed or fetched.
 #[derive(Clone, Debug)]
 pub struct House {
     /// The folder of fetched programs.
     pub package_cache: PathBuf,
     /// Where installed programs are looked for first.
     pub places: Vec<PathBuf>,
-    /// Whether somebody has said that missing programs may be installed, or fetched.
+    /// Whether the user has agreed that missing programs are installed or fetched.
     pub may_install: bool,
 }
 
@@ -30,20 +30,20 @@ impl House {
         card.needs.iter().filter(|need| !is_there(need)).copied().collect()
     }
 
-    /// Whether Debian's packages can be installed, if somebody says so.
+    /// Whether Debian's packages can be installed, with the user's consent.
     pub fn can_install(&self) -> bool {
         can_install(&self.places)
     }
 }
 
-/// A cluster that somebody wants.
+/// A requested cluster.
 #[derive(Clone)]
 pub struct Order {
     /// The store.
     pub recipe: &'static dyn Recipe,
-    /// How many nodes; the usual number if nobody says.
+    /// How many nodes; by default the recipe's usual number.
     pub nodes: Option<usize>,
-    /// Which version; the usual one if nobody says.
+    /// Which version; by default the recipe's usual one.
     pub version: Option<String>,
     /// Where nodes live.
     pub network: Network,
@@ -185,7 +185,7 @@ mod tests {
         };
         assert_eq!(packages("postgres"), ["postgresql"]);
         assert_eq!(packages("etcd"), ["etcd-server", "etcd-client"]);
-        // Java and Maven are not the lab's to install.
+        // The lab does not install Java and Maven.
         assert_eq!(packages("cassandra"), Vec::<&str>::new());
     }
 }

@@ -169,9 +169,9 @@ fn a_store_that_cannot_scale_says_so() {
 }
 
 #[test]
-fn a_server_that_does_not_start_shows_its_last_words() {
+fn a_server_that_does_not_start_shows_its_last_output() {
     let folder = tempfile::tempdir().unwrap();
-    // A port of its own that somebody takes between looking and starting is like this one.
+    // A port that is taken between the check and the start is like this one.
     let order = order("redis").choose("appendfsync", "always");
     let mut lab = up(&order, folder.path()).unwrap();
     lab.kill(1).unwrap();
@@ -184,7 +184,7 @@ fn a_server_that_does_not_start_shows_its_last_words() {
 }
 
 #[test]
-fn whoever_waits_can_be_instructed_to_stop() {
+fn a_wait_can_be_cancelled() {
     let folder = tempfile::tempdir().unwrap();
     let (stop, tell) = (AtomicBool::new(true), |_: &str| {});
     let watch = Watch::new(&stop, &tell);

@@ -5,11 +5,11 @@ use std::sync::atomic::AtomicBool;
 
 use super::*;
 
-fn with_shelf<T>(act: impl FnOnce(&PackageCache<'_>) -> T) -> T {
-    with_shelf_that(true, act)
+fn with_cache<T>(act: impl FnOnce(&PackageCache<'_>) -> T) -> T {
+    with_cache_that(true, act)
 }
 
-fn with_shelf_that<T>(may_install: bool, act: impl FnOnce(&PackageCache<'_>) -> T) -> T {
+fn with_cache_that<T>(may_install: bool, act: impl FnOnce(&PackageCache<'_>) -> T) -> T {
     let root = tempfile::tempdir().unwrap();
     let house = House { package_cache: root.path().into(), places: Vec::new(), may_install };
     let (stop, tell) = (AtomicBool::new(false), |_: &str| {});
@@ -17,8 +17,8 @@ fn with_shelf_that<T>(may_install: bool, act: impl FnOnce(&PackageCache<'_>) -> 
 }
 
 #[test]
-fn nothing_is_fetched_or_installed_unless_somebody_has_said_so() {
-    with_shelf_that(false, |package_cache| {
+fn nothing_is_fetched_or_installed_without_consent() {
+    with_cache_that(false, |package_cache| {
         let item = Item { name: "thing", version: "1" };
         let reported = package_cache.keep(&item, |_| panic!("nobody has said so")).unwrap_err();
         assert!(matches!(reported, LabError::NotInstalled(_)), "{reported}");
@@ -38,7 +38,7 @@ fn nothing_is_fetched_or_installed_unless_somebody_has_said_so() {
 
 #[test]
 fn what_is_whole_is_not_fetched_again() {
-    with_shelf(|package_cache| {
+    with_cache(|package_cache| {
         let times = Cell::new(0);
         let item = Item { name: "thing", version: "1" };
         let make = |fresh: &Path| {
@@ -60,7 +60,7 @@ fn what_is_whole_is_not_fetched_again() {
 
 #[test]
 fn a_missing_program_says_how_it_is_had() {
-    with_shelf(|package_cache| {
+    with_cache(|package_cache| {
         let reported = package_cache.need("no-such-program", "apt-get install such").unwrap_err();
         assert_eq!(reported.to_string(), "no-such-program is not installed: apt-get install such");
         assert!(package_cache.find("sh").is_some());
@@ -73,7 +73,7 @@ fn versions_are_read_out_of_what_programs_say() {
     assert_eq!(java_version("java version \"1.8.0_402\""), Some(8));
     assert_eq!(java_version("openjdk version \"21-ea\""), Some(21));
     assert_eq!(java_version("command not found"), None);
-    with_shelf(|package_cache| {
+    with_cache(|package_cache| {
         let echo = package_cache.find("echo").unwrap();
         let version = package_cache.version_of(&echo, &["server v=7.0.15 sha=0"], "v=");
         assert_eq!(version.unwrap(), "7.0.15");

@@ -308,10 +308,10 @@ fn takes_clients(site: &mut Site<'_>, node: usize, seconds: u32) -> Result<(), L
 
 /// Lets nodetool in at the node's own address.
 ///
-/// Cassandra itself would listen at an address that all nodes share. Java would, if it is reported
-/// so when it starts, listen at all addresses beside: for programs of this machine, which are not
-/// needed. It does not if it is reported so later; but not before it has begun its work, when the
-/// command fails or waits for a long time.
+/// Cassandra's JMX port would listen at an address that all nodes share. Java would, if that is set
+/// when it starts, listen at all addresses as well: for local programs, which are not needed. It
+/// does not if it is set later; but not before it has begun its work, when the command fails or
+/// waits for a long time.
 fn open_management(site: &mut Site<'_>, node: usize) -> Result<(), LabError> {
     let (address, port) = (site.address(node), site.port("jmx"));
     let command = format!(

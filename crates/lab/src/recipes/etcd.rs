@@ -127,7 +127,7 @@ impl Recipe for Etcd {
         let peer = format!("--peer-urls={}", url(site, node, "peer"));
         let name = name(node);
         insist(site, &others, &["member", "add", &name, &peer, "--learner"], SECONDS_TO_CHANGE)?;
-        // It queries any one of them who the members are, and ends if it is not among them itself.
+        // It asks any one of them for the members, and ends if it is not among them itself.
         let what = format!("all members to know {name}");
         site.wait_until(&what, SECONDS_TO_CHANGE, |site| {
             let knows = |other: &usize| id_of(site, node, &[*other]).map(|id| id.is_some());
@@ -150,13 +150,13 @@ impl Recipe for Etcd {
         if site.running().contains(&node) {
             bequeath(site, node, &others)?;
         }
-        // It ends by itself when it hears of it.
+        // It ends by itself when it learns of it.
         site.let_go(node);
         insist(site, &others, &["member", "remove", &id], SECONDS_TO_CHANGE)
     }
 
     fn restart(&self, site: &mut Site<'_>, node: usize) -> Result<(), LabError> {
-        // Who is in the cluster stands in its data.
+        // The members of the cluster are in its data.
         launch(site, node, Cluster::Existing)?;
         site.wait_for_port(node, "client", SECONDS_TO_START)
     }
@@ -200,7 +200,7 @@ fn launch(site: &mut Site<'_>, node: usize, cluster: Cluster) -> Result<(), LabE
     site.launch(node, launch)
 }
 
-/// The nodes that run besides node `node`: who is queried about it.
+/// The running nodes other than `node`, which are asked about it.
 fn others(site: &mut Site<'_>, node: usize) -> Result<Vec<usize>, LabError> {
     let others: Vec<usize> = site.running().into_iter().filter(|other| *other != node).collect();
     match others.is_empty() {
@@ -247,7 +247,7 @@ fn run(site: &Site<'_>, words: &[&str]) -> Result<String, LabError> {
 }
 
 /// The number that node `node` has in the cluster, as etcdctl writes it, if it is a member; one of
-/// `nodes` is issued.
+/// `nodes` is checked.
 fn id_of(site: &Site<'_>, node: usize, nodes: &[usize]) -> Result<Option<String>, LabError> {
     let reported = control(site, nodes, &["member", "list", "--write-out=json"])?;
     member_id(&reported, &url(site, node, "peer")).map_err(|error| {
@@ -310,13 +310,13 @@ mod tests {
         let first = member_id(list, "http://127.0.0.1:2380");
         assert_eq!(first, Ok(Some("8211f1d0f64f3269".into())));
         assert_eq!(member_id(list, "http://127.0.0.3:2380"), Ok(None));
-        // Whoever is not in a list that cannot be read may be a member all the same.
+        // With an unreadable list a node may be a member all the same.
         assert!(member_id("no json", "http://127.0.0.1:2380").is_err());
         assert!(member_id("{}", "http://127.0.0.1:2380").is_err());
     }
 
     #[test]
-    fn a_leader_is_who_takes_itself_for_one() {
+    fn a_leader_is_the_member_that_says_so() {
         let states = |leader: u64| {
             format!(
                 r#"[{{"Endpoint":"a","Status":{{"header":{{"member_id":7}},"leader":{leader}}}}}]"#

@@ -113,7 +113,7 @@ impl Recipe for Ignite {
 
     fn start(&self, site: &mut Site<'_>) -> Result<(), LabError> {
         let nodes = site.nodes();
-        // A node that finds nobody is a cluster by itself.
+        // A node that finds no other is a cluster by itself.
         launch(site, 1)?;
         site.wait_for_port(1, "discovery", SECONDS_TO_START)?;
         for node in 2..=nodes {
@@ -123,7 +123,7 @@ impl Recipe for Ignite {
             wait_for(site, node, nodes)?;
         }
         if site.choice("persistence") == "on" {
-            // With data on disk it waits until somebody says that all nodes are there.
+            // With data on disk it waits until the cluster is activated.
             control(site, &["--set-state", "ACTIVE"])?;
         }
         Ok(())
@@ -182,7 +182,7 @@ fn launch(site: &mut Site<'_>, node: usize) -> Result<(), LabError> {
     let configuration = site.write(node, "node.xml", &configuration(site, node))?;
     let folder = site.folder(node).display().to_string();
     let server = Launch::new("server", site.program("java"))
-        // It issues nobody whether there is a newer version.
+        // It does not look for a newer version.
         .args(["-DIGNITE_UPDATE_NOTIFIER=false", "-DIGNITE_PERFORMANCE_SUGGESTIONS_DISABLED=true"])
         .args([format!("-DIGNITE_HOME={folder}")])
         .args(java(site))
@@ -234,7 +234,7 @@ fn is_balanced(reported: &str) -> bool {
     })
 }
 
-/// Has the control program tell the first node something, which issues no questions.
+/// Has the control program send the first node a command, without a prompt.
 fn control(site: &Site<'_>, words: &[&str]) -> Result<String, LabError> {
     let (host, port) = (site.address(1), site.port("client").to_string());
     // Where it writes; else it would be where we are.
@@ -344,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn a_partition_on_its_way_is_not_at_its_place() {
+    fn a_moving_partition_is_not_at_its_final_node() {
         assert!(is_balanced(
             "cacheGroupId partitionId nodeId state isPrimary\n1 2 a OWNING true\n"
         ));

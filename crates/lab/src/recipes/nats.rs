@@ -30,7 +30,7 @@ const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
 const LONGEST_ANSWER: u64 = 4 << 20;
 /// Who may take a server out of the cluster. The servers listen on this machine only.
 const OVERSEER: (&str, &str) = ("lab", "lab");
-/// What the server does if nobody says.
+/// The server's default.
 const OWN: &str = "own";
 
 impl Recipe for Nats {
@@ -214,7 +214,7 @@ fn agree(site: &mut Site<'_>, nodes: usize) -> Result<(), LabError> {
 }
 
 fn agree_among(site: &mut Site<'_>, nodes: usize, size: usize) -> Result<(), LabError> {
-    // Of those that are down nobody hears anything.
+    // Nodes that are down do not respond.
     let running: Vec<usize> = site.running().into_iter().filter(|node| *node <= nodes).collect();
     site.wait_until("the servers to have a leader", SECONDS_TO_AGREE, |site| {
         for &node in &running {
@@ -298,7 +298,7 @@ fn connect(authority: &str) -> std::io::Result<TcpStream> {
     Ok(socket)
 }
 
-/// What the cluster answers to `text` at `subject`, issued as the overseer, in NATS's own protocol.
+/// The cluster's response to `text` on `subject`, sent as the system account, in NATS's protocol.
 fn send(authority: &str, subject: &str, text: &str) -> std::io::Result<String> {
     let mut socket = connect(authority)?;
     let (user, pass) = OVERSEER;
@@ -336,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn streams_are_listed_with_their_account() {
+    fn streams_are_listed_with_their_totals() {
         let stream = json!({ "name": "KV_a", "config": { "num_replicas": 3 } });
         let reported = json!({ "account_details": [
             { "name": "BENCH", "stream_detail": [stream] }, { "name": "OTHER" },

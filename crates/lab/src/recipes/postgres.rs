@@ -25,7 +25,7 @@ const SECONDS: u32 = 60;
 /// A copy of the primary takes as long as its data are large.
 const SECONDS_TO_COPY: u32 = 1800;
 
-/// Whoever is on this machine may do anything.
+/// Local users may do anything.
 const HBA: &str = "local all all trust\n\
                    host all all 127.0.0.0/8 trust\n\
                    host all all 10.42.0.0/16 trust\n\
@@ -108,7 +108,7 @@ impl Recipe for Postgres {
             format!("listen_addresses={}", site.address(node)),
             format!("port={}", site.port("client")),
             format!("unix_socket_directories={folder}"),
-            // By which the primary calls whoever follows it.
+            // The primary's name for its standbys.
             format!("cluster_name={}", name(node)),
             "max_connections=200".to_owned(),
             "wal_level=replica".to_owned(),

@@ -19,7 +19,7 @@ pub(super) const SERVER: Need = Need {
     versions: &[],
 };
 
-/// What several servers are instructed to work together with.
+/// The command that makes a cluster of several servers.
 pub(super) const CONTROL: Need = Need {
     program: "redis-cli",
     folders: &[],

@@ -11,7 +11,7 @@ use crate::site::{Launch, Site};
 pub struct RedisCluster;
 
 const SECONDS_TO_START: u32 = 20;
-/// How long the nodes may take to agree on who has what.
+/// How long the nodes may take to agree on the slots.
 const SECONDS_TO_AGREE: u32 = 60;
 /// How long slots with their records may take to move.
 const SECONDS_TO_MOVE: u32 = 1800;
@@ -138,7 +138,7 @@ impl Recipe for RedisCluster {
     }
 }
 
-/// How many replicas each master has if nobody says: what six nodes are bought for.
+/// The default number of replicas of each master: the usual one of six nodes.
 fn usual_replicas(nodes: usize) -> usize {
     usize::from(nodes.is_multiple_of(2) && nodes / 2 >= FEWEST_MASTERS)
 }

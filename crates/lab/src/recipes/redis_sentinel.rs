@@ -95,7 +95,7 @@ impl Recipe for RedisSentinel {
     }
 
     fn restart(&self, site: &mut Site<'_>, node: usize) -> Result<(), LabError> {
-        // Who is the master stands in the files, which the servers themselves keep up to date.
+        // The master is named in the files, which the servers themselves keep up to date.
         launch_server(site, node)?;
         launch_sentinel(site, node)
     }

@@ -13,7 +13,7 @@ pub struct TiKvStandIn;
 const SECONDS_TO_START: u32 = 20;
 const CLIENT: &str = "github.com/tikv/client-go/v2";
 
-/// The mock is called within a process; this lets it be issued from outside, as TiKV is.
+/// The mock is called within a process; this makes it reachable from outside, as TiKV is.
 const MAIN: &str = include_str!("tikv_standin/main.go");
 
 impl Recipe for TiKvStandIn {
@@ -80,7 +80,7 @@ impl Recipe for TiKvStandIn {
     }
 
     fn url(&self, site: &Site<'_>) -> String {
-        // Regions of one mode cannot be issued in the other.
+        // Regions of one mode cannot be used in the other.
         let mode = if site.choice("split") == "raw" { "?mode=raw" } else { "" };
         format!("tikv://{}/{mode}", site.authority(1, "client"))
     }

@@ -68,7 +68,7 @@ impl<'a> Ranking<'a> {
         self.expected.frequencies.get(query).copied().unwrap_or(0.0).max(0.0)
     }
 
-    /// The queries that are issued at all, those first that cost most.
+    /// The queries that are executed at all, the most expensive first.
     pub(super) fn queries_by_weight(&mut self, choice: &Choice) -> Result<Vec<usize>, FitError> {
         let mut weights = Vec::new();
         for query in 0..self.catalogue.queries.len() {
@@ -195,7 +195,7 @@ impl<'a> Ranking<'a> {
         states.split_off(1)
     }
 
-    /// The option without the tables that nobody reads.
+    /// The option without unused tables.
     pub(super) fn without_unused(&mut self, choice: &Choice) -> Result<Choice, FitError> {
         let mut left = choice.clone();
         let mut cost = self.cost(&left)?;

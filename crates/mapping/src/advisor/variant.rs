@@ -3,8 +3,8 @@
 //! For filters by equality on the columns F of one relation: a table with all of F as its key
 //! (*key variant*), one for each column of F with that column as the index and the others as the
 //! key (*index variant*), a table that leads from F to primary keys (*lookup*). Columns of a range
-//! or an order follow F in the key, in the direction in which they are requested. A join is
-//! precomputed, or its relations are issued one after another by variants of their own.
+//! or an order follow F in the key, in the direction of the query. A join is
+//! precomputed, or its relations are accessed one after another by variants of their own.
 
 use assay_model::query::{Comparison, Direction, Filter, Select};
 use assay_model::{Schema, Statement};
@@ -18,7 +18,7 @@ pub(super) type Variant = Vec<View>;
 /// How many sets the relations of one join are combined to at most.
 const COMBINED_MOST: usize = 24;
 
-/// What a statement issues of one relation.
+/// What a statement needs of one relation.
 struct QueryDemand {
     relation: u16,
     equal: Vec<u16>,

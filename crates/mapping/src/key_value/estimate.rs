@@ -1,4 +1,4 @@
-//! Estimate of the number of rows, as far as the schema tells.
+//! Estimate of the number of rows, from the schema.
 //!
 //! The rules are the textbook's (Selinger et al., "Access path selection in a relational database
 //! management system", 1979): values are spread evenly, columns do not depend on each other, a
@@ -17,7 +17,7 @@ const VALUES_MOST: f64 = 1000.0;
 const ROWS_PER_VALUE: f64 = 10.0;
 /// What a range with one end leaves.
 const ONE_ENDED: f64 = 1.0 / 3.0;
-/// How many values a range of whole numbers with two ends has: TPC-C requests the last 20 orders.
+/// How many values a range of whole numbers with two ends has: TPC-C reads the last 20 orders.
 const TWO_ENDED_VALUES: f64 = 20.0;
 /// How deep foreign keys are followed; a circle of them ends there.
 const DEPTH_MOST: usize = 8;
@@ -30,7 +30,7 @@ pub(crate) struct Estimate {
 }
 
 impl Estimate {
-    /// `rows` by relation; 0, or nothing, where nobody knows.
+    /// `rows` by relation; 0, or nothing, if unknown.
     pub(crate) fn new(schema: &Schema, rows: &[f64]) -> Estimate {
         let rows =
             schema.relations.iter().enumerate().map(|(number, relation)| match rows.get(number) {

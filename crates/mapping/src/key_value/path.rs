@@ -1,9 +1,9 @@
-//! The cheapest way through stored tables to the rows that a question requests.
+//! The cheapest path through stored tables to the rows of a query.
 //!
-//! A way is a sequence of accesses: each takes the rows found so far, issues one table for each of
-//! them, by a whole key or by a range of keys, and adds what it finds. So a join may be one range
-//! of a precomputed table, a range with a get for each row, or a get; a filter that is no key is a
-//! range of a lookup table, then gets.
+//! A path is a sequence of accesses: each takes the rows found so far, queries one table for each
+//! of them, by a whole key or by a range of keys, and adds what it finds. So a join may be one
+//! range of a precomputed table, a range with a get for each row, or a get; a filter that is no key
+//! is a range of a lookup table, then gets.
 
 use assay_model::Schema;
 use assay_model::query::{ColumnRef, Comparison, Direction, Filter, Term};
@@ -18,12 +18,11 @@ pub(crate) const REQUEST: f64 = 1.0;
 const ROW: f64 = 0.02;
 /// What a range costs more than a get that finds as much.
 const RANGE: f64 = 1.1;
-/// What using a secondary index costs a column store more than using the key: every node is
-/// queried.
+/// The extra cost of a secondary index over the key in a column store: every node is queried.
 const INDEX: f64 = 2.0;
-/// Rows that the first request of a range requests; each further one requests four times as many.
+/// Rows that the first request of a range reads; each further one reads four times as many.
 pub(crate) const FIRST_BATCH: u32 = 16;
-/// The most rows that one request requests.
+/// The most rows of one request.
 pub(crate) const LARGEST_BATCH: u32 = 1024;
 /// How many rows a limit lets through if it is an argument.
 const UNKNOWN_LIMIT: f64 = 10.0;
@@ -41,7 +40,7 @@ pub(crate) struct Stock<'a> {
 pub(crate) struct RowQuery<'a> {
     /// The relation at each place.
     pub(crate) places: Vec<u16>,
-    /// Whether place 0 is known before anything is issued.
+    /// Whether place 0 is known before the first access.
     pub(crate) is_given: bool,
     pub(crate) joins: Vec<(ColumnRef, ColumnRef)>,
     pub(crate) filters: &'a [Filter],
@@ -75,11 +74,11 @@ pub(crate) struct Access {
     pub(crate) upper: End,
     /// Whether the whole key is bound.
     pub(crate) is_get: bool,
-    /// For how many rows it is issued.
+    /// For how many rows it is executed.
     pub(crate) inputs: f64,
-    /// How many rows each issuing finds.
+    /// How many rows each execution finds.
     pub(crate) fetched: f64,
-    /// The requests that each issuing takes.
+    /// The requests that each execution takes.
     pub(crate) requests: f64,
 }
 
@@ -115,7 +114,7 @@ struct State {
     cost: f64,
 }
 
-/// The cheapest way, if the tables hold what is requested.
+/// The cheapest path, if the tables hold the columns of the query.
 pub(crate) fn cheapest(stock: Stock<'_>, question: &RowQuery<'_>) -> Option<Path> {
     let mut offsets = Vec::new();
     let mut slots = 0;
@@ -240,7 +239,7 @@ impl Search<'_> {
         Some(next)
     }
 
-    /// How `view` can be issued, given what is known.
+    /// How `view` can be accessed, given the known columns.
     fn access(&self, state: &State, number: usize, places: &[u16]) -> Access {
         let view = &self.stock.stored[number];
         let (mut bound, mut attributes) = (Vec::new(), Vec::new());

@@ -37,7 +37,7 @@ pub(crate) struct Step {
     pub(crate) takes: Vec<u16>,
     /// What must hold of the rows found here.
     pub(crate) conditions: Vec<Condition>,
-    /// How often it is expected to be requested one operation, in requests.
+    /// The expected cost of one execution, in requests.
     pub(crate) expected: f64,
 }
 
@@ -262,7 +262,7 @@ enum RowHalf {
     New,
 }
 
-/// What is issued to the rows that are found.
+/// What is done with the rows that are found.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum RowDemand {
     Update,
@@ -414,8 +414,7 @@ fn keyed(
     };
     let writes =
         actions.iter().all(|&(table, action, _)| action != Action::Put && is_at_key(table));
-    // A column store writes without looking, so only a look tells whether the row is there; and
-    // without a write nobody would tell.
+    // A column store writes without a read, so only a read tells whether the row is there.
     let tells = stock.class == Class::KeyValue && !actions.is_empty();
     (is_simple && writes && tells)
         .then(|| filters.iter().map(|filter| (filter.column.column, filter.term.clone())).collect())

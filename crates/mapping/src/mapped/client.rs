@@ -9,7 +9,7 @@ use assay_store::{Answer, Answers, Call, Client, Isolation, Reply, Request, Step
 
 use super::Prepared;
 use super::query_execution::{End, Next, Outgoing, QueryExecution};
-use super::transaction::{Open, Standing, is_one_request};
+use super::transaction::{Open, TransactionMode, is_one_request};
 use crate::key_value::program::Program;
 
 /// Marks the tickets of our own requests; the executor's are counted from below.
@@ -30,14 +30,14 @@ pub(super) struct MappedClient {
     requested: u64,
 }
 
-/// All jobs, and those of them whose answer has come.
+/// All jobs, and those of them whose response has come.
 struct Board {
     prepared: Option<Arc<Prepared>>,
     executions: Vec<QueryExecution>,
     answered: VecDeque<usize>,
 }
 
-/// Sorts what the inner client answers: to a job of ours, or to a request passed through.
+/// Assigns the inner client's completions: to a job of ours, or to a request passed through.
 struct Relay<'a> {
     board: &'a mut Board,
     outer: &'a mut dyn Answers,
@@ -59,15 +59,15 @@ impl Answers for Relay<'_> {
             return self.outer.requests(ticket, count);
         }
         if let Some((_, execution)) = self.board.waits_for(ticket) {
-            // It was counted as one when it was issued.
+            // It was counted as one when it was sent.
             execution.requests = execution.requests.saturating_sub(1).saturating_add(count);
         }
     }
 }
 
 impl Board {
-    /// The job that waits for the answer to `ticket`, with its place. What was abandoned is
-    /// answered too late for the job that has its place now.
+    /// The job that waits for the response to `ticket`, with its slot. The response of an abandoned
+    /// job is ignored, because its slot has another job now.
     fn waits_for(&mut self, ticket: Ticket) -> Option<(usize, &mut QueryExecution)> {
         let slot = (ticket.0 & ((1 << SLOT_BITS) - 1)) as usize;
         let execution = self.executions.get_mut(slot)?;
@@ -112,21 +112,21 @@ impl MappedClient {
             if !self.board.executions[slot].is_answered() {
                 return;
             }
-            // It was answered within the call: nobody else needs to be reported.
+            // It was completed within the call: no further completion is needed.
             self.board.answered.retain(|answered| *answered != slot);
         }
     }
 
-    /// Answers the job at `slot`, whose transaction goes on if it is a step that is done.
+    /// Completes the job at `slot`, whose transaction goes on if it is a step that is done.
     fn end(&mut self, slot: usize, end: &End, outer: &mut dyn Answers) {
         let execution = &mut self.board.executions[slot];
         execution.is_live = false;
         let QueryExecution { ticket, requests, session, standing, .. } = *execution;
         self.free.push(slot);
         match (standing, end) {
-            (Standing::Alone, _) | (Standing::Step, End::Done(_)) => {}
-            // Its own one is committed, or was never issued anything, or is to be undone.
-            (Standing::Own | Standing::Step, _) => self.undo(session),
+            (TransactionMode::Alone, _) | (TransactionMode::Step, End::Done(_)) => {}
+            // Its own transaction is committed, or has no request, or is to be rolled back.
+            (TransactionMode::Own | TransactionMode::Step, _) => self.undo(session),
         }
         if let Some(ticket) = ticket {
             outer.requests(ticket, requests);
@@ -173,13 +173,13 @@ impl MappedClient {
     }
 
     /// How a query stands to transactions; opens one if it needs one.
-    fn stand(&mut self, call: &Call<'_>, program: &Program) -> Standing {
+    fn transaction_mode(&mut self, call: &Call<'_>, program: &Program) -> TransactionMode {
         let standing = match (self.isolation, call.begins) {
-            (None, _) => return Standing::Alone,
-            (Some(_), false) if self.open.has(call.session) => return Standing::Step,
-            (Some(_), false) if is_one_request(program) => return Standing::Alone,
-            (Some(_), false) => Standing::Own,
-            (Some(_), true) => Standing::Step,
+            (None, _) => return TransactionMode::Alone,
+            (Some(_), false) if self.open.has(call.session) => return TransactionMode::Step,
+            (Some(_), false) if is_one_request(program) => return TransactionMode::Alone,
+            (Some(_), false) => TransactionMode::Own,
+            (Some(_), true) => TransactionMode::Step,
         };
         self.inner.begin(call.session);
         self.open.begin(call.session);
@@ -218,7 +218,7 @@ impl MappedClient {
         self.start(now, ticket, &request, outer);
     }
 
-    /// Ends the job at `slot` without an answer.
+    /// Ends the job at `slot` without a completion.
     fn give_up(&mut self, slot: usize) {
         let execution = &mut self.board.executions[slot];
         execution.is_live = false;
@@ -280,7 +280,7 @@ impl Client for MappedClient {
         let Some(slot) = self.place() else {
             return self.refuse(ticket, call.session, Reason::Full, answers);
         };
-        let standing = self.stand(call, &prepared.programs[number - 1]);
+        let standing = self.transaction_mode(call, &prepared.programs[number - 1]);
         let execution = &mut self.board.executions[slot];
         execution.begin(ticket, call.session, number - 1, call.parameters.iter());
         execution.standing = standing;
@@ -291,7 +291,7 @@ impl Client for MappedClient {
     fn leave(&mut self, session: u32) {
         // A step that is still under way would go on as if it stood alone.
         let is_step = |one: &QueryExecution| {
-            one.is_live && one.session == session && one.standing == Standing::Step
+            one.is_live && one.session == session && one.standing == TransactionMode::Step
         };
         while let Some(slot) = self.board.executions.iter().position(is_step) {
             self.give_up(slot);
@@ -319,7 +319,7 @@ impl Client for MappedClient {
         let Some((slot, execution)) = found else { return self.inner.abandon(ticket) };
         let QueryExecution { session, standing, .. } = *execution;
         self.give_up(slot);
-        if standing != Standing::Alone {
+        if standing != TransactionMode::Alone {
             self.undo(session);
         }
     }

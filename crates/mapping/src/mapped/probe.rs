@@ -5,11 +5,11 @@ use std::time::Duration;
 use assay_model::{Fields, Kind, Nanos};
 use assay_store::{Answer, Answers, Client, OpenError, Request, Store, Ticket, Values};
 
-/// How long one answer is waited for, in rounds of [`TIMEOUT`]: about ten seconds.
+/// How long to wait for one response, in rounds of [`TIMEOUT`]: about ten seconds.
 const ROUNDS: u32 = 2_000;
 const TIMEOUT: Duration = Duration::from_millis(5);
 
-/// A client that issues one thing at a time.
+/// A client that sends one request at a time.
 pub(super) struct Probe {
     client: Box<dyn Client>,
     tickets: u64,

@@ -1,4 +1,4 @@
-//! One query on its way: what it has found so far, what it issues next.
+//! One query in execution: the rows found so far, and the next access.
 
 use std::ops::Range;
 
@@ -10,7 +10,7 @@ use assay_store::{Answer, Reply, Rows as Found, Ticket};
 use super::Prepared;
 use super::lines::{self, Lines, NOWHERE, Slot};
 use super::table::Stored;
-use super::transaction::Standing;
+use super::transaction::TransactionMode;
 use super::value;
 use crate::fit::fit;
 use crate::key_value::path::{FIRST_BATCH, LARGEST_BATCH};
@@ -27,7 +27,7 @@ pub(super) struct QueryExecution {
     pub(super) requested: Named,
     pub(super) session: u32,
     pub(super) is_live: bool,
-    pub(super) standing: Standing,
+    pub(super) standing: TransactionMode,
     pub(super) requests: u16,
     query: usize,
     writes: bool,
@@ -35,7 +35,7 @@ pub(super) struct QueryExecution {
     /// Encoded values: arguments, what was found, what is to be written.
     buffer: Vec<u8>,
     arguments: Vec<Slot>,
-    /// The rows that the present access is requested, with those that it has found.
+    /// The rows of the current access, with those that it has found.
     lines: Lines,
     next: Lines,
     access: usize,
@@ -76,9 +76,9 @@ enum Got {
     Unknown(Reason),
 }
 
-/// What a job does next.
+/// The next step of a job.
 pub(super) enum Next {
-    /// It requests what is in the outgoing request.
+    /// It sends the outgoing request.
     Ask,
     /// It has ended.
     End(End),
@@ -147,7 +147,7 @@ impl QueryExecution {
         self.got = None;
     }
 
-    /// Takes the answer to what it issued.
+    /// Takes the response to its request.
     pub(super) fn take(&mut self, prepared: &Prepared, answer: Answer<'_>) {
         self.got = Some(match answer {
             Answer::Refused(reason) => Got::Refused(reason),
@@ -194,7 +194,7 @@ impl QueryExecution {
         }
     }
 
-    /// Goes on until something must be issued, or all is done and, if it is a transaction by
+    /// Goes on until a request is needed, or all is done and, if it is a transaction by
     /// itself, committed.
     pub(super) fn advance(&mut self, prepared: &Prepared, out: &mut Outgoing) -> Next {
         if self.stage == Stage::Commit {
@@ -213,7 +213,7 @@ impl QueryExecution {
     }
 
     fn is_to_commit(&self) -> bool {
-        self.standing == Standing::Own && self.requested.is_some()
+        self.standing == TransactionMode::Own && self.requested.is_some()
     }
 
     fn committed(&mut self, out: &mut Outgoing) -> End {
@@ -350,7 +350,7 @@ impl QueryExecution {
         Ok(Next::End(End::Done(self.is_found)))
     }
 
-    /// Finds out which rows are written; tells whether something is requested that.
+    /// Finds the rows to write; tells whether that needs a request.
     fn begin_write(
         &mut self,
         prepared: &Prepared,
@@ -483,10 +483,10 @@ impl QueryExecution {
     /// What the store answered to the last request, if that was a success.
     ///
     /// Within a transaction nothing is left of a write that fails, nor of what was written before
-    /// it: nobody has issued, nor will issue, to commit it. Rows whose answer is lost may all the
+    /// it: no commit was or will be sent. Rows whose response is lost may all the
     /// same have been read.
     fn done(&mut self, is_write: bool) -> Result<bool, Stop> {
-        let remains = is_write && self.standing == Standing::Alone;
+        let remains = is_write && self.standing == TransactionMode::Alone;
         match self.got.take() {
             Some(Got::Done(found)) => Ok(found),
             Some(Got::Unknown(reason)) if remains || !self.writes => Err(End::Unknown(reason)),
@@ -497,13 +497,13 @@ impl QueryExecution {
 
     /// The end of a query of which what was written so far is all that happened.
     fn failed(&self, reason: Reason) -> End {
-        match self.has_written && self.standing == Standing::Alone {
+        match self.has_written && self.standing == TransactionMode::Alone {
             true => End::Unknown(reason),
             false => End::Refused(reason),
         }
     }
 
-    /// Goes on with a reading; tells whether something is issued. If not, `lines` has what it
+    /// Goes on with a read; tells whether a request is sent. If not, `lines` has what it
     /// found.
     fn read(
         &mut self,
@@ -556,7 +556,7 @@ impl QueryExecution {
         matches
     }
 
-    /// The first key and the end of what `step` requests; `false` if nothing can match.
+    /// The first key and the end of the range of `step`; `false` if no row can match.
     fn range(
         &self,
         table: &Stored,
@@ -625,7 +625,7 @@ impl QueryExecution {
             }
             last.clone_from(&key);
             if key < self.key {
-                // The store does not scan in the order of keys, so nobody knows what is missing.
+                // The store does not scan in the order of keys, so the missing rows are unknown.
                 return Err(End::Refused(Reason::Garbled));
             }
             if self.end.as_ref().is_some_and(|end| key >= *end) {
@@ -643,7 +643,7 @@ impl QueryExecution {
             last.push(0);
             self.key = last;
         } else if self.batch >= LARGEST_BATCH {
-            // None of them is a row, so nobody knows the key from which to go on.
+            // None of them is a row, so the next key is unknown.
             return Err(End::Refused(Reason::Garbled));
         }
         self.batch = (self.batch * 4).min(LARGEST_BATCH);

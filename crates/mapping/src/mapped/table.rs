@@ -25,7 +25,7 @@ impl Stored {
             view.fields().filter(same).count() == 1
         };
         let is_free = |name: &str| view.fields().all(|of| column(of).name != name);
-        // Stores of documents and of SQL take a dot for the way into a value.
+        // Document and SQL stores take a dot for a path into a value.
         let mut fields: Vec<String> = Vec::new();
         for of in view.fields() {
             let own = &column(of).name;

@@ -1,4 +1,4 @@
-//! Queries issued to the memory store by way of a physical schema.
+//! Queries executed on the memory store through a physical schema.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -48,7 +48,7 @@ impl Answers for Inbox {
     }
 }
 
-/// A client that is issued by the names of queries.
+/// A client that takes queries by name.
 struct TestClient {
     catalogue: Arc<Catalogue>,
     client: Box<dyn Client>,
@@ -150,7 +150,7 @@ fn a_column_store_is_looked_at_before_it_is_written_by_key() {
     let mut test_client = TestClient::new(&catalogue, &mapped);
     let open = [int(1), int(7), Datum::Text("ann"), int(5)];
     assert_eq!(test_client.run("open", &open), "done [2]");
-    // The store would say that it has written, be the row there or not.
+    // The store would report a write whether the row is there or not.
     assert_eq!(test_client.run("rename", &[Datum::Text("bo"), int(1), int(7)]), "done [2]");
     assert_eq!(test_client.run("rename", &[Datum::Text("bo"), int(1), int(8)]), "nothing [1]");
     assert_eq!(test_client.run("close", &[int(1), int(8)]), "nothing [1]");
@@ -158,7 +158,7 @@ fn a_column_store_is_looked_at_before_it_is_written_by_key() {
 }
 
 #[test]
-fn no_store_is_queried_from_an_empty_key_on() {
+fn no_scan_starts_at_an_empty_key() {
     let catalogue = accounts();
     let physical = Physical::plain(&catalogue.schema, Class::KeyValue);
     // Its clients refuse an empty key, as Cassandra does.
@@ -336,12 +336,12 @@ fn without_transactions_their_ends_are_answered_at_once_and_unknown_queries_are_
 }
 
 /// A store whose request number `at`, counted from 0 within each client, ends with `end` instead.
-/// What is `Lost` is answered by nobody.
+/// `Lost` has no response.
 struct Failing {
     inner: Arc<dyn Store>,
     at: u64,
     end: Failure,
-    /// What was issued to the clients of all workers but the first, word by word.
+    /// The requests of the clients of all workers but the first, in words.
     requested: Arc<Mutex<Vec<String>>>,
 }
 
@@ -494,7 +494,7 @@ fn a_read_whose_answer_is_lost_is_unknown() {
 }
 
 #[test]
-fn an_abandoned_query_issues_no_further_and_its_late_answer_disturbs_nobody() {
+fn an_abandoned_query_sends_no_further_request_and_its_late_response_is_ignored() {
     let catalogue = accounts();
     let inner = Failing::new(Memory::new(), 0, Failure::Lost);
     let physical = Physical::plain(&catalogue.schema, Class::KeyValue);

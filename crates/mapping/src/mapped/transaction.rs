@@ -6,7 +6,7 @@ use crate::key_value::program::{Program, Rows};
 
 /// How a query on its way stands to a transaction of the inner store.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Standing {
+pub(super) enum TransactionMode {
     /// It is in none: the store has none, or it is one request, which is atomic by itself.
     #[default]
     Alone,
@@ -19,7 +19,7 @@ pub(super) enum Standing {
 /// The transactions of the inner store that are open, by session.
 #[derive(Debug, Default)]
 pub(super) struct Open {
-    /// What each has issued until now.
+    /// The requests of each until now.
     sessions: HashMap<u32, TransactionStep>,
 }
 
@@ -35,7 +35,7 @@ impl Open {
         self.sessions.insert(session, TransactionStep::Nothing);
     }
 
-    /// Notes that a transaction, if `session` has one, issues something.
+    /// Notes that the transaction of `session`, if there is one, sends a request.
     pub(super) fn send(&mut self, session: u32) {
         if let Some(requested) = self.sessions.get_mut(&session) {
             *requested = TransactionStep::Something;
@@ -57,7 +57,7 @@ impl Open {
     }
 }
 
-/// Whether `program` requests no more than one request, whatever the store holds.
+/// Whether `program` needs no more than one request, whatever the store holds.
 pub(super) fn is_one_request(program: &Program) -> bool {
     match program {
         Program::Select(reading, _) => matches!(&reading.accesses[..], [step] if step.is_get),

@@ -118,7 +118,7 @@ impl Conditions {
             scope.name(first.column),
             scope.name(other.column)
         );
-        Err(text.outside(begin(expr), clause, "keep one of them and sift what comes back"))
+        Err(text.outside(begin(expr), clause, "keep one of them and filter the rows in the client"))
     }
 }
 
@@ -176,20 +176,22 @@ pub(super) fn outside(text: &Text, expr: &Expr) -> ParseError {
     let (clause, advice) = match expr {
         Expr::BinaryOp { op: BinaryOperator::Or, .. } => ("OR".into(), "make it two queries"),
         Expr::BinaryOp { op: BinaryOperator::NotEq, .. } => {
-            ("<>".into(), "request more and sift what comes back")
+            ("<>".into(), "select more rows and filter them in the client")
         }
         Expr::BinaryOp { op, .. } => (format!("this use of {op}"), compare),
         Expr::UnaryOp { op: UnaryOperator::Not, .. } => {
-            ("NOT".into(), "request more and sift what comes back")
+            ("NOT".into(), "select more rows and filter them in the client")
         }
         Expr::InList { .. } => ("IN".into(), "make it a query for each value"),
         Expr::Subquery(_) | Expr::Exists { .. } | Expr::InSubquery { .. } => {
             ("a query within a query".into(), "make it two queries")
         }
         Expr::Like { .. } | Expr::ILike { .. } | Expr::SimilarTo { .. } => {
-            ("LIKE".into(), "request a range instead")
+            ("LIKE".into(), "use a range instead")
         }
-        Expr::Between { .. } => ("NOT BETWEEN".into(), "request more and sift what comes back"),
+        Expr::Between { .. } => {
+            ("NOT BETWEEN".into(), "select more rows and filter them in the client")
+        }
         Expr::IsNull(_) | Expr::IsNotNull(_) => {
             ("IS NULL".into(), "keep a value that means none and compare with it")
         }

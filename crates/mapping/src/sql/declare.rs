@@ -164,11 +164,11 @@ impl Builder {
                 return Err(text.outside(location, option.to_string(), advice));
             }
             ColumnOption::Unique(_) => {
-                let advice = "leave it out: most stores could not keep the promise";
+                let advice = "leave it out: most stores could not guarantee it";
                 return Err(text.outside(location, "UNIQUE", advice));
             }
             other => {
-                let advice = "leave it out: most stores could not keep the promise";
+                let advice = "leave it out: most stores could not guarantee it";
                 return Err(text.outside(location, other.to_string(), advice));
             }
         }
@@ -197,7 +197,7 @@ impl Builder {
                 Ok(())
             }
             other => {
-                let advice = "leave it out: most stores could not keep the promise";
+                let advice = "leave it out: most stores could not guarantee it";
                 Err(text.outside(name.span.start, other.to_string(), advice))
             }
         }

@@ -38,7 +38,9 @@ pub enum ParseError {
         reason: String,
     },
     /// It is SQL that not every class of store can answer.
-    #[error("{place}: {clause} is outside of what can be issued to every class of store; {advice}")]
+    #[error(
+        "{place}: {clause} is outside the SQL subset that every class of store supports; {advice}"
+    )]
     Outside {
         /// Where it stands.
         place: Place,

@@ -212,7 +212,7 @@ impl Reader<'_> {
             {
                 limit
             }
-            Some(_) => return Err(self.outside("OFFSET", "request rows behind a key instead")),
+            Some(_) => return Err(self.outside("OFFSET", "select the rows behind a key instead")),
         };
         let Some(expr) = expr else { return Ok(None) };
         let target = Target { name: "LIMIT", kind: ColumnType::Integer { bits: 64 } };

@@ -46,7 +46,7 @@ fn wrong(sql: &str) -> String {
     error
         .replace("query q, line 1 column ", "1:")
         .replace("query q, line 2 column ", "2:")
-        .replace(" is outside of what can be issued to every class of store", " is outside")
+        .replace(" is outside the SQL subset that every class of store supports", " is outside")
 }
 
 #[test]
@@ -157,7 +157,7 @@ fn what_not_every_store_can_do_is_refused_by_name() {
         ),
         (
             "SELECT id FROM \"order\" ORDER BY id LIMIT 3 OFFSET 4",
-            "1:44: OFFSET is outside; request rows behind a key instead",
+            "1:44: OFFSET is outside; select the rows behind a key instead",
         ),
         (
             "INSERT INTO \"order\" (id) VALUES (1) ON DUPLICATE KEY UPDATE note = 'a'",
@@ -188,7 +188,7 @@ fn what_would_not_follow_keys_is_refused_by_name() {
         (
             "SELECT id FROM \"order\" WHERE id > 1 AND weight < 2",
             "1:30: a range on two columns, order.id and order.weight, is outside; \
-             keep one of them and sift what comes back",
+             keep one of them and filter the rows in the client",
         ),
         (
             "SELECT id FROM \"order\" LIMIT 3",
@@ -300,8 +300,8 @@ fn schemas_that_no_store_could_keep_are_refused() {
         ),
         (
             "CREATE TABLE a (id JSON PRIMARY KEY)",
-            "schema s, line 1 column 17: the type JSON is outside of what can be issued to every \
-             class of store; take a whole number, DECIMAL, DOUBLE, CHAR, VARCHAR, TEXT, BLOB, \
+            "schema s, line 1 column 17: the type JSON is outside the SQL subset that every class \
+             of store supports; take a whole number, DECIMAL, DOUBLE, CHAR, VARCHAR, TEXT, BLOB, \
              TIMESTAMP without a time zone or BOOLEAN",
         ),
         (
@@ -319,8 +319,8 @@ fn schemas_that_no_store_could_keep_are_refused() {
         ),
         (
             "CREATE TABLE a (id INT PRIMARY KEY, u INT UNIQUE)",
-            "schema s, line 1 column 37: UNIQUE is outside of what can be issued to every class of \
-             store; leave it out: most stores could not keep the promise",
+            "schema s, line 1 column 37: UNIQUE is outside the SQL subset that every class of \
+             store supports; leave it out: most stores could not guarantee it",
         ),
         (
             "CREATE TABLE a (id INT, PRIMARY KEY (di))",

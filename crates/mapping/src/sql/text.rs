@@ -34,10 +34,10 @@ const CLAUSES: &[(&[&str], &str)] = &[
     (&["INTERSECT"], "make it two queries"),
     (&["EXCEPT"], "make it two queries"),
     (&["WITH"], "write the query without it"),
-    (&["OFFSET"], "request rows behind a key instead"),
+    (&["OFFSET"], "select the rows behind a key instead"),
     (&["FETCH"], "write LIMIT"),
     (&["TOP"], "write LIMIT"),
-    (&["RETURNING"], "request the row by a query of its own"),
+    (&["RETURNING"], "select the row in a query of its own"),
     (&["ON", "DUPLICATE"], "leave it out, or make it two queries"),
     (&["ON", "CONFLICT"], "leave it out, or make it two queries"),
     (&["REPLACE"], "write INSERT, or DELETE before it"),
@@ -58,7 +58,7 @@ const CLAUSES: &[(&[&str], &str)] = &[
     (&["AS"], "leave it out"),
     (&["LIKE"], "write the columns out"),
     (&["TEMPORARY"], "leave it out"),
-    (&["UNIQUE"], "write INDEX: most stores could not keep the promise"),
+    (&["UNIQUE"], "write INDEX: most stores could not guarantee it"),
 ];
 
 impl Text {

@@ -13,7 +13,7 @@ fn tpcc() -> Catalogue {
     sql::catalogue(&plan.schema, &plan.queries).expect("TPC-C is within the subset")
 }
 
-/// How often each query is issued in 100 transactions of the standard mix.
+/// How often each query is executed in 100 transactions of the standard mix.
 fn frequencies(catalogue: &Catalogue) -> Vec<f64> {
     let often = |name: &str| match name {
         "warehouse.tax"
@@ -91,7 +91,7 @@ fn tpcc_gets_its_base_tables_with_a_way_to_names_and_to_last_orders() {
         let check = |query, expected: &str| assert_eq!(requests(best, query), expected);
         check("warehouse.tax", "get warehouse x1");
         check("district.next_order", "get district x1, update district x1");
-        // A column store writes without looking, so somebody has to look first.
+        // A column store writes without a read, so the program has to read first.
         let look = |table: &str| match class {
             Class::Column => format!("get {table} x1, "),
             Class::KeyValue => String::new(),

@@ -13,7 +13,7 @@ use crate::record_store::RecordStore;
 use crate::shrink::{datums, describe, display, shrink};
 use crate::sqlite::Sqlite;
 
-/// Anything that is issued a case's operations.
+/// Anything that executes the operations of a case.
 trait TestTarget {
     fn send(&mut self, operation: &Operation) -> Outcome;
 }

@@ -1,4 +1,4 @@
-//! Answers that a query may give.
+//! Possible results of a query.
 
 use std::collections::BTreeMap;
 

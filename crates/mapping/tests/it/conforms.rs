@@ -31,7 +31,7 @@ fn memory_conforms_through_every_schema_offered() {
     }
 }
 
-/// With two connections as with many: a step within a transaction waits for nobody else's.
+/// With two connections as with many: a step within a transaction waits for no other.
 #[test]
 fn transactions_of_requests_are_transactions_of_queries() {
     for class in Class::ALL {
@@ -53,8 +53,7 @@ fn threads_do_not_matter() {
     }
 }
 
-/// In simulated time an answer is there only once its time has come, so every request of a query
-/// waits.
+/// In simulated time a response comes only when it is due, so every request of a query waits.
 #[test]
 fn a_store_of_simulated_time_conforms() {
     for physical in schemas(Class::KeyValue) {

@@ -6,7 +6,7 @@ use assay_mapping::sql;
 use assay_model::query::{Change, Insert, Term, Update};
 use assay_model::{Catalogue, ColumnType, Datum, Decimal, Draws, Named, Seed, Statement};
 
-/// A schema with queries, and what is issued one after another.
+/// A schema with queries, and the calls in their order.
 #[derive(Clone)]
 pub struct Case {
     pub seed: u64,

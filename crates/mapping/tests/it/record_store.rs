@@ -30,7 +30,7 @@ impl RecordStore {
         RecordStore { client, calls: 0, requests: 0, _store: store }
     }
 
-    /// Issues the query at `place`, which is a transaction by itself.
+    /// Executes the query at `place`, which is a transaction by itself.
     pub fn send(&mut self, place: usize, arguments: &[u8]) -> Outcome {
         self.calls += 1;
         let ticket = Ticket(self.calls);
@@ -61,7 +61,7 @@ struct Caught {
 
 impl Answers for Caught {
     fn answer(&mut self, ticket: Ticket, answer: Answer<'_>) {
-        assert_eq!(ticket, self.ticket, "an answer to what was not issued");
+        assert_eq!(ticket, self.ticket, "a response without a request");
         assert_eq!(self.outcome, None, "a second answer");
         self.outcome = Some(match answer {
             Answer::Done(reply) => Outcome::Done { found: reply.found, rows: rows(&reply) },
@@ -71,7 +71,7 @@ impl Answers for Caught {
     }
 
     fn requests(&mut self, ticket: Ticket, count: u16) {
-        assert_eq!(ticket, self.ticket, "requests of what was not issued");
+        assert_eq!(ticket, self.ticket, "requests of an unknown ticket");
         self.requests = count;
     }
 }

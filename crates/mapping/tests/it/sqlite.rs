@@ -1,4 +1,4 @@
-//! SQLite, issued the same queries.
+//! SQLite, which executes the same queries.
 
 use assay_model::{Catalogue, ColumnType, Datum, Decimal};
 use assay_store::sql::{Dialect, ForeignKeys, SqlQuery, create, query_text};
@@ -26,7 +26,7 @@ impl Sqlite {
         Sqlite { connection, queries }
     }
 
-    /// Issues the query at `place`.
+    /// Executes the query at `place`.
     pub fn send(&mut self, place: usize, arguments: &[Datum<'_>]) -> Outcome {
         let requested = &self.queries[place];
         let places = requested.arguments.iter().zip(&requested.kinds);

@@ -8,8 +8,8 @@ use crate::hallmark;
 use crate::units::Letters;
 use crate::verdict::{self, Finding, Level};
 
-/// All findings: first whether the same was issued, then what became of the conditions, then the
-/// verdict, then what limits it. The hallmarks of both sides follow the first of these.
+/// All findings: first whether the workloads are the same, then what became of the conditions, then
+/// the verdict, then what limits it. The hallmarks of both sides follow the first of these.
 pub fn findings(contrast: &Contrast, letters: Letters) -> Vec<Finding> {
     let mut trials: Vec<Finding> = contrast.trials.iter().map(trial).collect();
     trials.sort_by_key(|finding| finding.level);
@@ -42,13 +42,13 @@ fn trial(trial: &Trial) -> Finding {
         text: format!("{} {why}{reported}", trial.text),
     };
     match trial.judgement {
-        ConditionOutcome::NotMet => finding(Level::Fine, "passed", "is not so"),
+        ConditionOutcome::NotMet => finding(Level::Fine, "passed", "is not met"),
         ConditionOutcome::Met => finding(Level::Alarm, "failed", "is so"),
         ConditionOutcome::Unsure => {
-            finding(Level::Caution, "unsure", "may be so, but is not certain")
+            finding(Level::Caution, "unsure", "may be met, but is not certain")
         }
         ConditionOutcome::Unknown => {
-            finding(Level::Alarm, "cannot tell", "cannot be decided; longer runs, or more, tell")
+            finding(Level::Alarm, "cannot tell", "is undecided; use longer runs, or more of them")
         }
         ConditionOutcome::Withdrawn => {
             finding(Level::Alarm, "not compared", "is about a figure that a hallmark withdraws")
@@ -120,7 +120,7 @@ fn another_question(differences: &[Difference]) -> Option<Finding> {
     Some(Finding {
         level: Level::Alarm,
         name: "not like for like",
-        text: format!("figures may differ because of what was issued, or how: {list}"),
+        text: format!("figures may differ because of the workload or the load: {list}"),
     })
 }
 
@@ -149,7 +149,7 @@ fn short(text: &str) -> String {
     }
 }
 
-/// The hallmark of a side, that of the worst of its runs; none if no run was examined.
+/// The hallmark of a side, that of the worst of its runs; none if no run was validated.
 pub fn hallmark_of(title: &str, side: &ComparedSetup) -> Option<Finding> {
     let lines = side.runs.iter().filter_map(|run| hallmark::line(&run.facts));
     let (worst, others): (Vec<hallmark::Line>, Vec<hallmark::Line>) = {

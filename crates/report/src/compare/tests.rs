@@ -43,7 +43,7 @@ fn contrast(rows: Vec<Row>) -> Contrast {
     }
 }
 
-/// The names of the findings that do not tell a hallmark.
+/// The names of the findings other than hallmarks.
 fn names(contrast: &Contrast) -> Vec<&'static str> {
     let found = findings(contrast, Letters::Ascii).into_iter().map(|found| found.name);
     found.filter(|name| !name.starts_with("HALLMARK")).collect()
@@ -55,7 +55,7 @@ fn first(contrast: &Contrast) -> String {
 
 const P99: Measure = Measure::Response(0.99);
 
-/// A comparison that has something of everything.
+/// A comparison with every kind of finding.
 pub(crate) fn whole() -> Contrast {
     let absent =
         Row { new: None, interval: None, effect: f64::NAN, ..row(P99, RowFinding::Absent, 1.0) };
@@ -120,7 +120,7 @@ fn no_difference_is_not_the_same_as_none_shown() {
 }
 
 #[test]
-fn another_question_is_said_before_any_verdict() {
+fn differing_workloads_are_said_before_any_verdict() {
     let mut requested = contrast(vec![row(P99, RowFinding::Lower, 0.5)]);
     requested.differences.push(Difference {
         what: "load model".to_owned(),
@@ -295,7 +295,7 @@ fn exports_are_what_programs_expect() {
 }
 
 #[test]
-fn a_new_side_that_answers_nothing_is_worse_in_every_form() {
+fn a_new_side_without_responses_is_worse_in_every_form() {
     let dead =
         Row { interval: Some((0.0, 0.0)), ..row(Measure::Throughput, RowFinding::Lower, 0.0) };
     let gone =

@@ -3,7 +3,7 @@
 use assay_analysis::compare::{Comparison, Figure, Finding, Measure, Row, Spread};
 use assay_model::{Kind, Nanos};
 
-use crate::table::{Side, Table};
+use crate::table::{Align, Table};
 use crate::units::{Letters, count, duration, percent, percentile_name, rate};
 
 /// The name of a figure: `response p99`, `read service p50`, `throughput`.
@@ -171,12 +171,12 @@ pub fn display(comparison: &Comparison) -> Vec<&Row> {
 pub fn table(comparison: &Comparison, letters: Letters) -> Table {
     let title = format!("{} % interval", level(comparison));
     let mut table = Table::new(&[
-        ("", Side::Left),
-        ("BASE", Side::Right),
-        ("NEW", Side::Right),
-        ("NEW/BASE", Side::Right),
-        (&title, Side::Right),
-        ("", Side::Left),
+        ("", Align::Left),
+        ("BASE", Align::Right),
+        ("NEW", Align::Right),
+        ("NEW/BASE", Align::Right),
+        (&title, Align::Right),
+        ("", Align::Left),
     ]);
     for row in display(comparison) {
         let measure = row.figure.measure;
@@ -196,11 +196,11 @@ pub fn table(comparison: &Comparison, letters: Letters) -> Table {
 /// Every figure's spread from run to run, of both sides.
 pub fn spreads(comparison: &Comparison) -> Table {
     let mut table = Table::new(&[
-        ("", Side::Left),
-        ("BASE runs", Side::Right),
-        ("spread", Side::Right),
-        ("NEW runs", Side::Right),
-        ("spread", Side::Right),
+        ("", Align::Left),
+        ("BASE runs", Align::Right),
+        ("spread", Align::Right),
+        ("NEW runs", Align::Right),
+        ("spread", Align::Right),
     ]);
     for row in display(comparison).into_iter().filter(|row| !row.figure.measure.is_share()) {
         table.row(vec![

@@ -29,7 +29,7 @@ fn facts(verdict: Verdict, checks: Vec<Check>) -> Facts {
     Facts { hallmark: Some(hallmark), ..sample::facts() }
 }
 
-/// A run that was examined and has lost its hallmark.
+/// A run that was validated and has lost its hallmark.
 pub(crate) fn examined() -> Facts {
     let mut lost = rate();
     lost.withdraws = vec![Figure::All, Figure::Percentile(Certified::Response, 0.99)];
@@ -87,7 +87,7 @@ fn checks_with_the_same_obstacle_share_its_words() {
     let unseen = |id| check(id, CheckVerdict::NotAssessable(Inapplicable::NotObserved), None);
     assert_eq!(
         text(Verdict::NotAssessable, vec![unseen(CheckId::WorkerCpu), unseen(CheckId::Hiccups)]),
-        "HALLMARK NOT ASSESSABLE: worker-cpu, hiccups: nobody observed it"
+        "HALLMARK NOT ASSESSABLE: worker-cpu, hiccups: it was not observed"
     );
 }
 

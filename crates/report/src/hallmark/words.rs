@@ -7,13 +7,13 @@ use assay_analysis::hallmark::{
 
 use crate::units::{count, percent, percentile_name};
 
-/// What a check issues, in a few words.
+/// The claim of a check, in a few words.
 pub const fn what(id: CheckId) -> &'static str {
     match id {
         CheckId::Rate => "as much was sent as was promised, second by second",
-        CheckId::Lag => "requests left when they were meant to",
+        CheckId::Lag => "requests were sent at their intended times",
         CheckId::Omission => "no arrival was left out",
-        CheckId::ArrivalProcess => "requests are spread in time as was promised",
+        CheckId::ArrivalProcess => "requests arrive as the arrival process says",
         CheckId::TraceIdentity => "what was issued is what was planned",
         CheckId::OpenLoop => "the next request did not wait for earlier answers",
         CheckId::WorkerCpu => "workers had processors with room to spare",
@@ -22,7 +22,7 @@ pub const fn what(id: CheckId) -> &'static str {
         CheckId::Network => "the network lost nothing",
         CheckId::NoiseFloor => "figures are well above what the instrument itself needs",
         CheckId::Saturation => "another agent would not have reached more",
-        CheckId::Misses => "reads found what they requested, in the expected size",
+        CheckId::Misses => "reads found their records, in the expected size",
         CheckId::Identity => "the records are those of this run",
         CheckId::WarmUp => "the run had warmed up before the figures began",
         CheckId::ChangePoints => "nothing changed for good, other than on purpose",
@@ -33,7 +33,7 @@ pub const fn what(id: CheckId) -> &'static str {
     }
 }
 
-/// What somebody may change who wants a check to pass, where a command can.
+/// What to change so that a check passes, if options can.
 pub const fn advice(id: CheckId, load: &LoadModel) -> Option<&'static str> {
     let (is_open, is_crowded) = match load {
         LoadModel::Open { .. } => (true, false),
@@ -60,7 +60,7 @@ pub const fn advice(id: CheckId, load: &LoadModel) -> Option<&'static str> {
              --cpu-list"
         }
         CheckId::LostRecords => "a lower --rate, or --runs-dir on a faster disk",
-        CheckId::Network => "a lower --rate, or issue from a machine that is nearer to the store",
+        CheckId::Network => "a lower --rate, or a client machine that is nearer to the store",
         CheckId::Misses => {
             "fill the store again: `assay load` with --fresh and the same \
                             --records"
@@ -109,15 +109,15 @@ const fn because(why: Inapplicable) -> &'static str {
         Inapplicable::ClosedLoop => "sessions wait for answers, there are no arrivals",
         Inapplicable::IsLoad => "it was a load",
         Inapplicable::SimulatedTime => "time was simulated, no machine could be late",
-        Inapplicable::NoRate => "no rate was promised",
-        Inapplicable::NotObserved => "nobody observed it",
+        Inapplicable::NoRate => "the load has no rate",
+        Inapplicable::NotObserved => "it was not observed",
         Inapplicable::NoRecords => "there are no records of it",
         Inapplicable::TooShort => "the run was too short",
         Inapplicable::NeverSettled => "the run never settled",
         Inapplicable::UnknownProcess => "the arrival process is not known",
         Inapplicable::DependentArrivals => "arrivals depend on each other by plan",
         Inapplicable::OneAgent => "there was one agent",
-        Inapplicable::NoNetwork => "nothing left this process",
+        Inapplicable::NoNetwork => "no request left this process",
         Inapplicable::VaryingLoad => "the rate changes by plan",
         Inapplicable::HeldBack => {
             "the store did not keep up, so its answers decided when was \
@@ -297,7 +297,7 @@ fn phrase(measure: &Measure) -> String {
         Statistic::OutliersInHiccups => format!("{v} of the slowest operations met a hiccup"),
         Statistic::LostRecords => format!("{v} records were lost"),
         Statistic::Contradictions => {
-            format!("the files contradict each other in {v} ways, as the notices say")
+            format!("the files contradict each other in {v} ways, as the warnings say")
         }
         Statistic::Retransmits => format!("{v} of the segments were sent again"),
         Statistic::ResponseByFloor => format!("{figure} is {v} times the noise floor"),

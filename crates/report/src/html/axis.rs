@@ -41,7 +41,7 @@ pub struct Axis {
     pub min: f64,
     /// The number at its end.
     pub max: f64,
-    /// What stands beside it; empty if its labels say it.
+    /// Its title; empty if its labels suffice.
     pub title: &'static str,
 }
 
@@ -126,7 +126,7 @@ impl Axis {
         Axis { title, ..self }
     }
 
-    /// What stands beside it, with its scale where that is not linear.
+    /// Its title, with its scale if that is not linear.
     pub fn caption(&self) -> String {
         match (self.title, self.spread) {
             (title, Spread::Linear) => title.to_owned(),

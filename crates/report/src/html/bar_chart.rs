@@ -321,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_nothing() {
+    fn a_chart_without_values_is_empty() {
         assert!(chart(&[&[], &[]], Unit::Rate).is_empty());
         assert!(!chart(&[&[1.0]], Unit::Rate).is_empty());
     }

@@ -10,11 +10,11 @@ use crate::facts::Facts;
 /// Points for each power of ten of a spectrum: enough that the line looks smooth.
 const POINTS_PER_DECADE: u32 = 20;
 
-/// What the axis of time says where operations stand at the moment they were meant to be sent.
+/// The title of the time axis for operations at their intended times.
 pub const INTENDED: &str = "seconds of the run, by intended moment";
-/// What it says where they stand at the moment they were sent.
+/// Its title for operations at their start times.
 pub const SENT: &str = "seconds of the run, by moment of sending";
-/// What it says where they stand at the moment of the answer, or where nothing moves.
+/// Its title for operations at the times of their responses, or without operations.
 pub const ENDED: &str = "seconds of the run";
 
 /// Short dashes.
@@ -264,7 +264,7 @@ impl<'a> Timeline<'a> {
         let window_end = self.summary.window.until;
         let covered = self.series.width.min(window_end.since(interval.from));
         let seconds = covered.as_secs_f64();
-        // What ends after the window is the rest of what was issued, no rate.
+        // Operations that end after the window are the remainder, no rate.
         (seconds > 0.0).then(|| count as f64 / seconds)
     }
 }

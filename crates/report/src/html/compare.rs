@@ -17,7 +17,7 @@ use crate::compare::words::{self, change, change_between, figure_name};
 use crate::compare::{ComparedSetup, Contrast, Difference, Run};
 use crate::prose;
 use crate::repeated::{self, Group};
-use crate::table::{Side as Flush, Table};
+use crate::table::{Align, Table};
 use crate::units::{Letters, duration, percentile_name};
 use crate::verdict::{Finding, model_name, quantile as quantile_of};
 
@@ -127,8 +127,8 @@ fn subtitle(contrast: &Contrast) -> String {
     format!("{} · {} · {basis}", side("BASE", &contrast.old), side("NEW", &contrast.new))
 }
 
-/// The figures in question. The last ones are as wide as the row has room, whether it has the
-/// space of four cards or of two, so that no part of it is empty.
+/// The compared figures. The last ones fill the rest of their row, whether it has four cards or
+/// two, so that no part of it is empty.
 fn cards(contrast: &Contrast) -> String {
     let mut out = "<section class=\"cards\" aria-label=\"Figures\">\n".to_owned();
     let count = contrast.comparison.requested().count();
@@ -170,7 +170,7 @@ fn not_alike(differences: &[Difference]) -> String {
     if differences.is_empty() {
         return String::new();
     }
-    let mut table = Table::new(&[("", Flush::Left), ("BASE", Flush::Left), ("NEW", Flush::Left)]);
+    let mut table = Table::new(&[("", Align::Left), ("BASE", Align::Left), ("NEW", Align::Left)]);
     for found in differences {
         table.row(vec![found.what.clone(), found.old.clone(), found.new.clone()]);
     }
@@ -200,9 +200,9 @@ fn percentiles(displayed: &[DisplayedPercentile], chart: &LineChart) -> String {
          two lines. Hits only; of several runs, the one with the median p99.",
     );
     out += &figure(chart);
-    let mut titles = vec![("".to_owned(), Flush::Left), ("".to_owned(), Flush::Left)];
-    titles.extend(PERCENTILES.map(|quantile| (percentile_name(quantile), Flush::Right)));
-    let titles: Vec<(&str, Flush)> =
+    let mut titles = vec![("".to_owned(), Align::Left), ("".to_owned(), Align::Left)];
+    titles.extend(PERCENTILES.map(|quantile| (percentile_name(quantile), Align::Right)));
+    let titles: Vec<(&str, Align)> =
         titles.iter().map(|(title, side)| (title.as_str(), *side)).collect();
     let mut table = Table::new(&titles);
     for displayed in displayed {
@@ -237,7 +237,7 @@ fn time_course(charts: &[LineChart]) -> String {
     out + "</section>\n"
 }
 
-/// A chart with what it shows as its caption.
+/// A chart with its caption.
 fn figure(chart: &LineChart) -> String {
     captioned(&chart.description, chart)
 }
@@ -359,7 +359,7 @@ fn throughput(displayed: &[DisplayedPercentile]) -> LineChart {
             let rate = |interval: &IntervalSummary| {
                 let left = summary.window.until.since(interval.from);
                 let seconds = summary.series.width.min(left).as_secs_f64();
-                // What ends after the window is the rest of what was issued, no rate.
+                // Operations that end after the window are the remainder, no rate.
                 (seconds > 0.0).then(|| of(interval) as f64 / seconds)
             };
             Line {

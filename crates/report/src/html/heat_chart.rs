@@ -13,7 +13,7 @@ const COLOURS: u64 = 16;
 
 /// The map as an SVG drawing with labels, or nothing if the map is empty.
 ///
-/// `moment` says what lies on the axis of time; `description` is for who cannot see it.
+/// `moment` is the title of the time axis; `description` is for screen readers.
 pub fn heat_chart(map: &HeatMap, moment: &'static str, description: &str, class: &str) -> String {
     let (Some(first), Some(last)) = (map.edges.first(), map.edges.last()) else {
         return String::new();

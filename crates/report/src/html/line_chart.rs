@@ -13,7 +13,7 @@ pub const WIDTH: f64 = 4_000.0;
 /// Height of the drawing's own coordinates.
 pub const HEIGHT: f64 = 1_200.0;
 
-/// The room that the label of a mark needs, as a share of a chart that is half a page wide.
+/// The width of a mark's label, as a share of a chart that is half a page wide.
 const LABEL: f64 = 0.06;
 
 /// Lines over a common horizontal axis.
@@ -248,7 +248,7 @@ impl LineChart {
         runs
     }
 
-    /// Whether each point is a measurement of its own, such as a run, that must be seen. Dashed
+    /// Whether each point is a measurement of its own, such as a run, that must be visible. Dashed
     /// lines without a gap are laws, limits, or lines beside such ones.
     fn has_dots(&self, line: &Line) -> bool {
         let is_measured = line.dash.is_empty() || line.values.contains(&None);

@@ -105,7 +105,7 @@ fn cards(study: &MatrixStudy) -> String {
         false => format!("{} of what the study file says", percent(study.scale)),
     };
     out += &sections::card("Operations", &count(operations), &scale);
-    out += &sections::card("Hallmarks", &count(valid as u64), "runs whose figures may be believed");
+    out += &sections::card("Hallmarks", &count(valid as u64), "runs with valid figures");
     out + "</section>\n"
 }
 
@@ -466,9 +466,9 @@ fn over_nodes(curves: &[Titled]) -> String {
 fn by_clients(study: &MatrixStudy, sweeps: &[Titled]) -> String {
     let fits = usl_fits(study);
     let lead = "The universal scalability law, X(N) = γN / (1 + α(N − 1) + βN(N − 1)): γ is the \
-                throughput of one client, α the share of the work that clients queue for, β what \
-                each pair of them costs to be made to agree. With β above zero throughput falls \
-                beyond a peak. What is in no ranking is left out. In brackets 95 % intervals by \
+                throughput of one client, α the contention (the serial share of the work), β the \
+                coherency cost of each pair of clients. With β above zero throughput falls beyond \
+                a peak. Stores that are not ranked are left out. In brackets 95 % intervals by \
                 Student's t; a peak is reported only where that of β excludes 0.";
     let mut out = sections::section("usl", "Over clients", lead);
     if !sweeps.is_empty() {

@@ -17,7 +17,7 @@ use super::servers::Titled;
 use crate::facts::{Facts, WorkloadFigure};
 use crate::hallmark::{self, Rows, Time};
 use crate::percentile::{DisplayedPercentile, NO_VALUE_MEANING, SAMPLE_MEANING, WITHDRAWN};
-use crate::table::{Side, Table};
+use crate::table::{Align, Table};
 use crate::units::{Letters, count, duration, moment, percent, percentile_name, rate};
 use crate::verdict::{self, Finding, Level, Opening, Unit};
 use crate::{prose, tables};
@@ -34,7 +34,7 @@ const SPECTRA: usize = 6;
 /// The percentiles of the large table.
 const PERCENTILES: [f64; 7] = [0.5, 0.9, 0.95, 0.99, 0.999, 0.9999, 1.0];
 
-/// Title, verdict and the figures that everybody requests first.
+/// Title, verdict and the headline figures.
 pub fn opening(facts: &Facts, summary: &Summary) -> String {
     let mut out = format!(
         "<header><p class=\"brand\">Assay <span>{version}</span></p>\n<h1>{title}</h1>\n\
@@ -178,7 +178,7 @@ fn cards(facts: &Facts, summary: &Summary) -> String {
     out + "</section>\n"
 }
 
-/// A figure that the workload's own definition requests.
+/// A figure that the workload's own definition requires.
 fn figure_card(figure: &WorkloadFigure) -> String {
     let value = count(figure.value.round() as u64);
     card(&escape(&figure.name), &value, &escape(&figure.note))
@@ -209,10 +209,10 @@ fn lag_card(summary: &Summary) -> String {
     card("Lag p99", &display(0.99), &format!("median {}", display(0.5)))
 }
 
-/// Effective settings of the store and everything else about the run, folded away.
+/// Effective settings of the store and all other facts of the run, collapsed.
 pub fn circumstances(facts: &Facts, summary: &Summary) -> String {
     let settings = match facts.store.settings.is_empty() {
-        true => "<p class=\"note\">The store tells nothing about its settings.</p>\n".to_owned(),
+        true => "<p class=\"note\">The store reports no settings.</p>\n".to_owned(),
         false => table(&tables::settings(&facts.store.settings), "settings"),
     };
     let mut run = "<dl>".to_owned();
@@ -398,7 +398,7 @@ fn events(facts: &Facts) -> String {
     out
 }
 
-/// What the store's servers used; empty where nobody looked.
+/// The resource use of the store's servers; empty if not observed.
 pub fn servers(facts: &Facts, summary: &Summary, charts: &[Titled]) -> String {
     let Some(table) = crate::servers::table(facts, summary) else { return String::new() };
     let mut out = section(
@@ -488,9 +488,9 @@ const HEAT_KEY: &str = "<p class=\"key\"><span>few</span><svg viewBox=\"0 0 16 1
 
 fn heat_table(map: &HeatMap) -> String {
     let mut sums = Table::new(&[
-        ("from", Side::Right),
-        ("to below", Side::Right),
-        ("operations", Side::Right),
+        ("from", Align::Right),
+        ("to below", Align::Right),
+        ("operations", Align::Right),
     ]);
     for row in (0..map.edges.len().saturating_sub(1)).rev() {
         let sum: u64 = map.columns.iter().map(|column| column[row]).sum();
@@ -502,7 +502,7 @@ fn heat_table(map: &HeatMap) -> String {
     table(&sums, "")
 }
 
-/// The generator's own lateness, folded away: the card above has its p99.
+/// The generator's own lateness, collapsed: the card above has its p99.
 pub fn lag(series: &Series, over_time: &LineChart, spectrum: Option<&LineChart>) -> String {
     let mut out = section(
         "lag",
@@ -553,7 +553,7 @@ fn dense_table(
     out + "</tbody></table></div>\n"
 }
 
-/// Whole transactions, then single queries; empty if records were requested by key.
+/// Whole transactions, then single queries; empty for records by key.
 pub fn transactions(facts: &Facts, summary: &Summary) -> String {
     let Some(whole) = tables::transactions(facts, summary, LETTERS) else { return String::new() };
     let mut out = section(
@@ -620,14 +620,14 @@ fn bar(name: &str, group: &Group) -> String {
     out
 }
 
-/// What the hallmark's checks found, then plausibility, availability, checked values; the checks
-/// that passed are folded away.
+/// The findings of the hallmark's checks, then plausibility, availability, checked values; the
+/// passed checks are collapsed.
 pub fn certificate(facts: &Facts, summary: &Summary) -> String {
     let checks: Vec<&Check> = facts.hallmark.iter().flat_map(|hallmark| &hallmark.checks).collect();
     let lead = match checks.is_empty() {
         true => "",
         false => {
-            "Whether the measurement itself may be believed. A figure that a failed check \
+            "Whether the measurement itself is valid. A figure that a failed check \
              withdraws is struck out on this page."
         }
     };
@@ -715,11 +715,11 @@ fn checks(summary: &Summary) -> String {
     out + &success_by_kind(summary)
 }
 
-/// A run whose store pauses all the time has more of them than anybody reads.
+/// A run whose store pauses all the time has more of them than are useful.
 const SILENCES_SHOWN: usize = 100;
 
 fn silence_table(summary: &Summary) -> Table {
-    let columns = [("from", Side::Right), ("until", Side::Right), ("length", Side::Right)];
+    let columns = [("from", Align::Right), ("until", Align::Right), ("length", Align::Right)];
     let mut rows = Table::new(&columns);
     let mut all = summary.availability.silences.clone();
     all.sort_by_key(|silence| std::cmp::Reverse(silence.length()));
@@ -736,11 +736,11 @@ fn silence_table(summary: &Summary) -> Table {
 
 fn outage_table(summary: &Summary) -> Table {
     let mut rows = Table::new(&[
-        ("from", Side::Right),
-        ("until", Side::Right),
-        ("length", Side::Right),
-        ("failed or late", Side::Right),
-        ("recovered after", Side::Right),
+        ("from", Align::Right),
+        ("until", Align::Right),
+        ("length", Align::Right),
+        ("failed or late", Align::Right),
+        ("recovered after", Align::Right),
     ]);
     for outage in &summary.availability.outages {
         let length = duration(outage.length(), LETTERS);
@@ -759,7 +759,7 @@ fn success_by_kind(summary: &Summary) -> String {
     if summary.availability.by_kind.len() < 2 {
         return String::new();
     }
-    let mut rows = Table::new(&[("kind", Side::Left), ("success", Side::Right)]);
+    let mut rows = Table::new(&[("kind", Align::Left), ("success", Align::Right)]);
     for (kind, ratio) in &summary.availability.by_kind {
         rows.row(vec![Kind::name(*kind).to_owned(), percent(*ratio)]);
     }
@@ -780,7 +780,7 @@ pub fn details(title: &str, inner: &str) -> String {
 
 /// A table whose wide content scrolls by itself instead of widening the page.
 pub fn table(table: &Table, class: &str) -> String {
-    let side = |side: Side| if side == Side::Right { " class=\"n\"" } else { "" };
+    let side = |side: Align| if side == Align::Right { " class=\"n\"" } else { "" };
     let mut out = format!("{SCROLL}<table class=\"{class}\"><thead><tr>");
     for (title, place) in table.columns() {
         let _ = match title.as_str() {
@@ -796,7 +796,7 @@ pub fn table(table: &Table, class: &str) -> String {
         for (place, (cell, (_, column))) in row.iter().zip(table.columns()).enumerate() {
             let text = grouped(&escape(cell));
             let _ = match (place, column) {
-                (0, Side::Left) => write!(out, "<th scope=\"row\">{text}</th>"),
+                (0, Align::Left) => write!(out, "<th scope=\"row\">{text}</th>"),
                 _ => write!(out, "<td{}>{text}</td>", side(*column)),
             };
         }

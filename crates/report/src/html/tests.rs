@@ -1,4 +1,4 @@
-//! Tests of every page: small, self-contained, deterministic, free of markup of others.
+//! Tests of every page: small, self-contained, deterministic, without unescaped markup.
 
 use super::*;
 use crate::sample;
@@ -29,7 +29,7 @@ fn a_page_loads_nothing() {
 }
 
 #[test]
-fn hostile_names_stay_text() {
+fn hostile_names_are_escaped() {
     let page = sample_page();
     assert!(!page.contains("<script>alert(1)"));
     assert!(page.contains("redis://&lt;script&gt;alert(1)&lt;/script&gt;&amp;&quot;&#39;@127"));

@@ -9,7 +9,7 @@ use super::axis::Axis;
 use super::escape::escape;
 use super::line_chart::{Height, Line, LineChart, Mark};
 use super::{page, sections};
-use crate::table::{Side, Table};
+use crate::table::{Align, Table};
 use crate::tune::{TuneKind, Tuning, circumstances, findings, name, reasons, steps};
 use crate::units::{Letters, rate};
 
@@ -77,7 +77,7 @@ fn why_not(tuning: &Tuning) -> String {
     if reasons.is_empty() {
         return String::new();
     }
-    let mut table = Table::new(&[("step", Side::Left), ("why it did not hold", Side::Left)]);
+    let mut table = Table::new(&[("step", Align::Left), ("why it did not hold", Align::Left)]);
     reasons.into_iter().for_each(|(title, text)| table.row(vec![title, text]));
     sections::section("reasons", "Failed steps", "") + &sections::table(&table, "") + "</section>\n"
 }
@@ -190,7 +190,7 @@ fn median(steps: &[Step], rate: f64) -> Option<f64> {
     (ns > 0).then_some(ns as f64)
 }
 
-/// Every rate of a point, rising: those of the curve with those that the client could not tell.
+/// Every rate of a point, rising: those of the curve and those that stayed undecided.
 fn rates(tuning: &Tuning) -> Vec<f64> {
     let of_curve = tuning.curve.iter().map(|point| point.rate);
     let is_shown = |step: &&Step| untold(tuning, step.request.rate).is_some();
@@ -201,20 +201,20 @@ fn rates(tuning: &Tuning) -> Vec<f64> {
     rates
 }
 
-/// Whether a run at that rate did not hold.
+/// Whether a run at that rate failed.
 fn is_failed(tuning: &Tuning, rate: f64) -> bool {
     let mut runs = tuning.steps.iter().filter(|step| step.request.rate == rate);
     runs.any(|step| step.outcome.verdict == Verdict::Violated)
 }
 
-/// The latency of the first run at that rate of which the client could not tell.
+/// The latency of the first undecided run at that rate.
 fn untold(tuning: &Tuning, rate: f64) -> Option<f64> {
     let is_it = |step: &&Step| step.request.rate == rate && step.outcome.is_of_client();
     let step = tuning.steps.iter().find(is_it)?;
     step.outcome.figures.latency.map(|latency| latency.0 as f64)
 }
 
-/// The rate that was found with the knee, numbered by rising rate.
+/// The sustained rate and the knee, numbered by rising rate.
 fn marks(tuning: &Tuning) -> Vec<(Mark, String)> {
     let found = match tuning.time_course {
         TuneKind::Search { ending: Some(SearchEnd::Found { rate, .. }), .. } => Some(rate),
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_that_the_client_could_not_tell_is_a_point_beside_the_curve() {
+    fn an_undecided_rate_is_a_point_beside_the_curve() {
         let chart = latency(&untold()).expect("there are points");
         assert_eq!(chart.xs, [200.0, 400.0, 800.0]);
         let line = |label: &str| chart.lines.iter().find(|line| line.label == label);

@@ -1,4 +1,4 @@
-//! The JSON Schemas of what is printed for programs, that of the result object first.
+//! The JSON Schemas of the output for programs, that of the result object first.
 
 mod results;
 
@@ -391,7 +391,7 @@ fn held_back() -> Value {
     )
 }
 
-/// A stretch in which no answer came although something waited for one.
+/// A stretch in which no response came although an operation waited for one.
 fn silence() -> Value {
     object(&[("from_ns", count()), ("until_ns", count()), ("is_cut_off", boolean())])
 }

@@ -132,7 +132,7 @@ struct FindingObject {
 }
 
 impl VerdictObject {
-    /// Findings about the figures, and whether the figures may be believed at all.
+    /// Findings about the figures, and whether the figures are valid at all.
     fn new(facts: &Facts, summary: &Summary) -> VerdictObject {
         let mut findings = verdict::findings(facts, summary, Letters::Ascii);
         if let Some(line) = hallmark::line(facts).filter(|line| line.level != Level::Fine) {

@@ -68,7 +68,7 @@ fn all_faults(value: &Value) -> Vec<String> {
     faults_by(&json_schema(), value)
 }
 
-/// What in `value` is not as `schema` says.
+/// The violations of `schema` in `value`.
 fn faults_by(schema: &Value, value: &Value) -> Vec<String> {
     let mut found = Vec::new();
     faults(schema, schema, value, "", &mut found);
@@ -81,7 +81,7 @@ fn every_field_is_in_the_schema_and_every_required_field_is_there() {
     assert_eq!(all_faults(&parsed()), Vec::<String>::new());
 }
 
-/// Whether the texts, each one JSON object, are as the schema of `name` says.
+/// Whether the texts, each one JSON object, conform to the schema of `name`.
 fn check(name: &str, texts: &[&str]) {
     let schema = schema_of(name).expect("it has a schema");
     for text in texts {
@@ -142,7 +142,7 @@ fn figures_are_where_the_documentation_says() {
 }
 
 #[test]
-fn a_run_whose_hallmark_is_invalid_is_not_fine() {
+fn a_run_with_an_invalid_hallmark_is_not_ok() {
     use assay_analysis::hallmark::{Hallmark, Verdict};
     let (mut facts, mut summary) = (sample::facts(), sample::summary());
     (summary.overall.counts.refused, summary.overall.counts.unknown) = (0, 0);

@@ -1,4 +1,4 @@
-//! The figures of others, reported in words or as a table.
+//! Published figures, in words or as a table.
 
 use assay_analysis::Verdict;
 use assay_analysis::matrix::OperationFilter;
@@ -8,7 +8,7 @@ use assay_analysis::matrix::published::{
 use assay_model::{Kind, Nanos};
 
 use super::PublishedFigures;
-use crate::table::{Side, Table};
+use crate::table::{Align, Table};
 use crate::units::{Letters, count, duration, percent, plural};
 
 /// A system of others, as charts name it.
@@ -75,7 +75,8 @@ fn sentence(
              anything. It is shown, and in no ranking"
         ),
         FigureWarning::NotIssued { system, workload, of } => format!(
-            "{system}: a latency of {}s is shown for workload {workload}, which issues none",
+            "{system}: a latency of {}s is shown for workload {workload}, which has no such \
+             operation",
             of.name()
         ),
         FigureWarning::SlippedPoint { figure, likely_ns } => format!(
@@ -112,13 +113,13 @@ fn of_figure(measure: PublishedMeasure) -> &'static str {
 /// Run times beside those that follow from the latencies, by Little's law.
 pub fn foreign_table(published: &PublishedFigures, letters: Letters) -> Table {
     let mut table = Table::new(&[
-        ("system", Side::Left),
-        ("workload", Side::Left),
-        ("nodes", Side::Right),
-        ("run time as published", Side::Right),
-        ("as its latencies need", Side::Right),
-        ("ratio", Side::Right),
-        ("law", Side::Left),
+        ("system", Align::Left),
+        ("workload", Align::Left),
+        ("nodes", Align::Right),
+        ("run time as published", Align::Right),
+        ("as its latencies need", Align::Right),
+        ("ratio", Align::Right),
+        ("law", Align::Left),
     ]);
     for found in predictions(&published.figures, &published.terms) {
         let time = |ns: f64| duration(Nanos(ns.round() as u64), letters);

@@ -10,7 +10,7 @@ use assay_analysis::usl::{Fit, Peak, Refusal};
 use super::sheet::verdict_name;
 use super::words::{durability_text, setting_of, value, verdict_of_checks};
 use super::{MatrixStudy, metric_name};
-use crate::table::{Side, Table};
+use crate::table::{Align, Table};
 use crate::units::{Letters, percent, rate};
 
 /// Marks figures of setups with a run that has no hallmark.
@@ -19,8 +19,8 @@ const NO_HALLMARK: &str = "†";
 /// A ranking that has more places than this is cut; the tables have the rest.
 const PLACES_MAX: usize = 8;
 
-const RIGHT: Side = Side::Right;
-const LEFT: Side = Side::Left;
+const RIGHT: Align = Align::Right;
+const LEFT: Align = Align::Left;
 
 /// `etcd × 3`, or the store alone where the study did not start its nodes.
 pub fn setup_name(study: &MatrixStudy, setup: Setup) -> String {
@@ -112,7 +112,7 @@ pub fn ranking(study: &MatrixStudy, load: usize, letters: Letters) -> Option<Tab
             let near = match one.is_apart {
                 Some(true) => "",
                 Some(false) => letters.pick("≈ ", "~ "),
-                // Nobody is before the first.
+                // The first one has no predecessor.
                 None if one.setup == placed[0].setup => "",
                 None => "? ",
             };
@@ -202,7 +202,7 @@ fn refusal(reason: Refused) -> (&'static str, String) {
     match reason {
         Refused::NoOp => (NO_OP, String::new()),
         Refused::Misses(of, share) => (
-            "found less than 99 % of what it was requested, and a miss is quicker than a hit",
+            "found less than 99 % of the requested records, and a miss is quicker than a hit",
             format!(" ({}{} found)", sought(of), percent(share)),
         ),
         Refused::Failed(share) => {
@@ -512,7 +512,7 @@ pub fn refusal_text(reason: Refusal) -> String {
     }
 }
 
-/// The metrics that charts show of a load, what everybody requests first.
+/// The metrics in the charts of a load, the most important first.
 pub fn looks_at(study: &MatrixStudy) -> Vec<Metric> {
     let mut metrics = vec![Metric::Throughput, Metric::RunTime];
     for of in study.matrix.sorts().into_iter().filter(|of| *of != OperationFilter::All) {

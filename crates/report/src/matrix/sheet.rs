@@ -64,7 +64,7 @@ pub fn matrix_sheet(study: &MatrixStudy) -> Vec<SheetColumn> {
         reason: &failed.reason,
     });
     let rows: Vec<Row> = done.chain(failed).collect();
-    let mut columns = what_is_issued(&rows);
+    let mut columns = workload_columns(&rows);
     columns.extend(counts(&rows));
     columns.extend(times(&rows));
     columns.extend(checks(&rows));
@@ -84,7 +84,7 @@ fn number(name: &'static str, rows: &[Row], of: impl Fn(&Row) -> Option<f64>) ->
     SheetColumn { name, values: SheetValues::Number(rows.iter().map(finite).collect()) }
 }
 
-fn what_is_issued(rows: &[Row]) -> Vec<SheetColumn> {
+fn workload_columns(rows: &[Row]) -> Vec<SheetColumn> {
     let load = |row: &Row| row.study.loads[row.load].clone();
     vec![
         text("study", rows, |row| row.study.name.clone()),

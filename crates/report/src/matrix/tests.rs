@@ -103,7 +103,7 @@ fn beside_of(published: PublishedFigures) -> String {
     let mut study = study(vec![cell(0, 0, 1, 100.0), cell(0, 1, 1, 1_000.0)]);
     study.published = Some(published);
     let page = matrix_html(&study);
-    let begin = page.find("Beside the figures of others").expect("the section is there");
+    let begin = page.find("Published figures").expect("the section is there");
     let end = page.find("Checks of each run").expect("the next section is there");
     page[begin..end].to_owned()
 }
@@ -116,7 +116,7 @@ fn run_times_of_others_stand_beside_ours_only_for_the_same_work() {
     assert!(same.contains(">2 s<") && !same.contains("10 s"), "{same}");
     let tenth = beside_of(published(10_000.0, 4.0));
     assert!(tenth.contains("run time per operation, 1 node"), "{tenth}");
-    assert!(tenth.contains("ours issued 1 000 operations each, theirs 10 000"), "{tenth}");
+    assert!(tenth.contains("ours ran 1 000 operations each, theirs 10 000"), "{tenth}");
     // 1 s of 1 000 against 2 s of 10 000.
     assert!(tenth.contains(">1 ms<") && !tenth.contains("2 s"), "{tenth}");
     let others = beside_of(published(1_000.0, 2.0));
@@ -130,7 +130,7 @@ fn ranked(study: &MatrixStudy) -> Vec<Vec<String>> {
 }
 
 #[test]
-fn a_study_without_a_single_believable_run_is_not_complete() {
+fn a_study_without_a_valid_run_says_so() {
     let mut study = study(vec![cell(0, 1, 1, 1_000.0), cell(1, 1, 1, 500.0)]);
     let first = |study: &MatrixStudy| findings(study, Letters::Ascii)[0].shout();
     let verdict = |study: &mut MatrixStudy, run: usize, verdict| {
@@ -202,7 +202,7 @@ fn what_is_in_no_ranking_is_striped_with_its_reason_and_in_no_fit() {
 }
 
 #[test]
-fn why_there_is_no_ranking_is_what_is_the_case() {
+fn a_missing_ranking_says_why() {
     let alone = matrix_html(&study(vec![cell(0, 1, 1, 100.0)]));
     assert!(alone.contains("No two stores have workload, load and number of nodes in common"));
     let mut no_op = cell(1, 1, 1, 100.0);
@@ -252,7 +252,7 @@ fn a_peak_among_the_clients_that_were_measured_is_not_called_beyond_them() {
 }
 
 #[test]
-fn closed_loops_without_competitors_are_not_called_open() {
+fn closed_loops_without_competitors_are_not_reported_as_open() {
     let mut study = study(vec![cell(0, 0, 1, 100.0), cell(0, 1, 1, 400.0)]);
     study.matrix.cells.iter_mut().for_each(|cell| cell.is_no_op = true);
     let reason = |study: &MatrixStudy| usl_fits(study).expect_err("nothing competes");
@@ -262,7 +262,7 @@ fn closed_loops_without_competitors_are_not_called_open() {
 }
 
 #[test]
-fn every_run_says_what_its_store_promised() {
+fn every_run_reports_its_stores_guarantees() {
     let mut study = study(vec![cell(0, 0, 1, 100.0), cell(0, 0, 2, 100.0), cell(0, 0, 3, 100.0)]);
     for (facts, version) in study.facts.iter_mut().zip(["3.4", "3.5", "3.4"]) {
         let [name, meaning] = ["server", ""].map(str::to_owned);

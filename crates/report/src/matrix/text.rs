@@ -90,7 +90,7 @@ fn tables(study: &MatrixStudy, letters: Letters, detail: Detail) -> Vec<(String,
         tables.push(("Checks of each run".to_owned(), checks(study)));
     }
     if let Some(published) = &study.published {
-        let title = format!("{}: run times held against its own latencies", published.name);
+        let title = format!("{}: run times compared with its own latencies", published.name);
         tables.push((title, foreign_table(published, letters)));
     }
     tables.push(("Failed".to_owned(), failures(study)));
@@ -101,10 +101,7 @@ fn tables(study: &MatrixStudy, letters: Letters, detail: Detail) -> Vec<(String,
 fn lists(study: &MatrixStudy, letters: Letters) -> Vec<(&'static str, Vec<String>)> {
     let mut lists = vec![("In no ranking", refusals(study))];
     if let Some(published) = &study.published {
-        lists.push((
-            "What is wrong with the figures of others",
-            figure_warnings(published, letters),
-        ));
+        lists.push(("Problems of the published figures", figure_warnings(published, letters)));
     }
     if let Err(reason) = usl_fits(study) {
         lists.push(("Scalability by clients (USL)", vec![reason]));

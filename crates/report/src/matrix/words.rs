@@ -191,7 +191,7 @@ fn extent(study: &MatrixStudy, letters: Letters) -> Finding {
         count(planned as u64)
     );
     if done > 0 && believable(study) == 0 {
-        let text = format!("{text}; none of them may be believed");
+        let text = format!("{text}; none of them is valid");
         return Finding { level: Level::Alarm, name: "no valid run", text };
     }
     match done == planned {

@@ -1,7 +1,7 @@
 //! The figures of the study as rows, with what the paper says of the same load.
 
 use super::{Precision, PrecisionRun, RunEnd};
-use crate::table::{Side, Table};
+use crate::table::{Align, Table};
 use crate::units::{Letters, count, duration, rate, three_digits};
 
 /// What the columns mean.
@@ -38,7 +38,7 @@ pub(crate) fn paper(factor: f64) -> &'static str {
     }
 }
 
-/// What was issued to what, as titled lines.
+/// Workload, store and load, as titled lines.
 pub(crate) fn circumstances(
     precision: &Precision,
     letters: Letters,
@@ -57,11 +57,11 @@ pub(crate) fn circumstances(
 
 /// A row for each run.
 pub(crate) fn numbers(precision: &Precision, letters: Letters) -> Table {
-    let right = Side::Right;
+    let right = Align::Right;
     let mut columns = vec![("factor", right), ("planned", right), ("done", right)];
     columns.extend(["p5", "p25", "p50", "p75", "p95", "max"].map(|name| (name, right)));
     columns.extend([("response p50", right), ("p95", right), ("failed", right)]);
-    columns.extend([("hallmark", Side::Left), ("paper", Side::Left)]);
+    columns.extend([("hallmark", Align::Left), ("paper", Align::Left)]);
     let mut table = Table::new(&columns);
     precision.runs.iter().for_each(|run| table.row(row(run, letters)));
     table

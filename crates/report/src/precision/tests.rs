@@ -68,7 +68,7 @@ fn the_first_factor_that_is_late_is_named() {
 }
 
 #[test]
-fn a_run_without_a_hallmark_is_pointed_at() {
+fn a_run_without_a_hallmark_is_named() {
     let mut study = study();
     study.runs[1].figures.as_mut().unwrap().hallmark = "invalid".to_owned();
     let text = "HALLMARK: the hallmark of factor 25 is invalid; the reasons are below";
@@ -123,7 +123,7 @@ fn every_form_has_the_figures() {
 }
 
 #[test]
-fn the_page_is_whole_in_itself() {
+fn the_page_is_self_contained() {
     let html = precision_html(&study());
     for part in ["id=\"scheduling\"", "×125", "class=\"band lag\"", "want of memory", "ICSOC"] {
         assert!(html.contains(part), "{part} is missing");

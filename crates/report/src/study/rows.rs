@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use assay_model::Nanos;
 
 use super::{Measure, MethodResult, SlowClient, Study, StudyClock, StudyRun};
-use crate::table::{Side, Table};
+use crate::table::{Align, Table};
 use crate::units::{Letters, count, duration, percent, percentile_name, rate};
 
 /// The quantiles that have a column; the others are in the JSON and CSV forms.
@@ -60,10 +60,10 @@ fn order(run: &StudyRun) -> (bool, f64, Option<u32>) {
 
 /// A row for each way to measure each run.
 pub fn numbers(runs: &[&StudyRun], letters: Letters) -> Table {
-    let right = Side::Right;
+    let right = Align::Right;
     let names: Vec<String> = COLUMNS.iter().map(|quantile| percentile_name(*quantile)).collect();
-    let mut columns = vec![("measured", Side::Left), ("clients", Side::Left)];
-    columns.extend([("capacity", right), ("clock", Side::Left), ("mean", right)]);
+    let mut columns = vec![("measured", Align::Left), ("clients", Align::Left)];
+    columns.extend([("capacity", right), ("clock", Align::Left), ("mean", right)]);
     columns.extend(names.iter().map(|name| (name.as_str(), right)));
     columns.extend([("max", right), ("affected", right), ("back", right), ("off", right)]);
     let mut table = Table::new(&columns);
@@ -96,7 +96,7 @@ fn row(run: &StudyRun, method: &MethodResult, letters: Letters) -> Vec<String> {
 
 /// A row for each client that loses time.
 pub fn slow_clients(slow: &[SlowClient], letters: Letters) -> Table {
-    let right = Side::Right;
+    let right = Align::Right;
     let mut table = Table::new(&[
         ("threads", right),
         ("lost per request", right),
@@ -152,8 +152,7 @@ pub const DIFFERENCES: [(&str, &str); 7] = [
     ),
     (
         "When the start is taken",
-        "NoSQLMark takes the start time when its blocking thread dispatches the operation. A \
-         blocking thread that \
+        "NoSQLMark takes the start time when its worker dispatches the operation. A worker that \
          is late (a pause of its garbage collector, too little processor) leaves its lateness \
          out. Our open model measures from the moment that the load model intended; in simulated \
          time \

@@ -160,7 +160,7 @@ fn every_form_holds_the_same_figures() {
 }
 
 #[test]
-fn a_study_that_compared_nothing_does_not_hold() {
+fn a_study_without_comparisons_does_not_hold() {
     let nothing = Study { runs: Vec::new(), slow: Vec::new(), ..study(1.0) };
     assert!(!nothing.agreement().holds() && !study(f64::NAN).agreement().holds());
     let text = study_text(&nothing, Letters::Ascii);

@@ -39,7 +39,7 @@ fn an_interrupted_run_is_marked() {
 }
 
 #[test]
-fn plain_style_is_ascii_and_no_wider_than_issued() {
+fn plain_style_is_ascii_and_no_wider_than_requested() {
     let text = terminal(&sample::facts(), &sample::summary(), Style::PLAIN);
     assert!(text.is_ascii(), "{text}");
     let too_wide: Vec<&str> = text.lines().filter(|line| line.chars().count() > 100).collect();

@@ -35,7 +35,7 @@ struct TuneObject<'a> {
     warnings: &'a [String],
 }
 
-/// Arrivals per second between which the answer lies, as far as that is known.
+/// Arrivals per second between which the result lies, as far as that is known.
 #[derive(Serialize)]
 struct BracketObject {
     held_per_s: Option<f64>,
@@ -100,7 +100,7 @@ struct TermObject {
 #[derive(Serialize)]
 struct ReasonObject {
     reason: &'static str,
-    /// The check of the hallmark by which our own side was not fit to measure.
+    /// The check of the hallmark by which the client was too slow to measure.
     check: Option<&'static str>,
 }
 

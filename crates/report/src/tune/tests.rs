@@ -165,7 +165,7 @@ fn the_first_line_says_how_it_ended() {
         &searched(at_most(400.0), |request| answer(request, 1e6)),
         &expect![[r#"
             SUSTAINED: 400/s with read.p99 < 5 ms, errors < 1 %; confirmed by a fresh
-            run, the most that was to be issued: there may be more
+            run, the highest rate that was tried: there may be more
             INTERVAL: held at 400/s, no higher rate failed"#]],
     );
     check(
@@ -196,7 +196,7 @@ fn the_first_line_says_how_it_ended() {
     assert!(first_line(&stopped).starts_with("UNDECIDED: rates held again and again above"));
 }
 
-/// A search of which nothing above 400/s could be reported, for the client was late.
+/// A search that is undecided above 400/s because the client was late.
 pub(crate) fn untold() -> Tuning {
     searched(Plan { min: 200.0, ..Plan::default() }, |request| match request.rate > 400.0 {
         false => answer(request, 1e6),
@@ -209,7 +209,7 @@ pub(crate) fn untold() -> Tuning {
 }
 
 #[test]
-fn a_machine_that_cannot_tell_says_so_with_what_is_known() {
+fn missing_facts_of_the_machine_are_named() {
     check(
         &untold(),
         &expect![[r#"

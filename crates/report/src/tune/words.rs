@@ -233,12 +233,12 @@ fn beyond(tuning: &Tuning, exceeded: Option<usize>, is_ceiling: bool) -> String 
     let step = exceeded.and_then(|number| tuning.steps.get(number));
     match (step, is_ceiling) {
         (Some(Step { request, .. }), _) => format!(", {} fails", rate(request.rate)),
-        (None, true) => ", the most that was to be issued: there may be more".to_owned(),
+        (None, true) => ", the highest rate that was tried: there may be more".to_owned(),
         (None, false) => ", nothing above it was shown to fail".to_owned(),
     }
 }
 
-/// Which check failed last, at which rate, and what to do.
+/// The check that failed last, the rate, and the remedy.
 fn cannot_tell(tuning: &Tuning) -> String {
     let last = tuning.steps.last();
     let at = last.map_or_else(String::new, |step| format!(" at {}", rate(step.request.rate)));
@@ -255,7 +255,7 @@ fn cannot_tell(tuning: &Tuning) -> String {
     )
 }
 
-/// Between which rates the answer lies: `held at 416/s, failed at 476/s`.
+/// The rates between which the result lies: `held at 416/s, failed at 476/s`.
 fn bracket(tuning: &Tuning) -> Option<Finding> {
     tuning.objective.as_ref()?;
     let Bracket { held, failed, unknown } = tuning.bracket;
@@ -278,7 +278,7 @@ fn so_far(best: Option<f64>, promise: &str) -> String {
 fn remarks(tuning: &Tuning, letters: Letters) -> Vec<Finding> {
     let mut remarks = Vec::new();
     if tuning.is_no_op {
-        let text = "this store keeps nothing: what it sustains is what the instrument can issue";
+        let text = "this store keeps nothing: the sustained rate is that of the load generator";
         remarks.push(finding(Level::Caution, "no store", text.to_owned()));
     }
     let at = |number: usize| tuning.steps.get(number).map_or(0.0, |step| step.request.rate);

@@ -7,7 +7,7 @@ use assay_model::Kind;
 use super::{Interval, Line, Value, ordinal};
 use crate::java;
 
-/// A way in which YCSB keeps latencies.
+/// A form in which YCSB keeps latencies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// `hdrhistogram`.
@@ -25,7 +25,7 @@ pub enum Form {
 pub struct MeasurementType {
     /// The property's value.
     pub name: &'static str,
-    /// The forms, each with what it puts before a metric's name.
+    /// The forms, each with its prefix of a metric's name.
     pub forms: &'static [(&'static str, Form)],
 }
 
@@ -86,7 +86,7 @@ impl Default for Options {
 /// One metric under one name, as YCSB keeps it.
 struct Named<'a> {
     name: String,
-    /// `None` where YCSB measures nothing, but counts what came back.
+    /// `None` where YCSB measures no latency, but counts the statuses.
     measured: Option<&'a Measured>,
     returns: &'a [(Status, u64)],
 }
@@ -102,7 +102,7 @@ fn named<'a>(measures: &'a Measures, options: &Options) -> Vec<Named<'a>> {
             Interval::Op | Interval::Both => Some(&one.op),
             Interval::Intended => one.intended.as_ref(),
         };
-        // What has no intention is there then for what came back alone.
+        // Metrics without intended times then have only their statuses.
         let is_there = measured.is_some() || !one.returns.is_empty();
         is_there.then(|| Named { name: name.clone(), measured, returns: &one.returns })
     });
@@ -125,7 +125,7 @@ pub fn lines(measures: &Measures, options: &Options) -> Vec<Line> {
             let block = Block {
                 name: format!("{prefix}{}", metric.name),
                 measured: metric.measured,
-                // Only the first of two counts what came back.
+                // Only the first of two counts the statuses.
                 returns: if place == 0 { metric.returns } else { &[] },
                 options,
             };
@@ -179,7 +179,7 @@ fn whole(number: u64) -> Value {
 
 /// Run time, throughput and the garbage collections of a program without a collector.
 ///
-/// YCSB divides by whole milliseconds, so a run below one has an endless throughput there.
+/// YCSB divides by whole milliseconds, so a run below one has an infinite throughput there.
 fn overall(measures: &Measures) -> Vec<Line> {
     let throughput = match measures.span.0 {
         0 => 0.0,
@@ -271,7 +271,7 @@ impl Block<'_> {
         }
     }
 
-    /// What the types other than `hdrhistogram` begin with; −1 is their minimum of nothing.
+    /// The first lines of the types other than `hdrhistogram`; −1 is their minimum without values.
     fn push_extremes(&self, lines: &mut Vec<Line>) {
         let some = self.measured.filter(|measured| measured.count() > 0);
         let (min, max) = some.map_or((Value::Whole(-1), Value::Whole(-1)), |measured| {

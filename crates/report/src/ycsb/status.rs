@@ -1,4 +1,4 @@
-//! YCSB's status line, the one that `-s` requests.
+//! YCSB's status line, which `-s` turns on.
 
 use std::fmt::Write as _;
 
@@ -18,7 +18,7 @@ pub struct StatusLine<'a> {
     pub elapsed: Nanos,
     /// Operations ended since the run began.
     pub operations: u64,
-    /// Operations still to be issued; 0 if none or if nobody knows.
+    /// Operations still to be issued; 0 if none or unknown.
     pub remaining: u64,
     /// The length of the interval that this line is about.
     pub interval: Nanos,
@@ -56,7 +56,7 @@ impl StatusMetric {
         let forms = measurement_type.forms.iter();
         let texts = forms.map(|(prefix, form)| match form {
             Form::Hdr => self.hdr(prefix),
-            // The others say nothing of nothing.
+            // The others print nothing without values.
             _ if self.count == 0 => String::new(),
             Form::Buckets | Form::Series => {
                 let mean = java::two_decimals(self.mean_us);

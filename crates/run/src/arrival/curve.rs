@@ -106,7 +106,7 @@ fn sine_step(
         *low = x
     }
     let step = x - excess / (mean + amplitude * libm::sin(TAU * x / length));
-    // Before the bracket is issued: who has arrived stands on its end and would be sent away.
+    // Checked before the bracket: an arrival that is due stands on its end and would be lost.
     if (step - x).abs() <= PRECISION * length {
         return (step.clamp(0.0, length), true);
     }

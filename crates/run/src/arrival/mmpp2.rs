@@ -128,7 +128,7 @@ impl Modulation {
         self.ahead.expected + (place - self.ahead.places) / self.ahead.factor
     }
 
-    /// What was requested last will not be requested again.
+    /// The last argument will not be used again.
     pub fn settle(&mut self) {
         self.settled = self.ahead;
     }

@@ -12,7 +12,7 @@ use super::{gamma, jitter, lognormal, poisson};
 /// The stream of draws that belongs to arrivals.
 const STREAM: u64 = 0x6172_7269;
 
-/// The places of a process, requested in rising order.
+/// The places of a process, read in rising order.
 pub(crate) enum Places {
     /// Arrival `i` lies at `i`.
     Even,
@@ -83,7 +83,7 @@ impl Places {
         }
     }
 
-    /// As [`Places::expected`] for the arrival that was requested last, whose place was `last`,
+    /// As [`Places::expected`] for the arrival that was read last, whose place was `last`,
     /// after a change of the shape from a moment on that it has not passed.
     pub fn expected_again(&mut self, last: f64, rate_profile: &RateProfile, reach: Nanos) -> f64 {
         match self {
@@ -95,7 +95,7 @@ impl Places {
         }
     }
 
-    /// As [`Places::expected`] for the arrival that was requested last, whose place was `last`,
+    /// As [`Places::expected`] for the arrival that was read last, whose place was `last`,
     /// with a later `reach`. The shape will not change before `settled`.
     pub fn expected_further(
         &mut self,

@@ -1,4 +1,4 @@
-//! Arrival process: the gaps between arrivals, whatever their rate.
+//! Arrival process: the gaps between arrivals, in units of the mean gap.
 
 use std::fmt;
 

@@ -6,7 +6,7 @@ use assay_model::Nanos;
 
 use super::curve::Curve;
 
-/// How the rate runs over a run: a value that can be requested rate, integral, inverse.
+/// The rate over a run: a value with its rate, integral, and inverse integral.
 ///
 /// Made of stretches with closed forms, so that nothing drifts: at 1 M/s the place of an arrival
 /// after ten hours is known to a hundredth of a nanosecond. Beyond the last stage the last rate
@@ -207,8 +207,7 @@ impl RateProfile {
         self.moment_near(arrivals, &mut 0)
     }
 
-    /// As [`RateProfile::moment`], where `near` remembers the stretch from one question to the
-    /// next.
+    /// As [`RateProfile::moment`], where `near` remembers the stretch from one call to the next.
     pub(crate) fn moment_near(&self, arrivals: f64, near: &mut usize) -> Nanos {
         if arrivals == f64::INFINITY {
             return Nanos::NEVER;

@@ -1,4 +1,4 @@
-//! A schedule that somebody else has written down.
+//! A recorded schedule.
 
 use std::fmt;
 use std::sync::Arc;

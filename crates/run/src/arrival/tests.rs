@@ -8,7 +8,7 @@ use super::*;
 const CHAIN: Mmpp2 =
     Mmpp2 { ratio: 10.0, burst: Nanos::from_millis(10), calm: Nanos::from_millis(90) };
 
-/// Every process with every shape that workers or changes could see differently.
+/// Every process with every rate profile for which workers or changes could matter.
 fn all() -> Vec<Arrivals> {
     let processes = [
         ArrivalProcess::Constant,
@@ -140,7 +140,7 @@ fn constant_arrivals_do_not_drift_at_rates_that_divide_badly() {
 }
 
 #[test]
-fn blocking_threads_see_the_same_schedule_however_many_there_are() {
+fn all_workers_together_have_the_schedule_of_one() {
     for arrivals in all() {
         let alone = times(&arrivals, 0, 1, 700);
         for workers in [2, 7] {
@@ -158,7 +158,7 @@ fn blocking_threads_see_the_same_schedule_however_many_there_are() {
 }
 
 #[test]
-fn a_blocking_thread_that_learns_of_changes_late_has_the_schedule_of_one_that_always_knew() {
+fn a_worker_that_learns_of_rate_changes_late_has_the_same_schedule() {
     let changes = [(Nanos::from_millis(8), 40e3), (Nanos::from_millis(19), 3e3)];
     for arrivals in all() {
         let known =
@@ -168,7 +168,7 @@ fn a_blocking_thread_that_learns_of_changes_late_has_the_schedule_of_one_that_al
         let target = times(&Arrivals { rate_profile: known, ..arrivals.clone() }, 0, 1, 700);
         for workers in [1, 2, 7] {
             for worker in 0..workers {
-                // Each worker hears of a change at another time before it.
+                // Each worker is told of a change at another time before it.
                 let lead = Nanos::from_micros(1 + 900 * worker as u64);
                 let mine = changed(&arrivals, &changes, lead, (worker, workers));
                 let target: Vec<u64> = target[worker..].iter().copied().step_by(workers).collect();
@@ -182,7 +182,7 @@ fn a_blocking_thread_that_learns_of_changes_late_has_the_schedule_of_one_that_al
     }
 }
 
-/// The times that a worker sees that is informed of each change `lead` before it.
+/// The arrival times of a worker that is told of each change `lead` before it.
 fn changed(
     arrivals: &Arrivals,
     changes: &[(Nanos, f64)],
@@ -337,7 +337,7 @@ fn a_written_schedule_is_replayed_to_the_nanosecond() {
 }
 
 #[test]
-fn a_pause_for_ever_lets_nothing_come() {
+fn a_rate_of_0_for_ever_has_no_arrivals() {
     for process in [ArrivalProcess::Poisson, ArrivalProcess::Mmpp2(CHAIN)] {
         let paused = RateProfile::constant(1000.0).changed(Nanos::from_secs(1), 0.0);
         let mut schedule =

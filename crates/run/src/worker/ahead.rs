@@ -106,7 +106,7 @@ impl Drawn {
         }
     }
 
-    /// Does what need not wait until the operation is issued.
+    /// Does the work that need not wait until the operation is issued.
     #[inline]
     fn prepare(&mut self, process: u64, encoder: &dyn OperationEncoder, fields: usize) {
         let operation = &self.operations[0];

@@ -1,4 +1,4 @@
-//! Issues what a lone session issues in bursts, each operation upon the answer to the one before.
+//! Bursts: a lone session issues each operation upon the response to the one before.
 
 use assay_model::{Nanos, Operation, Outcome};
 use assay_store::{Answer, Answers, Calls, Request, Ticket, Values};
@@ -14,10 +14,10 @@ use crate::worker::{Busy, Task, Worker};
 /// The most processes of a burst.
 ///
 /// They share the reading of the clock with which it begins, so that more of them would save next
-/// to nothing. What is drawn for them stays in the processor's first cache until it is issued.
+/// to nothing. The drawn processes stay in the processor's first-level cache until they are issued.
 const BURST_MAX: usize = 32;
 
-/// Whether what `task` issues may be issued in bursts.
+/// Whether the operations of `task` may be issued in bursts.
 ///
 /// The store has to answer at once, or there is nothing to be saved that would be seen. A process
 /// has to be one operation, so that the next one depends on no answer. Nobody may check values,
@@ -30,12 +30,12 @@ pub(super) fn may_burst(task: &Task) -> bool {
         && !task.encoder.verifies()
 }
 
-/// What became of the operation that was to be issued.
+/// The outcome of an attempt to issue an operation.
 enum Within {
     Answered(Answered),
-    /// It was issued and has no answer yet.
+    /// It was issued and has no response yet.
     Pending,
-    /// There is no process with this number to be issued, or nobody knows.
+    /// There is no process with this number to be issued, or it is not known.
     Missing,
 }
 
@@ -50,8 +50,8 @@ impl<C: Clock + Clone, S: Sink> Worker<'_, C, S> {
             && self.client.is_ready()
     }
 
-    /// Draws some processes, then issues them with one reading of the clock for each: the moment at
-    /// which one was answered is the one at which the next is issued.
+    /// Draws some processes, then issues them with one reading of the clock for each: the end of
+    /// one is the start of the next.
     ///
     /// So what is done with an answer, some tens of instructions, falls into the service time of
     /// the operation behind it. What takes longer does not: a burst begins with a reading of its
@@ -156,7 +156,7 @@ impl<C: Clock + Clone, S: Sink> Worker<'_, C, S> {
     }
 }
 
-/// An operation whose answer is to come before the call returns that loads it.
+/// An operation that is to complete before the call that starts it returns.
 struct Awaited<'a, 'b, C, S> {
     in_flight_table: &'a mut InFlightTable<'b, C, S>,
     ticket: Ticket,

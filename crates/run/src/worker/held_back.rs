@@ -1,4 +1,4 @@
-//! Stretches in which arrivals wait because as many as allowed are in flight.
+//! Stretches in which arrivals wait because the bound on operations in flight is reached.
 
 use assay_model::Nanos;
 
@@ -6,23 +6,23 @@ use assay_model::Nanos;
 /// longest stay.
 const KEPT: usize = 1024;
 
-/// Stretches that are no further apart than this are one: a store that answers now and then lets
-/// in one arrival after another.
+/// Stretches that are no further apart than this are one: a slow store admits one arrival after
+/// another.
 const JOINED: Nanos = Nanos::from_millis(10);
 
-/// A worker that comes to the bound later than this share of the wait there was late by itself.
+/// A worker that reaches the bound later than this share of the wait there was late by itself.
 const OWN: f64 = 0.1;
 
 /// The stretches of one worker.
 #[derive(Debug, Default)]
 pub(super) struct HeldBack {
-    /// Where the one that goes on began, with how late the worker was then.
+    /// The start of the current stretch, with the worker's lateness then.
     open: Option<(Nanos, Nanos)>,
     kept: Vec<(Nanos, Nanos)>,
 }
 
 impl HeldBack {
-    /// The arrival that was due at `arrival` finds no place at `now`.
+    /// The arrival that was due at `arrival` finds no free slot at `now`.
     #[inline]
     pub fn begin(&mut self, arrival: Nanos, now: Nanos) {
         if self.open.is_none() {
@@ -30,7 +30,7 @@ impl HeldBack {
         }
     }
 
-    /// Nothing that is due waits at `now`.
+    /// No due arrival waits at `now`.
     #[inline]
     pub fn end(&mut self, now: Nanos) {
         if let Some((from, own)) = self.open.take() {
@@ -64,8 +64,7 @@ impl HeldBack {
 mod tests {
     use super::*;
 
-    /// What is kept of stretches, each by when an arrival was due, found no place, and none
-    /// waited any more.
+    /// The stretches of these events: an arrival was due, it found no slot, none waited any more.
     fn describe(stretches: &[[u64; 3]]) -> Vec<(u64, u64)> {
         let mut held = HeldBack::default();
         for stretch in stretches {
@@ -85,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn a_blocking_thread_that_was_late_before_was_not_held_back() {
+    fn a_worker_that_was_already_late_was_not_held_back() {
         assert_eq!(describe(&[[100, 1_100, 1_300]]), []);
     }
 

@@ -1,4 +1,4 @@
-//! In-flight table of a worker: operations until they are records.
+//! In-flight table of a worker: operations from their start to their record.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use crate::worker::{Failure, Task, WorkerOutcome, slot_of, ticket, version_of};
 /// Deadlines that are kept beyond two for each slot before those that are over are sought.
 const DEADLINES_KEPT: usize = 1024;
 
-/// The slots of a worker, and everything that an answer changes.
+/// The slots of a worker, and all state that a response changes.
 pub(super) struct InFlightTable<'a, C, S> {
     /// Where records go.
     pub sink: S,
@@ -74,7 +74,7 @@ struct Slot {
     requests: u16,
     /// Whether a transaction is open.
     is_in_transaction: bool,
-    /// Whether nobody knows what became of one of its queries, so that its session may still be at
+    /// Whether the outcome of one of its queries is unknown, so that its session may still be at
     /// work.
     is_in_doubt: bool,
     /// Only where the plan issues queries.
@@ -93,7 +93,7 @@ pub(super) struct IssueInfo {
     pub version: u64,
 }
 
-/// What those who issue want to know of an answer.
+/// What the issuing worker needs to know of a response.
 #[derive(Clone, Copy)]
 pub(super) struct Answered {
     pub outcome: Outcome,
@@ -173,7 +173,7 @@ impl<'a, C: Clock, S: Sink> InFlightTable<'a, C, S> {
         self.slots.len() - self.free.len()
     }
 
-    /// A slot for the process that is requested.
+    /// A slot for a new process.
     #[inline]
     pub fn take_slot(&mut self, due: &DueProcess) -> u32 {
         let number = self.free.pop().unwrap_or_else(|| {
@@ -222,7 +222,7 @@ impl<'a, C: Clock, S: Sink> InFlightTable<'a, C, S> {
         &mut script.arguments
     }
 
-    /// Appends the values that the next operation of `slot` is issued with.
+    /// Appends the arguments of the next operation of `slot`.
     pub fn parameters(&self, slot: u32, into: &mut Vec<u8>) {
         let slot = &self.slots[slot as usize];
         if let Some(script) = &slot.script {
@@ -249,7 +249,8 @@ impl<'a, C: Clock, S: Sink> InFlightTable<'a, C, S> {
         self.slots[slot as usize].intended
     }
 
-    /// The next operation of `slot` leaves now. Gives its ticket and its session within the worker.
+    /// The next operation of `slot` is sent now. Returns its ticket and its session within the
+    /// worker.
     #[inline(always)]
     pub fn open(&mut self, slot: u32, started: Nanos) -> (Ticket, u32) {
         let slot_requested = &mut self.slots[slot as usize];
@@ -325,7 +326,7 @@ impl<'a, C: Clock, S: Sink> InFlightTable<'a, C, S> {
         self.release(number);
     }
 
-    /// Remembers to lose timeout of `ticket`, unless it has been answered already.
+    /// Remembers the timeout of `ticket`, unless it has been completed already.
     #[inline]
     pub fn await_answer(&mut self, ticket: Ticket, started: Nanos) {
         if self.slots[slot_of(ticket)].waiting_for == Some(ticket) {
@@ -344,7 +345,7 @@ impl<'a, C: Clock, S: Sink> InFlightTable<'a, C, S> {
         self.deadlines.retain(|&(_, ticket)| slots[slot_of(ticket)].waiting_for == Some(ticket));
     }
 
-    /// The moment at which timeout of the oldest request ends.
+    /// The moment at which the oldest request times out.
     pub fn first_deadline(&mut self) -> Nanos {
         while let Some(&(deadline, ticket)) = self.deadlines.front() {
             if self.slots[slot_of(ticket)].waiting_for == Some(ticket) {
@@ -355,7 +356,7 @@ impl<'a, C: Clock, S: Sink> InFlightTable<'a, C, S> {
         Nanos::NEVER
     }
 
-    /// Ends timeout of what has been in flight for too long.
+    /// Times out the requests that have been in flight for too long.
     pub fn expire(&mut self, now: Nanos, client: &mut dyn Client) {
         while self.first_deadline() <= now {
             let Some((_, ticket)) = self.deadlines.pop_front() else { return };
@@ -469,10 +470,11 @@ impl<'a, C: Clock, S: Sink> InFlightTable<'a, C, S> {
         slot.at += 1;
     }
 
-    /// Up to where operations are not issued because the one before the slot's next has failed.
+    /// The end of the operations that are not issued because the one before the slot's next has
+    /// failed.
     ///
-    /// A client whom the store fails is gone, with all that it would have issued. A process of
-    /// queries gives up its transaction and begins the next: an abort is part of its day.
+    /// A client that gets an error is gone, with all that it would have issued. A process of
+    /// queries gives up its transaction and begins the next: aborts are part of normal operation.
     fn end_of_failed(&self, number: usize) -> usize {
         let slot = &self.slots[number];
         let failed = slot.operations[slot.at - 1].transaction;
@@ -692,7 +694,7 @@ impl<C: Clock, S: Sink> Answers for InFlightTable<'_, C, S> {
 }
 
 impl Slot {
-    /// The fingerprint of the slot's operation, with what it is issued with.
+    /// The fingerprint of the slot's operation, with its arguments.
     #[inline(never)]
     fn fingerprint(&self) -> u128 {
         let operation = &self.operations[self.at];

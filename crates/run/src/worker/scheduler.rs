@@ -1,4 +1,4 @@
-//! Decides, for one worker, which process is issued next.
+//! Scheduler of a worker: decides which process is issued next.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -32,7 +32,7 @@ pub(crate) struct DueProcess {
     pub session: u32,
     /// The same, numbered without gaps among those of the worker.
     pub worker_session: u32,
-    /// When the load model requested it.
+    /// The intended time.
     pub intended: Nanos,
 }
 
@@ -82,7 +82,7 @@ impl Scheduler {
         }
     }
 
-    /// Hears of rates that the outside has changed. To be called whenever the worker looks around.
+    /// Reads changes of the rate. To be called whenever the worker checks its controls.
     #[inline]
     pub fn hear(&mut self, now: Nanos) {
         if let Scheduler::Open(open) = self {
@@ -133,7 +133,7 @@ impl Scheduler {
         }
     }
 
-    /// Whether nothing will ever be run again.
+    /// Whether no process will ever be issued again.
     pub fn is_over(&self, now: Nanos) -> bool {
         match self {
             Scheduler::Open(open) => open.is_over(),
@@ -251,7 +251,7 @@ pub(crate) struct ClosedLoop {
     think: Think,
     seed: Seed,
     target_rate: Option<Pacing>,
-    /// Sessions that may issue at once, each with the moment from which it might have.
+    /// Sessions that may issue now, each with the moment from which it could have.
     idle: VecDeque<(u32, Nanos)>,
     workers: u32,
     later: BinaryHeap<Reverse<(Nanos, u32)>>,
@@ -400,7 +400,7 @@ impl ClosedLoop {
             return if at >= self.end { Next::At(self.end) } else { Next::At(at) };
         }
         self.later.pop();
-        // A paced session that is late keeps the time at which it should have issued.
+        // A paced session that is late keeps its intended time.
         let intended = match &mut self.target_rate {
             Some(target_rate) => {
                 let deadline = target_rate.deadline(session, self.sessions);

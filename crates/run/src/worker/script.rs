@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_to_take_is_null() {
+    fn a_taken_value_without_a_row_is_null() {
         assert_eq!(taken(Taken::first(0, 0), &[]), "NULL");
         assert_eq!(taken(Taken::first(0, 7), &[&[Datum::Int(1)]]), "NULL");
         assert_eq!(

@@ -31,7 +31,8 @@ impl Clock for Ticking {
     }
 }
 
-/// What one session issues of a store of `manner` while every reading of the clock takes 1 ns.
+/// The operations of one session on a store of `manner` while every reading of the clock takes 1
+/// ns.
 fn ticking(
     manner: Manner,
     source: &(dyn Fn() -> Box<dyn Source> + Sync),
@@ -47,7 +48,7 @@ fn plan(width: u64) -> impl Fn() -> Box<dyn Source> + Sync {
     move || Box::new(Plan { width }) as Box<dyn Source>
 }
 
-/// How long after the answer before each operation was issued.
+/// How long after the response before each operation was issued.
 fn lags(records: &[Record]) -> Vec<u64> {
     records.iter().map(|record| record.lag().0).collect()
 }
@@ -82,7 +83,7 @@ fn what_follows_upon_rows_has_a_reading_of_its_own() {
 }
 
 #[test]
-fn processes_of_two_operations_are_issued_as_ever() {
+fn processes_of_two_operations_are_issued_one_by_one() {
     let (outcome, records) = ticking(Manner::Inline, &plan(2), extent(Some(100), None));
     assert_eq!((outcome.offered, records.len()), (200, 200));
     assert_one_after_the_other(&records);
@@ -133,7 +134,7 @@ impl Sink for Ending<'_> {
 }
 
 #[test]
-fn what_is_drawn_when_the_run_is_ended_is_not_issued() {
+fn a_process_that_is_drawn_when_the_run_is_ended_is_not_issued() {
     for at in [1, 2, 31, 32, 33, 50] {
         let source = plan(1);
         let run = workers(1, &source, closed(1, Think::No, None), extent(None, Some(60)));

@@ -1,4 +1,4 @@
-//! The closed model: a session issues again when its answer has come.
+//! The closed model: a session issues again when its response has come.
 
 use assay_model::{Nanos, Outcome, Phase, Reason};
 use assay_run::executor::Trouble;
@@ -33,7 +33,7 @@ fn a_duration_ends_the_load() {
 }
 
 #[test]
-fn thinking_sessions_ask_later() {
+fn sessions_with_think_time_issue_later() {
     let load = closed(1, Think::Constant(Nanos::from_millis(9)), None);
     let (_, records) = simulate(Manner::Queue(MS), 1, load, extent(None, Some(1)));
     assert_eq!(records.len(), 100);
@@ -115,7 +115,7 @@ fn the_first_failure_is_remembered() {
 }
 
 #[test]
-fn answers_that_came_while_the_blocking_thread_stood_still_are_answers() {
+fn responses_that_came_while_the_worker_was_blocked_count() {
     let manner = Manner::Stall(MS, Nanos::from_secs(20));
     let (outcome, records) = simulate(manner, 1, closed(2, Think::No, None), extent(Some(2), None));
     assert_eq!((records.len(), outcome.late_answers), (2, 0));

@@ -76,7 +76,7 @@ fn arrivals_beyond_the_bound_are_dropped_and_counted() {
 }
 
 #[test]
-fn a_store_that_blocks_the_blocking_thread_has_the_same_bound() {
+fn a_store_that_blocks_the_worker_has_the_same_in_flight_bound() {
     // 1000 arrivals in a second, 10 ms each, three in the system: about a hundred get through.
     let load = open(1000.0, 3, Overflow::Drop);
     let manner = Manner::Block(Nanos::from_millis(10));
@@ -145,7 +145,7 @@ fn the_second_operation_of_a_process_is_intended_when_the_first_has_ended() {
 }
 
 #[test]
-fn a_failed_first_operation_leaves_the_rest_of_its_transaction_unasked() {
+fn after_a_failed_first_operation_the_rest_of_its_transaction_is_not_issued() {
     let load = open(100.0, 10, Overflow::Queue);
     let (outcome, records) = simulate(Manner::Refuse(Reason::Busy), 2, load, extent(None, Some(1)));
     assert_eq!(outcome.outcomes, [0, 100, 0, 100]);
@@ -154,7 +154,7 @@ fn a_failed_first_operation_leaves_the_rest_of_its_transaction_unasked() {
 }
 
 #[test]
-fn a_store_that_stands_still_holds_arrivals_back() {
+fn a_stalled_store_holds_arrivals_back() {
     let (service, from, to) = (Nanos::from_micros(100), Nanos::from_secs(4), Nanos::from_secs(5));
     for overflow in [Overflow::Queue, Overflow::Drop] {
         let still = Manner::Hiccup(service, from, to);

@@ -1,4 +1,4 @@
-//! Partly open: clients come by the clock, wait for their answers, think, issue again.
+//! Partly open: clients arrive by the clock, wait for their responses, think, issue again.
 
 use assay_model::SourceError;
 use assay_model::{Fields, Filled, Kind, Nanos, Operation, Outcome, Reason, Record, Source};
@@ -84,7 +84,7 @@ fn a_client_thinks_after_its_answer_then_issues_again() {
 }
 
 #[test]
-fn who_comes_does_not_wait_for_who_is_there() {
+fn an_arrival_does_not_wait_for_operations_in_flight() {
     // Six operations of 10 ms with 45 ms of thought: a visit of 105 ms, begun every 50 ms.
     let (outcome, records) = simulate(Manner::Queue(Nanos::from_millis(5)), 20.0, 100, 2);
     assert!(outcome.in_flight_max >= 2, "{} at once", outcome.in_flight_max);
@@ -104,7 +104,7 @@ fn clients_that_were_let_in_are_served_to_their_end_after_the_last_has_come() {
 }
 
 #[test]
-fn a_client_who_thinks_holds_its_place_at_the_bound() {
+fn a_client_in_think_time_counts_toward_the_bound() {
     let (outcome, records) = simulate(Manner::Queue(MS), 100.0, 2, 1);
     assert_eq!(outcome.in_flight_max, 2);
     assert_eq!(records.len(), 600, "those who are turned away leave a record for each operation");
@@ -114,7 +114,7 @@ fn a_client_who_thinks_holds_its_place_at_the_bound() {
 }
 
 #[test]
-fn a_client_whom_the_store_fails_is_gone() {
+fn a_client_that_gets_an_error_ends() {
     let (outcome, records) = simulate(Manner::Refuse(Reason::Busy), 10.0, 100, 1);
     assert_eq!(outcome.outcomes, [0, 10, 0, 50]);
     let dropped = records.iter().filter(|record| record.outcome == Outcome::Dropped);

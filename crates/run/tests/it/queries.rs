@@ -106,7 +106,7 @@ impl Source for Turns {
     }
 }
 
-/// A store of one connection: whoever holds it in a transaction keeps others out.
+/// A store of one connection: a transaction blocks all others.
 struct Bank {
     stand: StandInStore,
     /// Which queries it refuses.
@@ -279,7 +279,7 @@ fn a_refused_query_gives_up_its_transaction_alone() {
 }
 
 #[test]
-fn who_holds_the_last_connection_goes_on_while_others_wait_for_it() {
+fn the_session_with_the_last_connection_goes_on_while_others_wait() {
     // Four processes come within 2 ms; a transaction holds the only connection for 3 ms.
     let (records, said) =
         simulate(open(2000.0, 10, Overflow::Queue), extent(Some(4), None), |_| false);
@@ -290,7 +290,7 @@ fn who_holds_the_last_connection_goes_on_while_others_wait_for_it() {
 }
 
 #[test]
-fn who_has_waited_for_the_connection_goes_before_who_gives_it_back() {
+fn waiting_requests_get_a_connection_before_its_last_user() {
     let source = || Box::new(Turns) as Box<dyn Source>;
     let (_, said) =
         simulate_of(&source, open(2000.0, 10, Overflow::Queue), extent(Some(2), None), |_| false);

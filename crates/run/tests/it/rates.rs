@@ -13,7 +13,7 @@ use crate::stand_ins::{Manner, Plan, StandInStore, extent, open, workers};
 
 const MS: Nanos = Nanos::from_millis(1);
 
-/// A sink beside which somebody turns the rate as soon as a moment has come.
+/// A sink that changes the rate at a given moment.
 struct Turning {
     control: Arc<Control>,
     clock: SimulatedClock,
@@ -114,7 +114,7 @@ fn the_rate_is_changed_while_the_run_goes_on() {
 }
 
 #[test]
-fn a_pause_ends_when_somebody_says_so() {
+fn a_pause_ends_when_it_is_notified() {
     let load = open(100.0, 1000, Overflow::Queue);
     let turns = vec![(Nanos::from_millis(900), 0.0), (Nanos::from_millis(2900), 100.0)];
     let (records, control) = run(load, extent(None, Some(5)), turns);
@@ -128,7 +128,7 @@ fn a_pause_ends_when_somebody_says_so() {
 }
 
 #[test]
-fn a_run_whose_arrivals_are_rare_lasts_as_long_as_it_was_to() {
+fn a_run_with_rare_arrivals_lasts_its_whole_duration() {
     let load = open(0.5, 1000, Overflow::Queue);
     let (records, _) = run(load, extent(None, Some(9)), vec![(Nanos::from_millis(6500), 100.0)]);
     // At 0, 2, 4, 6 s; then with every change of mind, 100 a second.

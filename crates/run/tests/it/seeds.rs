@@ -108,7 +108,7 @@ fn drawn_store(draws: &mut Draws) -> Config {
 }
 
 /// What came of an experiment.
-struct Found {
+struct ExperimentResult {
     records: Vec<Record>,
     truths: Vec<Truth>,
     offered: u64,
@@ -117,7 +117,7 @@ struct Found {
     stood_still: bool,
 }
 
-fn perform(drawn: &Drawn) -> Found {
+fn perform(drawn: &Drawn) -> ExperimentResult {
     let store = SimulatedStore::new(drawn.store.clone(), Seed(drawn.seed))
         .expect("what is drawn makes sense");
     let fields = vec!["field0".to_owned()];
@@ -142,7 +142,7 @@ fn perform(drawn: &Drawn) -> Found {
     let was_cut = worker.trouble.is_some();
     let stood_still = matches!(worker.trouble, Some(Trouble::Plan(_)));
     let (offered, outcomes) = (worker.offered, worker.outcomes);
-    Found { records, truths, offered, outcomes, was_cut, stood_still }
+    ExperimentResult { records, truths, offered, outcomes, was_cut, stood_still }
 }
 
 /// Everything that must hold whatever was drawn.
@@ -167,9 +167,9 @@ fn check(drawn: &Drawn) {
     assert!(again.truths == found.truths, "the same seed gives another truth");
 }
 
-/// Whether nothing but time could end the load, which does not pass: a session of the closed
+/// Whether only time could end the load, but time does not pass: a session of the closed
 /// model without pauses has tens of thousands of answers at one moment.
-fn stands_still(drawn: &Drawn, found: &Found) -> bool {
+fn stands_still(drawn: &Drawn, found: &ExperimentResult) -> bool {
     let is_endless = drawn.extent.processes.is_none() && matches!(drawn.load, Load::Closed(_));
     let last = found.records.iter().map(|record| record.ended).max();
     let at_last = found.records.iter().filter(|record| Some(record.ended) == last);
@@ -178,7 +178,7 @@ fn stands_still(drawn: &Drawn, found: &Found) -> bool {
 }
 
 /// Processes are there from the first to the last, each with all its operations.
-fn check_processes(drawn: &Drawn, found: &Found) {
+fn check_processes(drawn: &Drawn, found: &ExperimentResult) {
     let mut indexes: Vec<u64> = found.records.iter().map(|record| record.index).collect();
     indexes.sort_unstable();
     let expected: Vec<u64> = (0..indexes.len() as u64).collect();
@@ -192,7 +192,7 @@ fn check_processes(drawn: &Drawn, found: &Found) {
 }
 
 /// The store's own account of when its answers were due is what was measured.
-fn check_truth(drawn: &Drawn, found: &Found) {
+fn check_truth(drawn: &Drawn, found: &ExperimentResult) {
     let is_issued = |record: &&Record| record.outcome != Outcome::Dropped;
     let mut issued: Vec<&Record> = found.records.iter().filter(is_issued).collect();
     // Operations of one session that begin at the same moment end in the order of issue.
@@ -208,7 +208,8 @@ fn check_truth(drawn: &Drawn, found: &Found) {
                 assert_eq!(record.ended, truth.answered_at, "{record:?} {truth:?}");
             }
             _ => {
-                // What is issued while the run drains is given up when the draining ends.
+                // Operations that are issued while the run drains are given up when the draining
+                // ends.
                 let is_over = record.reason == Reason::RunEnded;
                 let timeout = record.started + drawn.timeout;
                 assert!(is_over || record.ended == timeout, "{record:?}");
@@ -295,7 +296,7 @@ fn after_any_hiccup_the_response_is_the_sawtooth_of_the_closed_form() {
 }
 
 /// A run that has only its duration, on a store that serves `max` a second.
-fn for_a_while(load: Load, max: f64, latency: Nanos, hiccup: Option<Hiccup>) -> Found {
+fn for_a_while(load: Load, max: f64, latency: Nanos, hiccup: Option<Hiccup>) -> ExperimentResult {
     let latency = Delay::Constant(latency);
     let node = Node { latency, max, hiccup, ..Node::new("n", true) };
     let store = Config { nodes: vec![node], own_service: false, ..Config::default() };
@@ -322,7 +323,7 @@ fn arrivals_that_waited_may_all_be_answered_at_one_moment() {
 }
 
 #[test]
-fn sessions_that_are_answered_in_no_time_stand_still() {
+fn sessions_with_immediate_responses_do_not_advance_simulated_time() {
     let found = for_a_while(closed(1, Think::No, None), 0.0, Nanos::ZERO, None);
     assert!(found.stood_still);
 }

@@ -94,9 +94,9 @@ pub enum Manner {
     Block(Nanos),
     /// As `Queue`, though it says that it answers before `start` returns.
     Late(Nanos),
-    /// As `Queue`, and the second time lets the worker stand still for so long.
+    /// As `Queue`, and the second time blocks the worker for so long.
     Stall(Nanos, Nanos),
-    /// Answers before `start` returns, with a row where it is issued to read.
+    /// Responds before `start` returns, with a row if the request is a read.
     Rows,
     /// Never answers.
     Silent,

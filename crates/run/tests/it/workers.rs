@@ -1,4 +1,4 @@
-//! Many workers are as one: the same operations, whatever their number.
+//! Many workers issue the same operations as one.
 
 use assay_model::{Layout, Record, Setting, Source};
 use assay_run::{
@@ -35,7 +35,7 @@ fn run_of(width: u64, count: usize, load: Load) -> (u128, Vec<u64>) {
 }
 
 #[test]
-fn closed_runs_issue_the_same_operations_on_any_number_of_blocking_threads() {
+fn closed_runs_issue_the_same_operations_on_any_number_of_workers() {
     let alone = run_on(1, closed(14, Think::No, None));
     assert_eq!(alone.1, (0..14_000).collect::<Vec<u64>>());
     assert_eq!(run_on(2, closed(14, Think::No, None)), alone);
@@ -43,7 +43,7 @@ fn closed_runs_issue_the_same_operations_on_any_number_of_blocking_threads() {
 }
 
 #[test]
-fn lone_sessions_issue_the_same_operations_on_any_number_of_blocking_threads() {
+fn lone_sessions_issue_the_same_operations_on_any_number_of_workers() {
     let alone = run_of(1, 1, closed(1, Think::No, None));
     assert_eq!(alone.1, (0..7000).collect::<Vec<u64>>());
     assert_eq!(run_of(1, 2, closed(2, Think::No, None)), alone);
@@ -51,7 +51,7 @@ fn lone_sessions_issue_the_same_operations_on_any_number_of_blocking_threads() {
 }
 
 #[test]
-fn open_runs_issue_the_same_operations_on_any_number_of_blocking_threads() {
+fn open_runs_issue_the_same_operations_on_any_number_of_workers() {
     let load = || open(1e6, 100, Overflow::Queue);
     let alone = run_on(1, load());
     assert_eq!(alone.1, (0..14_000).collect::<Vec<u64>>());
@@ -89,7 +89,7 @@ impl Store for Panics {
 }
 
 #[test]
-fn a_blocking_thread_that_panics_while_it_opens_ends_the_run_with_its_panic() {
+fn a_worker_that_panics_while_it_opens_ends_the_run_with_its_panic() {
     for worker in 0..3 {
         let source = || Box::new(Plan { width: 1 }) as Box<dyn Source>;
         let run = workers(3, &source, closed(3, Think::No, None), extent(None, Some(3600)));
@@ -128,7 +128,7 @@ impl Sink for MayUse {
     }
 }
 
-/// Where each of `count` workers may run that are held to `list`, or why they cannot be.
+/// The processors of `count` workers that are pinned to `list`, or the error.
 fn places_of(count: usize, list: &[usize]) -> Result<Vec<String>, String> {
     let source = || Box::new(Plan { width: 1 }) as Box<dyn Source>;
     let load = closed(count as u32, Think::No, None);
@@ -146,7 +146,7 @@ fn places_of(count: usize, list: &[usize]) -> Result<Vec<String>, String> {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn blocking_threads_are_held_to_the_processors_that_are_named() {
+fn workers_are_pinned_to_the_named_processors() {
     let status = std::fs::read_to_string("/proc/thread-self/status").expect("it is reported");
     let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
     let all = list.expect("the list is reported").trim();
@@ -162,7 +162,7 @@ fn blocking_threads_are_held_to_the_processors_that_are_named() {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn a_run_whose_blocking_threads_cannot_be_held_does_not_begin() {
+fn a_run_whose_workers_cannot_be_pinned_does_not_begin() {
     let reported = places_of(2, &[1023]).expect_err("nobody has so many processors");
     assert!(
         reported.contains("to processor 1023: ") && reported.contains("name another"),

@@ -25,15 +25,15 @@ pub(super) struct Job {
 /// What is to be done for a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum JobKind {
-    /// Records are requested.
+    /// An operation on records.
     Request,
-    /// A query is issued, or a transaction ended.
+    /// A query is executed, or a transaction ended.
     Call {
         step: Step,
         /// Whether it opens a transaction.
         begins: bool,
     },
-    /// What its transaction did is undone; nobody waits for an answer.
+    /// Its transaction is rolled back; no completion is needed.
     Leave,
 }
 

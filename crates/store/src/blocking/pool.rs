@@ -14,7 +14,7 @@ use super::{BACKLOG, Panics};
 use crate::request::Ticket;
 use crate::seam::{OpenError, Store};
 
-/// How often the end of a worker looks whether its threads are done with their requests, [`NAP`]s
+/// How often an ending worker checks whether its threads are done with their requests, [`NAP`]s
 /// apart: two seconds.
 const NAPS: u32 = 1000;
 /// The time between two such looks.
@@ -31,7 +31,7 @@ pub(super) struct Pool {
     emptied: Finished,
 }
 
-/// What the worker knows about one thread.
+/// The worker's state of one thread.
 struct Slot {
     queue: Arc<Queue>,
     thread: Option<JoinHandle<()>>,
@@ -171,7 +171,7 @@ impl Pool {
         self.emptied.jobs = back;
     }
 
-    /// Sleeps until something came back or `timeout` has passed.
+    /// Sleeps until a completion came or `timeout` has passed.
     pub(super) fn wait(&self, timeout: Duration) {
         let mut state = lock(&self.batch.state);
         if !state.is_empty() || timeout.is_zero() {
@@ -191,7 +191,7 @@ impl Drop for Pool {
         let mut naps = NAPS;
         for slot in &mut self.slots {
             let Some(thread) = slot.thread.take() else { continue };
-            // What has been issued to the store may never return; all of it is recorded as given
+            // Calls into the store may never return; all of them are recorded as given
             // up.
             let is_issuing = !slot.sent.is_empty();
             while is_issuing && !thread.is_finished() && naps > 0 {
@@ -256,7 +256,7 @@ impl Queue {
     }
 }
 
-/// Answers on their way to the worker.
+/// Completions on their way to the worker.
 #[derive(Default)]
 struct AnswerBatch {
     state: Mutex<Finished>,
@@ -300,11 +300,11 @@ impl BlockingThread {
             Ok(client) => (Some(client), Ok(())),
             Err(error) => (None, Err(error)),
         };
-        // If nobody listens the pool has been given up, and the queue will be closed.
+        // Without a receiver the pool has been given up, and the queue will be closed.
         let _ = opened.send(outcome);
         let Some(client) = client.as_deref_mut() else { return };
         while let Some(mut job) = self.queue.take() {
-            // A client whose call panicked is not used again, so nobody sees it half changed.
+            // A client whose call panicked is not used again, so its partial state does not matter.
             let ended = catch_unwind(AssertUnwindSafe(|| job.run(client)));
             if let Err(panic) = ended {
                 return self.die(job, &*panic);

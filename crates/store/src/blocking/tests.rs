@@ -1,4 +1,4 @@
-//! Waiting stores, stuck stores, panicking stores: the worker never waits for them.
+//! Tests of waiting, stuck and panicking stores: the worker never waits for them.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 
@@ -381,7 +381,7 @@ impl Conversation {
         }
     }
 
-    /// Issues and waits for how it ended.
+    /// Sends and waits for the completion.
     fn send(&mut self, session: u32, begins: bool, step: Step) -> &'static str {
         let ticket = self.start(session, begins, step);
         self.await_answer(ticket);
@@ -392,7 +392,7 @@ impl Conversation {
         self.came.0.iter().any(|(other, _)| *other == ticket.0)
     }
 
-    /// What `session` said, with the threads that received it.
+    /// The calls of `session`, with the threads that executed them.
     fn received_of(&self, session: u32) -> (Vec<usize>, Vec<String>) {
         let received = self.received.lock().unwrap();
         let begin = format!("{session} ");
@@ -400,7 +400,7 @@ impl Conversation {
         said.map(|(worker, what)| (*worker, what[begin.len()..].to_string())).unzip()
     }
 
-    /// Waits until as many things were received.
+    /// Waits until as many calls were executed.
     fn await_heard(&self, count: usize) {
         while self.received.lock().unwrap().len() < count {
             std::thread::yield_now();
@@ -426,7 +426,7 @@ fn a_transaction_stays_with_one_thread_that_takes_nothing_else() {
 }
 
 #[test]
-fn a_blocking_thread_whose_threads_all_have_transactions_is_not_ready() {
+fn a_worker_whose_blocking_threads_all_have_transactions_is_not_ready() {
     let mut worker = Conversation::over(2);
     assert_eq!(worker.send(1, true, Step::Query(1)), "found");
     assert!(worker.client.is_ready());

@@ -10,7 +10,7 @@ pub(super) const RULES: &[Rule] = &[
     rule(always, "a store has a name in lower case", name),
     rule(always, "a store that keeps nothing does not call itself persistent", no_op),
     rule(always, "settings say what they mean", settings),
-    rule(always, "settling what was acknowledged succeeds", settle),
+    rule(always, "flushing acknowledged writes succeeds", settle),
     rule(always, "a kind that is not declared is refused", undeclared),
     rule(always, "every declared kind is answered", declared),
     rule(keeps, "a field that the layout does not have is refused", unknown_field),
@@ -57,7 +57,7 @@ fn of_kind(kind: Kind) -> TestRequest {
         Kind::Insert => TestRequest::insert("k", &[b"a", b"b", b"c"]),
         Kind::Scan => TestRequest::scan("k", 5),
         Kind::Delete => TestRequest::delete("k"),
-        Kind::Commit | Kind::Rollback => unreachable!("nobody requests a record for it"),
+        Kind::Commit | Kind::Rollback => unreachable!("no record request has it"),
     }
 }
 

@@ -18,7 +18,7 @@ use crate::seam::{Client, OpenError, Store};
 
 /// A store of records with serializable transactions.
 pub struct Ledger {
-    book: Arc<Mutex<LedgerBook>>,
+    state: Arc<Mutex<LedgerState>>,
     connections: usize,
     flaw: Flaw,
 }
@@ -46,14 +46,14 @@ pub enum Flaw {
     ReadsPast,
     /// A scan within a transaction does not see its writes.
     ScansPast,
-    /// Whoever is in no transaction reads what another has not committed.
+    /// Reads outside of transactions see uncommitted changes.
     ShowsDrafts,
     /// A commit overwrites what others committed meanwhile.
     LosesUpdates,
 }
 
 #[derive(Clone, Default)]
-struct LedgerBook {
+struct LedgerState {
     tables: Vec<Table>,
     /// How many changes became final.
     changes: u64,
@@ -68,14 +68,14 @@ struct Table {
 
 /// A transaction that is open.
 struct Draft {
-    before: LedgerBook,
-    now: LedgerBook,
+    before: LedgerState,
+    now: LedgerState,
     has_written: bool,
 }
 
 /// A worker's client: as many sessions have a transaction open as it has connections.
 struct LedgerClient {
-    book: Arc<Mutex<LedgerBook>>,
+    state: Arc<Mutex<LedgerState>>,
     connections: usize,
     flaw: Flaw,
     /// Sessions whose next request opens a transaction.
@@ -84,7 +84,7 @@ struct LedgerClient {
     answered: VecDeque<DueAnswer>,
 }
 
-/// An answer that waits until the worker polls.
+/// A completion that waits until the worker polls.
 struct DueAnswer {
     ticket: Ticket,
     session: u32,
@@ -99,7 +99,7 @@ const WRITTEN: (bool, Vec<u8>) = (true, Vec::new());
 impl Ledger {
     /// An empty one whose clients have this many connections each.
     pub fn new(connections: usize) -> Ledger {
-        Ledger { book: Arc::default(), connections, flaw: Flaw::None }
+        Ledger { state: Arc::default(), connections, flaw: Flaw::None }
     }
 
     /// The same with a flaw.
@@ -119,10 +119,10 @@ impl Store for Ledger {
     }
 
     fn prepare(&self, layout: &Layout) -> Result<(), OpenError> {
-        let mut book = lock(&self.book);
+        let mut state = lock(&self.state);
         let mut old: HashMap<String, BTreeMap<Vec<u8>, Vec<u8>>> =
-            book.tables.drain(..).map(|table| (table.name, table.records)).collect();
-        book.tables = layout
+            state.tables.drain(..).map(|table| (table.name, table.records)).collect();
+        state.tables = layout
             .tables
             .iter()
             .map(|table| Table {
@@ -136,7 +136,7 @@ impl Store for Ledger {
 
     fn open(&self, _worker: usize) -> Result<Box<dyn Client>, OpenError> {
         Ok(Box::new(LedgerClient {
-            book: Arc::clone(&self.book),
+            state: Arc::clone(&self.state),
             connections: self.connections,
             flaw: self.flaw,
             beginning: HashSet::new(),
@@ -150,20 +150,20 @@ impl Store for Ledger {
     }
 
     fn clear(&self) -> Result<(), OpenError> {
-        lock(&self.book).tables.iter_mut().for_each(|table| table.records.clear());
+        lock(&self.state).tables.iter_mut().for_each(|table| table.records.clear());
         Ok(())
     }
 }
 
-fn lock(book: &Mutex<LedgerBook>) -> MutexGuard<'_, LedgerBook> {
-    book.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock(state: &Mutex<LedgerState>) -> MutexGuard<'_, LedgerState> {
+    state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn writes(kind: Kind) -> bool {
     !matches!(kind, Kind::Read | Kind::Scan)
 }
 
-impl LedgerBook {
+impl LedgerState {
     fn perform(&mut self, request: &Request<'_>) -> Ended {
         let table = self.tables.get_mut(usize::from(request.table)).ok_or(Reason::Malformed)?;
         let (records, names) = (&mut table.records, &table.fields);
@@ -222,9 +222,9 @@ impl LedgerClient {
     }
 
     fn step(&mut self, request: &Request<'_>) -> Ended {
-        let book = &self.book;
+        let state = &self.state;
         let draft = self.drafts.entry(request.session).or_insert_with(|| {
-            let before = lock(book).clone();
+            let before = lock(state).clone();
             Draft { now: before.clone(), before, has_written: false }
         });
         draft.has_written |= writes(request.kind);
@@ -242,13 +242,13 @@ impl LedgerClient {
 
     fn alone(&mut self, request: &Request<'_>) -> Ended {
         if writes(request.kind) {
-            let mut book = lock(&self.book);
-            book.changes += 1;
-            return book.perform(request);
+            let mut state = lock(&self.state);
+            state.changes += 1;
+            return state.perform(request);
         }
         match self.drafts.values_mut().next() {
             Some(draft) if self.flaw == Flaw::ShowsDrafts => draft.now.perform(request),
-            _ => lock(&self.book).perform(request),
+            _ => lock(&self.state).perform(request),
         }
     }
 
@@ -258,15 +258,15 @@ impl LedgerClient {
             let is_acknowledged = had_begun || self.flaw == Flaw::CommitsNothing;
             return if is_acknowledged { Ok(WRITTEN) } else { Err(Reason::TransactionFailed) };
         };
-        let mut book = lock(&self.book);
+        let mut state = lock(&self.state);
         if !draft.has_written || self.flaw == Flaw::ForgetsCommits {
             return Ok(WRITTEN);
         }
-        if book.changes != draft.before.changes && self.flaw != Flaw::LosesUpdates {
+        if state.changes != draft.before.changes && self.flaw != Flaw::LosesUpdates {
             return Err(Reason::Conflict);
         }
-        let changes = book.changes + 1;
-        *book = LedgerBook { changes, ..draft.now };
+        let changes = state.changes + 1;
+        *state = LedgerState { changes, ..draft.now };
         Ok(WRITTEN)
     }
 

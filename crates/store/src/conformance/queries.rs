@@ -18,7 +18,7 @@ use crate::seam::{Existing, Store};
 pub use bank::catalogue;
 pub use caller::{Caller, QueryAnswer};
 
-/// Issues `store` about every rule on queries, in order.
+/// Checks `store` against every rule on queries, in order.
 ///
 /// Everything in the store is removed, before and after.
 pub fn survey_queries(store: &dyn Store) -> Vec<Ruling> {

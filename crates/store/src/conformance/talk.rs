@@ -22,7 +22,7 @@ const TIMEOUT: Duration = Duration::from_millis(5);
 pub struct TestRequest {
     /// The conversation it belongs to.
     pub session: u32,
-    /// What is issued.
+    /// The request.
     pub kind: Kind,
     /// Number of the table.
     pub table: u16,
@@ -121,7 +121,7 @@ pub enum Got {
     },
     /// It certainly did not happen.
     Refused(Reason),
-    /// Nobody knows whether it happened.
+    /// It is unknown whether it happened.
     Unknown(Reason),
     /// No answer came at all, which no store may do.
     Silence,
@@ -197,7 +197,7 @@ pub struct TestSession {
     inbox: Inbox,
     /// Sessions whose next request opens a transaction.
     beginning: HashSet<u32>,
-    /// Sessions whose transaction has issued something: they need not wait for a connection.
+    /// Sessions whose transaction has sent a request: they need not wait for a connection.
     within: HashSet<u32>,
 }
 
@@ -236,7 +236,7 @@ impl TestSession {
         self.beginning.remove(&session);
     }
 
-    /// Issues and waits for the answer; answers to other tickets are dropped.
+    /// Sends and waits for the response; responses to other tickets are dropped.
     pub fn send(&mut self, test_request: &TestRequest) -> Got {
         let Some(ticket) = self.start(test_request) else { return Got::Silence };
         while let Some((answered, got)) = self.take() {
@@ -283,7 +283,8 @@ impl TestSession {
         self.next += 1;
         let ticket = Ticket(self.next);
         self.client.start(self.now, ticket, &request, &mut self.inbox);
-        // What a client borrows ends here: whoever kept a pointer instead of a copy would show.
+        // The borrowed data ends here: a client that kept a pointer instead of a copy would be
+        // detected.
         bytes.fill(0xEE);
         Some(ticket)
     }
@@ -300,7 +301,7 @@ impl TestSession {
         self.inbox.0.len()
     }
 
-    /// Tells the client that nobody waits for `ticket` any more.
+    /// Tells the client that `ticket` is abandoned.
     pub fn abandon(&mut self, ticket: Ticket) {
         self.client.abandon(ticket);
     }
@@ -310,7 +311,7 @@ impl TestSession {
         self.client.wait(timeout);
     }
 
-    /// Polls and waits until `done`; simulated time jumps to when the next answer is due.
+    /// Polls and waits until `done`; simulated time jumps to the next due response.
     fn wait_until(&mut self, done: impl Fn(&TestSession) -> bool) -> bool {
         for _ in 0..TIMEOUT_ROUNDS {
             if done(self) {

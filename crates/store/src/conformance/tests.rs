@@ -167,7 +167,7 @@ fn broken_with(flaw: Flaw) -> Vec<&'static str> {
 }
 
 #[test]
-fn a_ledger_breaks_no_rule_and_is_issued_those_about_transactions() {
+fn a_ledger_breaks_no_rule_and_is_checked_for_transactions() {
     assert_eq!(broken_with(Flaw::None), Vec::<&str>::new());
     let held = |store: &dyn Store| {
         let is_held = |ruling: &Ruling| ruling.verdict == Verdict::Held;
@@ -181,22 +181,16 @@ fn a_ledger_breaks_no_rule_and_is_issued_those_about_transactions() {
 #[test]
 fn each_flaw_of_transactions_is_found_by_the_rule_about_it() {
     for (flaw, rule) in [
-        (
-            Flaw::ForgetsCommits,
-            "what a transaction of requests wrote is there once it is committed",
-        ),
-        (
-            Flaw::KeepsRollbacks,
-            "what a transaction of requests wrote is gone once it is rolled back",
-        ),
+        (Flaw::ForgetsCommits, "writes of a transaction of requests are there after the commit"),
+        (Flaw::KeepsRollbacks, "writes of a transaction of requests are gone after the rollback"),
         (Flaw::ReadsPast, "a read within a transaction sees what it wrote itself"),
         (Flaw::ScansPast, "a scan within a transaction sees what it wrote itself"),
-        (Flaw::KeepsWhatIsLeft, "a transaction of requests that is left is undone"),
-        (Flaw::OutlivesFailures, "a request that fails undoes its transaction"),
-        (Flaw::CarriesOn, "a transaction that begins takes nothing along of one never ended"),
+        (Flaw::KeepsWhatIsLeft, "an abandoned transaction is rolled back"),
+        (Flaw::OutlivesFailures, "a failed request rolls its transaction back"),
+        (Flaw::CarriesOn, "a new transaction is independent of an unfinished one"),
         (Flaw::CommitsNothing, "a commit without a transaction is refused"),
-        (Flaw::ShowsDrafts, "what a transaction wrote shows to nobody until it is committed"),
-        (Flaw::KeepsWhatIsAbandoned, "an abandoned request undoes its transaction"),
+        (Flaw::ShowsDrafts, "writes of a transaction are invisible until it is committed"),
+        (Flaw::KeepsWhatIsAbandoned, "an abandoned request rolls its transaction back"),
         (Flaw::LosesUpdates, "of two that read a record before they write it, one commits at most"),
     ] {
         let broken = broken_with(flaw);
@@ -205,7 +199,7 @@ fn each_flaw_of_transactions_is_found_by_the_rule_about_it() {
 }
 
 #[test]
-fn a_finding_says_what_was_issued_what_came_what_should_have_come() {
+fn a_finding_says_what_was_sent_what_came_what_should_have_come() {
     let store = Faulty { memory: Memory::new(), fault: Fault::LosesOtherFields };
     let finding = check(&store)
         .into_iter()
@@ -228,7 +222,7 @@ fn a_mark_is_found_where_it_was_left_alone() {
 }
 
 #[test]
-fn a_limit_that_is_reported_is_no_broken_rule() {
+fn a_declared_limit_is_no_violation() {
     let verdict = |fault| {
         let store = Faulty { memory: Memory::new(), fault };
         let large = "a value of one MiB comes back unchanged";

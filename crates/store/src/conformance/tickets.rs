@@ -72,7 +72,7 @@ fn idle_now(talk: &mut TestSession) -> Result<(), Broken> {
     for _ in 0..20 {
         talk.wait(Duration::ZERO);
         let came = talk.poll();
-        ensure(came == 0, || format!("{came} answers came although nothing was issued"))?;
+        ensure(came == 0, || format!("{came} responses came although no request was sent"))?;
     }
     Ok(())
 }
@@ -117,7 +117,7 @@ fn abandoned(store: &dyn Store) -> Result<(), Broken> {
     let mut talk = TestSession::open(store, 0)?;
     let mut given_up = HashMap::new();
     for number in 0..50 {
-        // Another key: an abandoned write may take effect later than what is issued after it.
+        // Another key: an abandoned write may take effect later than the requests after it.
         let test_request = TestRequest::insert("abandoned", &[b"a", b"b", b"c"]).in_session(1);
         let ticket = talk.start(&test_request).ok_or_else(never_ready)?;
         talk.abandon(ticket);

@@ -9,16 +9,16 @@ use crate::request::Ticket;
 use crate::seam::Store;
 
 pub(super) const RULES: &[Rule] = &[
-    rule(atomic, "what a transaction of requests wrote is there once it is committed", commit),
-    rule(atomic, "what a transaction of requests wrote is gone once it is rolled back", roll_back),
+    rule(atomic, "writes of a transaction of requests are there after the commit", commit),
+    rule(atomic, "writes of a transaction of requests are gone after the rollback", roll_back),
     rule(atomic, "a read within a transaction sees what it wrote itself", own_writes),
     rule(scans, "a scan within a transaction sees what it wrote itself", own_scans),
-    rule(atomic, "a transaction of requests that is left is undone", leave),
-    rule(atomic, "a request that fails undoes its transaction", failure),
-    rule(atomic, "a transaction that begins takes nothing along of one never ended", begin_again),
+    rule(atomic, "an abandoned transaction is rolled back", leave),
+    rule(atomic, "a failed request rolls its transaction back", failure),
+    rule(atomic, "a new transaction is independent of an unfinished one", begin_again),
     rule(atomic, "a commit without a transaction is refused", commit_nothing),
-    rule(concurrent, "what a transaction wrote shows to nobody until it is committed", hidden),
-    rule(concurrent, "an abandoned request undoes its transaction", abandon),
+    rule(concurrent, "writes of a transaction are invisible until it is committed", hidden),
+    rule(concurrent, "an abandoned request rolls its transaction back", abandon),
     rule(
         snapshots,
         "of two that read a record before they write it, one commits at most",
@@ -153,7 +153,7 @@ fn commit_nothing(store: &dyn Store) -> Result<(), Broken> {
     half_way(&mut talk)?;
     ended(&mut talk, TestRequest::commit())?;
     expect(&mut talk, &TestRequest::commit().in_session(1), refused)?;
-    // One that issued nothing is a transaction all the same.
+    // One without a request is a transaction all the same.
     talk.begin(1);
     ended(&mut talk, TestRequest::commit())
 }

@@ -22,7 +22,7 @@ fn updates(store: &dyn Store) -> bool {
 }
 
 /// Writes, or tells that the store refuses such keys and values: then there must be what was there
-/// before, if the store can be requested such a key at all.
+/// before, if the store supports such a key at all.
 fn write(talk: &mut TestSession, test_request: &TestRequest, before: Got) -> Result<(), Broken> {
     let got = talk.send(test_request);
     let Got::Refused(Reason::Malformed | Reason::Full) = got else {

@@ -121,7 +121,7 @@ fn frames_that_follow_one_another_come_one_by_one() {
 }
 
 #[test]
-fn wrong_spelling_is_refused_as_soon_as_it_is_seen() {
+fn a_misspelt_property_is_refused_at_once() {
     refused(b"HTTP/1.1 400 Bad Request\r\n", ParseError::Marker(b'H'));
     refused(b"$x", ParseError::Spelling);
     refused(b"$\r\n", ParseError::Spelling);

@@ -125,7 +125,7 @@ impl Chain {
         }
     }
 
-    /// The record as it is, whoever may see it already; `None` if there is none.
+    /// The newest version of the record, visible or not; `None` if there is none.
     pub fn current(&self) -> Option<&Arc<[u8]>> {
         self.versions.iter().rev().find(|version| version.is_committed())?.row.as_ref()
     }

@@ -1,6 +1,6 @@
-//! A worker's conversations with a simulated store.
+//! A worker's client of a simulated store.
 //!
-//! They issue to the heart, then keep answers until they are due.
+//! They query the simulation's core, then hold responses until they are due.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
@@ -29,10 +29,10 @@ pub(super) struct SimulatedClient {
     pub world: Arc<Mutex<World>>,
     pub layout: Arc<[Columns]>,
     waiting: BinaryHeap<Reverse<Waiting>>,
-    /// Tickets that nobody waits for any more; some may be among those waiting.
+    /// Abandoned tickets; some may be among those waiting.
     abandoned: BTreeSet<u64>,
     started: u64,
-    /// The last moment that was reported.
+    /// The last moment that was passed in.
     now: Nanos,
     patch: Vec<u8>,
     scratch: Scratch,
@@ -44,7 +44,8 @@ struct Scratch {
     rows: Vec<u8>,
 }
 
-/// An answer that is not due yet. Answers that are due together come in the order of issue.
+/// A response that is not due yet. Responses that are due together come in the order of the
+/// requests.
 struct Waiting {
     due: Nanos,
     number: u64,
@@ -74,7 +75,7 @@ impl Ord for Waiting {
     }
 }
 
-/// Answers that may lie about though nobody waits for them.
+/// The most abandoned responses that are kept.
 const MOST_ABANDONED: usize = 64;
 
 /// A world whose user panicked is taken as it is: it is data that no half-done change can break.
@@ -96,7 +97,7 @@ impl SimulatedClient {
         }
     }
 
-    /// Issues the heart; what the layout does not have is refused without a request to it.
+    /// Sends to the core; fields that the layout does not have are refused without a request.
     fn send(&mut self, request: &Request<'_>) -> SimAnswer {
         let refused = |reason| SimAnswer { due: self.now, result: Err(reason) };
         let Some(columns) = self.layout.get(usize::from(request.table)) else {
@@ -158,7 +159,7 @@ impl Client for SimulatedClient {
         }
     }
 
-    /// Sleeps until the next answer is due, counted from the last moment that was reported.
+    /// Sleeps until the next response is due, counted from the last moment that was passed in.
     fn wait(&mut self, timeout: Duration) {
         let until_due = self.due().map(|due| Duration::from(due.since(self.now)));
         std::thread::sleep(until_due.map_or(timeout, |until| until.min(timeout)));
@@ -227,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_waits_for_is_not_kept() {
+    fn abandoned_responses_are_not_kept() {
         let mut config = Config::default();
         config.set_all("latency=1h").unwrap();
         let mut world = World::new(config, Seed(1)).unwrap();

@@ -9,7 +9,7 @@ use super::fault_model::FaultModel;
 use super::quantity::Window;
 use super::queue::{Grain, Hiccup};
 
-/// A simulated store, described.
+/// The configuration of a simulated store.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
     /// The name of the preset or file that it came from.
@@ -45,7 +45,7 @@ pub struct Config {
     pub staleness: Option<Staleness>,
     /// Tag sets: how many acknowledgements from nodes of each tag a write waits for.
     pub tag_sets: BTreeMap<String, BTreeMap<String, u16>>,
-    /// In which ways it is faulty, how often.
+    /// Its faults with their rates.
     pub fault_model: FaultModel,
     /// What it may hold.
     pub limits: Limits,
@@ -91,7 +91,7 @@ pub enum WriteConcern {
     Count(u16),
     /// More than half of them.
     Majority,
-    /// What the tag set of this name requests.
+    /// The nodes of the tag set of this name.
     TagSet(String),
 }
 
@@ -149,7 +149,7 @@ impl Node {
     }
 }
 
-/// What a simulated store may hold; each bound is counted where it is reached.
+/// Bounds of a simulated store; it counts how often each is reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Entries of the truth log; what comes after them is counted as lost.

@@ -101,7 +101,7 @@ fn between(from: Nanos, to: Nanos, draws: &mut Draws) -> Nanos {
     }
 }
 
-/// Lengths of distributions without an end are cut at a thousand hours: nobody waits longer.
+/// Lengths of distributions without an end are cut at a thousand hours.
 fn scaled(unit: Nanos, times: f64) -> Nanos {
     Nanos((unit.0 as f64 * times).min(3.6e15) as u64)
 }

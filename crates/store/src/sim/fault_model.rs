@@ -7,10 +7,10 @@ use assay_model::Nanos;
 
 use super::quantity::{Window, length, share, spell};
 
-/// How often a store is faulty in one way, when, for how long each time.
+/// The rate, time and duration of one fault.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FaultRate {
-    /// The share of the requests that it can strike.
+    /// The share of the requests that it can affect.
     pub rate: f64,
     /// When it strikes, counted from the first request.
     pub window: Window,
@@ -71,7 +71,7 @@ impl fmt::Display for FaultRate {
 
 macro_rules! fault_model {
     ($($(#[$doc:meta])* $field:ident,)*) => {
-        /// Every fault that can be switched on.
+        /// The configurable faults.
         #[derive(Clone, Debug, PartialEq)]
         pub struct FaultModel { $($(#[$doc])* pub $field: FaultRate,)* }
 

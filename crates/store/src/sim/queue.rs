@@ -13,7 +13,7 @@
 //!   requests at 29.8 s and 30.2 s around a hiccup of 1 s at 30 s give a wait of 0.6 s, yet 0.8 s
 //!   are left of it. Here the backlog is drained up to the hiccup first.
 //! * The paper's wait leaves out the request's own service, so an idle node answers at once,
-//!   however small its capacity. Here a request takes 1/μ when nobody is before it, as in the
+//!   however small its capacity. Here a request takes 1/μ when it does not queue, as in the
 //!   queue M/D/1; `own_service = false` gives the paper's wait.
 //! * SickStore counts in whole milliseconds and rounds waits up. Here the clock is in nanoseconds.
 //!
@@ -42,7 +42,7 @@ pub struct Hiccup {
     pub is_periodic: bool,
 }
 
-/// The requests before a node, as the time that they will take.
+/// The queue of a node, as the time that its requests will take.
 #[derive(Clone, Debug)]
 pub struct Queue {
     grain: Grain,
@@ -54,12 +54,12 @@ pub struct Queue {
     /// Time until the node would be idle, as of `last`, in nanoseconds.
     backlog: f64,
     last: Option<Nanos>,
-    noticed: Noticed,
+    hiccup_memory: HiccupMemory,
 }
 
 /// What SickStore's rule remembers of hiccups.
 #[derive(Clone, Copy, Debug)]
-struct Noticed {
+struct HiccupMemory {
     clock_ms: u64,
     is_armed: bool,
 }
@@ -68,8 +68,8 @@ impl Queue {
     /// An idle queue before a node that serves `capacity` requests per second; 0 without limit.
     pub fn new(capacity: f64, hiccup: Option<Hiccup>, own_service: bool, grain: Grain) -> Queue {
         let service = if capacity > 0.0 { 1e9 / capacity } else { 0.0 };
-        let noticed = Noticed { clock_ms: 0, is_armed: hiccup.is_some() };
-        Queue { grain, service, own_service, hiccup, backlog: 0.0, last: None, noticed }
+        let hiccup_memory = HiccupMemory { clock_ms: 0, is_armed: hiccup.is_some() };
+        Queue { grain, service, own_service, hiccup, backlog: 0.0, last: None, hiccup_memory }
     }
 
     /// A request comes `at` this time since the first; tells how long it waits.
@@ -130,13 +130,13 @@ impl Queue {
         let idle_ms = now_ms - self.last.map_or(now_ms, |last| last.0 / 1_000_000);
         let per_ms = 1e6 / self.service;
         let mut outstanding = self.backlog / self.service;
-        self.noticed.clock_ms += idle_ms;
+        self.hiccup_memory.clock_ms += idle_ms;
         if let Some(hiccup) = self.hiccup
-            && self.noticed.is_armed
-            && self.noticed.clock_ms > hiccup.after.0 / 1_000_000
+            && self.hiccup_memory.is_armed
+            && self.hiccup_memory.clock_ms > hiccup.after.0 / 1_000_000
         {
             outstanding += per_ms * (hiccup.length.0 / 1_000_000) as f64;
-            self.noticed = Noticed { clock_ms: 0, is_armed: hiccup.is_periodic };
+            self.hiccup_memory = HiccupMemory { clock_ms: 0, is_armed: hiccup.is_periodic };
         }
         outstanding = (outstanding - per_ms * idle_ms as f64).max(0.0);
         let wait_ms = (outstanding / per_ms).ceil();

@@ -26,7 +26,7 @@ const LIMITS: Limits =
 /// Bytes that one command may have.
 pub const LONGEST_COMMAND: usize = LIMITS.frame;
 
-/// Everything that clients can issue about.
+/// The store that commands act on.
 #[derive(Debug)]
 pub struct Keyspace {
     world: World,
@@ -36,7 +36,7 @@ pub struct Keyspace {
 }
 
 impl Keyspace {
-    /// An empty store, which is faulty from the first request on.
+    /// An empty store, with its faults from the first request on.
     ///
     /// # Errors
     /// If `config` is invalid, with a sentence.
@@ -47,7 +47,7 @@ impl Keyspace {
         Ok(Keyspace { world, tables, sets: BTreeMap::new() })
     }
 
-    /// The same, but at once and healthy until somebody says `SIM QUIESCE`.
+    /// The same, but immediate and healthy until the command `SIM QUIESCE`.
     ///
     /// # Errors
     /// If `config` is invalid, with a sentence.

@@ -54,7 +54,7 @@ fn node(node: &Node) -> Setting {
     setting(&format!("node {}", node.name), &reported.join(", "), role)
 }
 
-/// How writes travel, who waits for them, who is issued.
+/// How writes travel, who waits for them, which replica is read.
 fn ways(config: &Config) -> Vec<Setting> {
     let mut reported = Vec::new();
     let mut tell = |name: &str, value: String, meaning: &str| {
@@ -108,13 +108,13 @@ fn rules(config: &Config) -> Vec<Setting> {
             config.updates == Updates::Replace,
             "updates",
             "replace",
-            "fields that an update does not name vanish",
+            "an update removes the fields that it does not name",
         ),
         (
             config.ties == Ties::Collapsed,
             "ties",
             "collapsed",
-            "replicas that take equally long count as one",
+            "replicas with equal delays count as one",
         ),
         (config.strict, "strict", "true", "inserts over a record and changes of none are refused"),
     ];

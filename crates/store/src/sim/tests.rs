@@ -1,4 +1,4 @@
-//! The simulated store behind the seam, as the executor sees it.
+//! The simulated store through the traits of a store, as the executor uses it.
 
 use std::time::Duration;
 
@@ -75,7 +75,7 @@ const READ: Request<'static> = Request {
 };
 
 #[test]
-fn answers_lie_until_they_are_due_then_come_in_the_order_of_issue() {
+fn responses_are_held_until_they_are_due_then_come_in_the_order_of_the_requests() {
     let sim = sim("latency=5ms&nodes=1");
     sim.settle().unwrap();
     let mut client = sim.open(0).unwrap();
@@ -103,13 +103,13 @@ fn waiting_ends_when_an_answer_is_due() {
     sim.settle().unwrap();
     let mut client = sim.open(0).unwrap();
     start(client.as_mut(), 0, 1, &READ);
-    // Ten minutes of timeout would be noticed.
+    // A wait of ten minutes would show.
     client.wait(Duration::from_secs(600));
     assert_eq!(poll(client.as_mut(), 1), [1]);
 }
 
 #[test]
-fn before_it_is_settled_it_is_healthy_and_tells_no_truth() {
+fn before_it_quiesces_the_store_is_healthy_and_logs_no_truth() {
     let sim = sim("refused=100%&latency=1s");
     let mut client = sim.open(0).unwrap();
     assert_eq!(start(client.as_mut(), 0, 1, &READ).0, [(1, Ok(false))]);
@@ -121,7 +121,7 @@ fn before_it_is_settled_it_is_healthy_and_tells_no_truth() {
 }
 
 #[test]
-fn blocking_threads_share_one_store_and_their_answers_stay_apart() {
+fn workers_share_one_store_and_their_answers_stay_apart() {
     let sim = sim("max=1000");
     sim.settle().unwrap();
     let mut workers = [sim.open(0).unwrap(), sim.open(1).unwrap()];

@@ -1,8 +1,8 @@
-//! The pure heart: simulated time with a request in, an answer with the time when it is due out.
+//! The simulation's pure core: a request and a time in, a response with its due time out.
 //!
 //! A request takes effect when it comes, at the node that takes it; what follows is only when
 //! others see it and when its answer is due. So a healthy store is linearizable whatever its
-//! latency, and every fault is a departure that was requested.
+//! latency, and every fault is a configured departure.
 
 mod write;
 
@@ -47,7 +47,7 @@ const CACHE_AGE: Nanos = Nanos::from_secs(1);
 pub struct SimRequest<'a> {
     /// The conversation that it belongs to.
     pub session: u32,
-    /// What is issued.
+    /// The request.
     pub kind: Kind,
     /// The number that [`World::table`] gave.
     pub table: usize,
@@ -62,7 +62,7 @@ pub struct SimRequest<'a> {
 /// An answer, and when it is due.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SimAnswer {
-    /// When it is due; [`Nanos::NEVER`] if nobody will ever hear it.
+    /// When it is due; [`Nanos::NEVER`] if it never comes.
     pub due: Nanos,
     /// What the request did or showed, or why it was refused.
     pub result: Result<SimEffect, Reason>,
@@ -81,7 +81,7 @@ pub enum SimEffect {
     Rows(Vec<Arc<[u8]>>),
 }
 
-/// A store that lives in simulated time.
+/// A store in simulated time.
 #[derive(Debug)]
 pub struct World {
     config: Config,
@@ -92,7 +92,7 @@ pub struct World {
     queues: Vec<Queue>,
     /// When the first request since the last settling came.
     begin: Option<Nanos>,
-    /// The last moment that was reported.
+    /// The last moment that was passed in.
     now: Nanos,
     is_settled: bool,
     /// Requests since the last settling: the counter that all draws depend on.
@@ -104,7 +104,7 @@ pub struct World {
     /// Writes that will be done once more, by when and which.
     again: BinaryHeap<Reverse<(Nanos, u64)>>,
     again_by_count: BTreeMap<u64, Again>,
-    /// Until when everything stands still.
+    /// The end of the current stop.
     stopped_until: Nanos,
     /// When the last of the requests that are being served ends.
     serving_until: Nanos,
@@ -128,7 +128,7 @@ struct Turn {
     /// How long after the first request it came.
     since: Nanos,
     node: usize,
-    /// When its answer would be due if nobody else had to be waited for.
+    /// When its response would be due without waiting for replicas.
     due: Nanos,
     faults: FaultSet,
 }
@@ -200,7 +200,7 @@ impl World {
         self.forgotten
     }
 
-    /// How many requests came since the last settling.
+    /// How many requests came since the counters were last compared.
     pub fn count(&self) -> u64 {
         self.count
     }
@@ -277,17 +277,17 @@ impl World {
         self.log.clear();
     }
 
-    /// Issues one thing `now`. Time never runs back: an earlier `now` counts as the last one.
+    /// Executes one request `now`. Time never runs back: an earlier `now` counts as the last one.
     pub fn send(&mut self, now: Nanos, requested: &SimRequest<'_>) -> SimAnswer {
         self.send_together(now, std::slice::from_ref(requested))
     }
 
-    /// Issues several writes as one request, or one request of any kind.
+    /// Executes several writes as one request, or one request of any kind.
     ///
     /// # Panics
-    /// If nothing is issued.
+    /// If `parts` is empty.
     pub fn send_together(&mut self, now: Nanos, parts: &[SimRequest<'_>]) -> SimAnswer {
-        let requested = parts.first().expect("a request issues something");
+        let requested = parts.first().expect("a request has a part");
         if !self.is_settled {
             let result = self.load(now, parts);
             return SimAnswer { due: now, result };
@@ -320,7 +320,7 @@ impl World {
         if is_silent {
             turn.due = Nanos::NEVER;
             turn.faults = turn.faults.with(Fault::Silent);
-            // Whether it is done nobody can tell from outside: every other one is.
+            // The client cannot know whether it is done: every other one is.
             if self.draws(stream::SILENT, turn.count, 1).unit() < 0.5 {
                 self.note(&turn, requested, ReadView::default());
                 return SimAnswer { due: turn.due, result: Ok(SimEffect::Missing) };
@@ -345,7 +345,7 @@ impl World {
         draws
     }
 
-    /// Whether `fault_rate` strikes this request.
+    /// Whether this request gets the fault of `fault_rate`.
     fn strikes(&self, fault_rate: &FaultRate, stream: u64, turn: &Turn) -> bool {
         fault_rate.is_on()
             && fault_rate.window.has(turn.since)
@@ -422,7 +422,7 @@ impl World {
         SimAnswer { due: turn.due, result: Ok(row.map_or(SimEffect::Missing, SimEffect::Row)) }
     }
 
-    /// What a view means for whoever read it, beside the `faults` of the node that showed it.
+    /// The faults of a view for its reader, in addition to the `faults` of the node that showed it.
     fn observed(&self, view: &View<'_>, now: Nanos, faults: FaultSet) -> ReadView {
         let fault = match view.displayed.map(|version| version.mark) {
             Some(Mark::Half) => Some(Fault::TornRead),

@@ -37,7 +37,7 @@ fn number(dialect: Dialect, datum: Datum<'_>, kind: ColumnType) -> String {
     }
 }
 
-/// MariaDB takes a backslash within quotes for the beginning of an escape, unless reported
+/// MariaDB takes a backslash within quotes for the beginning of an escape, unless configured
 /// otherwise.
 fn quoted(dialect: Dialect, text: &str) -> String {
     let doubled = text.replace('\'', "''");

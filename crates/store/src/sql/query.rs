@@ -173,7 +173,7 @@ impl<'a> Writer<'a> {
     /// A term that is calculated or compared with.
     ///
     /// Decimals reach MariaDB as text, and what it calculates or compares with text is binary
-    /// floating point: it is reported that it has a number of as many digits as a datum can have.
+    /// floating point: it is declared with as many digits as a datum can have.
     fn operand(&mut self, term: &Term, kind: ColumnType) {
         let is_cast = self.dialect == Dialect::MySql
             && matches!((term, kind), (Term::Parameter(_), ColumnType::Decimal { .. }));

@@ -60,8 +60,8 @@ pub struct ExportedPhase {
 /// [`warm_up_path`], as a set into `directory`.
 ///
 /// # Errors
-/// If a trace cannot be read, does not fit the others, issues what such files cannot say, if the
-/// directory is not empty, or the file system refuses.
+/// If a trace cannot be read, does not fit the others, has operations that such files cannot
+/// express, if the directory is not empty, or the file system refuses.
 pub fn export(from: &Path, directory: &Path) -> Result<Exported, InputSetError> {
     let main = Trace::open(from)?;
     let script = script(&main, from)?.clone();
@@ -102,7 +102,7 @@ pub fn export(from: &Path, directory: &Path) -> Result<Exported, InputSetError> 
 fn script<'a>(trace: &'a Trace, path: &Path) -> Result<&'a Script, InputSetError> {
     trace.header().script.as_ref().ok_or_else(|| InputSetError::File {
         path: path.to_owned(),
-        reason: "it requests records by key, BenchFoundry issues SQL: export a trace of queries"
+        reason: "it has records by key, BenchFoundry runs SQL: export a trace of queries"
             .to_owned(),
     })
 }
@@ -315,7 +315,7 @@ impl Writing {
     }
 }
 
-const ROLLBACK: &str = "it undoes its transaction, which BenchFoundry's traces cannot say";
+const ROLLBACK: &str = "it rolls its transaction back, which BenchFoundry's traces cannot express";
 const TAKEN: &str = "an argument follows from an earlier answer, which BenchFoundry's lists of \
                      parameters cannot say: they hold values";
 

@@ -32,7 +32,7 @@ const TYPE_NAME_MAX: usize = 60;
 
 const NANOS_PER_MS: u64 = 1_000_000;
 
-/// What the import needs to be reported.
+/// The options of the import.
 pub struct Importing<'a> {
     /// Who imports, for the header, for example `assay 0.1.0`.
     pub generator: &'a str,
@@ -79,7 +79,7 @@ pub fn as_written(queries: &[Named]) -> Result<Vec<Meaning>, String> {
 pub struct Imported {
     /// The traces in the order of the phases.
     pub phases: Vec<ImportedPhase>,
-    /// Lists of parameters that no operation is issued with; they are left out.
+    /// Lists of parameters that no operation uses; they are left out.
     pub unused_parameters: u64,
     /// What BenchFoundry itself would have made of it otherwise.
     pub remarks: Remarks,
@@ -101,11 +101,11 @@ pub struct ImportedPhase {
 /// What is unusual in a trace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Notes {
-    /// Processes of fewer than five lines; taken, if they issue anything.
+    /// Processes of fewer than five lines; taken, if they have any operation.
     pub short: u64,
-    /// Processes that issue nothing; left out.
+    /// Processes without operations; left out.
     pub idle: u64,
-    /// Transactions that issue nothing; their delay goes to the next one.
+    /// Transactions without operations; their delay goes to the next one.
     pub empty_transactions: u64,
     /// Operations outside of a transaction; each is one by itself.
     pub lone_operations: u64,
@@ -209,7 +209,7 @@ struct Compiler<'a> {
     /// How many arguments each query takes.
     expected: Vec<usize>,
     types: Types,
-    /// The parameters that were issued with.
+    /// The parameters that were used.
     used: Vec<bool>,
     width: u64,
     operations: Vec<Operation>,
@@ -257,7 +257,7 @@ impl<'a> Compiler<'a> {
             }
         }
         if !is_any {
-            let reason = "no process in it issues anything: leave the file out, or write none";
+            let reason = "no process in it has an operation: leave the file out, or write none";
             return Err(InputSetError::File { path: path.to_owned(), reason: reason.to_owned() });
         }
         Ok(notes)
@@ -353,7 +353,7 @@ impl<'a> Compiler<'a> {
         Ok((found, notes))
     }
 
-    /// Notes which queries the transaction that begins will issue; whether there are any.
+    /// Notes the queries of the transaction that begins; tells whether there are any.
     fn begin(
         &mut self,
         queries: impl Iterator<Item = LoggedOperation>,
@@ -511,7 +511,7 @@ fn key(encoded: &[u8], places: &[u16]) -> u64 {
     key_of(&chosen.collect::<Vec<_>>())
 }
 
-/// The types of transactions: those that issue the same queries in the same order are one type.
+/// The types of transactions: those with the same queries in the same order are one type.
 #[derive(Default)]
 struct Types {
     numbers: HashMap<Vec<(u16, u32)>, u16>,
@@ -520,7 +520,7 @@ struct Types {
 }
 
 impl Types {
-    /// The number of the type that issues these queries.
+    /// The number of the type with these queries.
     fn number(&mut self, requested: &[u16]) -> u16 {
         let mut runs: Vec<(u16, u32)> = Vec::new();
         for &query in requested {

@@ -23,7 +23,7 @@ pub(super) struct Process {
 pub(super) enum Item {
     /// A transaction begins this long after the one before has ended.
     Begin { delay_ms: u64 },
-    /// An operation is issued.
+    /// An operation starts.
     QueryRef(LoggedOperation),
     /// The transaction ends.
     End,

@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_read_of_nothing_missed() {
+    fn a_read_without_a_record_is_a_miss() {
         let value = |line: &str| parsed(under(LATER), line)[0].value;
         assert_eq!(value("1,k,1,GET,1,0,0,0,7,8"), ValueSize::Absent);
         assert_eq!(value("1,k,1,GET_LEASE,2,0,2,0,7,8"), ValueSize::Bytes(0));

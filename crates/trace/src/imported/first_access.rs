@@ -1,4 +1,4 @@
-//! First accesses to keys, which decide what a trace needs before it writes.
+//! First accesses to keys, which decide the data that a trace needs before it is run.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -16,7 +16,7 @@ use crate::stat::KeyHasher;
 pub const KEYS_MAX: usize = 3_600_000;
 /// The bytes of a key in a sorted run: number, size, state, padding.
 const ENTRY: usize = 16;
-/// How a run says that nobody knows the size.
+/// The text of an unknown size.
 const NO_SIZE: u32 = u32::MAX;
 
 /// Whether a key must be there before the trace.
@@ -24,13 +24,13 @@ const NO_SIZE: u32 = u32::MAX;
 pub enum State {
     /// So far it was only looked for in vain, so it must not be there.
     Missed,
-    /// It was requested before it was written.
+    /// It was read before it was written.
     Needed,
-    /// It was written before it was requested.
+    /// It was written before it was read.
     Written,
 }
 
-/// What the requests of one key say so far.
+/// The state of one key after the requests so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FirstAccess {
     /// Whether it must be there before.
@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_request_that_tells_decides() {
+    fn the_first_access_to_a_key_decides() {
         assert_eq!(describe("g5 s9"), (State::Needed, Some(5)));
         assert_eq!(describe("s9 g5"), (State::Written, Some(9)));
         assert_eq!(describe("m m s7 g7"), (State::Written, Some(7)));

@@ -1,4 +1,4 @@
-//! Guess of a file's format by its beginning, for those who name the wrong one.
+//! Guess of a file's format from its first lines, for errors about a wrong format.
 
 use std::fmt;
 
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_look_says_what_to_give_instead() {
+    fn a_guess_says_which_format_to_give() {
         let text = Look::Foreign(Format::CacheLib).to_string();
         assert!(text.starts_with("this looks like CacheLib's (a header"), "{text}");
         assert!(text.ends_with("give `assay trace import cachelib`"), "{text}");

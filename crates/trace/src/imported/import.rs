@@ -1,6 +1,6 @@
 //! Turns the requests of an imported trace into two traces of ours.
 //!
-//! One is what is to be issued, the other what a store must hold before.
+//! One has the operations, the other what a store must hold before.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -48,20 +48,20 @@ pub enum TraceImportError {
     },
 }
 
-/// What is done to an imported trace on its way.
+/// The transformations of an imported trace.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Importing {
     /// The share of the keys to keep, above 0, at most 1.
     pub sample_keys: f64,
-    /// In how many key spaces each request is issued.
+    /// The number of key spaces in which each request is repeated.
     pub replicate: u32,
-    /// How many times faster it is issued than it was.
+    /// The speed-up over the original schedule.
     pub speed: f64,
     /// How requests with the same stamp are placed within it.
     pub spread: Spread,
     /// At most so many operations.
     pub operations: Option<u64>,
-    /// The size of values whose size nobody knows, in bytes.
+    /// The size of values of unknown size, in bytes.
     pub value_size: u32,
     /// The size of values for keys that were only looked for in vain, if these are to be there.
     pub fill_misses: Option<u32>,
@@ -103,10 +103,10 @@ impl Facts {
     }
 }
 
-/// What became of an imported trace.
+/// The summary of an import.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Imported {
-    /// What is to be issued.
+    /// The operations.
     pub written: Written,
     /// What must be there before.
     pub preload: Option<Written>,
@@ -118,27 +118,27 @@ pub struct Imported {
     pub totals: ReadTotals,
     /// Whether it has times of its own.
     pub schedules: Schedules,
-    /// From the first to the last request as they will be issued.
+    /// From the first to the last request, as they will be issued.
     pub span: Nanos,
     /// Reads that had found nothing.
     pub missed: u64,
-    /// Writes whose size nobody knew.
+    /// Writes of unknown size.
     pub guessed: u64,
 }
 
-/// Where the trace lies that a load writes before the trace at `path` is issued.
+/// The path of the trace that is loaded before the trace at `path` is run.
 pub fn load_path(path: &Path) -> PathBuf {
     let name = path.as_os_str().to_string_lossy();
     let stem = name.strip_suffix(ENDING).unwrap_or(&name);
     PathBuf::from(format!("{stem}{LOAD_ENDING}"))
 }
 
-/// Writes the requests as a trace at `path`, what must be there before at [`load_path`].
+/// Writes the requests as a trace at `path`, and the data that they need at [`load_path`].
 ///
 /// `header` is that of the trace but for its spec, which `spec` writes when all is known.
 ///
 /// # Errors
-/// If the requests cannot be read, nothing is left of them, or the file system refuses.
+/// If the requests cannot be read, none is left, or a file cannot be written.
 pub fn import(
     mut requests: Requests,
     path: &Path,
@@ -159,7 +159,7 @@ pub fn import(
     if taken.process == 0 {
         let requests = requests.totals().requests;
         let why = match () {
-            () if requests == 0 => "none of its commands is one that we issue",
+            () if requests == 0 => "none of its commands is supported",
             () if importing.sample_keys < 1.0 => "--sample-keys keeps none of their keys",
             () => "--operations keeps none of them",
         };
@@ -332,7 +332,7 @@ pub(crate) fn lone(process: u64, key: u64, kind: Kind, bytes: u32) -> Operation 
     }
 }
 
-/// The seed of everything random in an imported trace if nobody names one: an import of the same
+/// The default seed of everything random in an imported trace: an import of the same
 /// file gives the same trace.
 pub const USUAL_SEED: Seed = Seed(0);
 

@@ -22,7 +22,7 @@ pub(crate) struct Monitor {
     ends: Vec<usize>,
 }
 
-/// Where a command has its keys, and what it issues of them.
+/// The place of a command's keys, and the operation on them.
 enum Shape {
     /// The first word after the command.
     One(Verb),

@@ -46,7 +46,7 @@ impl Format {
         Format::ALL.into_iter().find(|format| format.name() == name)
     }
 
-    /// What a record of it looks like, for whoever has given another one.
+    /// The form of its records, for errors about other files.
     pub const fn expected(self) -> &'static str {
         match self {
             Format::Twitter => {
@@ -70,7 +70,7 @@ impl Format {
     }
 }
 
-/// How finely a format says when something was issued.
+/// The time resolution of a format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimestampPrecision {
     /// Not at all: there is only an order.
@@ -79,7 +79,7 @@ pub enum TimestampPrecision {
     Each(Nanos),
 }
 
-/// What a request issues, in the words of caches.
+/// What a request does, in the terms of caches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Verb {
     /// Fetch a value.
@@ -95,7 +95,7 @@ pub enum Verb {
 }
 
 impl Verb {
-    /// What we issue instead.
+    /// The operation that stands for it.
     ///
     /// Our insert writes a record whether or not there is one, as a set does; our update leaves a
     /// missing record alone, as replace, append or increment do. An add to a key that is there
@@ -128,15 +128,15 @@ pub struct ImportedRequest {
     pub at: Nanos,
     /// The number of its key; see [`key_number`].
     pub key: u64,
-    /// What it issues.
+    /// Its kind.
     pub verb: Verb,
     /// The value that it found or writes.
     pub value: ValueSize,
-    /// How often it is issued at this moment.
+    /// How often it is sent at this moment.
     pub count: u32,
 }
 
-/// The number of the key called `name`, whose length in bytes is `length`, or 0 if nobody knows.
+/// The number of the key called `name`, whose length in bytes is `length`, or 0 if unknown.
 ///
 /// The upper 52 bits are a hash of the name, so that the same name has the same number in every
 /// file, without a table of names. Among n names the chance that any two share a hash is about
@@ -153,7 +153,7 @@ pub fn key_number(name: &[u8], length: u64) -> u64 {
     with_length(mix(hash), length)
 }
 
-/// The number of the object with this number, whose key's length nobody knows.
+/// The number of the object with this number, whose key's length is unknown.
 pub fn object_number(object: u64) -> u64 {
     with_length(mix(object ^ 0x6F62_6A65_6374_0000), 0)
 }
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn copies_of_a_key_space_do_not_meet() {
+    fn copies_of_a_key_space_do_not_overlap() {
         let numbers: HashSet<u64> = (0..1000)
             .flat_map(|object| (0..50).map(move |copy| copied(object_number(object), copy)))
             .collect();

@@ -115,7 +115,7 @@ fn tolerance(tolerated: u64) -> String {
 pub(crate) enum Fault {
     /// It is no line of this format.
     Bad(String),
-    /// It is one, of something under this name that we do not issue.
+    /// It is one, of a command with this name that is not supported.
     PassedOver(String),
 }
 
@@ -135,18 +135,18 @@ pub(crate) trait Parse {
     fn parse(&mut self, line: &[u8], into: &mut Vec<ImportedRequest>) -> Result<(), Fault>;
 }
 
-/// What was read of an imported trace so far.
+/// The counts of an import so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReadTotals {
     /// Lines or records, without a header.
     pub lines: u64,
-    /// Requests among them, each as often as it was issued.
+    /// Requests among them, each as often as it was sent.
     pub requests: u64,
     /// Lines that were no requests.
     pub bad: u64,
     /// The first of these.
     pub first_bad: Option<Bad>,
-    /// Lines of something that we do not issue, by its name.
+    /// Lines of unsupported commands, by name.
     pub passed_over: BTreeMap<String, u64>,
 }
 

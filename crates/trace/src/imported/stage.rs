@@ -43,7 +43,7 @@ pub fn replicated(from: impl Iterator<Item = Next>, copies: u32) -> impl Iterato
     })
 }
 
-/// Gives each request as often as it was issued.
+/// Gives each request as often as it was sent.
 pub fn repeated(from: impl Iterator<Item = Next>) -> impl Iterator<Item = Next> {
     Counted { from, last: None }
 }
@@ -99,10 +99,10 @@ impl<I: Iterator<Item = Next>> Iterator for Counted<I> {
     }
 }
 
-/// Gives each request as often as it was issued, those with the same stamp spread over `unit`.
+/// Gives each request as often as it was sent, those with the same stamp spread over `unit`.
 ///
-/// A stamp says in which unit of time a request came; issued as they stand, all of a second would
-/// come at once. Lines keep their order.
+/// A timestamp says in which unit of time a request came; issued as they stand, all of a second
+/// would come at once. Lines keep their order.
 pub fn spread(
     from: impl Iterator<Item = Next>,
     unit: Nanos,
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn amplifying_multiplies_keys_with_their_popularity() {
+    fn replication_multiplies_keys_with_their_popularity() {
         let mut counts = std::collections::HashMap::new();
         for next in replicated(requests(&[(1, 1, 1), (1, 1, 1), (2, 2, 1)]), 4) {
             *counts.entry(next.unwrap().key).or_insert(0) += 1;

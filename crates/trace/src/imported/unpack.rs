@@ -10,7 +10,7 @@ const GZIP: &[u8] = &[0x1F, 0x8B];
 const ZSTD: &[u8] = &[0x28, 0xB5, 0x2F, 0xFD];
 /// Zstd may begin with a frame to be skipped: 0x184D2A50 to 0x184D2A5F, lowest byte first.
 const SKIPPABLE: &[u8] = &[0x2A, 0x4D, 0x18];
-/// Bytes that are issued to the file at once.
+/// Bytes that are read from the file at once.
 const BUFFER: usize = 1 << 17;
 /// Files are packed with windows up to this, which is the memory that unpacking takes: what
 /// `zstd --ultra -22` uses. `zstd --long=31` would need 2 GiB.

@@ -152,7 +152,7 @@ impl Group {
         })
     }
 
-    /// Appends what the operation of row `row` is issued with beyond its numbers.
+    /// Appends the arguments of the operation of row `row`.
     fn push_extra(&self, row: usize, extra: &mut Extra) -> Result<(), &'static str> {
         if let Some(arguments) = &self.arguments
             && !extra.arguments.push_encoded(arguments.values[row].data())
@@ -193,7 +193,7 @@ fn read_if_there<T: DataType>(
     column.as_mut().map_or(Ok(()), |column| column.read(rows))
 }
 
-/// What the operations of a process are issued with beyond their numbers.
+/// The arguments of the operations of a process.
 #[derive(Debug, Default)]
 pub(super) struct Extra {
     pub arguments: Arguments,
@@ -300,7 +300,7 @@ fn kind(name: &[u8]) -> Option<Kind> {
 
 /// The rows of a trace, from front to back.
 ///
-/// Operations are built when they are requested: a worker that leaves most processes out pays for
+/// Operations are built on demand: a worker that leaves most processes out pays for
 /// little more than their numbers.
 pub(super) struct Cursor {
     body: Arc<Body>,

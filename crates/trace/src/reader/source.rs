@@ -12,11 +12,11 @@ use crate::writer::Entry;
 
 /// A trace as a source: one worker's own reader.
 ///
-/// Requested a process that is missing between others, as in a part of a split trace, it fails
+/// For a process that is missing between others, as in a part of a split trace, it fails
 /// with an error that says so.
 pub struct TraceSource {
     cursor: Cursor,
-    /// The least process number that may be issued for next.
+    /// The least process number that may be read next.
     least: u64,
     intended: Nanos,
     origin: i64,
@@ -90,7 +90,7 @@ impl TraceSource {
         }
     }
 
-    /// What the operations found last are issued with; nothing for records by key.
+    /// The arguments of the operations that were read last; empty for records by key.
     pub fn issued_with(&self) -> &Arguments {
         &self.extra.arguments
     }
@@ -108,16 +108,20 @@ impl TraceSource {
         }
     }
 
-    /// The intended offset of the process that was found last; zero without a recorded schedule.
+    /// The intended offset of the process that was read last; zero without a recorded schedule.
     pub fn intended(&self) -> Nanos {
         self.intended
     }
 
     /// Finds `process`, and puts its operations into `into`.
-    fn find(&mut self, process: u64, into: &mut Vec<Operation>) -> Result<Found, ReadError> {
+    fn find(
+        &mut self,
+        process: u64,
+        into: &mut Vec<Operation>,
+    ) -> Result<ProcessLookup, ReadError> {
         if self.cursor.processes().first() == Some(&(process as i64)) {
             self.advance(into)?;
-            return Ok(Found::Process);
+            return Ok(ProcessLookup::Process);
         }
         into.clear();
         self.extra.clear();
@@ -129,20 +133,20 @@ impl TraceSource {
             let rows = self.cursor.processes();
             let count = rows.iter().take_while(|row| is_before(row)).count();
             match rows.get(count) {
-                None if count == 0 => return Ok(Found::End),
+                None if count == 0 => return Ok(ProcessLookup::End),
                 None => self.cursor.skip(count)?,
                 Some(&next) if next as u64 == process => {
                     self.cursor.skip(count)?;
                     self.advance(into)?;
-                    return Ok(Found::Process);
+                    return Ok(ProcessLookup::Process);
                 }
-                Some(&next) => return Ok(Found::Missing { next: next as u64 }),
+                Some(&next) => return Ok(ProcessLookup::Missing { next: next as u64 }),
             }
         }
     }
 }
 
-enum Found {
+enum ProcessLookup {
     Process,
     Missing { next: u64 },
     End,
@@ -161,13 +165,13 @@ impl Source for TraceSource {
     #[inline]
     fn fill(&mut self, process: u64, into: &mut Vec<Operation>) -> Result<Filled, SourceError> {
         if process < self.least {
-            let reason = "a trace is read forwards: request rising process numbers".to_owned();
+            let reason = "a trace is read forwards: ask for rising process numbers".to_owned();
             return Err(SourceError { process, reason });
         }
         match self.find(process, into) {
-            Ok(Found::Process) => Ok(Filled::Process),
-            Ok(Found::End) => Ok(Filled::End),
-            Ok(Found::Missing { next }) => {
+            Ok(ProcessLookup::Process) => Ok(Filled::Process),
+            Ok(ProcessLookup::End) => Ok(Filled::End),
+            Ok(ProcessLookup::Missing { next }) => {
                 let path = self.cursor.body().path.display();
                 let part = match self.cursor.body().header.part {
                     Some(part) => format!("it is part {} of {}", part.index, part.of),

@@ -28,7 +28,7 @@ impl Hasher for KeyHasher {
     }
 }
 
-/// The frequent keys: every key requested more often than [`Frequent::removed`] is among them.
+/// The frequent keys: every key accessed more often than [`Frequent::removed`] is among them.
 ///
 /// The algorithm of Misra with Gries (Science of Computer Programming 2, 1982) in the form of
 /// Anderson et al. ("A high-performance algorithm for identifying frequent items in data
@@ -84,7 +84,7 @@ mod tests {
     use assay_model::Seed;
 
     #[test]
-    fn true_counts_stay_within_the_promised_bounds() {
+    fn true_counts_stay_within_the_bounds() {
         let mut frequent = Frequent::new(64, &Counts::default());
         let mut exact = Counts::default();
         let mut draws = Seed(11).draws(1, 0);

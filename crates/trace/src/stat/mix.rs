@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unwanted_kind_is_violated_however_rare() {
+    fn an_unplanned_kind_violates_the_mix_however_rare() {
         let mix = compare(&[("read", 1.0)], &[("read", 1_000_000), ("scan", 1)]);
         assert_eq!(mix.verdict, MixVerdict::Violated);
         assert_eq!(mix.rows[1].name, "scan");
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn a_single_wanted_kind_is_held_when_alone() {
+    fn a_mix_of_one_kind_is_met_by_that_kind() {
         let mix = compare(&[("read", 1.0)], &[("read", 100)]);
         assert_eq!((mix.degrees, mix.verdict), (0, MixVerdict::Held));
     }

@@ -19,7 +19,7 @@ const SAMPLE: u64 = 0x7361_6D70_6C65_6B65;
 pub struct Popularity {
     /// Whether the figures are counts or estimates.
     pub accuracy: Accuracy,
-    /// How many distinct keys are requested.
+    /// How many distinct keys are accessed.
     pub distinct: u64,
     /// The most popular keys, most popular first.
     pub top: Vec<KeyShare>,
@@ -54,7 +54,7 @@ pub enum Accuracy {
 pub struct KeyShare {
     /// The key's number.
     pub key: u64,
-    /// How often it is requested; a lower bound if estimated.
+    /// How often it is accessed; a lower bound if estimated.
     pub count: u64,
     /// Its share of all operations, 0 to 1.
     pub share: f64,
@@ -83,7 +83,7 @@ pub struct SharePoint {
 pub struct RankPoint {
     /// The rank, from 1.
     pub rank: u64,
-    /// How often the key of this rank is requested.
+    /// How often the key of this rank is accessed.
     pub count: f64,
 }
 

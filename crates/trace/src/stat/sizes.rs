@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_has_no_figures() {
+    fn an_empty_history_has_no_figures() {
         assert!(SizeCounts::new().finish().is_none());
     }
 }

@@ -1,6 +1,6 @@
 //! Fits the exponent of a zipf distribution to counts by rank.
 
-/// Ranks requested less often than this do not enter the fit.
+/// Ranks accessed less often than this do not enter the fit.
 ///
 /// Sorting by count puts lucky keys first, so among rare keys the order is noise that makes the
 /// curve look steeper than it is.
@@ -25,7 +25,7 @@ pub struct ZipfFit {
     pub distance: f64,
 }
 
-/// Keys that were requested equally often.
+/// Keys that were accessed equally often.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Step {
     /// How often each.

@@ -22,7 +22,7 @@ macro_rules! popularity {
 /// One cluster: its number, mean sizes of keys, values, thousands of requests a second, its mix in
 /// the table's words, the weights of ours, records of at most 64 MiB, popularity.
 ///
-/// Reads are get with gets. Writes to keys that were never requested before are inserts, as often
+/// Reads are get with gets. Writes to keys that were never accessed before are inserts, as often
 /// as the table's compulsory misses; all other writes are updates. Deletes are left out.
 macro_rules! cluster {
     (

@@ -35,7 +35,7 @@ mod tests {
     use crate::distribution::theory::counted;
 
     #[test]
-    fn shares_equal_those_that_ycsb_was_seen_to_give() {
+    fn shares_equal_those_observed_in_ycsb() {
         let mut latest = SkewedLatest::new(999, 0.99);
         let counts = counted(400_000, 1000, |draws| latest.draw(999, draws));
         let share = |number: usize| counts[number] as f64 / 400_000.0;

@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn shares_equal_those_that_ycsb_was_seen_to_give() {
+    fn shares_equal_those_observed_in_ycsb() {
         let zipfian = ScrambledZipfian::new(0, 1001);
         let mut counts = counted(1_000_000, 1001, |draws| zipfian.draw(draws));
         counts.sort_unstable_by(|a, b| b.cmp(a));

@@ -2,7 +2,7 @@
 //!
 //! W. Hörmann, G. Derflinger: "Rejection-inversion to generate variates from monotone discrete
 //! distributions", ACM TOMACS 6(3), 1996. The integral of the hat is inverted at a uniform point
-//! and rounded; the shortcut `s` accepts nearly all points without a request to the histogram's own
+//! and rounded; the shortcut `s` accepts nearly all points without a look at the histogram's own
 //! bar. One draw costs the same for ten records as for 2^63, without any table.
 
 use assay_model::Draws;

@@ -97,7 +97,7 @@ impl Zipfian {
     ///
     /// Equal to [`Zipfian::rank_by_formula`] for every input: the quick power is known to be right
     /// within a guard, so where no whole number lies within that guard, the formula has the same
-    /// whole part; elsewhere, once in thousands of draws, the formula itself is issued.
+    /// whole part; elsewhere, once in thousands of draws, the formula itself is evaluated.
     #[inline(always)]
     pub fn rank(&self, unit: f64, count: u64) -> u64 {
         let scaled = unit * self.zeta;

@@ -20,9 +20,9 @@ pub(crate) struct Drawn {
     pub(crate) draws: Draws,
 }
 
-/// What the transactions draw that are likely to be requested next.
+/// The draws of the transactions that are likely to come next.
 ///
-/// Nobody says which part of the stream a worker will request, so this goes by what it did: from
+/// It is not known which part of the stream a worker will request, so this extrapolates: from
 /// one transaction to the next by the same step. Where that was wrong one of them draws, where it
 /// was right a group. Each part of them lies in words of its own, to be read as it was written: a
 /// wider reading would wait until the processor has put all of them away.
@@ -131,12 +131,12 @@ mod tests {
     #[test]
     fn steps_of_any_length_are_drawn_in_groups() {
         assert_eq!(take(0..80), 80);
-        // The first two of a worker tell its step.
+        // The first two processes of a worker tell its step.
         assert_eq!(take((3..).step_by(7).take(83)), 3 + 80);
     }
 
     #[test]
-    fn a_blocking_thread_that_claims_eight_at_once_draws_few_in_vain() {
+    fn a_worker_that_claims_eight_processes_at_once_wastes_few_draws() {
         let claimed = (0..100).flat_map(|claim| claim * 24..claim * 24 + 8);
         assert!(take(claimed) <= 900);
     }

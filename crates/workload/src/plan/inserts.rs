@@ -42,7 +42,7 @@ impl Inserts {
     /// The inserts before `process`, which must not fall from call to call.
     #[inline]
     pub(crate) fn before(&mut self, process: u64) -> Counted {
-        assert!(process >= self.process, "processes are requested in rising order");
+        assert!(process >= self.process, "processes are drawn in rising order");
         if self.interval.0 < self.interval.1 {
             self.count_up_to(process);
         }

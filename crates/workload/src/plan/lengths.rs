@@ -65,7 +65,7 @@ impl Lengths {
     }
 
     /// Lengths of keys by the numbers of their records. The same for every seed: a key must not
-    /// depend on who requests it.
+    /// depend on the caller.
     pub(crate) fn of_keys(length: &FieldLength) -> Lengths {
         let stream = Seed(0).stream(streams::LENGTHS_KEYS);
         Lengths { fields: 1, kind: LengthKind::new(length), stream }

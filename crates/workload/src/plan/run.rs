@@ -1,7 +1,7 @@
 //! The run phase: transaction *i* is drawn from the seed with its number.
 //!
 //! A process is a stretch of the transactions: with *n* of them each, process *p* has those from
-//! *n · p* to before *n · (p + 1)*. So what is issued to which records does not change with *n*.
+//! *n · p* to before *n · (p + 1)*. So the operations and their records do not change with *n*.
 
 use assay_model::seed::Stream;
 use assay_model::{Draws, Fields, Filled, Kind, Nanos, Operation, Seed, Source, SourceError};
@@ -272,7 +272,7 @@ impl Source for Run {
     }
 
     /// # Panics
-    /// If the workload inserts and `process` is below one requested before.
+    /// If the workload inserts and `process` is below an earlier one.
     #[inline]
     fn fill(&mut self, process: u64, into: &mut Vec<Operation>) -> Result<Filled, SourceError> {
         into.clear();

@@ -1,4 +1,4 @@
-//! Streams of operations as workers, agents or readers of a history meet them.
+//! Tests of streams of operations, as workers, agents or readers of a history use them.
 
 use assay_model::{Fields, Filled, Kind, Nanos, Operation, OperationEncoder, Seed, version};
 
@@ -64,7 +64,7 @@ const DISTRIBUTIONS: [&str; 9] = [
 ];
 
 #[test]
-fn blocking_threads_together_issue_what_one_blocking_thread_issues() {
+fn workers_together_issue_the_operations_of_one_worker() {
     for keys in DISTRIBUTIONS {
         let plan = run(&mixed(keys));
         let alone = operations(&plan, 0..5000);
@@ -96,7 +96,7 @@ fn inserts_add_the_next_record_each_once() {
 }
 
 #[test]
-fn no_operation_is_about_a_record_whose_insert_has_not_settled() {
+fn no_operation_accesses_a_record_whose_insert_may_be_in_flight() {
     for keys in DISTRIBUTIONS {
         let all = operations(&run(&mixed(keys)), 0..5000);
         let insert_of = |key: u64| {
@@ -196,7 +196,7 @@ fn processes_are_stretches_of_the_same_stream_of_transactions() {
 }
 
 #[test]
-fn blocking_threads_together_issue_the_processes_of_one_blocking_thread() {
+fn workers_together_issue_the_processes_of_one_worker() {
     let plan = run(&in_processes(3, "exp:10ms"));
     let alone = operations(&plan, 0..700);
     for workers in [2u64, 7] {
@@ -414,7 +414,7 @@ fn keys_follow_the_form_of_the_data_set() {
 }
 
 #[test]
-fn records_beyond_32_bits_are_loaded_with_requested() {
+fn records_beyond_32_bits_are_loaded_and_read() {
     let text = "[dataset]\nrecords = \"9223372036854775807\"\nfirst = \"9223372036854775000\"\n\
         [operations]\nread = 1\n[keys]\ndistribution = \"zipfian\"\n";
     let spec = Spec::from_toml(text, "test", &no_files).unwrap();
@@ -484,7 +484,7 @@ fn the_same_seed_gives_the_same_bytes_for_ever() {
 }
 
 #[test]
-fn keys_are_as_long_as_wanted_whoever_requests_it() {
+fn keys_have_the_configured_length() {
     let keys = "key_prefix = \"k:\"\nkey_order = \"ordered\"\n";
     let lengths = "key_length = { distribution = \"uniform\", min = 5, max = 30 }\n";
     let rest = format!("{keys}{lengths}[operations]\nread = 1\n");

@@ -1,4 +1,4 @@
-//! Data set of a script, on which its load agrees with its run.
+//! Data set of a script workload: what its load and its run must agree on.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ pub struct ScriptDataset {
 }
 
 impl ScriptDataset {
-    /// In sentences, why a run that wants `self` cannot be issued to a store that holds `found`.
+    /// In sentences, why a run of `self` cannot start on a store that holds `found`.
     ///
     /// Empty if it can.
     pub fn differences(&self, found: &ScriptDataset) -> Vec<String> {

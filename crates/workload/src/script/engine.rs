@@ -42,7 +42,7 @@ pub(super) struct Engine {
     undo: Vec<(String, Vec<i64>, Option<Row>)>,
     /// Inserts of a key that was there already, as a store would refuse them.
     pub refused: Vec<String>,
-    /// How many rows each operation touched, in the order in which they were issued.
+    /// How many rows each operation affected, in the order in which they were issued.
     pub touched: Vec<(u16, usize)>,
 }
 

@@ -24,7 +24,7 @@ pub struct ScriptPlan {
     pub schema: Vec<Named>,
     /// The queries; an operation's `statement` is the place here plus one.
     pub queries: Vec<Named>,
-    /// How often each query is requested one transaction of the run, on average.
+    /// How often each query occurs in one transaction of the run, on average.
     pub frequencies: Vec<f64>,
     /// How many rows each relation has after the load, by its name.
     pub relation_rows: Vec<(&'static str, u64)>,

@@ -1,4 +1,4 @@
-//! Spec of a script, as its author writes it down.
+//! Spec of a script workload, as it is written in a file.
 
 use assay_model::{Seed, closest};
 use schemars::JsonSchema;
@@ -11,7 +11,7 @@ use super::dataset::ScriptDataset;
 use super::tpcc::TpccSpec;
 use crate::spec::{Place, Problem, SpecError, place_of, toml_error};
 
-/// The workloads that issue in SQL, by the name in key `workload`.
+/// The workloads in SQL, by the name in key `workload`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ScriptName {

@@ -12,7 +12,7 @@ const RECORDS_END: u64 = 1 << 63;
 const FIELDS_MAX: u64 = u16::MAX as u64;
 /// The size of an operation has 32 bits.
 const BYTES_MAX: u64 = u32::MAX as u64;
-/// The insert that a worker looks back at costs one byte of memory for each transaction.
+/// A recent insert costs a worker one byte of memory for each transaction.
 const SETTLE_MAX: u64 = 1 << 24;
 /// Keys that YCSB would draw on average before one is in the store; more is no measurement.
 const REDRAWS_MAX: f64 = 4096.0;
@@ -287,13 +287,13 @@ impl Spec {
     fn check_scan(&self) -> Result<(), Problem> {
         let ScanSection { min, max, .. } = self.scan;
         if min == 0 {
-            return problem("scan.min", min, "a scan requests at least one record");
+            return problem("scan.min", min, "a scan reads at least one record");
         }
         if min > max {
             return problem("scan.min", min, format!("it must not be above scan.max, {max}"));
         }
         if max > u64::from(u32::MAX) {
-            return problem("scan.max", max, "a scan requests at most 2^32 - 1 records");
+            return problem("scan.max", max, "a scan reads at most 2^32 - 1 records");
         }
         Ok(())
     }

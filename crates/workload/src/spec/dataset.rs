@@ -1,4 +1,4 @@
-//! Data set, on which a load agrees with its run.
+//! Data set: what a load and its run must agree on.
 
 use assay_model::Seed;
 use assay_model::seed::mix;
@@ -67,7 +67,7 @@ impl Dataset {
         }
     }
 
-    /// In sentences, why a run that wants `self` cannot be issued to a store that holds `found`.
+    /// In sentences, why a run of `self` cannot start on a store that holds `found`.
     ///
     /// Empty if it can. A run may use a part of the records that were loaded.
     pub fn differences(&self, found: &Dataset) -> Vec<String> {
@@ -101,7 +101,7 @@ impl Dataset {
         let (last, found_last) = (self.first + self.count - 1, found.first + found.count - 1);
         if self.first < found.first || last > found_last {
             differences.push(format!(
-                "records {} to {last} are requested, but the store was loaded with {} to \
+                "records {} to {last} are accessed, but the store was loaded with {} to \
                  {found_last}",
                 self.first, found.first
             ));

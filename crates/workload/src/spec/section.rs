@@ -16,12 +16,12 @@ const SETTLE: u64 = 1024;
 pub struct Spec {
     /// The records that a load writes.
     pub dataset: DatasetSection,
-    /// What a run issues.
+    /// The operations of a run.
     pub operations: OperationsSection,
-    /// How much of that one client issues.
+    /// How many transactions one client issues.
     #[serde(skip_serializing_if = "ProcessSection::is_default")]
     pub process: ProcessSection,
-    /// Which records it requests.
+    /// The records that it accesses.
     pub keys: KeysSection,
     /// How long its scans are.
     pub scan: ScanSection,
@@ -104,7 +104,7 @@ impl DatasetSection {
         self.count.unwrap_or(self.records.saturating_sub(self.first))
     }
 
-    /// Whether only a trace says how long values or keys are, so that nothing else can be issued.
+    /// Whether only a trace has the lengths of values or keys, so that nothing else can be run.
     pub fn is_recorded(&self) -> bool {
         self.field_length == FieldLength::Recorded || self.key_order == KeyOrder::Recorded
     }
@@ -118,11 +118,11 @@ pub enum KeyOrder {
     Hashed,
     /// Keys count up as records do, if `key_digits` makes them equally long.
     Ordered,
-    /// The number says how long the key is, as in a trace of somebody else's requests.
+    /// The number says how long the key is, as in an imported trace.
     Recorded,
 }
 
-/// What a run issues.
+/// The operations of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct OperationsSection {
@@ -220,7 +220,7 @@ pub enum WriteFields {
     All,
 }
 
-/// Which records a run requests.
+/// The records that a run accesses.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct KeysSection {
@@ -339,11 +339,11 @@ pub enum KeyDistribution {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ScanSection {
-    /// The fewest records a scan requests. YCSB: `minscanlength`.
+    /// The fewest records of a scan. YCSB: `minscanlength`.
     #[serde(deserialize_with = "number::whole")]
     #[schemars(schema_with = "number::whole_schema")]
     pub min: u64,
-    /// The most records a scan requests. YCSB: `maxscanlength`.
+    /// The most records of a scan. YCSB: `maxscanlength`.
     #[serde(deserialize_with = "number::whole")]
     #[schemars(schema_with = "number::whole_schema")]
     pub max: u64,

@@ -213,7 +213,7 @@ fn kinds_follow_from_the_weights() {
 }
 
 #[test]
-fn a_run_with_other_parameters_than_the_load_is_reported_which() {
+fn a_run_with_other_parameters_than_the_load_names_them() {
     let loaded = read(SMALL);
     let mut expected = loaded.clone();
     let differences =
@@ -251,7 +251,7 @@ fn a_run_may_use_a_part_of_what_was_loaded_but_not_more() {
         spec.dataset(Seed(1))
     };
     assert!(share(10, 5).differences(&share(0, 1000)).is_empty());
-    let expected = "records 0 to 999 are requested, but the store was loaded with 10 to 14";
+    let expected = "records 0 to 999 are accessed, but the store was loaded with 10 to 14";
     assert_eq!(share(0, 1000).differences(&share(10, 5)), [expected]);
 }
 

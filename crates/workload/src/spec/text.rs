@@ -15,7 +15,7 @@ use assay_model::closest;
 impl Spec {
     /// Reads a specification from TOML `text`, which comes from `origin`, a file or another name.
     ///
-    /// A histogram file that it names is issued to `files`, beside `origin` first; its counts
+    /// A histogram file that it names is requested from `files`, beside `origin` first; its counts
     /// become part of the specification.
     ///
     /// # Errors

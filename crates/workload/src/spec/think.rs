@@ -9,10 +9,10 @@ use serde::ser::{Serialize, Serializer};
 
 use assay_model::quantity;
 
-/// Nobody thinks longer than this before the next transaction: a hundred days.
+/// The longest allowed think time: a hundred days.
 const THINK_MAX: Nanos = Nanos::from_secs(100 * 86_400);
 
-/// How long a process thinks before it issues its next transaction.
+/// The think time before the next transaction of a process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ThinkTime {
     /// Not at all.

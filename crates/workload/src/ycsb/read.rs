@@ -17,13 +17,13 @@ use assay_model::closest;
 /// Java's largest int: YCSB's limit for records or operations.
 const JAVA_INT_MAX: u64 = i32::MAX as u64;
 
-/// How many properties are compared with those that there are, in search of slips.
+/// How many unknown properties are compared with the known ones, to suggest a spelling.
 const MOST_COMPARED: usize = 1000;
 
 /// How many unknown properties are reported one by one.
 const MOST_TOLD: usize = 20;
 
-/// What happens to a property that nobody knows.
+/// The treatment of unknown properties.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Strictness {
     /// It is an error.
@@ -35,22 +35,23 @@ pub enum Strictness {
 /// What properties say.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reading {
-    /// What is issued.
+    /// The workload.
     pub spec: Spec,
-    /// How YCSB's client loads it.
+    /// The options of YCSB's client.
     pub options: ClientOptions,
     /// What only a store's binding understands, such as `redis.host`.
     pub binding: BTreeMap<String, String>,
     /// What the user should know, in sentences.
     pub warnings: Vec<String>,
-    /// `operationcount` as it was written, 0 included: [`make_room`] goes by it.
+    /// `operationcount` as it was written, 0 included: [`make_room`] uses it.
     pub operation_count: Option<u64>,
 }
 
 /// Reads `properties`.
 ///
 /// Defaults are YCSB's: a proportion that is left out keeps its default (reads 0.95, updates
-/// 0.05). A histogram file is issued to `files`: beside the file that names it, then as it stands.
+/// 0.05). A histogram file is requested from `files`: beside the file that names it, then as it
+/// stands.
 ///
 /// # Errors
 /// If a property is unknown ([`Strictness::Native`]), or a value is invalid; with file, line.
@@ -162,8 +163,7 @@ fn dataset(
     })
 }
 
-/// YCSB takes a `recordcount` of 0 for as many as there can be; as many as `insertcount` says are
-/// enough.
+/// YCSB takes a `recordcount` of 0 for the largest possible number; here `insertcount` is enough.
 fn records(values: &Values<'_>) -> Result<u64, SpecError> {
     let given = java_int(values, "recordcount")?.unwrap_or(0);
     match (given, values.strictness, values.whole("insertcount")?) {

@@ -60,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn what_never_settles_loses_more_than_half() {
+    fn a_run_that_never_becomes_steady_loses_more_than_half() {
         assert!(truncation(&noisy(200, |i| i as f64 + 1.0)) > 100);
     }
 }

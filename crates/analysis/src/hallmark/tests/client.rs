@@ -9,7 +9,7 @@ use crate::hallmark::{
 };
 
 #[test]
-fn a_hog_beside_the_client_is_the_reason_for_all_that_is_late() {
+fn a_cpu_hog_next_to_the_client_explains_all_lateness() {
     // Workers wait for a processor a fifth of the time, a time slice of 20 ms each.
     let run = healthy().each(|record| {
         super::simulated::held_up(record, 0.1, 0.02);
@@ -36,7 +36,7 @@ fn stolen_and_throttled_time_are_found() {
 }
 
 #[test]
-fn a_blocking_thread_without_room_to_spare_is_found() {
+fn a_saturated_worker_is_found() {
     let busy = |share: f64| healthy().observing(|evidence| evidence.workers[1].busy = share);
     assert_valid(&busy(0.7));
     assert_remark(&busy(0.8), CheckId::WorkerCpu);
@@ -44,7 +44,7 @@ fn a_blocking_thread_without_room_to_spare_is_found() {
 }
 
 #[test]
-fn a_spinning_blocking_thread_is_busy_only_as_far_as_requests_find_it_at_work() {
+fn a_spinning_workers_load_is_estimated_from_the_requests_that_find_it_busy() {
     let spinning = |late: u64| {
         let run = healthy().each(|record| {
             let is_late = record.index % 10 < late;
@@ -71,7 +71,7 @@ fn a_spinning_blocking_thread_is_busy_only_as_far_as_requests_find_it_at_work() 
 }
 
 #[test]
-fn what_nobody_saw_of_the_blocking_threads_is_named_and_alone_not_enough() {
+fn missing_worker_observations_are_named_and_do_not_suffice() {
     let run = healthy().observing(|evidence| evidence.throttled = None);
     let hallmark = assert_valid(&run);
     let check = hallmark.check(CheckId::WorkerCpu).unwrap();
@@ -118,13 +118,13 @@ fn long_hiccups_withdraw_the_tail_and_tag_what_they_overlap() {
 }
 
 #[test]
-fn a_record_that_was_lost_spoils_everything() {
+fn a_lost_record_withdraws_every_figure() {
     let run = healthy().observing(|evidence| evidence.lost_records = Some(1));
     assert!(withdraws(&assert_invalid(&run, CheckId::LostRecords), Figure::Throughput));
 }
 
 #[test]
-fn files_that_contradict_each_other_spoil_everything() {
+fn contradictory_files_withdraw_every_figure() {
     let run = healthy().observing(|evidence| evidence.contradictions = Some(1));
     assert!(withdraws(&assert_invalid(&run, CheckId::Identity), Figure::Throughput));
 }

@@ -42,7 +42,7 @@ fn a_rate_that_cannot_be_reached_is_the_reason() {
 }
 
 #[test]
-fn a_blocking_thread_that_is_slept_is_late() {
+fn a_descheduled_worker_is_late() {
     let run = healthy().each(|record| {
         if record.process % 2 == 0 {
             held_up(record, 2.0, 0.2);
@@ -87,7 +87,7 @@ fn queued_arrivals_are_a_remark() {
 }
 
 #[test]
-fn arrivals_of_another_process_than_promised_are_found() {
+fn arrivals_of_another_process_than_planned_are_found() {
     let mut run = healthy();
     run.arrive(|_| 1.0);
     assert_invalid(&run, CheckId::ArrivalProcess);
@@ -96,7 +96,7 @@ fn arrivals_of_another_process_than_promised_are_found() {
 }
 
 #[test]
-fn requests_in_batches_are_not_the_promised_arrivals() {
+fn requests_in_batches_are_not_the_planned_arrivals() {
     // Each leaves at the next whole 4 ms, which its response time does not notice.
     let run = healthy().slower(|_| 40.0).each(|record| {
         let late = Nanos(4_000_000 - record.started.0 % 4_000_000);
@@ -157,7 +157,7 @@ fn another_trace_than_planned_is_found() {
 }
 
 #[test]
-fn a_sender_that_waits_for_answers_is_not_open() {
+fn a_client_that_waits_for_responses_is_no_open_loop() {
     // The intended time is when it was sent, as if nothing had been late; but the more is in
     // flight the longer it waits.
     let mut run = healthy();
@@ -201,7 +201,7 @@ fn answers_that_take_no_time_are_no_dependence() {
 }
 
 #[test]
-fn half_of_a_random_load_is_not_what_was_promised() {
+fn half_of_a_random_load_is_not_the_planned_process() {
     for (process, dispersion) in [(Gaps::Independent, None), (Gaps::Dependent, Some(9.0))] {
         let mut run = healthy();
         run.evidence.arrivals =
@@ -277,7 +277,7 @@ fn a_rate_that_changes_within_a_second_is_no_burst() {
 }
 
 #[test]
-fn a_stricter_look_at_seconds_expects_more_of_them_to_be_off() {
+fn a_stricter_test_of_seconds_expects_more_outliers() {
     let mut run = healthy();
     run.thresholds.rate_second_sigmas = 1.0;
     let hallmark = assert_valid(&run);

@@ -1,4 +1,4 @@
-//! Arrivals that waited because the store had not answered those before them.
+//! Arrivals that waited because the store had not responded to those before them.
 
 use assay_model::{Nanos, Outcome, Reason};
 
@@ -7,15 +7,15 @@ use super::{brief, healthy};
 use crate::hallmark::{CheckId, CheckVerdict, Hallmark, Inapplicable, Statistic, Verdict};
 use crate::{Held, Window};
 
-/// As many as can be in flight.
+/// The bound on operations in flight.
 const BOUND: usize = 100;
-/// When the store stands still.
+/// The time of the stall.
 const STOP: (Nanos, Nanos) = (Nanos::from_secs(15), Nanos::from_secs(20));
-/// How long it takes for each of those that have waited, afterwards.
+/// The service time of each waiting arrival afterwards.
 const EACH: Nanos = Nanos::from_micros(50);
 
-/// A run of which the store stands still for five seconds: the first arrivals in them leave and
-/// wait for their answers, the others wait for a place.
+/// A run whose store stalls for five seconds: the first arrivals in them are sent and wait for
+/// their responses, the others wait for a slot.
 fn frozen() -> Run {
     let (mut stopped, mut full, mut free) = (0, STOP.1, STOP.1);
     let mut run = healthy().each(|record| {
@@ -60,14 +60,14 @@ fn a_frozen_store_makes_no_run_invalid() {
 }
 
 #[test]
-fn without_knowing_who_was_held_back_the_lateness_is_ours() {
+fn without_held_back_stretches_the_lateness_is_the_clients() {
     let mut run = frozen();
     run.options.held = Held::default();
     assert_eq!(run.examine().verdict, Verdict::Invalid);
 }
 
 #[test]
-fn arrivals_dropped_while_the_store_stands_still_are_its_own() {
+fn arrivals_dropped_during_a_stall_are_due_to_the_store() {
     let mut run = frozen();
     let held = run.options.held.0[0][0];
     for record in run.records.iter_mut().filter(|record| held.contains(record.intended)) {
@@ -77,14 +77,14 @@ fn arrivals_dropped_while_the_store_stands_still_are_its_own() {
     }
     let hallmark = run.examine();
     assert_eq!(hallmark.verdict, Verdict::ValidWithRemarks, "{:?}", brief(&hallmark));
-    // The same drops at another time are an omission of ours.
+    // The same drops at another time are the client's omission.
     hold(&mut run, Nanos::from_secs(30), Nanos::from_secs(31));
     assert!(run.examine().reasons.contains(&CheckId::Omission));
     assert_eq!(run.examine().verdict, Verdict::Invalid);
 }
 
 #[test]
-fn a_blocking_thread_that_sleeps_beside_a_frozen_store_is_late() {
+fn a_worker_that_sleeps_during_a_stall_is_late() {
     let run = frozen().each(|record| {
         let is_stopped = record.started >= STOP.0 && record.started < Nanos::from_secs(22);
         if record.process % 2 == 0 && !is_stopped {
@@ -92,13 +92,13 @@ fn a_blocking_thread_that_sleeps_beside_a_frozen_store_is_late() {
         }
     });
     let hallmark = run.examine();
-    // The frozen store has made most percentiles too uncertain to hold a lag against.
+    // The stall has made most percentiles too uncertain to compare the lag with.
     assert_eq!(hallmark.verdict, Verdict::Invalid);
     assert_eq!(hallmark.reasons, [CheckId::ArrivalProcess], "{:?}", brief(&hallmark));
 }
 
 #[test]
-fn a_starved_blocking_thread_explains_nothing_that_a_frozen_store_did() {
+fn a_starved_worker_does_not_explain_the_effects_of_a_stalled_store() {
     let run = frozen().observing(|evidence| evidence.workers[0].waited = Some(0.2));
     let hallmark = assert_invalid_by(&run, CheckId::WorkerCpu);
     assert_eq!(hallmark.check(CheckId::Omission).unwrap().because_of, None);
@@ -141,7 +141,7 @@ fn a_store_that_does_not_keep_up_makes_no_run_invalid() {
 
 #[test]
 fn a_stop_that_reaches_no_bound_makes_no_run_invalid() {
-    // Five seconds, in which all requests leave and wait; those who came first wait longest.
+    // Five seconds, in which all requests are sent and wait; the first ones wait longest.
     let run = healthy().each(|record| {
         if record.started >= STOP.0 && record.started < STOP.1 {
             record.ended = STOP.1 + Nanos((record.started.0 - STOP.0.0) / 100);

@@ -14,7 +14,7 @@ pub const RATE: f64 = 500.0;
 /// Seconds of the window, which begins at second 1.
 pub const SECONDS: u64 = 40;
 
-/// One run with everything that the validator is given.
+/// One run with the whole input of the validator.
 #[derive(Clone, Debug)]
 pub struct Run {
     pub options: AnalysisOptions,
@@ -131,7 +131,7 @@ impl Run {
 }
 
 /// Moves what would begin within one of the stretches `period · k .. period · k + length` (seconds)
-/// to its end, as a worker does that was not let go on.
+/// to its end, as a worker does that got no processor.
 pub fn held_up(record: &mut Record, period: f64, length: f64) {
     let since = record.started.as_secs_f64() % period;
     if since < length {

@@ -41,7 +41,7 @@ fn a_run_without_warm_up_is_found() {
 }
 
 #[test]
-fn a_run_that_never_settles_is_found() {
+fn a_run_that_never_becomes_steady_is_found() {
     let run = healthy().slower(|since| 1.0 + since / 40.0);
     let hallmark = assert_invalid(&run, CheckId::WarmUp);
     let trend = hallmark.check(CheckId::Trend).unwrap();
@@ -77,7 +77,7 @@ fn a_fault_late_in_the_run_is_no_warm_up() {
 
 #[test]
 fn a_slow_drift_is_a_remark() {
-    // Less than three buckets of the course: chance decides whether it is reported from noise.
+    // Less than three buckets of the series: chance decides whether it is distinguished from noise.
     let run = healthy_with(4).slower(|since| 1.0 + 0.1 * since / 40.0);
     let hallmark = run.examine();
     assert_eq!(hallmark.verdict, Verdict::ValidWithRemarks, "{:?}", hallmark.check(CheckId::Trend));
@@ -109,7 +109,7 @@ fn an_overloaded_store_piles_up_a_backlog() {
 }
 
 #[test]
-fn a_percentile_that_too_few_values_tell_says_how_many_seconds_are_missing() {
+fn a_percentile_with_too_few_values_says_how_many_seconds_are_missing() {
     // Ten a second: 400 values, of which four lie beyond p99.
     let mut run = healthy();
     run.records.retain(|record| record.index % 50 == 0);
@@ -126,7 +126,7 @@ fn a_percentile_that_too_few_values_tell_says_how_many_seconds_are_missing() {
 }
 
 #[test]
-fn a_healthy_queue_is_never_called_faulty() {
+fn a_healthy_queue_raises_no_alarm() {
     // A queue with one server, half busy, so that operations depend on each other.
     for seed in 0..5 {
         let mut free = Nanos::ZERO;

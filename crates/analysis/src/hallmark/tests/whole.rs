@@ -19,7 +19,7 @@ fn a_healthy_run_is_valid_and_withdraws_nothing_but_the_far_tail() {
 }
 
 #[test]
-fn what_nobody_observed_is_not_passed_in_silence() {
+fn unobserved_checks_are_named() {
     let mut run = healthy();
     run.evidence = Evidence { arrivals: run.evidence.arrivals.clone(), ..Evidence::default() };
     let hallmark = run.examine();
@@ -84,14 +84,14 @@ fn a_load_is_analyzed_by_what_it_kept() {
 }
 
 #[test]
-fn nothing_at_all_is_no_result() {
+fn an_empty_output_is_no_result() {
     let mut run = healthy();
     run.records.clear();
     assert!(!run.examine().verdict.is_valid());
 }
 
 #[test]
-fn warm_up_that_was_set_aside_is_not_examined() {
+fn a_declared_warm_up_is_not_validated() {
     let mut run = healthy();
     let from = Nanos::from_secs(6);
     run.options.window.as_mut().unwrap().from = from;

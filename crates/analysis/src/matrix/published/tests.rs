@@ -101,7 +101,7 @@ fn one_chart_under_two_names_is_found() {
 }
 
 #[test]
-fn a_system_that_nothing_costs_anything_is_like_nothing() {
+fn a_system_without_any_cost_has_no_fit() {
     let figures = [
         series("null", "A", RUN_TIME, &[2e6, 2.01e6, 2.03e6, 1.95e6]),
         series("null", "C", RUN_TIME, &[1.7e6, 1.75e6, 1.74e6, 1.69e6]),
@@ -116,7 +116,7 @@ fn a_system_that_nothing_costs_anything_is_like_nothing() {
 }
 
 #[test]
-fn latencies_of_operations_that_nobody_requests_are_found() {
+fn published_latencies_of_absent_operations_are_found() {
     let figures = [
         series("x", "E", mean(READ), &[700.0, 750.0]),
         series("x", "F", mean(READ), &[700.0, 750.0]),

@@ -73,7 +73,7 @@ fn failed(checks: &[(CheckId, Option<CheckId>, &[hallmark::Measure])]) -> Hallma
     }
 }
 
-/// What came of a step of which 3 % are too slow, or none, whose run has that hallmark.
+/// The outcome of a step with 3 % too slow operations, or none, whose run has that hallmark.
 fn examined(is_slow: bool, hallmark: &Hallmark) -> (Verdict, Vec<Reason>) {
     let made = step(12, |n| (0, if is_slow && n % 30 == 0 { 200_000 } else { 900 }));
     let outcome = assessed(&made, StepContext { hallmark: Some(hallmark), ..AS_REQUESTED });
@@ -86,7 +86,7 @@ fn assessed(made: &Made, context: StepContext<'_>) -> Outcome {
 }
 
 #[test]
-fn a_quick_step_holds() {
+fn a_fast_step_is_sustained() {
     let outcome = assessed(&step(12, |_| (0, 900)), AS_REQUESTED);
     assert_eq!((outcome.verdict, outcome.reasons.as_slice()), (Verdict::Held, &[][..]));
     assert_eq!(outcome.figures.seconds, 12.0);
@@ -119,7 +119,7 @@ fn a_step_that_is_too_short_is_undecided() {
 
 #[test]
 fn a_backlog_that_grows_is_not_sustained_although_the_objective_holds() {
-    // What is issued is 0.8 % too much: after 12 s the wait is 96 ms, still within 100 ms.
+    // The offered rate is 0.8 % too high: after 12 s the wait is 96 ms, still within 100 ms.
     for seconds in [1, 2, 6, 10, 12] {
         let step = step(seconds, |n| (n * 8, 900));
         let found = step.backlog.expect("it is long enough");
@@ -131,7 +131,7 @@ fn a_backlog_that_grows_is_not_sustained_although_the_objective_holds() {
 }
 
 #[test]
-fn a_step_that_cannot_tell_whether_the_backlog_grows_is_undecided() {
+fn a_step_too_short_to_see_the_backlog_grow_is_undecided() {
     let short: Vec<Record> = (0..900)
         .map(Nanos::from_millis)
         .map(|at| done(at.0, Kind::Read, at, at, at + Nanos::from_millis(1)))
@@ -192,11 +192,11 @@ fn a_backlog_that_comes_and_goes_is_no_growth() {
 }
 
 #[test]
-fn a_rate_that_was_not_issued_is_not_sustained() {
+fn a_rate_that_was_not_reached_is_not_sustained() {
     let halved = StepContext { target: 2_000.0, ..AS_REQUESTED };
     let outcome = assessed(&step(12, |_| (0, 900)), halved);
     assert_eq!(outcome.reasons, [Reason::Rate(0.5)]);
-    // The last third of the requests leaves after the end of the step.
+    // The last third of the requests is sent after the end of the step.
     let late = |n: u64| (if n < 8_000 { 0 } else { 20_000_000 }, 900);
     let reasons = assessed(&step(12, late), AS_REQUESTED).reasons;
     assert!(reasons.iter().any(|reason| matches!(reason, Reason::Rate(share) if *share < 0.7)));
@@ -209,7 +209,7 @@ fn a_poisson_count_that_is_a_little_low_is_chance() {
 }
 
 #[test]
-fn who_was_stopped_or_has_no_hallmark_is_not_sustained() {
+fn a_step_that_was_stopped_or_has_no_hallmark_is_not_sustained() {
     let quick = step(12, |_| (0, 900));
     let stopped = StepContext { is_stopped: true, target: 2_000.0, ..AS_REQUESTED };
     assert_eq!(assessed(&quick, stopped).reasons, [Reason::Overload]);
@@ -227,7 +227,7 @@ fn a_step_that_fails_because_of_a_late_client_is_unknown_rather_than_failed() {
     assert_eq!(examined(true, &late), (Verdict::Unknown, reasons));
     let symptom = failed(&[(CheckId::Lag, Some(CheckId::WorkerCpu), &[])]);
     assert_eq!(examined(true, &symptom).0, Verdict::Unknown);
-    // More of the same would not tell what a late client hides.
+    // A longer step would not reveal what a late client hides.
     let made = step(1, |n| (0, if n % 90 == 0 { 200_000 } else { 900 }));
     let undecided = assessed(&made, StepContext { hallmark: Some(&late), ..AS_REQUESTED });
     assert_eq!(undecided.reasons, [Reason::Undecided(0), Reason::Client(CheckId::WorkerCpu)]);
@@ -256,7 +256,8 @@ fn a_step_that_fails_because_of_the_store_has_failed_whatever_its_hallmark() {
             (CheckId::WorkerCpu, None, &worker),
         ])
     };
-    // Requests that left late although the store left room in flight, from a worker of its own.
+    // Requests that were sent late although the in-flight bound was not reached, from a worker of
+    // its own.
     assert_eq!(examined(true, &with(0.0, limits)).0, Verdict::Unknown);
     assert_eq!(examined(true, &with(0.3, limits)), broken);
     assert_eq!(examined(true, &with(0.0, None)), broken, "the store works within the worker");

@@ -1,4 +1,4 @@
-//! Differences of two set-ups beside their figures.
+//! Differences of two set-ups other than their figures.
 
 use std::collections::BTreeSet;
 
@@ -25,13 +25,13 @@ pub fn require_comparable(old: &[Measured], new: &[Measured]) -> Result<()> {
     if old == new {
         return Ok(());
     }
-    Err(usage(format!("BASE is a {old} and NEW is a {new}: they request different things")))
+    Err(usage(format!("BASE is a {old} and NEW is a {new}: their operations differ")))
 }
 
 /// Every difference, the heaviest first. The first run of a group stands for all of it.
 pub fn differences(old: &[Measured], new: &[Measured]) -> Vec<Difference> {
     let (Some(first), Some(second)) = (old.first(), new.first()) else { return Vec::new() };
-    let mut found = Found::default();
+    let mut found = Differences::default();
     analysis_options(&mut found, first, second);
     place(&mut found, &first.manifest, &second.manifest);
     chance(&mut found, old, new);
@@ -40,11 +40,11 @@ pub fn differences(old: &[Measured], new: &[Measured]) -> Vec<Difference> {
 }
 
 #[derive(Default)]
-struct Found {
+struct Differences {
     list: Vec<Difference>,
 }
 
-impl Found {
+impl Differences {
     fn note(&mut self, weight: Weight, what: &str, old: impl ToString, new: impl ToString) {
         let (old, new) = (old.to_string(), new.to_string());
         if old != new {
@@ -53,8 +53,8 @@ impl Found {
     }
 }
 
-/// What was issued, in which way.
-fn analysis_options(found: &mut Found, old: &Measured, new: &Measured) {
+/// The operations and the load.
+fn analysis_options(found: &mut Differences, old: &Measured, new: &Measured) {
     let (first, second) = (&old.manifest, &new.manifest);
     let mut note = |what: &str, old: &str, new: &str| found.note(Weight::Question, what, old, new);
     note("workload", &first.spec.name, &second.spec.name);
@@ -86,7 +86,7 @@ fn analysis_options(found: &mut Found, old: &Measured, new: &Measured) {
     found.note(Weight::Slight, "operations issued", offered(first), offered(second));
 }
 
-fn lengths(found: &mut Found, weight: Weight, what: &str, old: f64, new: f64) {
+fn lengths(found: &mut Differences, weight: Weight, what: &str, old: f64, new: f64) {
     if (old - new).abs() > CLOSE * old.max(new) {
         found.note(weight, what, format!("{old:.3} s"), format!("{new:.3} s"));
     }
@@ -96,7 +96,7 @@ fn lengths(found: &mut Found, weight: Weight, what: &str, old: f64, new: f64) {
 fn only_there(old: &str, new: &str) -> (String, String) {
     let lines = |text: &str| -> Vec<String> {
         let lines = text.lines().map(str::trim);
-        // How many operations there were is reported by the length that was measured.
+        // The number of operations follows from the measured duration.
         lines
             .filter(|line| !(line.is_empty() || line.starts_with("count =")))
             .map(str::to_owned)
@@ -111,7 +111,7 @@ fn only_there(old: &str, new: &str) -> (String, String) {
 }
 
 /// The store, the machine, the instrument.
-fn place(found: &mut Found, old: &Manifest, new: &Manifest) {
+fn place(found: &mut Differences, old: &Manifest, new: &Manifest) {
     let mut note = |what: &str, old: String, new: String| found.note(Weight::Place, what, old, new);
     note("store", old.store.name.clone(), new.store.name.clone());
     note("store url", url(old), url(new));
@@ -154,7 +154,7 @@ fn place(found: &mut Found, old: &Manifest, new: &Manifest) {
     note("assay", old.run.assay.clone(), new.run.assay.clone());
 }
 
-/// A store in the run directory's own directory has an address of its own in each run.
+/// A store inside the run directory has another address in each run.
 fn url(manifest: &Manifest) -> String {
     let url = &manifest.store.url;
     let own = format!("{}/store", manifest.run.id);
@@ -167,7 +167,7 @@ fn url(manifest: &Manifest) -> String {
 }
 
 /// What differs by chance, or by the order of the runs.
-fn chance(found: &mut Found, old: &[Measured], new: &[Measured]) {
+fn chance(found: &mut Differences, old: &[Measured], new: &[Measured]) {
     let seeds = |side: &[Measured]| {
         let seed = |run: &Measured| match run.manifest.load.settings.get("arrival-seed") {
             Some(arrivals) => format!("{} (arrivals {arrivals})", run.manifest.spec.seed),

@@ -51,7 +51,7 @@ const MEASURES: [(&str, Measure); 8] = [
 /// misses take percentage points, `errors>+0.1pp`.
 ///
 /// # Errors
-/// If it is invalid; says where, and what was meant most likely.
+/// If it is invalid; says where, and suggests a correction.
 pub fn parse(text: &str) -> Result<Vec<Stated>, Problem> {
     let mut stated = Vec::new();
     let mut start = 0;
@@ -132,7 +132,7 @@ impl Place<'_> {
         };
         let measure = self.measure(&text[at..], at, next.is_some())?;
         if measure == Measure::Cpu && of.is_some() {
-            return Err(self.problem(0..at, "cpu is informed of all operations together only"));
+            return Err(self.problem(0..at, "cpu exists for all operations together only"));
         }
         let measure = match (measure, is_service) {
             (Measure::Response(quantile), true) => Measure::Service(quantile),
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slip_is_marked_with_what_was_meant() {
+    fn a_misspelling_is_marked_with_a_suggestion() {
         assert_eq!(
             wrong("throughput<-5%, troughput<-5%"),
             "--fail-on: there is no figure \"troughput\"; did you mean throughput?\n  \
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_meant_is_refused() {
+    fn invalid_conditions_are_refused() {
         for (text, reason) in [
             ("p99", "there is no > or <"),
             ("p99>10%", "has a sign"),

@@ -1,4 +1,4 @@
-//! List of the stores that can be started, with requirements that are missing here.
+//! List of the stores that can be started, with their missing requirements.
 
 use std::fmt::Write as _;
 

@@ -12,7 +12,7 @@ use clap::ArgMatches;
 use super::{labs, number, word};
 use crate::exit::{Exit, usage};
 use crate::lab::failure::from_lab;
-use crate::lab::labs::Found;
+use crate::lab::labs::LabEntry;
 use crate::lab::supervisor::LOG;
 use crate::show::put;
 
@@ -113,7 +113,7 @@ impl Log {
 }
 
 /// The logs of a lab, or of one of its nodes.
-fn logs_of(found: &Found, node: Option<usize>) -> Result<Vec<Log>> {
+fn logs_of(found: &LabEntry, node: Option<usize>) -> Result<Vec<Log>> {
     let record = Record::read(&found.folder).map_err(|error| from_lab(&error))?;
     let nodes = record.map(|record| record.nodes).unwrap_or_default();
     if let Some(number) = node
@@ -150,7 +150,7 @@ fn follow(folder: &Path, logs: &mut [Log]) -> Result<()> {
     let is_alone = logs.len() == 1;
     loop {
         let is_over = !is_held(folder);
-        // Servers end a moment after their supervisor.
+        // Servers may end a moment after their supervisor.
         std::thread::sleep(LOOK);
         for log in &mut *logs {
             let mut added = log.added();
@@ -168,9 +168,9 @@ fn follow(folder: &Path, logs: &mut [Log]) -> Result<()> {
 }
 
 /// Why nothing more will come.
-fn farewell(found: &Found) -> String {
+fn farewell(found: &LabEntry) -> String {
     let name = &found.name;
-    // A supervisor that ends its lab has not removed everything in a moment.
+    // A supervisor that ends its lab needs a moment to remove everything.
     let is_being_removed = || found.folder.exists() && !is_marked(&found.folder);
     for _ in 0..LOOKS_AT_REMOVAL {
         if !is_being_removed() {

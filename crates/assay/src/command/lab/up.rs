@@ -1,4 +1,4 @@
-//! Brings a lab up, then leaves it to its supervisor.
+//! `assay lab up`: starts a lab, then leaves it to its supervisor.
 
 use std::path::PathBuf;
 use std::thread;
@@ -8,7 +8,7 @@ use clap::ArgMatches;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
-use super::{number, say, word};
+use super::{describe, number, word};
 use crate::exit::{Exit, usage};
 use crate::lab::job_spec::JobSpec;
 use crate::lab::labs::{Labs, check_name};
@@ -29,8 +29,8 @@ pub fn up(matches: &ArgMatches) -> Result<Exit> {
     cut_at_interrupt(&cancel_handle)?;
     let started = start_asking(&job_spec, &cancel_handle, &mut |text| eprintln!("{text}"))?;
     eprintln!("{}", whose_end(&job_spec, stays));
-    let mut text = say::one(&started.status, &job_spec.folder);
-    text.push_str(&say::next_steps(&started.status));
+    let mut text = describe::one(&started.status, &job_spec.folder);
+    text.push_str(&describe::next_steps(&started.status));
     put(&text, None)?;
     Ok(Exit::Fine)
 }

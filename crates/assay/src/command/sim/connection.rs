@@ -1,4 +1,4 @@
-//! One client of the simulated server: what it said, what it will hear.
+//! One connection of the simulated server: its input and its pending replies.
 
 use std::collections::VecDeque;
 use std::io::{ErrorKind, Read, Write};
@@ -104,7 +104,7 @@ impl Connection {
         self.gone_at.is_some()
     }
 
-    /// The client has closed its side: it may hear replies but says nothing more.
+    /// The client has closed its side: it may read replies but sends no more commands.
     pub fn part(&mut self, now: Nanos) {
         self.gone_at.get_or_insert(now);
     }
@@ -118,7 +118,7 @@ impl Connection {
         self.waiting.len() < MOST_WAITING && self.waiting_bytes + self.output.len() < MOST_BYTES
     }
 
-    /// The other side is gone for good: nobody would hear any reply.
+    /// The other side is closed: no reply would be read.
     pub fn hang_up(&mut self) {
         self.is_broken = true;
     }
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_sends_much_has_its_turn_like_others() {
+    fn a_busy_connection_does_not_starve_others() {
         let (mut client, mut connection, mut keyspace) = pair("");
         let sender = std::thread::spawn(move || {
             let _ = client.write_all(&b"GET k\r\n".repeat(1 << 20));
@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn a_client_that_left_does_not_keep_its_place() {
+    fn a_closed_client_frees_its_slot() {
         let (mut client, mut connection, mut keyspace) = pair("latency=1h");
         client.write_all(b"GET k\r\n").unwrap();
         client.shutdown(Shutdown::Write).unwrap();

@@ -13,15 +13,15 @@ use rustix::io::Errno;
 
 use super::connection::Connection;
 
-/// Connections at once; one more is reported so and closed, as Redis does.
+/// Connections at once; one more gets an error and is closed, as in Redis.
 ///
 /// Below the thousand or so files that systems let a process have open.
 const MOST_CONNECTIONS: usize = 900;
 
-/// How long the server sleeps at most, so that an interrupt between two looks is received.
+/// How long the server sleeps at most, so that an interrupt between two checks is handled.
 const LONGEST_SLEEP: Nanos = Nanos::from_millis(50);
 
-/// How long nobody is let in after the system had no file left for one more.
+/// How long no connection is accepted after the system had no descriptor left.
 const REST: Nanos = Nanos::from_millis(100);
 
 /// What tells that a client has closed its side although nothing is read from it.
@@ -36,7 +36,7 @@ pub struct Server {
     keyspace: Keyspace,
     connections: Vec<Connection>,
     epoch: Nanos,
-    /// Until then nobody is let in.
+    /// Until then no connection is accepted.
     closed_until: Nanos,
     accepted: u64,
     commands: u64,
@@ -148,17 +148,18 @@ impl Server {
             let mut socket = match self.listener.accept() {
                 Ok((socket, _)) => socket,
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-                // Whoever knocked has left; somebody else may have come.
+                // That connection is gone; another one may wait.
                 Err(error) if error.kind() == ErrorKind::ConnectionAborted => continue,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return,
-                // There are no files left: others may leave, issuing at once would not help.
+                // No file descriptors are left: others may be closed; accepting again at once would
+                // not help.
                 Err(_) => {
                     self.closed_until = self.now().saturating_add(REST);
                     return;
                 }
             };
             if self.connections.len() >= MOST_CONNECTIONS {
-                // Whoever does not hear it sees the connection closed.
+                // A client that does not read it sees the connection closed.
                 let _ = socket.write_all(b"-ERR max number of clients reached\r\n");
                 continue;
             }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use anyhow::Result;
 use assay_drivers::registry;
 use assay_model::Seed;
-use assay_report::table::{Side, Table};
+use assay_report::table::{Align, Table};
 use assay_store::conformance::queries::survey_queries;
 use assay_store::conformance::{Ruling, Verdict, survey};
 use assay_store::{OpenError, Store};
@@ -24,7 +24,9 @@ pub fn command() -> Command {
         Arg::new(name).long(name).value_name(value).action(ArgAction::Append).help(about)
     };
     Command::new("check")
-        .about("Check what every driver promises of its store; everything in it is removed")
+        .about(
+            "Check the contract of every driver with its store; everything in the store is removed",
+        )
         .arg(
             many(
                 "target",
@@ -182,7 +184,7 @@ fn examine(url: &str, name: &str, place: &str) -> Result<Checked> {
     require_an_answer(store.as_ref()).map_err(from_open)?;
     let mut rulings = survey(store.as_ref());
     if capabilities.takes_queries && !capabilities.is_no_op {
-        // Nobody requests records and by queries through one and the same store.
+        // One store object serves either records or queries, not both.
         drop(store);
         let queries = survey_queries(open(url)?.as_ref());
         let is_known = |ruling: &Ruling| rulings.iter().any(|known| known.rule == ruling.rule);
@@ -210,7 +212,7 @@ fn require_an_answer(store: &dyn Store) -> Result<(), OpenError> {
     store.settings().map(|_| ())
 }
 
-/// Every rule that one of the stores was queried about, in order.
+/// Every rule that one of the stores was checked for, in order.
 fn rules(checked: &[Checked]) -> Vec<&'static str> {
     let mut rules = Vec::new();
     for ruling in checked.iter().flat_map(|store| &store.rulings) {
@@ -234,8 +236,9 @@ fn as_text(
 ) -> String {
     let mut text = String::new();
     if !checked.is_empty() {
-        let names = checked.iter().map(|store| (store.name.as_str(), Side::Left));
-        let columns: Vec<(&str, Side)> = [("rule", Side::Left)].into_iter().chain(names).collect();
+        let names = checked.iter().map(|store| (store.name.as_str(), Align::Left));
+        let columns: Vec<(&str, Align)> =
+            [("rule", Align::Left)].into_iter().chain(names).collect();
         let mut table = Table::new(&columns);
         for rule in rules(checked) {
             let words = checked.iter().map(|store| store.word(rule).to_owned());

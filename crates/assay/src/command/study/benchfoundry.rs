@@ -29,7 +29,7 @@ use crate::setup::{Setup, changes, typed};
 use crate::shell::quoted;
 use crate::show::{AnalyzedRun, Display, Format, analyze_beside, keep_hallmark, put};
 use crate::workload::{Changes, Workload};
-use crate::{machine, run_dirs, thresholds, whole};
+use crate::{atomic_file, machine, run_dirs, thresholds};
 
 pub use expected::WITHOUT;
 
@@ -118,7 +118,7 @@ impl RunningStudy {
             loaded: "none",
             interrupts: 0,
         };
-        // A factor that is invalid must not be found out after a load.
+        // An invalid factor must be an error before the load.
         for factor in &under.expected.factors {
             under.workload(*factor)?;
         }
@@ -144,7 +144,7 @@ impl RunningStudy {
         Ok(())
     }
 
-    /// What is issued with a load factor.
+    /// The run with one load factor.
     fn workload(&self, factor: f64) -> Result<Workload> {
         let mut changes = self.changes.clone();
         changes.sets.extend(self.sets(factor));
@@ -164,7 +164,7 @@ impl RunningStudy {
         self.spec.process.weights().iter().sum()
     }
 
-    /// Makes the run of the factor at `place`; whatever comes of it is reported, not raised.
+    /// Runs the factor at `place`; its outcome is reported, not returned as an error.
     fn run(&mut self, place: usize) -> PrecisionRun {
         let factor = self.expected.factors[place];
         let dir = dir_of(&self.root, factor);
@@ -290,11 +290,11 @@ impl RunningStudy {
         let path = self.root.join(RESULT);
         std::fs::create_dir_all(&self.root)
             .with_context(|| format!("cannot write {}", path.display()))?;
-        whole::write_text(&path, &precision_json(precision))
+        atomic_file::write_text(&path, &precision_json(precision))
     }
 }
 
-/// What a analyzed run says of the study's question.
+/// The figures of an analyzed run for the study.
 fn figures(analyzed: &AnalyzedRun, starts: &Starts) -> PrecisionFigures {
     let groups = processes(&analyzed.summary);
     let response = Boxplot::over(groups.iter().map(|group| &group.hits.response));
@@ -329,7 +329,7 @@ fn processes(summary: &Summary) -> Vec<&Group> {
 fn reason(dir: &Path) -> String {
     let manifest = Manifest::read(dir).ok();
     let reason = manifest.and_then(|manifest| manifest.reason);
-    reason.unwrap_or_else(|| "nothing that it issued was done".to_owned())
+    reason.unwrap_or_else(|| "none of its operations was done".to_owned())
 }
 
 fn name_of(factor: f64) -> String {

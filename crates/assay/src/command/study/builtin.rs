@@ -10,7 +10,7 @@ use crate::command::list::copy;
 use crate::exit::{Exit, usage};
 use crate::show::put;
 
-/// A study of ours.
+/// A built-in study.
 pub struct BuiltIn {
     /// Its name.
     pub name: &'static str,
@@ -25,7 +25,7 @@ pub const ALL: [BuiltIn; 2] = [
 ];
 
 impl BuiltIn {
-    /// What it is about: the first line of its file, which is a comment.
+    /// Its subject: the first line of its file, which is a comment.
     pub fn about(&self) -> &'static str {
         self.text.lines().next().unwrap_or_default().trim_start_matches(['#', ' '])
     }

@@ -60,7 +60,7 @@ const HICCUPS_AT: (Nanos, Nanos) = (Nanos::from_secs(10), Nanos::from_secs(30));
 /// How long each hiccup lasts.
 const HICCUP: Nanos = Nanos::from_secs(1);
 
-/// What a request takes that meets nobody: in the paper, less than 50 µs.
+/// The time of a request that does not queue: in the paper, less than 50 µs.
 const HEALTHY: Nanos = Nanos::from_micros(50);
 
 /// Threads with what they lose between an answer and their next request.
@@ -123,7 +123,7 @@ pub fn co(matches: &ArgMatches) -> Result<Exit> {
 
 type Print = fn(&Study) -> String;
 
-/// The form that was requested, by name or by the output's ending.
+/// The output format, by name or by the file's extension.
 fn form(name: Option<&str>, output: Option<&Path>) -> Result<Print> {
     let forms: [(&str, Print); 5] = [
         ("text", |study| study_text(study, Letters::Unicode)),
@@ -152,13 +152,13 @@ fn figures(text: Option<&str>) -> Result<Vec<u32>> {
     figures.filter(|all| all.iter().all(|one| [1, 3, 4, 5].contains(one))).ok_or_else(wrong)
 }
 
-/// What is issued, to load and to run: reads of single records.
+/// The workload to load and to run: reads of single records.
 fn plans(seed: Seed) -> Result<[Plan; 2]> {
     // No latency depends on sizes: small ones are quicker to copy.
     let sizes = ["fieldcount=1", "fieldlength=8"].map(str::to_owned).to_vec();
     let changes = Changes { records: Some(RECORDS), properties: sizes, ..Changes::default() };
     let mut workload = Workload::read("ycsb-c", &changes)?;
-    let spec = workload.records_mut().context("ycsb-c requests records")?;
+    let spec = workload.records_mut().context("ycsb-c has records")?;
     spec.operations.count = None;
     let plan = |phase| Plan::new(spec, seed, phase).map_err(as_usage);
     Ok([plan(PlanPhase::Load)?, plan(PlanPhase::Run)?])
@@ -309,7 +309,7 @@ impl RunSpec {
     }
 }
 
-/// Loads a fresh store, loads it, and gives what happened.
+/// Loads a fresh store, runs the workload, and returns the records.
 fn send(options: &Options, target: &RunSpec) -> Result<Vec<Record>> {
     let [load, run] = &options.plans;
     let store = SimulatedStore::new(target.store(), options.seed).map_err(as_usage)?;
@@ -343,7 +343,7 @@ fn describe(
         workload_kind: WorkloadKind::Records,
         load,
         extent,
-        // Nobody gives up: the longest wait is part of what is measured.
+        // There is no timeout: the longest wait is part of the measurement.
         timeout: Nanos::from_secs(3600),
         seed,
         is_load: plan.phase() == PlanPhase::Load,

@@ -1,15 +1,15 @@
 //! `assay study FILE`: stores × workloads × nodes × loads, each cell a run directory.
 
 mod commands;
+mod directory;
 mod execute;
 pub mod file;
-mod found;
 mod java;
-mod kept;
 mod plan;
 mod published;
-mod room;
+mod result;
 mod shift;
+mod space;
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -25,9 +25,9 @@ use assay_report::units::{count, duration};
 use clap::{Arg, ArgAction, ArgMatches, ValueHint};
 
 use commands::{OWN_DIR, Target};
+use directory::Kept;
 use execute::{StudyEnd, StudyExecutor};
 use file::StudyFile;
-use kept::Kept;
 use plan::{Plan, PlannedCell, StudyRequest};
 use shift::Stop;
 
@@ -59,7 +59,7 @@ pub fn arguments() -> Vec<Arg> {
             .value_name("FILE")
             .value_hint(ValueHint::FilePath)
             .add(completion::studies())
-            .help("What is issued to which stores: a file, or a built-in study such as kvbench"),
+            .help("The study: a file, or a built-in study such as kvbench"),
         text("dir", "DIR", "The study's directory [default: studies/NAME in runs-dir]")
             .value_hint(ValueHint::DirPath),
         switch("plan", "Only show the cells in their order, and what they need"),
@@ -74,7 +74,7 @@ pub fn arguments() -> Vec<Arg> {
         text("repetitions", "N", "How often each cell is run, instead of what FILE says"),
         text("stores", "NAMES", "Only these of FILE's stores, by commas"),
         text("workloads", "NAMES", "Only these of FILE's workloads, by commas"),
-        text("published", "FIGURES", "Show the figures of others beside ours, from a CSV file")
+        text("published", "FIGURES", "Show published figures next to ours, from a CSV file")
             .alias("beside")
             .value_hint(ValueHint::FilePath),
     ]
@@ -102,7 +102,7 @@ pub fn matrix(matches: &ArgMatches) -> Result<Exit> {
         .map_err(|error| usage(format!("{}: give-up: {error}", expected.path.display())))?;
     let mut plan = Plan::new(file, &expected.path, &expected.study_request)?;
     let figures = expected.published.as_deref().map(published::read).transpose()?;
-    let published = figures.map(|figures| found::published(&plan, figures)).transpose()?;
+    let published = figures.map(|figures| result::published(&plan, figures)).transpose()?;
     if expected.is_plan {
         put(&listed(&plan, None), display.output.as_deref())?;
         return Ok(Exit::Fine);
@@ -124,22 +124,22 @@ pub fn matrix(matches: &ArgMatches) -> Result<Exit> {
         require_empty_stores(&missing)?;
     }
     if !expected.is_forced {
-        room::require(&plan, &missing, kept.leftovers(&missing), &dir, labs.root())?;
+        space::require(&plan, &missing, kept.leftovers(&missing), &dir, labs.root())?;
     }
     kept.keep_file(&plan.file)?;
     let is_quiet = options.switch("quiet")?;
     if !is_quiet {
         eprint_plan(&plan, missing.len(), &dir);
     }
-    kept::write_whole(&dir.join("order.txt"), &listed(&plan, Some(&kept)))?;
+    directory::write_whole(&dir.join("order.txt"), &listed(&plan, Some(&kept)))?;
     let stop = Stop::listen()?;
     let ended = StudyExecutor::new(&plan, &mut kept, &labs, &stop, &options, timeout)
         .quiet(is_quiet)
         .execute();
-    // A disk that is full ends the load, and does not hide what was found before.
+    // A full disk ends the study, but not the report of the cells before.
     let ending = *ended.as_ref().unwrap_or(&StudyEnd::Interrupted);
-    let study = found::gather(&plan, &kept, ending, published);
-    let is_kept = found::keep(&dir, &study);
+    let study = result::gather(&plan, &kept, ending, published);
+    let is_kept = result::keep(&dir, &study);
     if ended.is_ok() || !study.matrix.cells.is_empty() {
         show(&study, &display)?;
     }
@@ -185,7 +185,7 @@ impl TypedOptions {
         };
         let study_request = StudyRequest {
             scale: scale(text("scale"))?,
-            // Neither the environment nor files have a say in what a study issues.
+            // Neither the environment nor config files change the runs of a study.
             seed: if options.is_typed("seed") { options.count("seed")? } else { None },
             repetitions,
             stores: names("stores"),
@@ -203,7 +203,7 @@ impl TypedOptions {
     }
 }
 
-/// Refuses to empty what somebody may need.
+/// Refuses to empty a store that may be needed.
 fn require_empty_stores(missing: &[&PlannedCell]) -> Result<()> {
     let emptied = missing.iter().find_map(|cell| match &cell.workload_kind.target {
         Target::Url(url) if cell.workload_kind.fill.is_some() && !url.contains(OWN_DIR) => {
@@ -309,7 +309,7 @@ fn listed(plan: &Plan, kept: Option<&Kept>) -> String {
     for (place, cell) in plan.cells.iter().enumerate() {
         let shift = (cell.repetition, &cell.shift);
         if before != Some(shift) && cell.shift != cell.id {
-            let need = room::need(plan, cell);
+            let need = space::need(plan, cell);
             let _ = writeln!(
                 text,
                 "  {}, repetition {}: about {} MiB of memory, {} MiB on disk",
@@ -327,7 +327,7 @@ fn listed(plan: &Plan, kept: Option<&Kept>) -> String {
     text + &estimate(plan)
 }
 
-/// What is known of how long it takes before anything has been issued.
+/// The estimated duration before the first run.
 fn estimate(plan: &Plan) -> String {
     let setting = |cell: &PlannedCell, name: &str| cell.settings.get(name).cloned();
     let time = |cell: &PlannedCell| {
@@ -347,6 +347,6 @@ fn estimate(plan: &Plan) -> String {
         count(sum(&operations)),
         duration(Nanos(sum(&time)), Letters::Ascii),
         count(sum(&records)),
-        room::histories_mib(plan, &plan.cells.iter().collect::<Vec<_>>())
+        space::histories_mib(plan, &plan.cells.iter().collect::<Vec<_>>())
     )
 }

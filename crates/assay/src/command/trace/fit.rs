@@ -12,12 +12,12 @@ use assay_workload::spec::{FieldLength, KeyDistribution, KeyOrder, ScanDistribut
 use assay_workload::{PlanPhase, Spec};
 use clap::ArgMatches;
 
+use crate::atomic_file;
 use crate::exit::{Exit, as_usage, usage};
 use crate::show::put;
-use crate::whole;
 use crate::workload::{Changes, Workload};
 
-/// So many operations of the spec are looked at to say what it issues.
+/// So many operations of the spec are drawn to describe it.
 const LOOKED_AT: u64 = 1_000_000;
 
 /// `assay trace fit`.
@@ -44,7 +44,7 @@ pub fn fit(matches: &ArgMatches) -> Result<Exit> {
         None => Path::new(name).with_extension("toml"),
     };
     let text = format!("{}\n{}", head(name, trace, &fitted)?, spec.to_toml());
-    whole::write_text(&output, &text)?;
+    atomic_file::write_text(&output, &text)?;
     put(&describe(&output, trace, &fitted, &spec)?, None)?;
     Ok(Exit::Fine)
 }
@@ -121,7 +121,7 @@ fn rounded(number: f64) -> f64 {
     (number * 10_000.0).round() / 10_000.0
 }
 
-/// Processes a second, if the trace says when it issues.
+/// Processes per second, if the trace has a schedule.
 fn rate(trace: &Trace) -> Result<Option<f64>> {
     if trace.schedules() == Schedules::Absent {
         return Ok(None);
@@ -141,17 +141,19 @@ fn deletes(fitted: &Fit) -> u64 {
 fn head(name: &str, trace: &Trace, fitted: &Fit) -> Result<String> {
     let mut text = format!("# Fitted to {name}, hash {}.\n", trace.hash());
     if let Some(rate) = rate(trace)? {
-        let _ =
-            writeln!(text, "# It issues {rate:.1} times a second on average: --rate {rate:.1}/s");
+        let _ = writeln!(
+            text,
+            "# The average rate is {rate:.1} processes per second: --rate {rate:.1}/s"
+        );
     }
     let deletes = deletes(fitted);
     if deletes > 0 {
-        let _ = writeln!(text, "# Left out: {deletes} deletes, which a spec cannot query.");
+        let _ = writeln!(text, "# Left out: {deletes} deletes, which a spec cannot have.");
     }
     Ok(text)
 }
 
-/// What the trace issues beside what the spec issues, as its operations show when they are drawn.
+/// The trace and the spec side by side, as drawn operations show them.
 fn describe(output: &Path, trace: &Trace, fitted: &Fit, spec: &Spec) -> Result<String> {
     let mut drawn = spec.clone();
     let operations = fitted.stat.operations.min(LOOKED_AT);
@@ -207,7 +209,7 @@ fn describe(output: &Path, trace: &Trace, fitted: &Fit, spec: &Spec) -> Result<S
     let _ = writeln!(text, "\npopularity   {law}; shares are off by at most {off:.1} %");
     let deletes = deletes(fitted);
     if deletes > 0 {
-        let _ = writeln!(text, "left out     {deletes} deletes, which a spec cannot query");
+        let _ = writeln!(text, "left out     {deletes} deletes, which a spec cannot have");
     }
     let output = output.display();
     let rate = rate(trace)?.map_or(String::new(), |rate| format!(" --rate {rate:.1}/s"));

@@ -33,7 +33,7 @@ const SPEED_MAX: f64 = 1e6;
 const STAND_IN: &str = "ycsb-c";
 /// The longest line that is looked at for what it tells of the others, in bytes.
 const TELLING_MAX: u64 = 512;
-/// Commands that are not issued and reported by name.
+/// Commands that are left out and listed by name.
 const NAMED: usize = 8;
 
 /// `assay trace import`.
@@ -93,7 +93,7 @@ fn open(path: &Path) -> Result<File> {
 fn width(csv: &Path) -> Result<u64> {
     let mut file = BufReader::new(open(csv)?);
     let mut line = Vec::new();
-    // What is wrong with a line is reported when it is read again; lines with # tell the width.
+    // Errors of a line are reported when it is read again; lines with # tell the width.
     while let Ok(1..) = (&mut file).take(TELLING_MAX).read_until(b'\n', &mut line)
         && line.ends_with(b"\n")
         && !line.starts_with(b"#")
@@ -235,7 +235,7 @@ fn importing(matches: &ArgMatches) -> Result<Importing> {
 /// The greatest value.
 const VALUE_MAX: u32 = assay_trace::imported::request::VALUE_MAX as u32;
 
-/// What became of an imported trace, for whoever imported it.
+/// The summary of an import.
 fn describe(file: &str, output: &Path, importing: &Importing, imported: &Imported) -> String {
     let Imported { written, totals, facts, .. } = imported;
     let mut text = String::new();
@@ -248,7 +248,7 @@ fn describe(file: &str, output: &Path, importing: &Importing, imported: &Importe
         line("bad lines", format!("{} passed over; {}: {}", totals.bad, first.place, first.reason));
     }
     if !totals.passed_over.is_empty() {
-        line("not issued", passed_over(&totals.passed_over));
+        line("left out", passed_over(&totals.passed_over));
     }
     let kinds = Kind::OF_RECORDS.into_iter().filter(|kind| facts.of(*kind) > 0);
     let kinds: Vec<String> =
@@ -275,7 +275,7 @@ fn describe(file: &str, output: &Path, importing: &Importing, imported: &Importe
                 format!("{beside}: {records} records with {bytes} bytes of values"),
             );
         }
-        None => line("to be there", "nothing: every key is written before it is requested".into()),
+        None => line("to be there", "nothing: every key is written before it is read".into()),
     }
     let _ = writeln!(text, "\nassay bench {name} -t URL         fills the store, then replays");
     let _ = writeln!(text, "assay load {name} -t URL && assay run {name} -t URL --speed 10");
@@ -295,7 +295,7 @@ fn schedule(imported: &Imported) -> String {
     }
 }
 
-/// The most frequent of the commands that are not issued.
+/// The most frequent of the commands that are left out.
 fn passed_over(names: &BTreeMap<String, u64>) -> String {
     let mut counted: Vec<(&str, u64)> =
         names.iter().map(|(name, count)| (name.as_str(), *count)).collect();

@@ -13,7 +13,7 @@ use crate::slo;
 /// Failures that are forgiven if the objective does not bound them.
 const ERRORS: f64 = 0.01;
 
-/// The share of a step that is issued before measuring, if nobody says how much.
+/// The share of a step that is its warm-up, by default.
 const WARM_UP: u64 = 10;
 
 /// More confirmations than this only take time.
@@ -31,7 +31,7 @@ pub struct TuneOptions {
     pub sought: TuneGoal,
     /// How long a step is measured.
     pub step: Nanos,
-    /// How long it is issued before.
+    /// The warm-up.
     pub warm_up: Nanos,
     /// Whether it goes on with the steps that are there.
     pub resumes: bool,
@@ -84,7 +84,7 @@ impl TuneOptions {
     }
 }
 
-/// A tune chooses the rate with its duration, and issues in open loop.
+/// A tune chooses rate and duration, and always runs in open loop.
 fn refuse_other_loads(options: &Options) -> Result<()> {
     const CLOSED: &str = "a tune issues in open loop: sessions that wait for the store have no \
                           rate \
@@ -109,9 +109,7 @@ fn sought(options: &Options) -> Result<TuneGoal> {
     if let Some(text) = options.text("sweep") {
         for name in ["min", "max", "within", "confirm"] {
             if options.given(name).is_some() {
-                return Err(
-                    options.wrong(name, "--sweep issues its own rates and searches nothing")
-                );
+                return Err(options.wrong(name, "--sweep names its own rates and searches nothing"));
             }
         }
         let sweep = slo::sweep(text).map_err(|error| options.wrong("sweep", &error.to_string()))?;

@@ -21,7 +21,8 @@ use crate::rate_control::RateControl;
 use crate::setup::Setup;
 use crate::show::{analysis_options, analyze_beside, has_hallmark, keep_hallmark};
 
-/// Ended operations are seen this much later at most: a worker publishes, then somebody looks.
+/// Ended operations are counted this much later at most: a worker publishes, then an observer
+/// reads.
 const UNSEEN: Nanos = Nanos::from_millis(300);
 
 /// Flags that only a tune knows, each with a value.
@@ -41,7 +42,7 @@ pub fn dir_of(root: &Path, number: usize) -> PathBuf {
 pub enum Attempt {
     /// It was made.
     Made(Outcome),
-    /// Somebody stopped it.
+    /// It was stopped.
     Interrupted,
 }
 
@@ -61,7 +62,7 @@ impl Steps {
         Steps { setup, expected, seed, load: String::new(), unmarked: Vec::new() }
     }
 
-    /// How long a run of `length` times the usual one takes; nothing where time is simulated.
+    /// How long a run of `length` times the usual one takes; zero in simulated time.
     pub fn time_of(&self, length: u32) -> Option<Nanos> {
         let is_simulated = self.setup.store.capabilities().time == StoreTime::Simulated;
         let time = self.expected.step.0 * u64::from(length) + self.expected.warm_up.0;
@@ -83,7 +84,7 @@ impl Steps {
         self.seed
     }
 
-    /// How the steps issued, in words.
+    /// The load of the steps, in words.
     pub fn load(&self) -> &str {
         &self.load
     }
@@ -106,13 +107,13 @@ impl Steps {
         )]
     }
 
-    /// Makes the step, or analyzers the one that is there if the tune goes on.
+    /// Runs the step, or analyzes the existing one if the tune is resumed.
     ///
     /// # Errors
-    /// If the run could not be made, or its run directory cannot be read.
+    /// If the run fails, or its run directory cannot be read.
     pub fn make(&mut self, request: Request) -> Result<Attempt> {
         let listening = &self.setup.listening;
-        // What ended the step before, whoever that was, does not end this one.
+        // A signal that ended the step before does not end this one.
         listening.control().go_on();
         if listening.is_interrupted() {
             return Ok(Attempt::Interrupted);
@@ -142,7 +143,7 @@ impl Steps {
             manifest.load.settings.get("rate").and_then(|text| text.parse::<f64>().ok());
         if requested != Some(request.rate) {
             return Err(usage(format!(
-                "--resume: {} is of another tune: it issued {}/s where this one issues {}/s",
+                "--resume: {} is of another tune: its rate is {}/s where this one has {}/s",
                 dir.display(),
                 requested.unwrap_or(0.0),
                 request.rate
@@ -266,7 +267,7 @@ impl Steps {
     }
 }
 
-/// How a step issued, without what is another in each.
+/// The load of a step, without its rate.
 fn without_rate(text: &str, rate: f64) -> String {
     let text = text.replace(&format!(" at {rate}/s"), "");
     match (text.split_once("mean "), text.split_once(", cv ")) {
@@ -344,7 +345,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn how_steps_issue_is_reported_without_their_rates() {
+    fn the_load_of_steps_is_reported_without_their_rates() {
         for (text, expected) in [
             (
                 "poisson arrivals (gaps: mean 2.00 ms, cv 1) at 500/s, x",

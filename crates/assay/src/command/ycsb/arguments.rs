@@ -7,7 +7,7 @@ use super::bindings;
 use crate::exit::usage;
 use crate::workload::{read_properties, split};
 
-/// What is printed if nothing was requested.
+/// The output without options.
 pub fn usage_text() -> String {
     let bindings = bindings::names().collect::<Vec<_>>().join(", ");
     format!("{USAGE}\nbindings: {bindings},\nor a Java class such as site.ycsb.BasicDB\n{OWN}")
@@ -34,7 +34,8 @@ const OWN: &str = "\
 
 /// What was typed.
 pub struct Arguments {
-    /// Whether it is a load: the first word says so, what follows is stronger, as under `ycsb.sh`.
+    /// Whether it is a load: the first argument says so, later ones override it, as under
+    /// `ycsb.sh`.
     pub is_load: bool,
     /// The binding's name.
     pub binding: String,
@@ -52,7 +53,7 @@ impl Arguments {
     /// Reads the words; `None` if help is wanted.
     ///
     /// # Errors
-    /// If a word is invalid, as in YCSB, or a file cannot be read.
+    /// If an argument is invalid, as in YCSB, or a file cannot be read.
     pub fn parse(words: &[String]) -> Result<Option<Arguments>> {
         let wants_help = |word: &String| word == "-h" || word == "--help" || word == "-help";
         if words.is_empty() || words.iter().any(wants_help) {

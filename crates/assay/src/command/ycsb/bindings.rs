@@ -1,4 +1,4 @@
-//! YCSB's bindings by their names: the store that each means, with what it answers.
+//! YCSB's bindings by name: the store of each, with its status codes.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,15 +11,15 @@ use crate::binding::escaped;
 use crate::exit::usage;
 use crate::workload::read_properties;
 
-/// A binding's short name with what its properties begin with, and what they come to.
+/// A binding's short name with the prefix of its properties, and its store.
 struct Known {
     name: &'static str,
     prefixes: &'static [&'static str],
-    url: fn(&Given<'_>) -> Result<String>,
+    url: fn(&UsedProperties<'_>) -> Result<String>,
     statuses: Statuses,
 }
 
-/// What a binding answers that says `ERROR` to whatever fails.
+/// The statuses of a binding that returns `ERROR` for every failure.
 const fn answers(missing_read: Status, missing_write: Status, empty_scan: Status) -> Statuses {
     Statuses { missing_read, missing_write, empty_scan, failure: Some(Status::Error) }
 }
@@ -58,11 +58,11 @@ pub fn names() -> impl Iterator<Item = &'static str> {
     KNOWN.iter().map(|known| known.name)
 }
 
-/// What the binding `name` answers; `names_fields` says whether its reads name fields.
+/// The statuses of the binding `name`; `names_fields` says whether its reads name fields.
 pub fn statuses(name: &str, names_fields: bool) -> Statuses {
     let found = KNOWN.iter().find(|known| known.name == name);
     let mut statuses = found.map_or(OURS, |known| known.statuses);
-    // Redis answers a missing record with an empty map, but with a value for each named field.
+    // Redis returns an empty map for a missing record, but a value for each named field.
     if name == "redis" && names_fields {
         statuses.missing_read = Status::Ok;
     }
@@ -72,7 +72,7 @@ pub fn statuses(name: &str, names_fields: bool) -> Statuses {
 /// The URL that a binding's name and `properties` stand for, with warnings.
 ///
 /// # Errors
-/// If there is no such binding, or a property is missing or is wrong.
+/// If there is no such binding, or a property is missing or invalid.
 pub fn url(name: &str, properties: &BTreeMap<String, String>) -> Result<(String, Vec<String>)> {
     let Some(known) = KNOWN.iter().find(|known| known.name == name) else {
         let hint = match assay_model::closest(name, names()) {
@@ -84,7 +84,7 @@ pub fn url(name: &str, properties: &BTreeMap<String, String>) -> Result<(String,
         };
         return Err(usage(format!("there is no binding {name}; {hint}")));
     };
-    let given = Given { binding: known.name, properties, used: RefCell::default() };
+    let given = UsedProperties { binding: known.name, properties, used: RefCell::default() };
     let url = (known.url)(&given)?;
     let used = given.used.into_inner();
     let is_unused = |name: &&String| {
@@ -95,14 +95,14 @@ pub fn url(name: &str, properties: &BTreeMap<String, String>) -> Result<(String,
     Ok((url, warnings))
 }
 
-/// The properties, with those that were looked at.
-struct Given<'a> {
+/// The properties, with those that were used.
+struct UsedProperties<'a> {
     binding: &'static str,
     properties: &'a BTreeMap<String, String>,
     used: RefCell<BTreeSet<String>>,
 }
 
-impl Given<'_> {
+impl UsedProperties<'_> {
     fn get(&self, name: &str) -> Option<&str> {
         self.used.borrow_mut().insert(name.to_owned());
         self.properties.get(name).map(|value| value.trim()).filter(|value| !value.is_empty())
@@ -162,7 +162,7 @@ fn with_options(url: String, options: &[String]) -> String {
     if options.is_empty() { url } else { format!("{url}?{}", options.join("&")) }
 }
 
-fn redis(given: &Given<'_>) -> Result<String> {
+fn redis(given: &UsedProperties<'_>) -> Result<String> {
     let (host, port) = (given.need("redis.host")?, given.or("redis.port", "6379"));
     let scheme = if given.is("redis.cluster") { "redis+cluster" } else { "redis" };
     let login = login("", given.get("redis.password").unwrap_or_default());
@@ -170,15 +170,15 @@ fn redis(given: &Given<'_>) -> Result<String> {
     Ok(with_options(format!("{scheme}://{login}{host}:{port}"), &options))
 }
 
-fn cassandra(given: &Given<'_>) -> Result<String> {
+fn cassandra(given: &UsedProperties<'_>) -> Result<String> {
     cql(given, "hosts", "port", "cassandra")
 }
 
-fn scylla(given: &Given<'_>) -> Result<String> {
+fn scylla(given: &UsedProperties<'_>) -> Result<String> {
     cql(given, "scylla.hosts", "scylla.port", "scylla")
 }
 
-fn cql(given: &Given<'_>, hosts: &str, port: &str, prefix: &str) -> Result<String> {
+fn cql(given: &UsedProperties<'_>, hosts: &str, port: &str, prefix: &str) -> Result<String> {
     let own = |name: &str| format!("{prefix}.{name}");
     if given.is(&own("useSSL")) {
         return Err(given.wrong(&own("useSSL"), "connections over TLS are not there"));
@@ -196,7 +196,7 @@ fn cql(given: &Given<'_>, hosts: &str, port: &str, prefix: &str) -> Result<Strin
     Ok(with_options(format!("cassandra://{login}{hosts}/{keyspace}"), &options))
 }
 
-/// The options of a MongoDB URL that we have, with our names for them.
+/// The supported options of a MongoDB URL, with our names for them.
 const MONGODB: [(&str, &str); 8] = [
     ("w", "w"),
     ("journal", "journal"),
@@ -208,7 +208,7 @@ const MONGODB: [(&str, &str); 8] = [
     ("maxPoolSize", "connections"),
 ];
 
-fn mongodb(given: &Given<'_>) -> Result<String> {
+fn mongodb(given: &UsedProperties<'_>) -> Result<String> {
     let url = given.or("mongodb.url", "mongodb://localhost:27017/ycsb?w=1");
     if !url.starts_with("mongodb://") {
         return Err(given.wrong("mongodb.url", "it must begin with mongodb://"));
@@ -235,11 +235,11 @@ fn mongodb(given: &Given<'_>) -> Result<String> {
     Ok(with_options(address, &options))
 }
 
-fn memcached(given: &Given<'_>) -> Result<String> {
+fn memcached(given: &UsedProperties<'_>) -> Result<String> {
     Ok(format!("memcached://{}", given.hosts("memcached.hosts", "11211")?))
 }
 
-fn rocksdb(given: &Given<'_>) -> Result<String> {
+fn rocksdb(given: &UsedProperties<'_>) -> Result<String> {
     if given.get("rocksdb.optionsfile").is_some() {
         return Err(given.wrong("rocksdb.optionsfile", "files of options are not read"));
     }
@@ -248,11 +248,11 @@ fn rocksdb(given: &Given<'_>) -> Result<String> {
 
 /// YCSB's binding is a node of the cluster, which looks for others at `ports`; ours is a thin
 /// client, at the port of those. Its caches have no index, so it has no scans either.
-fn ignite(given: &Given<'_>) -> Result<String> {
+fn ignite(given: &UsedProperties<'_>) -> Result<String> {
     Ok(format!("ignite://{}?index=off", given.hosts("hosts", "10800")?))
 }
 
-fn dynamodb(given: &Given<'_>) -> Result<String> {
+fn dynamodb(given: &UsedProperties<'_>) -> Result<String> {
     let key = given.need("dynamodb.primaryKey")?;
     if given.get("dynamodb.primaryKeyType").is_some_and(|kind| !kind.eq_ignore_ascii_case("hash")) {
         return Err(given.wrong("dynamodb.primaryKeyType", "keys are of one attribute (HASH)"));
@@ -275,7 +275,7 @@ fn dynamodb(given: &Given<'_>) -> Result<String> {
 }
 
 /// `accessKey` and `secretKey` of a properties file.
-fn credentials(given: &Given<'_>, file: &str) -> Result<String> {
+fn credentials(given: &UsedProperties<'_>, file: &str) -> Result<String> {
     let name = "dynamodb.awsCredentialsFile";
     let properties = read_properties(file)?;
     let get = |key: &str| {
@@ -293,7 +293,7 @@ const DATABASES: [(&str, &str, &str); 3] = [
     ("mariadb:", "mariadb", "3306"),
 ];
 
-fn jdbc(given: &Given<'_>) -> Result<String> {
+fn jdbc(given: &UsedProperties<'_>) -> Result<String> {
     let url = given.need("db.url")?;
     let (_, _) = (given.get("db.driver"), given.get("jdbc.autocommit"));
     let wrong = |reason: &str| given.wrong("db.url", reason);
@@ -313,7 +313,7 @@ fn jdbc(given: &Given<'_>) -> Result<String> {
     };
     let rest = &rest[prefix.len()..];
     let (address, query) = rest.split_once('?').unwrap_or((rest, ""));
-    // A database alone is one on this machine.
+    // A database name alone means one on this machine.
     let local = format!("//localhost:{port}/{address}");
     let address = if address.starts_with("//") { address } else { &local };
     let mut login = given.login("db.user", "db.passwd");
@@ -340,7 +340,7 @@ fn jdbc(given: &Given<'_>) -> Result<String> {
 }
 
 /// As go-ycsb has it.
-fn tikv(given: &Given<'_>) -> Result<String> {
+fn tikv(given: &UsedProperties<'_>) -> Result<String> {
     let mode = match given.or("tikv.type", "raw") {
         "raw" => "raw",
         "txn" => "optimistic",
@@ -350,7 +350,7 @@ fn tikv(given: &Given<'_>) -> Result<String> {
 }
 
 /// As go-ycsb has it.
-fn etcd(given: &Given<'_>) -> Result<String> {
+fn etcd(given: &UsedProperties<'_>) -> Result<String> {
     let hosts = given.hosts("etcd.endpoints", "2379")?.replace("http://", "");
     Ok(format!("etcd://{hosts}"))
 }
@@ -396,7 +396,7 @@ mod tests {
         ] {
             let (url, warnings) = found(name, properties).unwrap();
             assert_eq!((url.as_str(), warnings), (expected, Vec::new()), "{name} {properties}");
-            // Whether the store was compiled in or not, its URL has a scheme that we know.
+            // The scheme of the URL is known, whether the store is compiled in or not.
             assert!(assay_drivers::registry::require_scheme(&url).is_ok(), "{url}");
         }
     }

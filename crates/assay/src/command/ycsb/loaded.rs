@@ -1,4 +1,4 @@
-//! Notes of what `assay ycsb load` has put into which store, in the directory of the runs.
+//! Notes of the data that `assay ycsb load` has loaded into a store, in the directory of the runs.
 //!
 //! `assay load` keeps such a note in the store; there YCSB's own loader would leave its records and
 //! nothing else, so this one does too.

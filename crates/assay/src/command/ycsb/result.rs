@@ -14,7 +14,7 @@ use super::version::Version;
 use crate::exit::usage;
 use crate::show::{AnalyzedRun, analyze_beside, put};
 
-/// What is measured and printed, as the properties say.
+/// The measurements and their output, according to the properties.
 pub struct OutputOptions {
     exporter: Exporter,
     measurement: measure::Options,
@@ -99,7 +99,7 @@ impl OutputOptions {
         Ok(())
     }
 
-    /// YCSB says for each metric where its latencies go, and adds them to a file that is there.
+    /// YCSB prints for each metric the file of its latencies, and appends to an existing file.
     fn print_raw(&self, raw: &[(String, String)]) -> Result<()> {
         let file = self.options.raw_output_file.as_deref().filter(|file| !file.is_empty());
         let remark = match file {
@@ -115,14 +115,14 @@ impl OutputOptions {
     }
 }
 
-/// What `measurementtype` says; the properties were checked as they were read.
+/// The value of `measurementtype`; the properties were checked as they were read.
 pub fn measurement_type(options: &ClientOptions) -> MeasurementType {
     let name = options.measurement_type.as_str();
     let found = block::MEASUREMENT_TYPES.into_iter().find(|one| one.name == name);
     found.unwrap_or(block::MEASUREMENT_TYPES[0])
 }
 
-/// `reportlatencyforeacherror` is stronger than `latencytrackederrors`, as in YCSB.
+/// `reportlatencyforeacherror` overrides `latencytrackederrors`, as in YCSB.
 fn failures(options: &ClientOptions) -> Failures {
     const ALL: [Status; 7] = [
         Status::NotImplemented,
@@ -145,7 +145,7 @@ fn failures(options: &ClientOptions) -> Failures {
     }
 }
 
-/// The exporter that a class of YCSB's stands for.
+/// The exporter for the name of YCSB's class.
 fn exporter(options: &ClientOptions) -> Result<Exporter> {
     match options.exporter.as_deref() {
         None => Ok(Exporter::Text),

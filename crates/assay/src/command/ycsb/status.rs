@@ -46,7 +46,7 @@ struct Printer {
     interval: Interval,
     measurement_type: MeasurementType,
     version: Version,
-    /// Kinds of which something was done: they stay in the lines.
+    /// Kinds with completed operations: they stay in the lines.
     observed: [bool; KINDS],
     every: Nanos,
     fresh: WorkerStats,
@@ -91,7 +91,7 @@ impl Printer {
         };
         eprintln!("{}", line.text());
         if self.measurement_type.has(Form::Series) {
-            // As in YCSB; a reader that has gone is found out by the result.
+            // As in YCSB; a closed output is reported by the result.
             let _ = put(&format!("{}\n", line.text()), None);
         }
         self.before = (operations, self.elapsed);

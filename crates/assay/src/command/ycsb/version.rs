@@ -1,4 +1,4 @@
-//! The versions of YCSB whose behaviour can be had.
+//! The versions of YCSB whose behaviour can be chosen.
 
 use anyhow::Result;
 
@@ -12,7 +12,7 @@ pub const PROPERTY: &str = "assay.ycsb";
 pub enum Version {
     /// The last release, of 2019.
     V0_17,
-    /// What its sources hold since, never released.
+    /// The sources since then, never released.
     V0_18,
 }
 

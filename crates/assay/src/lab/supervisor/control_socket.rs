@@ -16,7 +16,7 @@ use super::{Job, Kept, answer, describe};
 use crate::exit::Exit;
 use crate::lab::wire::{Reply, Request};
 
-/// How long somebody may take to say what is wanted, or to take in a line of the answer.
+/// How long a client may take to send its request, or to read a line of the response.
 const TIMEOUT: Duration = Duration::from_secs(2);
 /// The longest request.
 const REQUEST_BYTES_MAX: u64 = 4096;
@@ -29,7 +29,7 @@ pub fn open(path: &Path, kept: Arc<Kept>, jobs: Sender<Job>) -> Result<()> {
     let listener = UnixListener::bind(path);
     umask(before);
     let listener = listener.with_context(|| format!("cannot listen at {}", path.display()))?;
-    // One after the other: nobody needs longer than it takes to read a line.
+    // One after the other: no client takes longer than it takes to read a line.
     let serve = move || {
         for test_client in listener.incoming().flatten() {
             receive(test_client, &kept, &jobs);

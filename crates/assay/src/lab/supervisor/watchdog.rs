@@ -1,7 +1,7 @@
-//! A process beside a supervisor that ends what the supervisor could not.
+//! Watchdog: a process that kills the servers if the supervisor could not.
 //!
-//! The kernel kills the servers when their supervisor is killed, but not what they have started in
-//! turn. All of these are in the supervisor's session, unless they left it on purpose.
+//! The kernel kills the servers when their supervisor is killed, but not their own children. All of
+//! these are in the supervisor's session, unless they left it on purpose.
 
 use std::io::{Read, Write};
 use std::os::unix::process::CommandExt as _;
@@ -16,12 +16,12 @@ use crate::exit::{Exit, usage};
 use crate::lab::parent::{session_members, session_of};
 use crate::parent_death::PROGRAM;
 
-/// How often is looked for more: who is killed may have started somebody in that moment.
+/// How often to search again: a killed process may have started another one in that moment.
 const ROUNDS: u32 = 50;
 /// How long between two looks.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// The line that tells a guard that a supervisor has started it.
+/// The line that tells a watchdog that a supervisor has started it.
 const WATCH: &str = "watch\n";
 
 /// Starts a guard over this process's session, which it leads. It acts when this process has
@@ -40,12 +40,12 @@ pub fn start() -> Result<Child> {
         .stderr(Stdio::null())
         .spawn()
         .context("cannot start the guard of the lab")?;
-    let stdin = watchdog.stdin.as_mut().context("the guard's input is piped")?;
+    let stdin = watchdog.stdin.as_mut().context("the watchdog's input is piped")?;
     stdin.write_all(WATCH.as_bytes()).context("cannot talk to the guard of the lab")?;
     Ok(watchdog)
 }
 
-/// `assay lab watchdog`, which nobody types: kills everything in its session when the supervisor
+/// `assay lab watchdog`, an internal command: kills everything in its session when the supervisor
 /// that started it has ended.
 ///
 /// # Errors

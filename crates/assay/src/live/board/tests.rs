@@ -1,4 +1,4 @@
-//! Pictures of a sequence of snapshots, at three sizes.
+//! Screens of a sequence of snapshots, at three sizes.
 
 use assay_model::{Kind, Nanos, Outcome};
 use assay_report::Style;
@@ -277,7 +277,7 @@ fn a_terminal_without_unicode_gets_ascii() {
                       | -      rate / 1.1                                        |
             response  | ]      rate x 2                                          |
             service   | [      rate / 2                                          |
-                      | q      issue no more, wait for what is in flight, report |
+                      | q      issue no more, wait for those in flight, report   |
             128 986 do| Ctrl-C the same; a second one waits for nothing          |
                       | ?      close this                                        |
             achieved o+----------------------------------------------------------+

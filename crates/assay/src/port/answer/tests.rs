@@ -86,7 +86,7 @@ fn a_stop_drains() {
 }
 
 #[test]
-fn web_pages_do_not_steer() {
+fn web_pages_cannot_control_a_run() {
     let board = board();
     for path in ["/stop", "/rate"] {
         let requested = HttpRequest { method: &Method::POST, path, has_origin: true, body: b"1/s" };
@@ -96,7 +96,7 @@ fn web_pages_do_not_steer() {
 }
 
 #[test]
-fn without_a_run_there_is_nothing_to_steer() {
+fn without_a_run_there_is_nothing_to_control() {
     let board = StatusBoard::default();
     for path in ["/stop", "/rate"] {
         let requested =
@@ -108,7 +108,7 @@ fn without_a_run_there_is_nothing_to_steer() {
 }
 
 #[test]
-fn other_paths_or_methods_are_reported_what_there_is() {
+fn unknown_paths_and_methods_list_the_known_ones() {
     assert_eq!(send(Method::GET, "/rates", "").0, 404);
     assert_eq!(send(Method::POST, "/metrics", "").0, 405);
     assert_eq!(send(Method::GET, "/stop", "").0, 405);

@@ -152,7 +152,7 @@ fn labels_are_escaped() {
 }
 
 #[test]
-fn a_run_of_which_nothing_was_seen_has_a_page() {
+fn a_run_without_operations_has_a_page() {
     let samples = parse(&metrics(&RunStatus::default()));
     assert_eq!(samples["assay_running"], 0.0);
     assert!(!samples.contains_key("assay_offered_rate"));

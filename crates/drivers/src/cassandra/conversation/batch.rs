@@ -18,7 +18,7 @@ pub(in crate::cassandra) fn gathering(options: &Options) -> Gathering {
 }
 
 impl Cassandra {
-    /// Requests a batch. What cannot be issued is refused, and the others are issued without it.
+    /// Carries out a batch. An invalid part is refused, and the others are sent without it.
     pub(super) async fn send_batch(
         &self,
         conversation: &Conversation,

@@ -1,7 +1,7 @@
 //! Several requests for records as one request to etcd: a transaction without a condition.
 //!
 //! So inserts of a batch become final together or not at all, and its reads are of one moment:
-//! more than was requested, but etcd has no other way to take several at once.
+//! more than is needed, but etcd has no other way to take several at once.
 
 use assay_model::{Kind, Reason};
 use assay_store::{OwnedRequest, Request};
@@ -17,7 +17,7 @@ use crate::task::{Completion, Outcome, RecordJob};
 pub(in crate::etcd) const KINDS: &[Kind] = &[Kind::Read, Kind::Insert];
 
 impl Turn<'_> {
-    /// Carries out a batch. What cannot be issued is refused, and the others are issued without it.
+    /// Carries out a batch. An invalid part is refused, and the others are sent without it.
     pub(super) async fn carry_out_batch(
         &mut self,
         job: &mut RecordJob,

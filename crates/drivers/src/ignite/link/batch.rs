@@ -1,8 +1,9 @@
 //! Several requests for records as one request to the cluster: `getAll` or `putAll`.
 //!
-//! It goes to the node that owns the first key, which issues the owners of the others: one request
-//! of ours, as a thin client in Java makes of it. Keys are sent in their order, for nodes lock
-//! them one after another, and two batches in different orders could wait for each other for ever.
+//! It goes to the node that owns the first key, which forwards to the owners of the others: one
+//! request of ours, as a thin client in Java makes of it. Keys are sent in their order, for nodes
+//! lock them one after another, and two batches in different orders could wait for each other for
+//! ever.
 
 use std::collections::HashMap;
 
@@ -27,7 +28,7 @@ pub(in crate::ignite) fn gathering(options: &Options) -> Gathering {
 }
 
 impl Turn<'_> {
-    /// Carries out a batch. What cannot be issued is refused, and the others are issued without it.
+    /// Carries out a batch. An invalid part is refused, and the others are sent without it.
     pub(super) async fn perform_batch(
         &mut self,
         job: &mut RecordJob,

@@ -1,4 +1,4 @@
-//! Conversations with every server that has keys, for everything outside the measured run.
+//! Admin connections to every server that has keys, for everything outside the measured run.
 
 use assay_model::Setting;
 use assay_store::OpenError;
@@ -10,12 +10,12 @@ use crate::redis::connector::{Connector, Target};
 use crate::redis::options::{Topology, authority};
 use crate::redis::{sentinel, settings};
 
-/// How many commands are on their way at once.
+/// How many commands are in flight at once.
 const BATCH: usize = 1000;
 
-/// What is said to whoever requests it one node of a cluster as if it were alone.
+/// The error for a `redis://` URL of a cluster's node.
 pub(in crate::redis) const ONE_NODE: &str = "it is one node of a cluster, which refuses the keys \
-                                             of the others; redis:// issues a single server, so \
+                                             of the others; redis:// uses a single server, so \
                                              write redis+cluster://, or name one without \
                                              cluster-enabled";
 
@@ -78,7 +78,7 @@ impl<'a> AdminConnections<'a> {
         self.map.as_ref().and_then(|map| map.master_of(slot(key))).unwrap_or(0)
     }
 
-    /// Queries the server that has `key`.
+    /// Sends to the server that has `key`.
     pub(in crate::redis) fn query(
         &mut self,
         key: &[u8],
@@ -88,7 +88,7 @@ impl<'a> AdminConnections<'a> {
         self.send_at(place, words)
     }
 
-    /// Queries every server.
+    /// Sends to every server.
     pub(in crate::redis) fn query_each(
         &mut self,
         words: &[&[u8]],
@@ -140,7 +140,7 @@ impl<'a> AdminConnections<'a> {
     }
 }
 
-/// Queries a node for the map of its cluster.
+/// Asks a node for the slot map of its cluster.
 fn map_of(connector: &Connector, target: &Target) -> Result<Map, OpenError> {
     let at = authority(&target.host, target.port);
     let unsupported =
@@ -168,7 +168,7 @@ fn map_of(connector: &Connector, target: &Target) -> Result<Map, OpenError> {
     }
 }
 
-/// What every server says about itself; where they differ, each with its value.
+/// The settings of every server; where they differ, each with its value.
 pub(in crate::redis) fn settings(connector: &Connector) -> Result<Vec<Setting>, OpenError> {
     let mut admins = AdminConnections::open(connector)?;
     let mut all: Vec<(String, Vec<Setting>)> = Vec::new();

@@ -42,7 +42,7 @@ impl Command {
 /// A request with what has come of it.
 #[derive(Default)]
 struct Job {
-    /// `None` if nobody waits for it: the place is free.
+    /// `None` if no request waits for it: the slot is free.
     ticket: Option<Ticket>,
     request: OwnedRequest,
     requests: u16,
@@ -60,7 +60,7 @@ struct Job {
     failure: Option<Failure>,
 }
 
-/// The requests of a worker that are under way.
+/// The requests of a worker that are in flight.
 #[derive(Default)]
 pub(super) struct SlotTable {
     jobs: Vec<Job>,
@@ -195,7 +195,7 @@ impl SlotTable {
         self.rows = rows;
     }
 
-    /// Fills in a record without fields for those that are gone, for who has to know of them.
+    /// Fills in an empty record for those that are gone, for callers that need to know of them.
     pub(super) fn tell_gap(&mut self, command: Command, outer: &mut dyn Answers) {
         let mut gap = Vec::new();
         encode_row(0, &mut gap);
@@ -251,7 +251,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_ticket_stands_for_a_command() {
+    fn a_ticket_belongs_to_one_command() {
         for place in [0, 1, 1 << 30] {
             for number in [0, 1, 100_000] {
                 for is_redirected in [false, true] {

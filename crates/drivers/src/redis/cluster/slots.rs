@@ -55,7 +55,7 @@ pub(in crate::redis) struct Map {
 }
 
 impl Map {
-    /// Reads the answer to CLUSTER SLOTS that the node `requested` gave; `None` if it is invalid.
+    /// Parses the response of the node `requested` to CLUSTER SLOTS; `None` if it is invalid.
     pub(super) fn read(value: &Value, requested: &str) -> Option<Map> {
         let Value::Array(entries) = value else { return None };
         let mut map = Map::default();
@@ -85,14 +85,14 @@ impl Map {
         range.map(|(_, _, place)| *place)
     }
 
-    /// How many slots nobody has.
+    /// How many slots have no node.
     pub(super) fn missing(&self) -> usize {
         let covered = |(first, last, _): &(u16, u16, usize)| usize::from(last - first) + 1;
         SLOTS.saturating_sub(self.ranges.iter().map(covered).sum())
     }
 }
 
-/// Host and port of a node; one without a host is where we issued.
+/// Host and port of a node; one without a host is the node that was asked.
 fn address(node: &Value, requested: &str) -> Option<(String, u16)> {
     let Value::Array(node) = node else { return None };
     let [host, Value::Integer(port), ..] = &node[..] else { return None };
@@ -108,7 +108,7 @@ fn address(node: &Value, requested: &str) -> Option<(String, u16)> {
 pub(in super::super) struct Redirect {
     /// The slot that it is about.
     pub(super) slot: u16,
-    /// The node; without a host it is the one that was issued.
+    /// The node; without a host it is the one that was asked.
     pub(super) host: String,
     pub(super) port: u16,
     pub(super) kind: RedirectKind,

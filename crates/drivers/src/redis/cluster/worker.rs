@@ -1,7 +1,7 @@
-//! A worker's client of a cluster: connections with every master, a map of who has which keys.
+//! A worker's client of a cluster: connections to every master, and the slot map.
 //!
-//! The map is requested for again when a node redirects us, and, ever more slowly up to four times
-//! a second, while a master cannot be reached: that is how a replica that took over is found.
+//! The map is requested again when a node redirects us, and, ever more slowly up to four times
+//! a second, while a master cannot be reached, to find the replica that took over.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ use crate::wire::sockets;
 const FIRST_PAUSE: Nanos = Nanos::from_millis(10);
 /// The longest pause: a replica that took over is found within this time.
 const LONGEST_PAUSE: Nanos = Nanos::from_millis(250);
-/// How long a node may take to answer with the map before another is issued.
+/// How long a node may take to send the slot map before another is asked.
 const MAP_TIMEOUT: Nanos = Nanos::from_millis(500);
 /// In the map: no node.
 const NOBODY: u16 = u16::MAX;
@@ -52,20 +52,20 @@ struct Node {
     has_slots: bool,
 }
 
-/// When the map is requested for again.
+/// When the map is requested again.
 struct Refresh {
-    /// Somebody has redirected us.
+    /// A node has redirected us.
     is_expected: bool,
-    /// The connection where it was requested, and until when the answer is waited for.
+    /// The connection of the request, and the deadline of its response.
     awaited: Option<(usize, Nanos)>,
     next: Nanos,
     pause: Nanos,
-    /// The connection to issue next.
+    /// The connection to use next.
     turn: usize,
 }
 
 impl ClusterWorker {
-    /// A worker with the greeted connections of every master, as many of each, in the map's order.
+    /// A worker with established connections to every master, as many to each, in the map's order.
     pub(in crate::redis) fn new(
         connector: Arc<Connector>,
         codec: Arc<Codec>,
@@ -174,7 +174,7 @@ impl ClusterWorker {
         let (kind, requested) =
             (request.kind, RecordRequest { table: request.table, fields: request.fields });
         let Some(connection) = place.and_then(|place| self.connections.get_mut(place)) else {
-            // Nobody has the slot: as when the cluster itself says CLUSTERDOWN.
+            // No node has the slot: as when the cluster itself reports CLUSTERDOWN.
             return self.end(command, Answer::Refused(Reason::Busy), answers);
         };
         let sent = connection.start_part(command.ticket(), is_issuing, |codec, out| {
@@ -265,14 +265,14 @@ impl ClusterWorker {
         self.nodes[place / self.each].has_slots || !self.connections[place].is_idle()
     }
 
-    /// Whether every master can be reached and nobody has redirected us.
+    /// Whether every master can be reached and no node has redirected us.
     fn is_whole(&self) -> bool {
         let connections = self.connections.iter().enumerate();
         let mut expected = connections.filter(|(place, _)| self.nodes[place / self.each].has_slots);
         !self.refresh.is_expected && expected.all(|(_, connection)| connection.is_up())
     }
 
-    /// Requests the map, if there is a reason to.
+    /// Requests the map, if there is a reason.
     fn refresh(&mut self, now: Nanos) {
         if self.is_whole() {
             self.refresh.pause = FIRST_PAUSE;
@@ -304,7 +304,7 @@ impl ClusterWorker {
         self.refresh.pause = Nanos((self.refresh.pause.0 * 2).min(LONGEST_PAUSE.0));
     }
 
-    /// How long nothing is to be done, as far as pauses and timeout go.
+    /// The time until the next pause or timeout ends.
     fn longest_wait(&self, timeout: Duration) -> Duration {
         let requested = (0..self.connections.len()).filter(|place| self.is_requested(*place));
         let mut due = requested.filter_map(|place| self.connections[place].due()).min();

@@ -1,4 +1,4 @@
-//! Requests that are gathered, over connections that write down what they are issued.
+//! Requests that are gathered, over connections that record their requests.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -204,7 +204,7 @@ fn a_full_batch_leaves_and_the_next_begins() {
 }
 
 #[test]
-fn waiting_lets_leave_what_was_gathered() {
+fn waiting_sends_the_gathered_requests() {
     let mut worker = Worker::open(2);
     worker.read(&["a", "b"]);
     worker.client.wait(Duration::from_secs(10));
@@ -245,7 +245,7 @@ fn one_of_a_batch_may_be_refused_without_the_others() {
 }
 
 #[test]
-fn a_batch_that_fails_shares_its_fate() {
+fn a_failed_batch_fails_all_its_requests() {
     let mut worker = Worker::open(2);
     worker.read(&["a", "break", "b"]);
     let lost = "unknown connection-lost";
@@ -254,7 +254,7 @@ fn a_batch_that_fails_shares_its_fate() {
 }
 
 #[test]
-fn with_one_connection_a_batch_fills_and_a_stranger_waits() {
+fn with_one_connection_a_batch_fills_and_another_request_waits() {
     let mut worker = Worker::open(1);
     worker.close();
     worker.read(&["a", "b"]);
@@ -286,7 +286,7 @@ fn a_connection_is_kept_for_what_is_gathered() {
 }
 
 #[test]
-fn what_is_abandoned_before_it_left_never_leaves() {
+fn a_request_abandoned_before_it_was_sent_is_never_sent() {
     let mut worker = Worker::open(1);
     worker.start(Kind::Read, "a");
     let second = worker.start(Kind::Read, "b");
@@ -317,7 +317,7 @@ fn a_batch_is_given_up_with_its_last_ticket() {
     let tickets = ["c", "d"].map(|key| worker.start(Kind::Read, key));
     worker.answers();
     tickets.into_iter().for_each(|ticket| worker.client.abandon(ticket));
-    // The pool gives it up after a second, with its connection; nobody is reported.
+    // The pool gives it up after a second, with its connection; no completion is delivered.
     for _ in 0..1_000 {
         if worker.slot_table.connections.get() == 2 {
             break;
@@ -347,7 +347,7 @@ fn without_any_connection_what_was_gathered_is_refused() {
 }
 
 #[test]
-fn a_stranger_that_waits_is_refused_when_the_connection_breaks() {
+fn a_waiting_request_is_refused_when_the_connection_breaks() {
     let mut worker = Worker::open(1);
     worker.slot_table.is_gone.set(true);
     worker.close();

@@ -40,14 +40,14 @@ impl Turn<'_> {
     async fn open(&mut self, error: &Error, batch: Batch<'_>) -> Failure {
         let reported = verdict(error, Doing::Writing);
         if reported == Verdict::Moved {
-            // It is not run again, but those after it find the regions.
+            // It is not retried, but later requests find the regions.
             self.requests += 1;
             let _ = self.patient.batch_get(batch.keys()).await;
         }
         may_be_done(reported.failure())
     }
 
-    /// Issues, and again after the regions were found anew if one was elsewhere.
+    /// Sends the request, and again after the regions were looked up anew if one was elsewhere.
     async fn get_all(
         &mut self,
         batch: Batch<'_>,

@@ -11,8 +11,8 @@ use crate::tikv::link::ATTEMPTS;
 use crate::tikv::options::Mode;
 
 impl Turn<'_> {
-    /// Carries out a batch of records on `key_prefix`. What cannot be issued is refused, and the
-    /// others are issued without it.
+    /// Carries out a batch of records on `key_prefix`. An invalid part is refused, and the others
+    /// are sent without it.
     pub(in crate::tikv) async fn carry_out_batch(
         &mut self,
         key_prefix: &KeyPrefix,

@@ -48,7 +48,7 @@ fn of_a_batch_only_what_is_wrong_is_refused() {
 }
 
 #[test]
-fn no_batch_is_done_that_did_not_survive_kill_9() {
+fn acknowledged_batches_survive_kill_9() {
     // With a periodic commit log a kill loses what was acknowledged since the log's last mark.
     let mut cluster = Cluster::start_as(&order(1).choose("commitlog", "batch"));
     let mut test_client = test_client(&cluster.url("/batches?in_flight=4&batch=8"));

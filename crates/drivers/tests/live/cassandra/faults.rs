@@ -1,4 +1,4 @@
-//! Tests of outcomes when the only node fails or stands still.
+//! Tests of outcomes when the only node fails or is suspended.
 
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ fn wait_for_places(test_client: &mut TestClient) {
 
 /// One node for all of it, for it takes seconds to start.
 #[test]
-fn a_node_that_stands_still_dies_and_comes_back() {
+fn a_suspended_node_can_be_killed_and_restarted() {
     // With a periodic commit log a kill loses what was acknowledged since the log's last mark.
     let mut cluster = Cluster::start_as(&order(1).choose("commitlog", "batch"));
     let url = cluster.url("/faults?in_flight=8");
@@ -36,7 +36,7 @@ fn a_node_that_stands_still_dies_and_comes_back() {
     let durability = settings.iter().find(|setting| setting.name == "durability");
     assert_eq!(durability.map(|setting| &*setting.value), Some("commitlog_sync=batch"));
 
-    // Frozen: requests wait until it goes on, those that are given up lose their place.
+    // Suspended: requests wait until it goes on, those that are given up lose their place.
     cluster.freeze(1);
     let first = test_client.start(&read("user"));
     assert_eq!(test_client.drain_for(Duration::from_millis(300)), []);
@@ -46,14 +46,14 @@ fn a_node_that_stands_still_dies_and_comes_back() {
     let given_up = test_client.start(&read("user"));
     test_client.abandon(given_up);
     assert_eq!(test_client.take(1), [(given_up, LOST)]);
-    // So long that no sign of life comes: what is under way is unknown, then nothing can be issued.
+    // So long that the keep-alive fails: operations in flight are unknown, then none can be sent.
     let sent = test_client.start(&insert("silent", &["a", "b"]));
     assert_eq!(test_client.take(1), [(sent, LOST)]);
     test_client.send_until(&read("user"), &UNREACHABLE);
     cluster.thaw(1);
     test_client.send_until(&read("user"), &row);
 
-    // Killed while it stands still: what was sent is unknown.
+    // Killed while suspended: sent requests are unknown.
     wait_for_places(&mut test_client);
     cluster.freeze(1);
     let sent = [read("user"), insert("user2", &["b", "c"])];

@@ -23,7 +23,7 @@ fn check_unreachable(url: &str, part: &str) {
 }
 
 #[test]
-fn a_closed_port_issues_whether_the_server_runs() {
+fn a_closed_port_is_an_error_that_asks_whether_the_server_runs() {
     check_unreachable(&format!("cassandra://127.0.0.1:{}", free_port()), "is the server running");
     check_unreachable("cassandra://no-such-host.invalid", "no address is known for");
 }
@@ -72,7 +72,7 @@ fn more_copies_than_nodes_are_refused() {
 }
 
 #[test]
-fn strangers_are_reported_without_their_password() {
+fn refused_users_are_reported_without_their_password() {
     let cluster = Cluster::start_as(&order(1).choose("login", "on"));
     let url = cluster.url("");
     let hosts = url.rsplit_once('@').expect("it has a login").1;

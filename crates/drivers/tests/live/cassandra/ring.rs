@@ -139,7 +139,7 @@ fn nothing_is_lost_when_nodes_join_and_leave() {
     let before = open_loop(&mut test_client, "before", Duration::from_secs(1));
     cluster.scale(2);
     assert_all_there(&mut test_client, "before", &before);
-    // The node that joined has a share of the ring: a new session loads it too.
+    // The node that joined has a share of the ring: a new session uses it too.
     let mut wider = TestClient::open(&store(&cluster.url("/grows"))).unwrap();
     let within = open_loop(&mut wider, "within", Duration::from_secs(1));
     assert!(count(&within, |outcome_of| *outcome_of == RequestResult::WRITTEN) > 0, "{within:?}");
@@ -158,7 +158,7 @@ fn a_node_starts_again_although_the_others_are_down() {
     insert_until(&mut test_client, &RequestResult::WRITTEN, 5);
     cluster.kill(2);
     cluster.kill(1);
-    // The other one is the seed, which a new node would request its place.
+    // The other one is the seed, which a new node needs to join.
     cluster.restart(2);
     cluster.restart(1);
     assert_listens_at_home(&mut cluster);

@@ -1,4 +1,4 @@
-//! Tests of outcomes when the server fails, or forgets its tables.
+//! Tests of outcomes when the server fails, or loses its tables.
 
 use std::time::Duration;
 

@@ -24,7 +24,7 @@ fn check_unreachable(url: &str, part: &str) {
 }
 
 #[test]
-fn a_closed_port_issues_whether_the_server_runs() {
+fn a_closed_port_is_an_error_that_asks_whether_the_server_runs() {
     check_unreachable(&format!("dynamodb://127.0.0.1:{}/", free_port()), "is it running");
 }
 
@@ -114,7 +114,7 @@ fn a_server_that_says_nothing_is_given_up() {
 }
 
 #[test]
-fn strangers_are_reported_without_their_secret() {
+fn refused_keys_are_reported_without_their_secret() {
     let cluster = start();
     let url = cluster.url("").replacen("dynamodb://", "dynamodb://not-a-key:s3cret@", 1);
     let error = turned_away(&url);
@@ -155,7 +155,7 @@ fn settings_say_that_it_is_a_stand_in() {
 }
 
 #[test]
-fn opening_waits_for_no_table() {
+fn opening_does_not_wait_for_tables() {
     let cluster = start();
     let store = store(&cluster.url("?connections=3"));
     let test_client = TestClient::open(&store).unwrap();

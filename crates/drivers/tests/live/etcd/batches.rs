@@ -56,7 +56,7 @@ fn of_a_batch_only_what_is_wrong_is_refused() {
 }
 
 #[test]
-fn no_batch_is_done_that_did_not_survive_kill_9() {
+fn acknowledged_batches_survive_kill_9() {
     let mut cluster = start(1);
     let mut test_client = test_client(&cluster.url("?connections=4&batch=8"));
     keeps_what_it_has_done(&mut cluster, &mut test_client, 500);

@@ -1,4 +1,4 @@
-//! Clusters whose members die, stand still, join, leave.
+//! Clusters whose members are killed, suspended, added, removed.
 
 use std::time::{Duration, Instant};
 
@@ -135,7 +135,7 @@ fn without_a_majority_nothing_is_written_but_stale_reads_go_on() {
     let mut test_client = test_client(&cluster.url("?connections=3&connect_timeout=500"));
     assert_eq!(test_client.send(&insert("user1", &["a", "b"])), RequestResult::WRITTEN);
     let mut stale = TestClient::open(&store(&cluster.url("?read=serializable"))).unwrap();
-    // Until the one that stays has received of it.
+    // Until the remaining member knows of it.
     let last = cluster.url("").rsplit_once(',').expect("there are three").1.to_owned();
     let mut third = TestClient::open(&store(&format!("etcd://{last}?read=serializable"))).unwrap();
     third.send_until(&read("user1"), &RequestResult::row("field0=a field1=b"));
@@ -193,7 +193,7 @@ fn a_member_that_is_dead_can_leave() {
 }
 
 #[test]
-fn a_leave_that_was_left_half_done_is_done_to_its_end() {
+fn an_interrupted_removal_of_a_node_is_completed() {
     let mut cluster = start(3);
     let peer = format!("http://{}:2380", cluster.lab().record().nodes[2].address);
     let members = etcdctl(&cluster, "member list").expect("it is up");

@@ -1,4 +1,4 @@
-//! Tests of outcomes when the server fails, is full, or forgets who we are.
+//! Tests of outcomes when the server fails, is full, or invalidates the token.
 
 use assay_model::Reason;
 
@@ -36,7 +36,7 @@ fn a_frozen_server_keeps_requests_waiting_until_it_goes_on() {
 }
 
 #[test]
-fn nothing_is_done_that_did_not_survive_kill_9() {
+fn acknowledged_writes_survive_kill_9() {
     let mut cluster = start(1);
     let mut test_client = test_client(&cluster.url("?connections=32"));
     keeps_what_it_has_done(&mut cluster, &mut test_client, 500);

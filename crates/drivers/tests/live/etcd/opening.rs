@@ -41,7 +41,7 @@ pub(super) fn etcdctl(cluster: &Cluster, words: &str) -> Result<String, String> 
 }
 
 #[test]
-fn a_closed_port_issues_whether_the_server_runs() {
+fn a_closed_port_is_an_error_that_asks_whether_the_server_runs() {
     check_unreachable(&format!("etcd://127.0.0.1:{}", free_port()), "is the server running");
 }
 
@@ -85,7 +85,7 @@ fn a_dead_endpoint_is_passed_over() {
 }
 
 #[test]
-fn strangers_are_reported_without_their_password() {
+fn refused_users_are_reported_without_their_password() {
     let cluster = start(1);
     let at = |who: &str| cluster.url("/p?connections=2").replace("://", &format!("://{who}"));
     let error = turned_away(&at("ann:wrong@"));

@@ -35,7 +35,7 @@ fn queries_conform_through_a_mapping() {
 }
 
 #[test]
-fn who_wrote_what_another_has_changed_since_is_refused() {
+fn a_write_on_a_stale_version_is_refused() {
     let cluster = start(1);
     let mut test_client = with_old(&cluster, "");
     test_client.begin(1);
@@ -102,7 +102,7 @@ fn what_comes_into_or_goes_from_a_range_that_was_scanned_conflicts() {
 }
 
 #[test]
-fn who_only_reads_sees_one_moment_and_is_never_refused() {
+fn a_read_only_transaction_has_one_snapshot_and_is_never_refused() {
     let cluster = start(1);
     let mut test_client = with_old(&cluster, "?read=serializable");
     test_client.begin(1);

@@ -44,7 +44,7 @@ fn of_a_batch_only_what_is_wrong_is_refused() {
 }
 
 #[test]
-fn no_batch_is_done_that_did_not_survive_kill_9() {
+fn acknowledged_batches_survive_kill_9() {
     let mut cluster = Cluster::start_as(&persistent());
     let mut test_client = test_client(&cluster.url("?connections=4&batch=8"));
     let ended = insert_until_killed(&mut cluster, &mut test_client, 500);

@@ -53,7 +53,7 @@ fn a_frozen_node_keeps_requests_waiting_until_it_goes_on() {
     goes_on(&mut cluster, &mut test_client);
 }
 
-/// How each insert ended that was issued before, while and after `act` was done to the cluster.
+/// How the inserts before, during and after the fault `act` ended.
 pub fn insert_around(
     test_client: &mut TestClient,
     act: &mut dyn FnMut(),
@@ -71,7 +71,7 @@ pub fn insert_around(
             next += 1;
         }
         for (ticket, result) in test_client.take(1) {
-            // Refusals come at once: without a pause they would use up all that is to be issued.
+            // Refusals come at once: without a pause they would use up all operations.
             let pause =
                 matches!(result, RequestResult::Refused(_)).then_some(Duration::from_millis(20));
             pause.into_iter().for_each(std::thread::sleep);

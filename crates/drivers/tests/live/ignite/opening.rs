@@ -22,7 +22,7 @@ fn check_unreachable(url: &str, part: &str) {
 }
 
 #[test]
-fn a_closed_port_issues_whether_the_node_runs() {
+fn a_closed_port_is_an_error_that_asks_whether_the_node_runs() {
     check_unreachable(&format!("ignite://127.0.0.1:{}", free_port()), "is the node running");
 }
 

@@ -67,7 +67,7 @@ fn nothing_is_locked(test_client: &mut TestClient) {
     }
 }
 
-/// The answers to these, in the order in which they were issued.
+/// The responses to these, in the order in which they were sent.
 fn in_order<const N: usize>(
     test_client: &mut TestClient,
     tickets: [Ticket; N],
@@ -392,7 +392,7 @@ fn a_killed_node_leaves_a_commit_unknown_and_undoes_what_is_open() {
 /// Sessions whose transactions are open at a node of two that is killed cannot go on; the others
 /// can, and nobody waits for locks of the dead.
 #[test]
-fn a_killed_node_of_two_takes_its_own_transactions_along() {
+fn a_killed_node_of_two_loses_only_its_own_transactions() {
     let mut cluster = Cluster::start("ignite", 2);
     let rest = format!("/tx?atomicity=transactional&backups=1&connections=20&{LONG}");
     let mut test_client =

@@ -1,4 +1,4 @@
-//! Our Java part, built for the tests that load it.
+//! Our Java part, built for the tests that use it.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -1,4 +1,4 @@
-//! Tests of errors before the first operation, which say how to put it right.
+//! Tests of errors before the first operation, which say how to fix them.
 
 use super::*;
 
@@ -90,7 +90,7 @@ fn a_bridge_that_is_not_there_says_how_to_build_it() {
 }
 
 #[test]
-fn a_store_that_nobody_can_empty_says_so() {
+fn a_store_that_cannot_be_emptied_says_so() {
     let store = store(&trial("Trial", ""));
     let error = store.clear().unwrap_err();
     assert!(matches!(error, OpenError::Unsupported { .. }), "{error}");

@@ -1,4 +1,4 @@
-//! Tests of answers or exceptions of a binding as outcomes of operations.
+//! Tests of a binding's status codes and exceptions as outcomes of operations.
 
 use assay_store::conformance::talk::{Got, TestRequest as TalkRequest, TestSession};
 
@@ -46,7 +46,7 @@ fn every_status_means_what_the_table_says() {
 }
 
 #[test]
-fn a_read_that_brings_nothing_has_found_nothing() {
+fn a_read_without_data_is_a_miss() {
     let (_store, mut test_client) = test_client();
     assert_eq!(test_client.send(&read("empty")), RequestResult::MISSING);
 }
@@ -82,7 +82,7 @@ fn properties_arrive_as_ycsbs_client_would_give_them() {
 
 /// Every worker has an instance of its own, on its own thread from its first call to its last.
 #[test]
-fn blocking_threads_have_instances_of_their_own() {
+fn workers_have_instances_of_their_own() {
     let store = store(&trial("Trial", ""));
     let mut first = TestClient::open(&*store).unwrap();
     let second = TestClient::open(&*store).unwrap();
@@ -99,7 +99,7 @@ fn blocking_threads_have_instances_of_their_own() {
 }
 
 #[test]
-fn what_java_cannot_be_issued_is_refused() {
+fn what_java_cannot_express_is_refused() {
     let store = store(&trial("Trial", "&kinds=read,insert"));
     let mut test_client = TestClient::open(&*store).unwrap();
     assert_eq!(test_client.send(&update("k", &["a"])), RequestResult::Refused(Reason::Unsupported));

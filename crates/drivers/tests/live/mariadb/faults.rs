@@ -53,7 +53,7 @@ fn a_frozen_server_keeps_requests_waiting_until_it_goes_on() {
 }
 
 #[test]
-fn nothing_is_done_that_did_not_survive_kill_9() {
+fn acknowledged_writes_survive_kill_9() {
     let mut server = Server::start(&[]);
     let mut test_client = test_client(&server.url("?connections=8"));
     keeps_what_it_has_done(&mut server, &mut test_client, 500);
@@ -133,7 +133,7 @@ fn a_connection_that_the_server_ends_is_made_anew() {
 }
 
 #[test]
-fn a_server_that_takes_no_writes_or_does_not_let_us_says_so() {
+fn a_server_that_refuses_writes_or_permission_says_so() {
     let server = Server::start(&[]);
     server.sql("CREATE USER ann IDENTIFIED BY 'pw'; GRANT CREATE, SELECT, INSERT ON test.* TO ann");
     let url = format!("mysql://ann:pw@127.0.0.1:{}/test?connections=1", server.port);
@@ -153,7 +153,7 @@ fn a_server_that_takes_no_writes_or_does_not_let_us_says_so() {
 }
 
 #[test]
-fn a_row_that_does_not_fit_is_refused_whole() {
+fn a_row_that_does_not_fit_is_refused_as_a_whole() {
     let server = Server::start(&[]);
     let mut test_client = test_client(&server.url("?connections=1"));
     let long = "k".repeat(300);

@@ -23,7 +23,7 @@ fn check_unreachable(url: &str, part: &str) {
 }
 
 #[test]
-fn a_closed_port_issues_whether_the_server_runs() {
+fn a_closed_port_is_an_error_that_asks_whether_the_server_runs() {
     let url = format!("mariadb://127.0.0.1:{}/test", free_port());
     check_unreachable(&url, "is the server running");
     check_unreachable("mariadb://127.0.0.1/test?socket=/no/such/socket", "is the server running");
@@ -51,7 +51,7 @@ fn a_server_that_says_something_else_is_no_mariadb() {
 }
 
 #[test]
-fn strangers_are_reported_without_their_password() {
+fn refused_users_are_reported_without_their_password() {
     let server = Server::start(&[]);
     server.sql("CREATE USER ann IDENTIFIED BY 'right'; GRANT ALL ON test.* TO ann");
     let at = |who: &str, database: &str| {
@@ -73,7 +73,7 @@ fn strangers_are_reported_without_their_password() {
 }
 
 #[test]
-fn a_full_house_is_reported() {
+fn too_many_connections_are_reported() {
     let server = Server::start(&["--max-connections=10"]);
     let store = store(&server.url("?connections=40"));
     store.prepare(&layout(1)).unwrap();
@@ -82,7 +82,7 @@ fn a_full_house_is_reported() {
 }
 
 #[test]
-fn a_socket_does_as_well() {
+fn a_unix_socket_works_as_well() {
     let server = Server::start(&[]);
     let socket = server.socket();
     assert_works(&format!("mariadb://localhost/test?connections=1&socket={}", socket.display()));

@@ -160,7 +160,7 @@ fn spawn(port: u16, folder: &Path, arguments: &[String]) -> Child {
         .expect("setpriv comes with util-linux")
 }
 
-/// A server that takes connections says who it is before it is issued.
+/// A server that accepts connections sends its greeting before the first request.
 fn is_greeting(port: u16) -> bool {
     let Ok(mut socket) = TcpStream::connect(("127.0.0.1", port)) else { return false };
     let timeout = Some(Duration::from_secs(1));

@@ -103,7 +103,7 @@ fn a_connection_that_stays_silent_after_the_timeout_has_expired_is_given_up() {
 }
 
 #[test]
-fn full_memory_throws_records_away_without_a_word() {
+fn full_memory_evicts_records_silently() {
     let server = Server::start(&["-m", "8"]);
     let memcached = store(&server.url(""));
     let mut test_client = test_client(&server.url(""));

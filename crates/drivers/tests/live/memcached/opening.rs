@@ -22,7 +22,7 @@ fn check_unreachable(url: &str, part: &str) {
 }
 
 #[test]
-fn a_closed_port_issues_whether_the_server_runs() {
+fn a_closed_port_is_an_error_that_asks_whether_the_server_runs() {
     let url = format!("memcached://127.0.0.1:{}", free_port());
     check_unreachable(&url, "is the server running");
     check_unreachable("memcached://no-such-host.invalid", "the name \"no-such-host.invalid\"");
@@ -73,12 +73,12 @@ fn a_server_that_numbers_no_changes_is_refused() {
 }
 
 #[test]
-fn a_full_house_is_reported() {
+fn too_many_connections_are_reported() {
     // The server may open as many files as this, its own and those it inherited among them; one
-    // that has no file left for a guest whom it must turn away stops listening instead.
+    // that has no descriptor left to refuse a connection stops listening instead.
     let server = Server::start(&["-c", "100"]);
-    // The server counts a connection when one of its threads takes it: only who was answered, or
-    // turned away, is known to be counted.
+    // The server counts a connection when one of its threads takes it: only a connection that got a
+    // response, or was refused, is known to be counted.
     let guest = || {
         let mut guest = std::net::TcpStream::connect(("127.0.0.1", server.port)).unwrap();
         guest.set_read_timeout(Some(std::time::Duration::from_secs(20))).unwrap();

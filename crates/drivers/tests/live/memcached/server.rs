@@ -44,7 +44,7 @@ impl Server {
     /// What the server answers to these bytes within a moment.
     pub fn send(&self, command: &str) -> String {
         let mut socket = TcpStream::connect(("127.0.0.1", self.port)).expect("it is running");
-        // What is issued last is answered last.
+        // The last request gets the last response.
         socket.write_all(format!("{command}mn\r\n").as_bytes()).expect("it listens");
         let mut result = Vec::new();
         let mut room = [0; 4096];

@@ -1,4 +1,4 @@
-//! Tests of outcomes when the server dies or freezes.
+//! Tests of outcomes when the server is killed or suspended.
 
 use super::test_client;
 use crate::lab::Cluster;
@@ -27,7 +27,7 @@ fn a_frozen_server_keeps_requests_waiting_until_it_goes_on() {
 }
 
 #[test]
-fn nothing_is_done_that_did_not_survive_kill_9() {
+fn acknowledged_writes_survive_kill_9() {
     let mut cluster = Cluster::start("ferretdb", 1);
     let mut test_client = test_client(&cluster.url("?connections=8"));
     keeps_what_it_has_done(&mut cluster, &mut test_client, 300);

@@ -24,7 +24,7 @@ fn check_unreachable(url: &str, part: &str) {
 }
 
 #[test]
-fn a_closed_port_issues_whether_the_server_runs() {
+fn a_closed_port_is_an_error_that_asks_whether_the_server_runs() {
     let url = format!("mongodb://127.0.0.1:{}/test?connect_timeout=500", free_port());
     check_unreachable(&url, "is the server running");
 }

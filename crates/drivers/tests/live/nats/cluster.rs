@@ -12,7 +12,7 @@ use super::{roomy, store, test_client};
 use crate::lab::Cluster;
 use crate::test_client::{RequestResult, TestClient, insert, layout, read};
 
-/// Who waits longer than this gives up.
+/// The longest wait.
 const TIMEOUT: Duration = Duration::from_secs(2);
 
 fn value(url: &str, name: &str) -> String {
@@ -119,7 +119,7 @@ fn servers_join_and_leave() {
     let mut three = test_client(&cluster.url("?replicas=3"));
     assert_eq!(three.send(&insert("user1", &["a", "b"])), RequestResult::WRITTEN);
     cluster.scale(4);
-    // Somebody of the four has each of them, alone.
+    // One of the four has each of them, alone.
     for number in 0..12 {
         let mut one = test_client(&cluster.url(&format!("/one{number}")));
         assert_eq!(one.send(&insert("user1", &["a", "b"])), RequestResult::WRITTEN);
@@ -135,7 +135,7 @@ fn servers_join_and_leave() {
 }
 
 #[test]
-fn a_server_alone_takes_no_other_in() {
+fn a_single_server_takes_no_other_node() {
     let mut cluster = Cluster::start("nats", 1);
     let (stop, tell) = (AtomicBool::new(false), |_: &str| {});
     let result = cluster.lab().scale(2, &Watch::new(&stop, &tell)).expect_err("it is no cluster");

@@ -1,4 +1,4 @@
-//! Tests of outcomes when the server dies or freezes.
+//! Tests of outcomes when the server is killed or suspended.
 
 use super::test_client;
 use crate::lab::Cluster;
@@ -13,7 +13,7 @@ fn a_killed_server_leaves_what_was_sent_unknown() {
     let mut cluster = Cluster::start("nats", 1);
     let mut test_client = test_client(&cluster.url("?connections=2"));
     killed_while_it_stands_still(&mut cluster, &mut test_client);
-    // What is issued without a connection is not kept for later.
+    // A request without a connection is not kept for later.
     assert_eq!(test_client.send(&insert("user3", &["late", "x"])), UNREACHABLE);
     comes_back(&mut cluster, &mut test_client);
     assert_eq!(test_client.send(&read("user3")), RequestResult::MISSING);
@@ -37,7 +37,7 @@ fn a_frozen_server_keeps_requests_waiting_until_it_goes_on() {
 }
 
 #[test]
-fn nothing_is_done_that_did_not_survive_kill_9() {
+fn acknowledged_writes_survive_kill_9() {
     let mut cluster = Cluster::start("nats", 1);
     let mut test_client = test_client(&cluster.url(""));
     keeps_what_it_has_done(&mut cluster, &mut test_client, 500);

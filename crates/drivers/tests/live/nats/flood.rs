@@ -1,4 +1,4 @@
-//! A server whose answer has no end does not get all memory.
+//! A server whose response has no end does not exhaust the memory.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
@@ -12,10 +12,10 @@ use crate::impostor;
 use crate::test_client::layout;
 
 const MIB: u64 = 1 << 20;
-/// What comes between two looks, with what the operating system keeps of a connection.
+/// The bytes between two checks, and those in the operating system's buffers of a connection.
 const ON_THE_WAY: u64 = 512 * MIB;
 
-/// Says `text` for ever, as long as somebody listens; counts its bytes.
+/// Sends `text` for ever, as long as somebody reads; counts its bytes.
 fn flood(socket: &mut TcpStream, text: &[u8], said: &AtomicU64) {
     let piece = text.repeat(1 + 65_536 / text.len());
     while socket.write_all(&piece).is_ok() {
@@ -23,7 +23,7 @@ fn flood(socket: &mut TcpStream, text: &[u8], said: &AtomicU64) {
     }
 }
 
-/// The URL of a server that acts by `script`, with how much it has said so far.
+/// The URL of a server that follows `script`, with the count of its bytes so far.
 fn flooding(script: fn(TcpStream, &AtomicU64)) -> (String, Arc<AtomicU64>) {
     let said = Arc::new(AtomicU64::new(0));
     let counted = Arc::clone(&said);
@@ -34,7 +34,7 @@ fn flooding(script: fn(TcpStream, &AtomicU64)) -> (String, Arc<AtomicU64>) {
     (format!("nats://127.0.0.1:{port}"), said)
 }
 
-/// Greets, then answers the first request by a message of nearly 4 GiB.
+/// Sends INFO, then responds to the first request with a message of nearly 4 GiB.
 fn flood_a_request(mut socket: TcpStream, said: &AtomicU64) {
     let greeting = r#"INFO {"server_id":"x","server_name":"x","version":"2.10.0","go":"","host":"",
         "port":1,"headers":true,"max_payload":1048576,"proto":1}"#;
@@ -55,7 +55,7 @@ fn flood_a_request(mut socket: TcpStream, said: &AtomicU64) {
 }
 
 #[test]
-fn a_greeting_without_an_end_is_no_nats() {
+fn an_endless_first_line_is_no_nats() {
     let (url, said) = flooding(|mut socket, said| flood(&mut socket, b"INFO ", said));
     let error = store(&url).prepare(&layout(1)).unwrap_err();
     assert!(matches!(error, OpenError::Unreachable { .. }), "{error}");

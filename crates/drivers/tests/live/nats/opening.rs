@@ -46,7 +46,7 @@ impl Drop for Plain {
 }
 
 #[test]
-fn a_closed_port_issues_whether_the_server_runs() {
+fn a_closed_port_is_an_error_that_asks_whether_the_server_runs() {
     check_unreachable(&format!("nats://127.0.0.1:{}", free_port()), "is the server running");
 }
 
@@ -87,7 +87,7 @@ fn a_server_without_jetstream_is_reported() {
 }
 
 #[test]
-fn strangers_are_reported_without_their_password() {
+fn refused_users_are_reported_without_their_password() {
     let cluster = Cluster::start("nats", 1);
     let at = |who: &str| cluster.url("").replace("nats://", &format!("nats://{who}@"));
     let mut test_client = test_client(&at("bench:bench"));

@@ -1,4 +1,4 @@
-//! A server whose answer has no end does not get all memory.
+//! A server whose response has no end does not exhaust the memory.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -13,7 +13,7 @@ use crate::impostor;
 use crate::test_client::{RequestResult, TestClient, layout, read};
 
 const MIB: u64 = 1 << 20;
-/// What the operating system keeps of a connection, both ends together.
+/// The operating system's buffers of a connection, both ends together.
 const ON_THE_WAY: u64 = 16 * MIB;
 
 fn message(tag: u8, body: &[u8]) -> Vec<u8> {
@@ -27,7 +27,7 @@ fn row(value: &[u8]) -> Vec<u8> {
     message(b'D', &[&[0, 1][..], &length, value].concat())
 }
 
-/// What a server may say at any time.
+/// A message that a server may send at any time.
 fn parameter() -> Vec<u8> {
     message(b'S', b"name\0value\0")
 }
@@ -38,7 +38,7 @@ fn description() -> Vec<u8> {
     message(b'T', &[&[0, 1][..], b"field0\0", &rest].concat())
 }
 
-/// Where the flood comes.
+/// The place of the flood in the protocol.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Where {
     Greeting,
@@ -46,7 +46,7 @@ enum Where {
     Query,
 }
 
-/// Says `text` for ever, as long as somebody listens; counts its bytes.
+/// Sends `text` for ever, as long as somebody reads; counts its bytes.
 fn flood(socket: &mut TcpStream, text: &[u8], said: &AtomicU64) {
     let piece = text.repeat(1 + 65_536 / text.len());
     while socket.write_all(&piece).is_ok() {
@@ -54,7 +54,7 @@ fn flood(socket: &mut TcpStream, text: &[u8], said: &AtomicU64) {
     }
 }
 
-/// One message of a client: its tag with what is in it.
+/// One message of a client: its tag with its body.
 fn hear(socket: &mut TcpStream, has_tag: bool) -> Option<(u8, Vec<u8>)> {
     let mut head = [0; 5];
     let from = usize::from(!has_tag);
@@ -106,7 +106,7 @@ fn converse(mut socket: TcpStream, at: Where, said: &AtomicU64) -> Option<()> {
     }
 }
 
-/// The URL of a server that floods there, with how much it has said so far.
+/// The URL of a server that floods there, with the count of its bytes so far.
 fn flooding(at: Where) -> (String, Arc<AtomicU64>) {
     let said = Arc::new(AtomicU64::new(0));
     let counted = Arc::clone(&said);
@@ -123,7 +123,7 @@ fn check(said: &AtomicU64, most: u64) {
 }
 
 #[test]
-fn a_greeting_without_an_end_is_cut_off() {
+fn a_handshake_without_an_end_is_cut_off() {
     let (url, said) = flooding(Where::Greeting);
     let result = store(&url).prepare(&layout(1)).unwrap_err().to_string();
     assert!(result.contains("more than any answer"), "{result}");
@@ -143,6 +143,6 @@ fn rows_without_an_end_are_cut_off() {
     let (url, said) = flooding(Where::Query);
     let mut test_client = TestClient::open_wide(&store(&url), 1).unwrap();
     assert_eq!(test_client.send(&read("user1")), RequestResult::Unknown(Reason::ConnectionLost));
-    // The connection is made anew at once, and issued nothing.
+    // The connection is made anew at once, and no request is sent.
     check(&said, 64 * MIB);
 }

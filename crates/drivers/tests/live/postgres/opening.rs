@@ -62,7 +62,7 @@ fn what_was_written_is_there_after_the_server_was_killed() {
 }
 
 #[test]
-fn nobody_there_is_unreachable() {
+fn a_closed_port_is_unreachable() {
     let url = format!("postgres://127.0.0.1:{}/postgres", free_port());
     let outcome_of = error(&store(&url));
     assert!(matches!(outcome_of, OpenError::Unreachable { .. }), "{outcome_of}");
@@ -70,7 +70,7 @@ fn nobody_there_is_unreachable() {
 }
 
 #[test]
-fn somebody_who_never_answers_is_not_waited_for_for_ever() {
+fn a_server_that_never_responds_times_out() {
     let port = listen(|mut socket| drop(socket.read_to_end(&mut Vec::new())));
     let outcome_of =
         error(&store(&format!("postgres://127.0.0.1:{port}/postgres?connect_timeout=50")));
@@ -118,7 +118,7 @@ fn passwords_are_checked() {
 }
 
 #[test]
-fn tls_protects_whoever_requests_it_for_it() {
+fn tls_is_used_if_the_url_requires_it() {
     let server = Server::start_tls();
     let encrypted = |store: &Postgres| {
         let mut test_client = TestClient::open(store).expect("the server is there");

@@ -215,7 +215,7 @@ fn a_slot_that_moved_is_followed_once_then_known() {
         .collect::<Vec<_>>());
     assert_eq!(test_client.send(&read(&key)), RequestResult::row("field0=a field1=b"));
     assert_eq!(test_client.last_requests(), 2);
-    // Meanwhile it requests the map.
+    // Meanwhile the client requests the slot map.
     cluster.until(|| {
         assert_eq!(test_client.send(&read(&key)), RequestResult::row("field0=a field1=b"));
         test_client.last_requests() == 1
@@ -226,7 +226,7 @@ fn a_slot_that_moved_is_followed_once_then_known() {
 }
 
 #[test]
-fn a_slot_on_its_way_is_requested_at_both_ends() {
+fn a_migrating_slot_is_looked_up_on_both_nodes() {
     let cluster = Cluster::start(3, 0);
     let mut test_client = cluster.test_client("");
     let key = cluster.key_at(0, "way");
@@ -244,7 +244,7 @@ fn a_slot_on_its_way_is_requested_at_both_ends() {
 }
 
 #[test]
-fn a_command_that_is_sent_round_in_circles_is_refused() {
+fn a_redirection_loop_is_refused() {
     let cluster = Cluster::start(3, 0);
     let mut test_client = cluster.test_client("");
     let key = cluster.key_at(0, "circle");
@@ -292,11 +292,11 @@ fn a_killed_master_is_replaced_by_its_replica() {
     assert!(refused.keys().all(|reason| [Reason::Unreachable, Reason::Busy].contains(reason)));
     assert_eq!(again, RequestResult::row("field0=a field1=b"));
     for key in &keys {
-        // Another master may not have received yet that the cluster is whole again.
+        // Another master may not know yet that the cluster is whole again.
         test_client.send_until(&update(key, &["d"]), &RequestResult::WRITTEN);
         test_client.send_until(&read(key), &RequestResult::row("field0=d field1=b"));
     }
-    // The old master comes back as a replica, which disturbs nobody.
+    // The old master comes back as a replica, without any effect.
     cluster.nodes[victim].restart();
     test_client.drain_for(Duration::from_millis(500));
     for key in &lost {

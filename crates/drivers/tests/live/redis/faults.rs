@@ -44,7 +44,7 @@ fn a_killed_server_leaves_what_was_sent_unknown() {
 }
 
 #[test]
-fn what_never_left_is_refused() {
+fn a_request_that_was_never_sent_is_refused() {
     let mut server = Server::start(&[]);
     let mut test_client = test_client(&server.url(""));
     server.freeze();
@@ -134,7 +134,7 @@ fn a_connection_that_goes_silent_after_late_answers_is_given_up() {
     let mut test_client = test_client(&format!("redis://127.0.0.1:{port}"));
     let answered = test_client.start(&read("user1"));
     let silent = test_client.start(&delete("user1"));
-    // Timeout of the second ends while the first is the oldest.
+    // The second request times out while the first is the oldest.
     test_client.abandon(answered);
     test_client.abandon(silent);
     let lost = RequestResult::Unknown(Reason::ConnectionLost);
@@ -142,7 +142,7 @@ fn a_connection_that_goes_silent_after_late_answers_is_given_up() {
 }
 
 #[test]
-fn a_server_that_is_there_and_does_not_serve_says_why() {
+fn a_server_that_accepts_connections_but_no_requests_says_why() {
     let is_loading = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&is_loading);
     let port = impostor::listen(move |socket| match flag.load(Ordering::Relaxed) {

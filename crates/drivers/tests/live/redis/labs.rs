@@ -11,7 +11,7 @@ use super::{store, test_client};
 use crate::lab::Cluster;
 use crate::test_client::{RequestResult, TIMEOUT, insert, read, update};
 
-/// Issues until it is answered with a record, refused meanwhile.
+/// Reads until a record comes; meanwhile the reads are refused.
 fn until_back(test_client: &mut crate::test_client::TestClient, key: &str) {
     let start = Instant::now();
     loop {

@@ -51,7 +51,7 @@ fn what_another_tool_has_loaded_is_read() {
 }
 
 #[test]
-fn who_scans_on_by_keys_is_informed_of_records_that_are_gone() {
+fn a_scan_in_pages_reports_records_that_are_gone() {
     let server = Server::start(&[]);
     let redis = store(&server.url(""));
     let mut layout = layout(2);

@@ -22,7 +22,7 @@ fn check(url: &str, part: &str) {
 }
 
 #[test]
-fn a_closed_port_issues_whether_the_server_runs() {
+fn a_closed_port_is_an_error_that_asks_whether_the_server_runs() {
     check(&format!("redis://127.0.0.1:{}", free_port()), "is the server running");
 }
 
@@ -51,7 +51,7 @@ fn a_ping_that_is_answered_by_no_pong_is_no_redis() {
 }
 
 #[test]
-fn a_key_that_another_node_has_names_the_way_to_query_a_cluster() {
+fn a_key_on_another_node_is_an_error_that_names_the_cluster_url() {
     let answers = [("GET", "-MOVED 12182 127.0.0.1:7002\r\n")];
     let port = impostor::listen(move |socket| impostor::converse(socket, &answers));
     let error = store(&format!("redis://127.0.0.1:{port}")).note().unwrap_err();
@@ -68,7 +68,7 @@ fn a_silent_server_is_not_waited_for_long() {
 }
 
 #[test]
-fn tls_is_trusted_only_as_reported() {
+fn tls_trusts_only_the_configured_authorities() {
     let server = Server::start_tls();
     let ca = server.folder().join("ca.crt");
     assert_works(&server.url(&format!("?ca_file={}", ca.display())));
@@ -94,7 +94,7 @@ fn plain_against_tls_says_so_both_ways() {
 }
 
 #[test]
-fn a_node_of_a_cluster_is_refused() {
+fn a_single_node_url_of_a_cluster_is_refused() {
     let server = Server::start(&["--cluster-enabled", "yes"]);
     let error = store(&server.url("")).prepare(&layout(1)).unwrap_err();
     assert!(matches!(error, OpenError::Unsupported { .. }), "{error}");
@@ -109,10 +109,9 @@ fn a_node_of_a_cluster_is_refused() {
 }
 
 #[test]
-fn a_full_house_is_reported() {
+fn too_many_connections_are_reported() {
     let server = Server::start(&[]);
-    // Reported when it is up: a server that begins with so few has hardly a descriptor for its
-    // port.
+    // Set when it is up: a server that starts with so few has hardly a descriptor for its port.
     let mut guest = std::net::TcpStream::connect(("127.0.0.1", server.port)).unwrap();
     guest.write_all(b"CONFIG SET maxclients 1\r\n").unwrap();
     let mut answer = [0; 64];

@@ -164,7 +164,7 @@ fn complaint(url: &str) -> OpenError {
 }
 
 #[test]
-fn who_does_not_know_the_master_says_so() {
+fn a_sentinel_that_does_not_know_the_master_says_so() {
     let master = Server::start(&[]);
     let sentinel = Sentinel::start(master.port, "requirepass s3cret");
     let start = Instant::now();

@@ -71,9 +71,9 @@ fn a_transaction_that_is_too_large_is_refused_whole() {
     }
 }
 
-/// In raw mode another region may have its part, so nobody knows.
+/// In raw mode another region may have its part, so the outcome is unknown.
 #[test]
-fn no_batch_is_done_that_did_not_survive_kill_9() {
+fn acknowledged_batches_survive_kill_9() {
     for mode in ["raw", "optimistic", "pessimistic"] {
         let mut cluster = start();
         let rest = format!("?mode={mode}&connections=4&batch=8&connect_timeout=1000");

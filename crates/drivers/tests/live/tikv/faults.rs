@@ -1,4 +1,4 @@
-//! Tests of outcomes when the server dies, stands still, or leaves locks behind.
+//! Tests of outcomes when the server is killed, suspended, or has locks left behind.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -68,7 +68,7 @@ fn a_frozen_server_keeps_requests_waiting_until_it_goes_on() {
 }
 
 #[test]
-fn nothing_is_done_that_did_not_survive_kill_9() {
+fn acknowledged_writes_survive_kill_9() {
     for mode in ["raw", "optimistic", "pessimistic"] {
         let mut cluster = start();
         let url = cluster.url(&format!("?mode={mode}&connections=32&connect_timeout=1000"));
@@ -115,7 +115,7 @@ pub fn assert_true(test_client: &mut TestClient, ended: HashMap<u32, RequestResu
 }
 
 #[test]
-fn a_server_that_comes_back_is_run_again_by_all() {
+fn all_sessions_reconnect_to_a_restarted_server() {
     for mode in ["raw", "optimistic"] {
         let mut cluster = start();
         let url = cluster.url(&format!("?mode={mode}&connections=8&connect_timeout=500"));

@@ -29,7 +29,7 @@ fn check_unreachable(url: &str, part: &str) {
 }
 
 #[test]
-fn a_closed_port_issues_whether_the_server_runs() {
+fn a_closed_port_is_an_error_that_asks_whether_the_server_runs() {
     let url = format!("tikv://127.0.0.1:{}/", free_port());
     check_unreachable(&url, "is the placement driver (PD) running?");
     let url = format!("tikv://127.0.0.1:{},127.0.0.1:{}/?mode=raw", free_port(), free_port());

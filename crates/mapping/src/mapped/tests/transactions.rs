@@ -4,7 +4,7 @@ use assay_store::conformance::ledger::Ledger;
 
 use super::*;
 
-/// Account (1, 7) of Ann with 5.00, its client, and what the inner client was issued since.
+/// Account (1, 7) of Ann with 5.00, its client, and the requests of the inner client since.
 struct Bank {
     mapped: Mapped,
     client: Box<dyn Client>,
@@ -44,7 +44,7 @@ impl Bank {
         arguments.iter().for_each(|datum| datum.encode(&mut encoded));
         let call = Call { session, step, begins, parameters: Parameters::new(&encoded) };
         self.tickets += 1;
-        // Who says nothing about requests took one.
+        // A completion without a count of requests took one.
         self.inbox.requests = 1;
         self.client.call(Nanos::ZERO, Ticket(self.tickets), &call, &mut self.inbox);
         Ticket(self.tickets)
@@ -56,7 +56,7 @@ impl Bank {
     }
 
     fn describe(&mut self, ticket: Ticket) -> String {
-        // Each answer lets one more request be issued.
+        // Each response lets one more request be sent.
         for _ in 0..100 {
             self.client.poll(Nanos::ZERO, &mut self.inbox);
         }
@@ -80,7 +80,7 @@ impl Bank {
         self.describe(ticket)
     }
 
-    /// What the inner client was issued since the last time.
+    /// The requests of the inner client since the last time.
     fn log(&self) -> String {
         std::mem::take(&mut *self.requested.lock().unwrap()).join(", ")
     }
@@ -112,7 +112,7 @@ fn a_query_of_several_requests_is_a_transaction_by_itself() {
     assert_eq!(bank.run(3, "rename", &[Datum::Text("bo"), int(1), int(7)]), "done [1]");
     assert_eq!(bank.run(3, "close", &ANN), "done [1]");
     assert_eq!(bank.log(), "read 3, update 3, delete 3");
-    // What finds nothing to issue has nothing to commit.
+    // A query that needs no request has nothing to commit.
     assert_eq!(bank.run(3, "between", &[int(1), int(5), int(3)]), "nothing [0]");
     assert_eq!(bank.log(), "begin 3, leave 3");
 }

@@ -26,7 +26,7 @@ pub fn section(study: &MatrixStudy) -> String {
          outlines. What rules find wrong in them comes first.",
         count(published.figures.len() as u64)
     );
-    let mut out = sections::section("published", "Beside the figures of others", &lead);
+    let mut out = sections::section("published", "Published figures", &lead);
     out += "<ul class=\"doubts\">";
     for figure_warning in figure_warnings(published, LETTERS) {
         let _ = write!(out, "<li>{}</li>", sections::grouped(&escape(&figure_warning)));
@@ -100,7 +100,7 @@ fn compared_by(
         false => format!("{} to {}", count(*least), count(*most)),
     };
     let text = format!(
-        ". Per operation, since the runs are not of the same length: ours issued {ours} operations \
+        ". Per operation, since the runs are not of the same length: ours ran {ours} operations \
          each, theirs {}",
         count(theirs)
     );

@@ -1,11 +1,11 @@
-//! The JSON Schemas of everything that is printed beside a result.
+//! The JSON Schemas of the other outputs.
 
 use serde_json::{Value, json};
 
 use super::{boolean, count, described, hallmark, interval, list_of, number, object, one_of};
 use super::{or_null, quick, text};
 
-/// The JSON Schema (draft 2020-12) of the object that bears `name`; none if there is no such.
+/// The JSON Schema (draft 2020-12) of the object `name`; none if there is no such object.
 pub fn schema_of(name: &str) -> Option<Value> {
     let (id, title, shape) = match name {
         "compare" => (crate::compare::SCHEMA, "Two set-ups side by side", compare()),
@@ -13,7 +13,7 @@ pub fn schema_of(name: &str) -> Option<Value> {
         "consistency" => (crate::consistency::SCHEMA, "Verdicts on consistency", consistency()),
         "repeat" => (crate::repeated::SCHEMA, "The repeated runs of one set-up", repeat()),
         "interval" => (crate::json::INTERVAL_SCHEMA, "One line of ndjson", interval_line()),
-        "hallmark" => (crate::hallmark::SCHEMA, "Whether a run may be believed", hallmark()),
+        "hallmark" => (crate::hallmark::SCHEMA, "Whether a run is valid", hallmark()),
         _ => return None,
     };
     Some(document(id, title, shape))

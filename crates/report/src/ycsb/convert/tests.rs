@@ -7,7 +7,7 @@ use super::*;
 use crate::sample;
 use crate::ycsb::{Exporter, print};
 
-/// Everything that any form needs.
+/// The input of every form.
 fn measured() -> assay_analysis::ycsb::Options {
     assay_analysis::ycsb::Options {
         buckets: 3,

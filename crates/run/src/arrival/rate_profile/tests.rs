@@ -99,7 +99,7 @@ fn a_moment_is_where_the_integral_reaches_its_count() {
                 continue;
             }
             let error = (rate_profile.integral(moment) - target).abs();
-            // Half a nanosecond of rounding, at the rate there.
+            // Half a nanosecond of rounding, times the rate there.
             let allowed = rate_profile.rate(moment).max(1.0) * 1e-9 + target * 1e-14;
             assert!(error <= allowed, "{rate_profile}: count {target} at {moment}, off by {error}");
             assert!(moment >= last, "{rate_profile}: time goes back at count {target}");
@@ -148,7 +148,7 @@ fn moments_are_exact_after_hours_at_a_million_per_second() {
 fn nothing_arrives_in_silence() {
     let rate_profile = stages(&[(10, 100.0, 100.0), (10, 0.0, 0.0), (10, 100.0, 0.0)]);
     assert_eq!(rate_profile.moment(999.0), Nanos::from_millis(9990));
-    // The thousandth would come when the silence begins; it comes when that ends.
+    // The thousandth would come when the stretch of rate 0 begins; it comes when that ends.
     assert_eq!(rate_profile.moment(1000.0), secs(20));
     assert_eq!(rate_profile.moment(1500.0), Nanos::NEVER);
     assert_eq!(rate_profile.moment(f64::INFINITY), Nanos::NEVER);

@@ -1,4 +1,4 @@
-//! Workers that go their own pace, while the rate changes.
+//! Tests of workers at different positions while the rate changes.
 
 use super::*;
 use crate::arrival::{ArrivalProcess, Mmpp2, RateProfile};
@@ -21,7 +21,7 @@ fn scheduler(rates: &Arc<Rates>, arrivals: &Arrivals, place: (usize, usize)) -> 
     OpenLoop::new(arrivals, Arc::clone(rates), Seed(9), place, u64::MAX, END)
 }
 
-/// Requests everything that is due at `now`.
+/// Takes all processes that are due at `now`.
 fn send_all(scheduler: &mut OpenLoop, now: Nanos, into: &mut Vec<(u64, Nanos)>) {
     scheduler.hear(now);
     while let Next::Issue(due) = scheduler.next(now) {
@@ -41,7 +41,7 @@ fn issued_at_own_pace(
     let mut issued = Vec::new();
     for tick in 0..=END.0 / 7_000_000 {
         let now = Nanos::from_millis(7 * tick);
-        // Worker n looks around every 7 · (n + 1) ms, one of them only every 350 ms.
+        // Worker n checks for changes every 7 · (n + 1) ms, one of them only every 350 ms.
         let target_rate = |worker: usize| if worker == 1 { 50 } else { worker as u64 + 1 };
         for worker in (0..workers).filter(|worker| tick % target_rate(*worker) == 0) {
             send_all(&mut askers[worker], now, &mut issued);
@@ -55,7 +55,7 @@ fn issued_at_own_pace(
     issued
 }
 
-/// What a worker issues that is alone and has always known the shape.
+/// The operations of a single worker that has known the rate profile from the start.
 fn sent_alone(arrivals: &Arrivals) -> Vec<(u64, Nanos)> {
     let mut alone = Schedule::new(arrivals, Seed(9), 0, 1);
     let mut issued = Vec::new();
@@ -69,7 +69,7 @@ fn sent_alone(arrivals: &Arrivals) -> Vec<(u64, Nanos)> {
 const CHANGES: [(u64, f64); 3] = [(100, 5000.0), (101, 0.0), (170, 900.0)];
 
 #[test]
-fn blocking_threads_of_any_pace_change_at_one_place_of_the_schedule() {
+fn all_workers_change_the_rate_at_the_same_arrival() {
     for process in processes() {
         for workers in [1, 2, 7] {
             let rates = begun(700.0);
@@ -84,7 +84,7 @@ fn blocking_threads_of_any_pace_change_at_one_place_of_the_schedule() {
 }
 
 #[test]
-fn arrivals_that_are_rarer_than_a_blocking_thread_looks_far_come_all_the_same() {
+fn arrivals_beyond_a_workers_horizon_are_not_lost() {
     for process in processes() {
         for workers in [1, 2, 7] {
             let rates = begun(0.9);
@@ -100,7 +100,7 @@ fn arrivals_that_are_rarer_than_a_blocking_thread_looks_far_come_all_the_same() 
 }
 
 #[test]
-fn a_change_waits_for_the_blocking_thread_that_is_furthest() {
+fn a_rate_change_waits_for_the_most_advanced_worker() {
     let rates = begun(100.0);
     let second = Nanos::from_secs(1);
     rates.look_ahead(0, second);
@@ -134,7 +134,7 @@ fn a_run_that_begins_forgets_the_changes_of_the_one_before() {
 }
 
 #[test]
-fn a_blocking_thread_without_arrivals_stays_while_the_rate_may_rise() {
+fn a_worker_without_arrivals_waits_while_the_rate_may_rise() {
     let rates = begun(0.01);
     let arrivals = Arrivals::constant_rate(0.01, ArrivalProcess::Constant);
     let mut scheduler = scheduler(&rates, &arrivals, (1, 2));
@@ -152,7 +152,7 @@ fn a_blocking_thread_without_arrivals_stays_while_the_rate_may_rise() {
 }
 
 #[test]
-fn a_blocking_thread_is_over_when_no_change_can_come_before_the_end() {
+fn a_worker_is_over_when_no_change_can_come_before_the_end() {
     let rates = begun(0.01);
     let arrivals = Arrivals::constant_rate(0.01, ArrivalProcess::Constant);
     let mut scheduler = scheduler(&rates, &arrivals, (1, 2));

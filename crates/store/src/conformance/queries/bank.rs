@@ -177,7 +177,7 @@ fn with_city() -> Statement {
     })
 }
 
-/// The relations and queries that the suite issues.
+/// The relations and queries of the suite.
 pub fn catalogue() -> Catalogue {
     let by_key = || equals(&[0, 1], 0);
     let parameter = || Term::Parameter(0);

@@ -27,7 +27,7 @@ pub enum QueryAnswer {
     },
     /// It certainly did not happen.
     Refused(Reason),
-    /// Nobody knows whether it happened.
+    /// It is unknown whether it happened.
     Unknown(Reason),
     /// No answer came at all, which no store may do.
     Silence,
@@ -93,7 +93,7 @@ impl fmt::Display for QueryAnswer {
     }
 }
 
-/// One client that issues queries, with its own idea of now.
+/// One client that executes queries, with its own clock.
 pub struct Caller {
     client: Box<dyn Client>,
     now: Nanos,
@@ -123,13 +123,13 @@ impl Caller {
         Ok(Caller { client, now: Nanos::ZERO, next: 0, inbox: Inbox::default(), within })
     }
 
-    /// Issues a query that is a transaction by itself, or goes on in one.
+    /// Executes a query that is a transaction by itself, or goes on in one.
     pub fn send(&mut self, session: u32, query: u16, arguments: &[Datum<'_>]) -> QueryAnswer {
         let ticket = self.start(session, query, arguments);
         self.await_answer(session, ticket)
     }
 
-    /// Issues a query that opens a transaction.
+    /// Executes a query that opens a transaction.
     pub fn begin(&mut self, session: u32, query: u16, arguments: &[Datum<'_>]) -> QueryAnswer {
         let ticket = self.start_first(session, query, arguments);
         self.await_answer(session, ticket)
@@ -181,7 +181,8 @@ impl Caller {
         let ticket = Ticket(self.next);
         let call = Call { session, step, begins, parameters: Parameters::new(&encoded) };
         self.client.call(self.now, ticket, &call, &mut self.inbox);
-        // What a client borrows ends here: whoever kept a pointer instead of a copy would show.
+        // The borrowed data ends here: a client that kept a pointer instead of a copy would be
+        // detected.
         encoded.fill(0xEE);
         Some(ticket)
     }
@@ -212,7 +213,7 @@ impl Caller {
         self.client.leave(session);
     }
 
-    /// Nobody waits for `ticket` of `session` any more, which ends its transaction.
+    /// `ticket` of `session` is abandoned, which ends its transaction.
     pub fn abandon(&mut self, session: u32, ticket: Ticket) {
         self.within.remove(&session);
         self.client.abandon(ticket);
@@ -227,7 +228,7 @@ impl Caller {
         }
     }
 
-    /// Issues, and compares the answer.
+    /// Sends, and compares the response.
     pub(super) fn expect(
         &mut self,
         query: u16,
@@ -237,7 +238,7 @@ impl Caller {
         self.expect_in(0, query, arguments, expected)
     }
 
-    /// Issues in a session, and compares the answer.
+    /// Sends in a session, and compares the response.
     pub(super) fn expect_in(
         &mut self,
         session: u32,
@@ -249,7 +250,7 @@ impl Caller {
         same(query, received, expected)
     }
 
-    /// Polls and waits until `done`; simulated time jumps to when the next answer is due.
+    /// Polls and waits until `done`; simulated time jumps to the next due response.
     fn wait_until(&mut self, done: impl Fn(&Caller) -> bool) -> bool {
         for _ in 0..TIMEOUT_ROUNDS {
             if done(self) {

@@ -13,15 +13,19 @@ use crate::request::{Step, Ticket};
 use crate::seam::Store;
 
 pub(super) const RULES: &[Rule] = &[
-    rule(atomic, "what a transaction wrote is there once it is committed", commit),
-    rule(atomic, "what a transaction wrote is gone once it is rolled back", roll_back),
+    rule(atomic, "writes of a transaction are there after the commit", commit),
+    rule(atomic, "writes of a transaction are gone after the rollback", roll_back),
     rule(atomic, "a transaction reads what it wrote itself", own_writes),
-    rule(atomic, "a transaction that is left is undone", leave),
-    rule(atomic, "a transaction whose step fails is undone, and its session goes on", failure),
-    rule(atomic, "a commit outside a transaction makes nothing of what failed", late_commit),
-    rule(atomic, "a transaction takes nothing along of one that was never ended", begin_again),
-    rule(concurrent, "what is not committed shows to nobody else", isolation),
-    rule(concurrent, "an abandoned step undoes its transaction", abandon),
+    rule(atomic, "an abandoned transaction of queries is rolled back", leave),
+    rule(
+        atomic,
+        "a transaction with a failed step is rolled back, and its session goes on",
+        failure,
+    ),
+    rule(atomic, "a commit outside a transaction commits no failed step", late_commit),
+    rule(atomic, "a transaction is independent of an earlier unfinished one", begin_again),
+    rule(concurrent, "uncommitted writes are invisible to others", isolation),
+    rule(concurrent, "an abandoned step rolls its transaction back", abandon),
     rule(concurrent, "many transactions under way together are each answered", many),
     rule(concurrent, "transactions that wait for each other come to an end", deadlock),
     rule(concurrent, "who reads a row for update waits for its change, or writes nothing", lock),
@@ -130,7 +134,7 @@ fn late_commit(store: &dyn Store) -> Result<(), Broken> {
     let mut caller = with_ann(store)?;
     half_way(&mut caller)?;
     caller.leave(1);
-    // Nobody should load it; what matters is that nothing comes of it.
+    // No caller should do it; it must have no effect.
     caller.end(1, Step::Commit);
     expect_neither(&mut caller)
 }
@@ -226,7 +230,7 @@ fn many(store: &dyn Store) -> Result<(), Broken> {
     let mut begun = 0;
     let mut committed = 0;
     while committed < SESSIONS {
-        // Two at a time: whoever has few connections must still come through.
+        // Two at a time: a store with few connections must still succeed.
         while begun < SESSIONS && open.len() < 2 {
             let arguments = [int(1), int(begun.into()), ANN, money(1)];
             let ticket =

@@ -41,7 +41,7 @@ fn a_burst_waits_in_line() {
 }
 
 #[test]
-fn without_limit_nobody_waits() {
+fn without_a_bound_no_arrival_waits() {
     for grain in [Grain::Exact, Grain::Milliseconds] {
         let mut queue = Queue::new(0.0, None, true, grain);
         assert_eq!(waits(&mut queue, 0, 100), [Nanos::ZERO; 100]);
@@ -109,7 +109,7 @@ fn a_hiccup_without_a_limit_holds_everybody_until_it_ends() {
 }
 
 #[test]
-fn periodic_hiccups_come_when_they_are_due_however_long_nobody_issued() {
+fn periodic_hiccups_come_when_they_are_due_even_without_requests() {
     let mut queue = Queue::new(0.0, Some(again(hiccup(100, 50))), true, Grain::Exact);
     let expected = [(0, 0), (110, 40), (160, 0), (5_230, 20), (5_260, 0), (9_900, 50)];
     for (at, wait) in expected {

@@ -27,7 +27,7 @@ const MOST_REPLY: usize = LIMITS.string + (64 << 10);
 
 const TOO_LONG: &str = "ERR the reply would be longer than the 64 MiB that one may have here";
 
-/// Fields that one command may name, so that nobody else waits long for it.
+/// Fields that one command may name, so that other clients do not wait long for it.
 const MOST_FIELDS: usize = 10_000;
 
 const TOO_MANY: &str = "ERR a command here names at most 10000 fields: use several commands";
@@ -35,7 +35,7 @@ const TOO_MANY: &str = "ERR a command here names at most 10000 fields: use sever
 /// One command on its way.
 struct Turn<'a> {
     now: Nanos,
-    /// When the reply is due, whether it is an error or not: whatever was issued took its time.
+    /// When the reply is due, whether it is an error or not: every request takes its time.
     due: Nanos,
     session: u32,
     protocol: Protocol,
@@ -74,7 +74,7 @@ impl Turn<'_> {
 type Done = Result<(), String>;
 
 /// A row, if there is one, or the line that says what is wrong.
-type Found = Result<Option<Arc<[u8]>>, String>;
+type Lookup = Result<Option<Arc<[u8]>>, String>;
 
 impl Conversation {
     /// Does what `words` say and appends the reply; tells when it is due.
@@ -125,7 +125,7 @@ impl Conversation {
                 write::simple("OK", out);
             }
             b"HELLO" => return Some(self.hello(words, out)),
-            // Nobody is issued who they are, so whatever they say is right.
+            // There is no authentication, so any credentials are right.
             b"AUTH" => write::simple("OK", out),
             b"SELECT" if second == b"0" => write::simple("OK", out),
             b"SELECT" => return Some(Err("ERR DB index is out of range".into())),
@@ -153,7 +153,7 @@ impl Conversation {
                 keyspace.sets.clear();
                 write::simple("OK", out);
             }
-            // SICK SETTLE is what earlier releases call it.
+            // SICK SETTLE is its name in earlier releases.
             b"SIM" | b"SICK" if second == b"QUIESCE" || second == b"SETTLE" => {
                 keyspace.world.settle();
                 write::simple("OK", out);
@@ -228,7 +228,7 @@ impl Keyspace {
         }
     }
 
-    /// Issues the heart about one record.
+    /// Sends a request about one record to the core.
     fn send(
         &mut self,
         turn: &mut Turn<'_>,
@@ -242,7 +242,7 @@ impl Keyspace {
     }
 
     /// A read of a record.
-    fn read(&mut self, turn: &mut Turn<'_>, key: &[u8]) -> Found {
+    fn read(&mut self, turn: &mut Turn<'_>, key: &[u8]) -> Lookup {
         if self.sets.contains_key(key) {
             return Err(WRONG_TYPE.into());
         }
@@ -252,7 +252,7 @@ impl Keyspace {
         }
     }
 
-    /// What is there of a record, whoever may see it.
+    /// The newest version of a record, visible or not.
     fn current(&self, key: &[u8]) -> Option<Arc<[u8]>> {
         self.world.current(self.tables[0], key)
     }
@@ -431,7 +431,7 @@ impl Keyspace {
     }
 
     /// The row of a hash, or none.
-    fn hash(&mut self, turn: &mut Turn<'_>, key: &[u8]) -> Found {
+    fn hash(&mut self, turn: &mut Turn<'_>, key: &[u8]) -> Lookup {
         let row = self.read(turn, key)?;
         match &row {
             Some(row) if rows::get(row, STRING).is_some() => Err(WRONG_TYPE.into()),
@@ -593,7 +593,7 @@ fn last_of_each<'a>(pairs: &[&'a [u8]]) -> Vec<(&'a [u8], &'a [u8])> {
     first.map(|pair| (pair[0], values[pair[0]])).collect()
 }
 
-/// What CONFIG GET tells of the settings that clients request: nothing is ever on a disk.
+/// The settings that CONFIG GET returns: no data is ever on disk.
 fn config(patterns: &[&[u8]], protocol: Protocol, out: &mut Vec<u8>) {
     let known = [("save", ""), ("appendonly", "no")];
     let is_requested =

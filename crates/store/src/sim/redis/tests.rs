@@ -172,7 +172,7 @@ fn clients_are_greeted() {
 }
 
 #[test]
-fn plain_words_and_cut_commands_are_received() {
+fn inline_commands_and_partial_commands_are_parsed() {
     let mut talk = TestSession::with("");
     let mut hear = |bytes: &[u8]| talk.conversation.hear(Nanos::ZERO, bytes, &mut talk.keyspace);
     assert_eq!(hear(b"PI"), Ok(None));
@@ -215,7 +215,7 @@ fn refusals_wait_like_answers() {
     assert_eq!(due("latency=200ms&refused=1", "MGET a b"), late);
     assert_eq!(due("latency=200ms&dirty=1", "HSET k f v"), late);
     assert_eq!(due("latency=200ms&refused=1", "ZADD z 1 m"), late);
-    assert_eq!(due("latency=200ms", "GET"), Nanos::ZERO, "nothing was issued");
+    assert_eq!(due("latency=200ms", "GET"), Nanos::ZERO, "no request was sent");
     assert_eq!(due("silent=1&dirty=1", "SET k v"), Nanos::NEVER);
 }
 
@@ -310,7 +310,7 @@ fn sorted_sets_count_among_the_bytes() {
 const MOST: usize = 10_000;
 
 #[test]
-fn a_store_to_be_loaded_is_healthy_until_it_is_settled() {
+fn a_simulated_store_is_healthy_until_it_quiesces() {
     let config = presets::find("hickup1000_max110").unwrap();
     let keyspace = Keyspace::to_be_loaded(config, Seed(1)).unwrap();
     let mut talk = TestSession { keyspace, conversation: Conversation::new(0), now: Nanos::ZERO };

@@ -32,7 +32,7 @@ fn waits_ms(config: Config, count: usize, concern: WriteConcern) -> u64 {
 }
 
 #[test]
-fn acknowledgements_take_the_way_there_and_back() {
+fn acknowledgements_take_a_round_trip() {
     use WriteConcern::Count;
     assert_eq!(waits_ms(replicated(42, &[]), 1, Count(1)), 0);
     assert_eq!(waits_ms(replicated(42, &[]), 2, Count(1)), 0);
@@ -94,7 +94,7 @@ fn tag_sets_wait_for_the_slowest_tag() {
 }
 
 #[test]
-fn a_write_is_seen_after_the_way_there() {
+fn a_write_is_visible_after_its_network_delay() {
     let edges = [("1", "2", 10), ("1", "3", 20), ("1", "4", 5), ("4", "1", 5)];
     let config = Config { nodes: nodes(5), ..replicated(42, &edges) };
     let observed = spreading(&config).observed;
@@ -103,7 +103,7 @@ fn a_write_is_seen_after_the_way_there() {
 }
 
 #[test]
-fn constant_staleness_tells_own_from_foreign() {
+fn constant_staleness_distinguishes_own_writes_from_others() {
     let (own, foreign) = (Nanos::from_millis(3), Nanos::from_millis(500));
     let staleness = Some(Staleness { own, foreign });
     let config = Config { nodes: nodes(3), staleness, ..Config::default() };

@@ -1,4 +1,4 @@
-//! Each fault alone, health, determinism; then what an independent observer makes of it.
+//! Each fault alone, no fault, determinism; then the findings of an independent observer.
 
 use super::*;
 use crate::answer::{encode_field, encode_row};
@@ -286,7 +286,7 @@ fn what_stops_everything_lets_nobody_pass() {
         .collect();
     let stops = spans.windows(2).filter(|pair| pair[1].1 > pair[0].1 + Nanos::from_millis(40));
     assert!(stops.count() > 20, "some requests stop everything");
-    // Whoever comes while everything is stopped ends after the stop: ends never run far back.
+    // A request during a stop ends after it: ends never run far back.
     let mut latest = Nanos::ZERO;
     for (_, end) in spans {
         assert!(end + Nanos::from_millis(2) > latest, "{end} {latest}");
@@ -295,7 +295,7 @@ fn what_stops_everything_lets_nobody_pass() {
 }
 
 #[test]
-fn settling_brings_everything_everywhere_and_starts_time_anew() {
+fn quiescing_replicates_all_writes_and_restarts_time() {
     let mut world = world("replication=1h&read_from=secondary&dirty=100%:1s..2s", 1);
     update(&mut world, 500, 3, 42);
     assert_eq!(shows(&read(&mut world, 501, 3)), "1000003");
@@ -456,7 +456,7 @@ fn visibility_never_goes_backward_at_any_node() {
 
 /// Everything at once, thousands of times: nothing breaks, and every byte is given back.
 #[test]
-fn whatever_is_issued_the_books_balance() {
+fn the_counters_balance_whatever_the_requests() {
     let queries = [
         "lost=10%&torn=10%&duplicate=10%&dirty=10%&undone=10%&stale_cache=10%&read_from=any",
         "replication=exponential:20ms&read_from=secondary&write_concern=majority&silent=10%",

@@ -70,8 +70,8 @@ impl World {
             self.note(&turn, first, ReadView::default());
             return SimAnswer { due: turn.due, result: Ok(SimEffect::Missing) };
         }
-        let fate = self.fate(&turn, parts);
-        if let Some(fault) = fate.fault() {
+        let outcome = self.outcome(&turn, parts);
+        if let Some(fault) = outcome.fault() {
             turn.faults = turn.faults.with(fault);
         }
         let mut draws = self.draws(stream::SPREAD, turn.count, 0);
@@ -81,13 +81,13 @@ impl World {
             false => Nanos::ZERO,
         };
         let wait = spreading.acknowledged_after.max(journal);
-        let is_refused = fate == WriteOutcome::Dirty;
+        let is_refused = outcome == WriteOutcome::Dirty;
         if !is_refused {
             turn.due = turn.due.saturating_add(wait);
         }
         for (place, part) in parts.iter().enumerate() {
             let is_late = parts.len() > 1 && place >= parts.len() / 2;
-            self.write_part(&turn, part, fate, &spreading, is_late);
+            self.write_part(&turn, part, outcome, &spreading, is_late);
             let version = self.newest;
             self.note(&turn, part, ReadView { version, ..ReadView::default() });
         }
@@ -193,8 +193,8 @@ impl World {
         }
     }
 
-    /// Which fault strikes the write; if several do, the first of this list.
-    fn fate(&self, turn: &Turn, parts: &[SimRequest<'_>]) -> WriteOutcome {
+    /// The fault of the write; of several, the first of this list.
+    fn outcome(&self, turn: &Turn, parts: &[SimRequest<'_>]) -> WriteOutcome {
         let fault_model = &self.config.fault_model;
         let is_many = parts.len() > 1;
         let can_tear =
@@ -218,7 +218,7 @@ impl World {
         &mut self,
         turn: &Turn,
         requested: &SimRequest<'_>,
-        fate: WriteOutcome,
+        outcome: WriteOutcome,
         spreading: &Spreading,
         is_late: bool,
     ) {
@@ -235,7 +235,7 @@ impl World {
         let observed = spreading.observed.clone();
         let shown_for = |span: Option<Nanos>| turn.now.saturating_add(span.unwrap_or(SEEN_FOR));
         let torn_for = fault_model.torn.span.unwrap_or(TORN_FOR);
-        match fate {
+        match outcome {
             WriteOutcome::Lost => {}
             WriteOutcome::Healthy => self.push(requested, row, observed, Nanos::NEVER, plain),
             WriteOutcome::Dirty => {

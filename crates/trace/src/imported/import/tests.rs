@@ -1,4 +1,4 @@
-//! Imported files on their whole way into traces of ours.
+//! Tests of whole imports, from files to traces.
 
 use std::io::Cursor;
 
@@ -54,7 +54,7 @@ const TWITTER: &str = "\
 ";
 
 #[test]
-fn requests_are_issued_when_they_were_beside_what_must_be_there_before() {
+fn requests_keep_their_schedule_and_the_data_they_need_is_loaded_before() {
     let (import_of, requested, loaded) = import_of(Format::Twitter, TWITTER, &Importing::default());
     let expected = [
         (0, key("a"), Kind::Read, 0),
@@ -89,7 +89,7 @@ fn misses_can_be_filled() {
 }
 
 #[test]
-fn a_trace_is_issued_faster_than_it_was() {
+fn a_trace_can_be_run_faster_than_it_was_recorded() {
     let importing = Importing { speed: 10.0, ..Importing::default() };
     let (import_of, requested, _) = import_of(Format::Twitter, TWITTER, &importing);
     assert_eq!(
@@ -144,7 +144,7 @@ fn sizes_that_nobody_knows_are_those_of_the_first_write_or_a_usual_one() {
 }
 
 #[test]
-fn a_trace_of_writes_needs_nothing_before() {
+fn a_trace_of_writes_needs_no_load() {
     let text = "1,a,1,5,1,set,9\n1,a,1,5,1,get,0\n";
     let (import_of, _, loaded) = import_of(Format::Twitter, text, &Importing::default());
     assert_eq!((import_of.preload, import_of.facts.preload, loaded.len()), (None, None, 0));
@@ -183,7 +183,7 @@ fn what_leaves_nothing_is_an_error_and_no_trace() {
     let pings = "1.5 [0 127.0.0.1:5] \"PING\"\n";
     assert_eq!(
         fails(Format::Monitor, pings, &Importing::default()),
-        "of 0 requests none is left: none of its commands is one that we issue"
+        "of 0 requests none is left: none of its commands is supported"
     );
     let broken = format!("{TWITTER}bad\n");
     assert!(fails(Format::Twitter, &broken, &Importing::default()).starts_with("line 8"));

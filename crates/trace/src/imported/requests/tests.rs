@@ -138,7 +138,7 @@ fn a_binary_trace_that_is_cut_off_says_where() {
 }
 
 #[test]
-fn what_is_not_issued_is_counted_by_its_name() {
+fn unsupported_commands_are_counted_by_name() {
     let line = |words: &str| format!("1.0 [0 127.0.0.1:5] {words}\n");
     let text = ["\"PING\"", "\"GET\" \"a\"", "\"ping\"", "\"LPUSH\" \"a\" \"b\""].map(line);
     let (times, error, totals) = read(Format::Monitor, 0, text.concat().as_bytes());

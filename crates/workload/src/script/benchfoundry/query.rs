@@ -39,7 +39,7 @@ pub(super) const QUERIES: [Query; 19] = [
     Query::OrderCarrier,
 ];
 
-/// How often one transaction of each type issues what, in the order of the transactions' numbers.
+/// How often each query occurs in one transaction of each type, in the order of the types' numbers.
 const REQUESTED: [(Query, [f64; 4]); 13] = [
     (Query::Read(Name::Warehouse), [1.0, 0.0, 1.0, 0.0]),
     (Query::Read(Name::District), [1.0, 0.0, 1.0, 0.0]),
@@ -56,10 +56,10 @@ const REQUESTED: [(Query, [f64; 4]); 13] = [
     (Query::NewOrderDelete, [0.0, 0.0, 0.0, 1.0]),
 ];
 
-/// As in [`REQUESTED`], for the one query that only deliveries issue.
+/// As in [`REQUESTED`], for the one query that only deliveries have.
 const CARRIER: [f64; 4] = [0.0, 0.0, 0.0, 1.0];
 
-/// How often each query is requested one transaction of a mix with these weights, on average.
+/// How often each query occurs in one transaction of a mix with these weights, on average.
 pub(super) fn frequencies(weights: &[f64; 4]) -> Vec<f64> {
     let sum: f64 = weights.iter().sum();
     let mut frequencies = vec![0.0; QUERIES.len()];

@@ -12,7 +12,7 @@ use crate::spec::{Problem, number};
 
 /// More rows than this are another workload.
 const SCALE_MAX: u64 = 1_000_000;
-/// Nobody schedules more processes per second.
+/// The largest plausible number of processes per second.
 const RATE_MAX: f64 = 1e9;
 
 /// BenchFoundry's workload in the manner of TPC-C.
@@ -23,7 +23,7 @@ pub struct BenchfoundrySpec {
     pub workload: ScriptName,
     /// The rows that a load writes.
     pub dataset: BenchfoundryDataset,
-    /// What a run issues.
+    /// The operations of a run.
     pub process: BenchfoundryProcess,
 }
 
@@ -42,7 +42,7 @@ pub struct BenchfoundryDataset {
     pub seed: Option<u64>,
 }
 
-/// What a run issues.
+/// The operations of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct BenchfoundryProcess {
@@ -82,7 +82,7 @@ pub enum Starts {
     Second,
     /// At even distances, as the paper has it.
     Even,
-    /// When the load model says, with the rate that is requested.
+    /// The load model decides, with the rate of the run.
     Model,
 }
 

@@ -1,4 +1,4 @@
-//! BenchFoundry's workload issued to a store of rows in memory.
+//! BenchFoundry's workload on a store of rows in memory.
 
 use assay_model::{Nanos, Seed};
 

@@ -1,4 +1,4 @@
-//! Readers with writers of Consbench, in the order of time.
+//! Readers and writers of Consbench, in the order of time.
 
 use assay_model::script::ProcessBuilder;
 use assay_model::seed::Stream;

@@ -3,7 +3,7 @@
 /// The probability that `readers`, each at a replica drawn uniformly, reach all `replicas`.
 ///
 /// It equals 1 - sum over i from 1 to n - 1 of (-1)^(i + 1) C(n, i) ((n - i) / n)^m, by inclusion
-/// and exclusion over the sets of replicas that nobody reaches. That sum alternates between
+/// and exclusion over the sets of replicas that no reader reaches. That sum alternates between
 /// numbers so large that for some dozens of replicas no digit of it is right; so readers are added
 /// one after another here, each at a new replica or not.
 ///
@@ -30,7 +30,7 @@ pub fn readers_needed(replicas: u64, at_least: f64) -> u64 {
     readers
 }
 
-/// The greatest probability that is requested; closer to 1 rounding would count.
+/// The greatest probability in use; closer to 1 rounding would count.
 pub const PROBABILITY_MAX: f64 = 0.999_999;
 
 /// How likely each number of replicas is reached.
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hundred_replicas_are_no_matter_of_rounding() {
+    fn a_hundred_replicas_cause_no_rounding_error() {
         // The coupon collector's limit: about n (ln n - ln -ln p) draws.
         let needed = readers_needed(100, 0.95) as f64;
         assert!((needed / (100.0 * (100f64.ln() - (-0.95f64.ln()).ln())) - 1.0).abs() < 0.02);

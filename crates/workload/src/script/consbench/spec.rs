@@ -19,7 +19,7 @@ const REPLICAS_MAX: u64 = 100;
 const READS_MAX: u64 = 60_000;
 /// Operations are numbered by 64 bits, with room for the width of a process.
 const READS_OF_ALL_MAX: u128 = 1_000_000_000_000_000;
-/// Nobody waits for longer than a hundred days.
+/// The longest allowed wait: a hundred days.
 const SPAN_MAX: Nanos = Nanos::from_secs(100 * 86_400);
 
 /// Consbench.
@@ -60,13 +60,13 @@ pub struct TestSection {
     #[serde(deserialize_with = "number::share")]
     #[schemars(schema_with = "number::share_schema")]
     pub probability: f64,
-    /// How many readers stand for one that the probability requests.
+    /// How many readers the load has for one that the probability requires.
     #[serde(deserialize_with = "number::whole")]
     #[schemars(schema_with = "number::whole_schema")]
     pub readers_per_machine: u64,
     /// How long before the write its readers begin.
     pub lead: Span,
-    /// How long after the write its readers go on: the longest staleness thought possible.
+    /// How long after the write its readers go on: the longest expected staleness.
     pub staleness: Span,
     /// How one read follows another.
     pub poll: Poll,
@@ -151,8 +151,8 @@ impl Default for WarmUpSection {
 }
 
 impl ConsbenchSpec {
-    /// The machines that the generator plans for: one for each reader that the probability requests
-    /// , with one for the writer.
+    /// The machines that the generator plans for: one for each reader that the probability
+    /// requires, and one for the writer.
     pub fn machines(&self) -> u64 {
         readers_needed(self.test.replicas, self.test.probability) + 1
     }

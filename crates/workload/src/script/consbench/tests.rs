@@ -85,7 +85,7 @@ fn the_warm_up_comes_first_and_reads_rows_that_exist() {
 }
 
 #[test]
-fn tests_that_would_overlap_are_refused_unless_requested() {
+fn overlapping_tests_are_refused_by_default() {
     let short = SMALL.replace("\"3s\"", "\"1s\"");
     let expected = "test:5: test.duration = 1s: a test begins every 333333333ns, but each takes \
                   600ms: take fewer tests, a longer duration or a shorter staleness";

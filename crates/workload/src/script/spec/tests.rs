@@ -23,7 +23,7 @@ fn sizes_shares_and_names_are_read() {
 }
 
 #[test]
-fn every_script_of_the_built_in_workloads_comes_back_from_its_own_text() {
+fn every_built_in_script_is_parsed_from_its_own_text() {
     let scripts: Vec<ScriptSpec> = builtin::all().filter_map(builtin::Entry::script).collect();
     assert_eq!(scripts.len(), 6);
     for spec in scripts {
@@ -35,7 +35,7 @@ fn every_script_of_the_built_in_workloads_comes_back_from_its_own_text() {
 }
 
 #[test]
-fn slips_are_found_with_their_line_and_what_was_meant() {
+fn misspellings_are_found_with_their_line_and_a_suggestion() {
     let cases = [
         ("workload = \"tpc\"\n", "my.toml:1: unknown workload \"tpc\"; did you mean \"tpcc\"?"),
         (

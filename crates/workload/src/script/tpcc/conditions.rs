@@ -1,7 +1,7 @@
 //! The consistency conditions of TPC-C that a store must hold after a run (clauses 3.3.2.1–4).
 //!
-//! An [`Examination`] says what is to be issued and is reported the rows that come back; a logical
-//! query does not count, so it counts. It is reported rows one by one and keeps sums only.
+//! An [`Examination`] names the next query and is given the rows that come back; a logical
+//! query cannot count, so it counts. It is given rows one by one and keeps sums only.
 
 use std::cmp::Ordering;
 
@@ -11,7 +11,7 @@ use super::DISTRICTS;
 use super::query::Query;
 use super::spec::TpccSpec;
 
-/// Orders whose rows are requested at once, so that answers stay small.
+/// Orders whose rows are read at once, so that results stay small.
 const CHUNK: i64 = 200;
 /// No order has a number from here on: numbers have 32 bits.
 const ORDERS_END: i64 = i32::MAX as i64;
@@ -56,12 +56,12 @@ impl Condition {
     }
 }
 
-/// One query to be issued.
+/// One query to be executed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ConditionQuery {
     /// Its place in the plan's queries plus one.
     pub statement: u16,
-    /// What it is issued with.
+    /// Its arguments.
     pub arguments: Vec<Datum<'static>>,
 }
 
@@ -128,7 +128,7 @@ enum Stage {
     Done,
 }
 
-/// Requests what the conditions are about, warehouse by warehouse, and analyzers it.
+/// Queries the rows of the conditions, warehouse by warehouse, and checks them.
 ///
 /// ```
 /// # use assay_workload::script::tpcc::{TpccSpec, conditions::Examination};
@@ -172,7 +172,7 @@ impl Examination {
         }
     }
 
-    /// What to issue next; `None` at the end.
+    /// The next query; `None` at the end.
     pub fn condition_query(&self) -> Option<ConditionQuery> {
         let (warehouse, district) = (self.warehouse as i64, self.district as i64);
         let (query, numbers) = match self.stage {

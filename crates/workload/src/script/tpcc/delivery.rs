@@ -17,7 +17,7 @@ const FIRST: u16 = 0;
 
 /// Adds one Delivery, of all districts in one transaction.
 ///
-/// The standard queues it and lets the terminal go on; here it is issued as any other. The oldest
+/// The standard queues it and lets the terminal go on; here it is executed as any other. The oldest
 /// order is locked as it is found, so that no other delivery takes it.
 pub(super) fn add(turn: &mut Turn<'_>, into: &mut ProcessBuilder<'_>) {
     let carrier = turn.draws.below(10) + 1;

@@ -35,7 +35,7 @@ struct Line {
 /// Adds one New-Order.
 ///
 /// The district's counter is raised first, which locks its row until the end, then read: so the
-/// number belongs to this order alone under read committed as well. Lines are requested in the
+/// number belongs to this order alone under read committed as well. Lines are read in the
 /// order of their stocks, so that two orders never wait for each other.
 pub(super) fn add(turn: &mut Turn<'_>, into: &mut ProcessBuilder<'_>) {
     let place = turn.district();

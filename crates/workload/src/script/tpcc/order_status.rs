@@ -1,4 +1,4 @@
-//! Order-Status: a customer issues what became of the last order (clause 2.6).
+//! Order-Status: a customer asks for the status of the last order (clause 2.6).
 
 use assay_model::Taken;
 use assay_model::script::ProcessBuilder;

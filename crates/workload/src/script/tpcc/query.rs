@@ -261,7 +261,7 @@ pub(super) const QUERIES: [QueryText; 42] = [
     ),
 ];
 
-/// How often one transaction of each type issues what, on average, in the order of
+/// How often each query occurs in one transaction of each type, on average, in the order of
 /// [`TRANSACTIONS`](super::TRANSACTIONS).
 const REQUESTED: [(Query, [f64; 5]); 31] = [
     (Query::WarehouseTax, [1.0, 0.0, 0.0, 0.0, 0.0]),
@@ -297,7 +297,7 @@ const REQUESTED: [(Query, [f64; 5]); 31] = [
     (Query::RecentStock, [0.0, 0.0, 0.0, 0.0, 1.0]),
 ];
 
-/// How often each query is requested one transaction of a mix with these weights, on average; 0
+/// How often each query occurs in one transaction of a mix with these weights, on average; 0
 /// for those of the load and of the conditions.
 pub(super) fn frequencies(weights: &[f64; 5]) -> Vec<f64> {
     let sum: f64 = weights.iter().sum();

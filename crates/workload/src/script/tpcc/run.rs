@@ -37,7 +37,7 @@ pub(super) struct Run {
 /// What one transaction is drawn from.
 pub(super) struct Turn<'a> {
     pub(super) run: &'a Run,
-    /// The terminal that issues.
+    /// The terminal of the transaction.
     pub(super) home: Place,
     /// When it is issued, for the dates in rows: a millisecond after the one before.
     pub(super) at: i64,
@@ -60,8 +60,7 @@ impl Run {
         }
     }
 
-    /// What passes before transaction `number` is issued: its keying time, and the think time of
-    /// one of its type.
+    /// The time before transaction `number`: its keying time, and the think time of its type.
     fn delay(&self, kind: usize, number: u64) -> Nanos {
         if self.think == Think::None {
             return Nanos::ZERO;

@@ -27,9 +27,9 @@ pub struct TpccSpec {
     pub workload: ScriptName,
     /// The rows that a load writes.
     pub dataset: TpccDataset,
-    /// What a run issues.
+    /// The operations of a run.
     pub transactions: TpccTransactions,
-    /// How much of that one terminal issues in one process.
+    /// How many transactions one terminal runs in one process.
     pub process: TpccProcess,
 }
 
@@ -77,7 +77,7 @@ pub struct TpccTransactions {
     #[serde(deserialize_with = "number::share")]
     #[schemars(schema_with = "number::share_schema")]
     pub payment: f64,
-    /// A customer issues what became of the last order.
+    /// A customer asks for the status of the last order.
     #[serde(deserialize_with = "number::share")]
     #[schemars(schema_with = "number::share_schema")]
     pub order_status: f64,
@@ -91,7 +91,7 @@ pub struct TpccTransactions {
     pub stock_level: f64,
 }
 
-/// How much one terminal issues in one process.
+/// How many transactions one terminal runs in one process.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct TpccProcess {
@@ -99,15 +99,15 @@ pub struct TpccProcess {
     #[serde(deserialize_with = "number::whole")]
     #[schemars(schema_with = "number::whole_schema")]
     pub transactions: u64,
-    /// Whether somebody sits at the terminal.
+    /// Whether terminals have keying and think times.
     pub think: Think,
 }
 
-/// Whether somebody types what is issued, and looks at what comes back.
+/// Whether a person types the input, and reads the output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Think {
-    /// Nobody: transactions follow one another at once.
+    /// None: transactions follow one another at once.
     #[default]
     None,
     /// Keying and think times of clause 5.2.5.7.

@@ -1,4 +1,4 @@
-//! TPC-C issued to a store of rows in memory.
+//! TPC-C on a store of rows in memory.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -65,7 +65,7 @@ fn every_query_is_at_its_place_and_gets_as_many_arguments_as_it_wants() {
 }
 
 #[test]
-fn the_same_seed_issues_the_same_on_any_blocking_thread() {
+fn the_same_seed_issues_the_same_operations_on_any_worker() {
     let text = format!("{SMALL}[process]\ntransactions = 3\n");
     let one = issued(&plan(&text, 7, PlanPhase::Run), 0..60);
     let plan = plan(&text, 7, PlanPhase::Run);
@@ -245,7 +245,7 @@ fn each_condition_is_found_broken_where_it_is_broken() {
 }
 
 #[test]
-fn a_store_without_rows_is_found_wanting() {
+fn a_store_without_rows_violates_the_conditions() {
     let mut engine = Engine::new(&plan(SMALL, 1, PlanPhase::Load));
     let found = violations(&mut engine);
     assert!(found.contains(&"3.3.2.1 1: none != 0.00".to_owned()), "{found:?}");
@@ -291,7 +291,7 @@ fn transactions_follow_the_mix() {
     assert!((45..140).contains(&undone), "{undone}");
 }
 
-/// The whole numbers among the arguments of every operation that issues `query`.
+/// The whole numbers among the arguments of every operation of `query`.
 fn numbers(query: Query, operations: &[(Operation, Arguments)]) -> Vec<Vec<i64>> {
     let of_query = operations.iter().filter(|(one, _)| one.statement == query as u16 + 1);
     let whole = |argument| match argument {
@@ -332,7 +332,7 @@ fn with_one_warehouse_nothing_is_remote() {
 }
 
 #[test]
-fn terminals_think_for_as_long_as_the_standard_wants_only_if_issued() {
+fn terminals_keep_the_standards_think_times_only_if_told_to() {
     let thinking = format!("{SMALL}[process]\ntransactions = 2\nthink = \"standard\"\n");
     let mut sums = [(0.0, 0.0); 5];
     for (operation, _) in issued(&plan(&thinking, 4, PlanPhase::Run), 0..5_000) {

@@ -16,7 +16,7 @@ const DURATION: Nanos = Nanos::from_secs(120);
 /// More runs than this are a slip of the finger.
 const MOST: usize = 100;
 
-/// Larger factors are no load that one machine can issue.
+/// Larger factors are more load than one machine can generate.
 const FACTOR_MAX: f64 = 1e6;
 
 /// Flags that only this study knows, each with a value.
@@ -34,11 +34,11 @@ const RESULT_FLAGS: [&str; 7] =
 pub struct StudyOptions {
     /// SPEC.
     pub workload: String,
-    /// The load factors in the order in which they are issued.
+    /// The load factors in the order in which they run.
     pub factors: Vec<f64>,
     /// How long each run measures.
     pub duration: Nanos,
-    /// What is issued before, each time.
+    /// The warm-up of each run.
     pub warm_up: Nanos,
 }
 
@@ -50,7 +50,7 @@ impl StudyOptions {
     pub fn from(matches: &ArgMatches, options: &Options) -> Result<StudyOptions> {
         for name in WITHOUT {
             if options.given(name).is_some() {
-                return Err(options.wrong(name, "the load factors say what each run issues"));
+                return Err(options.wrong(name, "the load factors set the load of each run"));
             }
         }
         let duration = options.duration("duration")?.unwrap_or(DURATION);
@@ -101,7 +101,7 @@ fn factors(text: &str) -> Result<Vec<f64>> {
     }
 }
 
-/// The specification of a workload that this study can issue.
+/// The specification of a workload that this study can run.
 ///
 /// # Errors
 /// If it is another workload.

@@ -16,18 +16,18 @@ use crate::options::Options;
 /// What stands in a URL for a directory of each cell alone.
 pub const OWN_DIR: &str = "{dir}";
 
-/// How a cell is filled, then issued.
+/// The commands that load a cell's store, then run its workload.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CellCommands {
     /// Whom.
     pub target: Target,
     /// What fills the store; `None` if the run does that itself.
     pub fill: Option<CellCommand>,
-    /// What loads it.
+    /// The command that loads it.
     pub run: CellCommand,
     /// The workload as the study file names it, wherever that is read from.
     pub workload: String,
-    /// What the workload issues, as a number that another text changes.
+    /// A fingerprint of the workload's text.
     pub workload_hash: String,
 }
 
@@ -38,7 +38,7 @@ pub enum Target {
     Up {
         /// The recipe's name.
         recipe: String,
-        /// How many nodes; the usual number if nobody says.
+        /// How many nodes; by default the recipe's usual number.
         nodes: Option<usize>,
         /// Which version.
         version: Option<String>,
@@ -93,14 +93,15 @@ impl CellCommand {
             return Ok(());
         }
         let purpose = if self.verb == "load" { Purpose::Load } else { Purpose::Run };
-        // Who blocks may have blocking threads; what its store does is known once it is open.
+        // A blocking driver may have blocking threads; whether its store blocks is known once it is
+        // open.
         LoadConfig::from(&options, purpose, Calls::Blocking, None, Calendar::None).map(|_| ())
     }
 }
 
 impl CellCommands {
-    /// Everything that decides the figures, by name; users and passwords do not, and are nobody's
-    /// business who reads them.
+    /// All settings that decide the figures, by name; users and passwords do not, and must stay
+    /// secret.
     pub fn settings(&self) -> BTreeMap<String, String> {
         let mut settings = BTreeMap::new();
         let mut add = |name: String, value: &str| {
@@ -151,7 +152,7 @@ impl CellCommands {
     }
 }
 
-/// The value of a flag without what nobody else may know.
+/// The value of a flag without secrets.
 pub fn display(flag: &str, value: &str) -> String {
     if flag == "url-options" {
         // They are a URL's end.
@@ -197,7 +198,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn secrets_are_shown_wherever_they_stand_as_nothing() {
+    fn secrets_are_hidden_everywhere() {
         for (flag, value, expected) in [
             ("target", "redis://bob:x=y@host/0?password=z&a=1", "redis://…@host/0?password=…&a=1"),
             ("url-options", "a=1&password=z", "a=1&password=…"),

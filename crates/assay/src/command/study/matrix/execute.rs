@@ -1,4 +1,4 @@
-//! Issues the cells that are missing, one after the other, each by a process of its own.
+//! Runs the cells that are missing, one after the other, each in a process of its own.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -16,8 +16,8 @@ use assay_report::units::duration;
 use assay_run::clock;
 
 use super::commands::{CellCommand, OWN_DIR, Target, display, url_in};
+use super::directory::{self, CellRecord, CellState, Kept};
 use super::file::Refill;
-use super::kept::{self, CellRecord, CellState, Kept};
 use super::plan::{Plan, PlannedCell};
 use super::shift::{Shift, Stop};
 use crate::experiment::rfc3339;
@@ -32,7 +32,7 @@ const LOOK: Duration = Duration::from_millis(20);
 /// How much of a cell's own words is looked through for what went wrong.
 const WORDS_BYTES: u64 = 1 << 16;
 
-/// How much of it is reported; the log has the rest.
+/// How much of the error is shown; the log has the rest.
 const REASON_CHARS: usize = 2_000;
 
 /// What a cell's process has said.
@@ -43,11 +43,11 @@ const LOG: &str = "log.txt";
 pub enum StudyEnd {
     /// Every cell has a record.
     All,
-    /// Somebody stopped it.
+    /// It was stopped.
     Interrupted,
 }
 
-/// Issues cells.
+/// Runs cells.
 pub struct StudyExecutor<'a> {
     plan: &'a Plan,
     kept: &'a mut Kept,
@@ -61,7 +61,7 @@ pub struct StudyExecutor<'a> {
     broken: Option<((u32, String), String)>,
     /// The data set in each store that stays, as the workload's name that filled it.
     filled: BTreeMap<String, usize>,
-    /// How long the cells took that were issued now.
+    /// How long the cells took that were run now.
     took: Vec<Nanos>,
 }
 
@@ -84,7 +84,7 @@ enum CommandResult {
 }
 
 impl<'a> StudyExecutor<'a> {
-    /// Whoever requests it the cells of `plan`.
+    /// Runs the cells of `plan`.
     pub fn new(
         plan: &'a Plan,
         kept: &'a mut Kept,
@@ -114,7 +114,7 @@ impl<'a> StudyExecutor<'a> {
         self
     }
 
-    /// Issues every cell that has no record yet.
+    /// Runs every cell that has no record yet.
     ///
     /// # Errors
     /// If the study's directory cannot be written.
@@ -182,13 +182,13 @@ impl<'a> StudyExecutor<'a> {
         }
     }
 
-    /// Starts its store if need be, fills it, loads it.
+    /// Starts its store if need be, loads it, runs the workload.
     fn cell(&mut self, cell: &PlannedCell) -> Result<Attempt> {
         let dir = self.kept.begin(cell)?;
         let mut record = CellRecord {
             id: cell.id.clone(),
             began: rfc3339(SystemTime::now()),
-            machine: kept::machine(),
+            machine: directory::machine(),
             settings: cell.settings.clone(),
             ..CellRecord::default()
         };
@@ -303,7 +303,7 @@ impl<'a> StudyExecutor<'a> {
         Ok(shift.name().to_owned())
     }
 
-    /// Runs one command to its end, or until somebody stops it.
+    /// Runs one command to its end, or until it is stopped.
     fn child(
         &self,
         request: &CellCommand,
@@ -364,7 +364,7 @@ fn start(words: &[String], log: &Path) -> Result<Child> {
     child.context("cannot start this program once more")
 }
 
-/// What came of a command whose run directory is `run_dir` and whose last error was `said`.
+/// The outcome of a command whose run directory is `run_dir` and whose last error was `said`.
 fn ended(status: ExitStatus, run_dir: &Path, said: Option<String>) -> CommandResult {
     if status.success() {
         return match Manifest::read(run_dir) {
@@ -403,12 +403,12 @@ fn said(log: &Path, silent: u64) -> Option<String> {
     }
 }
 
-/// A command as it is typed, without what nobody else may know.
+/// A command as it is typed, without secrets.
 fn line(words: &[String]) -> String {
     format!("assay {}", quoted(&without_secrets(words)))
 }
 
-/// The words of a command without what nobody else may know.
+/// The arguments of a command without secrets.
 fn without_secrets(words: &[String]) -> Vec<String> {
     let flags = [""].into_iter().chain(words.iter().map(|word| word.trim_start_matches('-')));
     flags.zip(words).map(|(flag, word)| display(flag, word)).collect()
@@ -436,7 +436,7 @@ mod tests {
     }
 
     #[test]
-    fn words_within_a_line_are_nobodys_error() {
+    fn error_words_within_a_line_are_no_error() {
         let stack = "error: the binding has thrown\njava.io.IOException: server error: full\n";
         let reported = said_in("", stack).expect("there is an error");
         assert_eq!(reported, "the binding has thrown java.io.IOException: server error: full");

@@ -1,4 +1,4 @@
-//! A study file: what is issued to which stores, how, how often.
+//! A study file: workloads, stores, loads and repetitions.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -50,13 +50,13 @@ pub struct StudyFile {
     /// How long a cell may take before it is given up.
     #[serde(default = "timeout")]
     pub give_up: String,
-    /// Workloads that need no more than their names: of the built-in workloads, or files.
+    /// Workloads by name: built-in workloads, or files.
     #[serde(default)]
     pub workloads: Vec<String>,
     /// Workloads with changes.
     #[serde(default, rename = "workload")]
     pub workload: Vec<WorkloadSection>,
-    /// How stores are queried; one client that waits for its answers if nothing is said.
+    /// The loads; by default one client that waits for each response.
     #[serde(default)]
     pub load: Vec<LoadSection>,
     /// The stores.
@@ -81,7 +81,7 @@ pub struct StudyFile {
 pub struct WorkloadSection {
     /// Its name in the study.
     pub name: String,
-    /// The workload of the built-in workloads, or a file, beside the study file first.
+    /// A built-in workload, or a file, searched next to the study file first.
     pub spec: String,
     /// Changes of keys: `dataset.fields=1`.
     #[serde(default)]
@@ -96,7 +96,7 @@ pub struct WorkloadSection {
     pub operations: Option<u64>,
 }
 
-/// A way to query, or several that differ in one number.
+/// A load, or several that differ in one number.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct LoadSection {
@@ -106,7 +106,7 @@ pub struct LoadSection {
     /// Open loop: rates, such as `1k/s`.
     #[serde(default)]
     pub rate: Vec<String>,
-    /// How long to issue; a closed loop without it issues so many operations.
+    /// How long to run; a closed loop without it ends after a number of operations.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration: Option<String>,
     /// Issued and recorded before that.
@@ -148,7 +148,7 @@ pub struct StoreSection {
     /// What must be said of it wherever it is shown, such as that it is a stand-in.
     #[serde(default)]
     pub label: String,
-    /// Whether it ends with the process that issues, so that each run fills it itself.
+    /// Whether it ends with the client process, so that each run loads it itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub volatile: Option<bool>,
     /// Settings of its runs, over those of all runs.
@@ -205,7 +205,7 @@ pub enum Refill {
     /// Before every run.
     #[default]
     EachRun,
-    /// When the run before has inserted or deleted, issued another data set, or failed.
+    /// When the run before has inserted or deleted, used another data set, or failed.
     WhenChanged,
     /// The same, but each run deletes what it has inserted, after it was measured.
     #[serde(alias = "undo")]
@@ -323,7 +323,7 @@ pub const DECIDED: [&str; 32] = [
     "warm-up",
 ];
 
-/// The name of a workload of which only this is said: a name of the built-in workloads, or a file.
+/// The name of a workload given by name alone: a built-in workload, or a file.
 pub fn name_of_spec(spec: &str) -> &str {
     let path = Path::new(spec);
     match path.extension() {
@@ -351,7 +351,7 @@ impl StudyFile {
         StudyFile::parse(&text, path)
     }
 
-    /// Reads the text of a study file, which stands in `path`.
+    /// Reads the text of the study file `path`.
     ///
     /// # Errors
     /// If it has an unknown key, or a value is invalid.
@@ -375,7 +375,7 @@ impl StudyFile {
         self.name.clone().unwrap_or_else(|| stem.to_owned())
     }
 
-    /// The same without what nobody else may know.
+    /// The same without secrets.
     pub fn without_secrets(&self) -> StudyFile {
         let mut file = self.clone();
         let clean = |settings: &mut toml::Table| {

@@ -46,7 +46,7 @@ pub fn settings(url: &str) -> Result<Vec<(String, String)>> {
     Ok(settings)
 }
 
-/// A variable's words without what nobody else may know.
+/// A variable's words without secrets.
 fn display(text: &str) -> String {
     text.split_whitespace().map(redacted).collect::<Vec<_>>().join(" ")
 }

@@ -28,7 +28,7 @@ const ORDER: u64 = 0x53_54_55;
 /// The stream of the seeds of arrivals.
 const ARRIVALS: u64 = 0x53_54_56;
 
-/// Stores that end with the process that issues.
+/// Stores that end with the client process.
 const VOLATILE: [&str; 3] = ["memory", "null", "sim"];
 
 /// Stores whose opening makes files, or starts a virtual machine.
@@ -37,7 +37,7 @@ const OPENED_WITH_FILES: [&str; 6] = ["fjall", "jvm", "lmdb", "redb", "rocksdb",
 /// More cells than this are a slip of the finger.
 const CELLS_MAX: u64 = 100_000;
 
-/// What somebody wants of a study beside its file.
+/// The command-line options of a study.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StudyRequest {
     /// Operations and durations as a share of what the file says.
@@ -63,7 +63,7 @@ pub struct Plan {
     pub stores: Vec<StoreSection>,
     /// The workloads that are wanted.
     pub workloads: Vec<PlannedWorkload>,
-    /// The ways to measure.
+    /// The loads.
     pub loads: Vec<PlannedLoad>,
     /// How often each cell is run.
     pub repetitions: u32,
@@ -71,7 +71,7 @@ pub struct Plan {
     pub seed: u64,
     /// Operations and durations as a share of what the file says.
     pub scale: f64,
-    /// The cells in the order in which they are issued; those of a shift follow each other.
+    /// The cells in the order in which they run; those of a shift follow each other.
     pub cells: Vec<PlannedCell>,
     /// What was left out, with the reason.
     pub skipped: Vec<String>,
@@ -88,9 +88,9 @@ pub struct PlannedWorkload {
     pub named: String,
     /// Changes of keys.
     pub sets: Vec<String>,
-    /// Records of its data set, if somebody said so.
+    /// Records of its data set, if given.
     pub records: Option<u64>,
-    /// Operations of its runs, if somebody said so.
+    /// Operations of its runs, if given.
     pub operations: Option<u64>,
     /// Whether a run changes which records there are.
     pub changes_records: bool,
@@ -100,13 +100,13 @@ pub struct PlannedWorkload {
     pub dataset: String,
     /// Bytes of its data set, roughly; 0 if it is not known.
     pub bytes: u64,
-    /// What it issues, as a number that another text changes.
+    /// A fingerprint of its text.
     pub hash: String,
     /// Which share of its operations is of which sort.
     pub mix: Vec<(OperationFilter, f64)>,
 }
 
-/// A way to query.
+/// A load.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlannedLoad {
     /// Its name in the study.
@@ -136,9 +136,9 @@ pub struct PlannedCell {
     pub repetition: u32,
     /// The cluster that it shares with others of the same shift: its name.
     pub shift: String,
-    /// How it is issued.
+    /// The load.
     pub workload_kind: CellCommands,
-    /// Everything that it was issued with, by name.
+    /// All its options, by name.
     pub settings: BTreeMap<String, String>,
 }
 
@@ -146,7 +146,7 @@ impl Plan {
     /// Compiles the study in `path`.
     ///
     /// # Errors
-    /// If a store, a workload or a load cannot be, or nothing is left to run.
+    /// If a store, a workload or a load is invalid, or no cell is left to run.
     pub fn new(file: StudyFile, path: &Path, study_request: &StudyRequest) -> Result<Plan> {
         let wrong = |reason: String| usage(format!("{}: {reason}", path.display()));
         let name = file.name_of(path);
@@ -292,7 +292,7 @@ impl Plan {
         let section = &self.stores[setup.store];
         let shift = match &section.up {
             Some(_) => cluster(section, setup.nodes),
-            // What nobody has to start can be issued in any order.
+            // Stores that need not be started can run in any order.
             None => id.clone(),
         };
         let workload_kind = self.workload_kind(setup, repetition)?;
@@ -346,7 +346,7 @@ impl Plan {
                 add(name, text);
             }
         }
-        // Whatever the lab starts can delete; of others nobody knows before they are issued.
+        // Every store that the lab starts can delete; of others this is unknown before they run.
         if self.file.fill.when == Refill::CleanUp && workload.inserts_only && store.up.is_some() {
             add("clean-up-inserts", String::new());
         }
@@ -403,7 +403,7 @@ fn target(store: &StoreSection, nodes: Option<usize>) -> Target {
     }
 }
 
-/// Whether a store ends with the process that loads it.
+/// Whether a store ends with the client process.
 fn is_volatile(store: &StoreSection) -> bool {
     let listed = store.url.as_deref().and_then(|url| registry::require_scheme(url).ok());
     store.volatile.unwrap_or(listed.is_some_and(|listed| VOLATILE.contains(&listed.scheme)))
@@ -421,7 +421,7 @@ fn nodes_of(store: &StoreSection, file: &StudyFile) -> Vec<Option<usize>> {
 }
 
 /// # Errors
-/// If nobody knows such a store, or it cannot have those nodes, that version or those options.
+/// If there is no such store, or it cannot have those nodes, that version or those options.
 fn check_store(store: &StoreSection, file: &StudyFile) -> Result<()> {
     let about = |error: anyhow::Error| usage(format!("store {}: {error:#}", store.name));
     let Some(recipe) = &store.up else {
@@ -441,8 +441,8 @@ fn check_store(store: &StoreSection, file: &StudyFile) -> Result<()> {
     Ok(())
 }
 
-/// What a URL cannot say must be found before anything is started. Servers are not connected to;
-/// of what makes files when it is opened only the scheme is looked at.
+/// Errors in a URL are found before anything is started. Servers are not connected to;
+/// of stores that create files when they are opened only the scheme is checked.
 fn check_url(url: &str) -> Result<()> {
     let scheme = registry::require_scheme(url).map_err(from_open)?.scheme;
     if OPENED_WITH_FILES.contains(&scheme) {
@@ -619,7 +619,7 @@ fn workload(section: WorkloadSection, file: &StudyFile, path: &Path) -> Result<P
     let own = plain.and_then(|spec| spec.operations.count);
     let kinds = read.kinds_used(PlanPhase::Run);
     let text = plain.map_or_else(|| section.spec.clone(), Spec::to_toml);
-    // A file says more than what is issued: settings, thresholds, a trace's operations.
+    // A file also holds settings, thresholds, a trace's operations.
     let bytes = match Path::new(&spec).is_file() {
         true => content(Path::new(&spec))?,
         false => Vec::new(),

@@ -81,7 +81,7 @@ fn figure(
     })
 }
 
-/// The shortest time that somebody can have measured.
+/// The shortest plausible time.
 const SHORTEST_NS: f64 = 1e-3;
 
 /// The longest.

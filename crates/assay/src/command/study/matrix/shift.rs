@@ -22,28 +22,29 @@ use crate::lab::{LabClient, Labs};
 use crate::options::Options;
 use crate::signals::ending;
 
-/// How often somebody who waits for a lab looks whether it is still wanted.
+/// How often a wait for a lab checks whether the study was stopped.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// How long a lab may take to end. Servers that are instructed to end get less than that each.
+/// How long a lab may take to end. Each server gets less time than that.
 const DOWN_MAX: Duration = Duration::from_secs(300);
 
 /// The longest name of a lab.
 const NAME_MAX: usize = 40;
 
-/// Whether somebody wants the study to stop.
+/// Whether the study is to stop.
 pub struct Stop(Arc<AtomicBool>);
 
 impl Stop {
-    /// Listens for interrupts: the first is reported, the second ends the program at once.
+    /// Listens for interrupts: the first is passed on, the second ends the program at once.
     ///
     /// # Errors
-    /// If the system does not let us.
+    /// If the system refuses.
     pub fn listen() -> Result<Stop> {
         let expected = Arc::new(AtomicBool::new(false));
         for signal in ending() {
             let code = Exit::Interrupted as i32;
-            // The shell and the system both tell that a terminal has gone: no second wish.
+            // The shell and the kernel both send SIGHUP when a terminal closes: that is no second
+            // interrupt.
             if signal != SIGHUP {
                 register_conditional_shutdown(signal, code, Arc::clone(&expected))
                     .context("cannot listen for interrupts")?;
@@ -70,7 +71,7 @@ impl Shift {
     /// Starts the store `target` as lab `name`, or a name near it.
     ///
     /// # Errors
-    /// If it does not come up, or somebody stops the study meanwhile.
+    /// If it does not come up, or the study is stopped meanwhile.
     pub fn up(
         key: (u32, String),
         (name, target): (&str, &Target),
@@ -99,12 +100,12 @@ impl Shift {
             started
         });
         let started = started.inspect_err(|_| {
-            // The reason has been reported, and nobody comes back to a lab of a cell.
+            // The reason has been reported, and a cell's lab is used only once.
             let _ = assay_lab::clean(&job_spec.folder);
         })?;
         let mut supervisor = started.supervisor;
         let client = LabClient::connect(labs, &job_spec.name).inspect_err(|_| {
-            // Nobody could end it otherwise before the study is over.
+            // There is no other way to end it before the study is over.
             end_within(&mut supervisor, Duration::ZERO);
             let _ = assay_lab::clean(&job_spec.folder);
         })?;
@@ -132,8 +133,7 @@ impl Drop for Shift {
     }
 }
 
-/// Waits so long for the end of a lab's supervisor, then ends it; its guard ends what it has
-/// started.
+/// Waits so long for the end of a lab's supervisor, then kills it; its watchdog ends the servers.
 fn end_within(supervisor: &mut Child, timeout: Duration) {
     let begun = Instant::now();
     while let Ok(None) = supervisor.try_wait() {
@@ -163,10 +163,10 @@ fn job_spec(name: &str, target: &Target, labs: &Labs, options: &Options) -> Resu
     })
 }
 
-/// Whoever holds this is the only study that chooses a lab's name; others wait for their turn.
+/// A lock: one study at a time chooses a lab's name.
 ///
 /// # Errors
-/// If the folder of labs cannot be made, or somebody stops the study meanwhile.
+/// If the folder of labs cannot be made, or the study is stopped meanwhile.
 fn naming(labs: &Labs, stop: &Stop) -> Result<File> {
     let root = labs.root();
     let unmade = || format!("cannot make {}", root.display());
@@ -182,7 +182,7 @@ fn naming(labs: &Labs, stop: &Stop) -> Result<File> {
     Ok(folder)
 }
 
-/// `name`, or with a number behind it if somebody else has that.
+/// `name`, with a number behind it if it is taken.
 fn free_name(name: &str, labs: &Labs) -> Result<String> {
     let numbered = (2..100).map(|number| {
         let suffix = format!("-{number}");

@@ -2,7 +2,7 @@ package assay.bridge;
 
 import site.ycsb.Status;
 
-/** How an operation ended, as a number that the native side has a table for. */
+/** The completion of an operation, as a code that the native side knows. */
 final class Codes {
   static final int OK = 0;
   static final int NOT_FOUND = 1;
@@ -15,13 +15,13 @@ final class Codes {
   static final int BATCHED_OK = 8;
   /** A status of the binding's own. */
   static final int OTHER = 9;
-  /** The status {@code FULL}, by which bindings of ours say that there is no room. */
+  /** The status {@code FULL}, with which our own bindings report a full store. */
   static final int FULL = 10;
   /** No status at all. */
   static final int NOTHING = 11;
   static final int THROWN = 12;
   static final int OUT_OF_MEMORY = 13;
-  /** What came with the status cannot be handed over. */
+  /** The result that came with the status cannot be encoded. */
   static final int GARBLED = 14;
 
   private Codes() {}

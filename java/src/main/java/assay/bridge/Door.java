@@ -19,7 +19,7 @@ import java.util.Set;
 import java.util.StringJoiner;
 
 /**
- * Where the native side comes in: finds the class of a binding on a class path of its own.
+ * Entry point of the native side: finds the class of a binding on a class path of its own.
  *
  * <p>The virtual machine's own class path holds nothing but this archive; each store has a class loader, so two stores
  * in one process may have different class paths. Everything slow, such as reflection, happens here, once.

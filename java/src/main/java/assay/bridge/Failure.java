@@ -4,7 +4,7 @@ package assay.bridge;
 final class Failure extends Exception {
   private static final long serialVersionUID = 1L;
 
-  /** What the native side makes of it: one of its errors' names in small letters. */
+  /** The native side's error: its name in lower case. */
   final String kind;
 
   Failure(String kind, String text) {

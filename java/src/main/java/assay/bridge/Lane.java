@@ -14,7 +14,7 @@ import site.ycsb.DB;
 import site.ycsb.Status;
 
 /**
- * One thread's instance of a binding, asked through memory that both sides see.
+ * One thread's instance of a binding, called through shared memory.
  *
  * <p>The native side writes a request into one buffer and calls {@link #ask}; the answer is in the other one when that
  * returns. A value is copied once on this side: out of the request into an array that the binding may keep, or out of
@@ -79,19 +79,19 @@ public final class Lane {
     return request;
   }
 
-  /** Where answers are; who asks for it knows the newest. */
+  /** The buffer of responses; each call returns the newest one. */
   public ByteBuffer answer() {
     grown = 0;
     return answer;
   }
 
-  /** Another place for requests, of at least this many bytes; what the old one held is gone. */
+  /** A new buffer for requests, of at least this many bytes; the content of the old one is lost. */
   public ByteBuffer grow(int bytes) {
     request = buffer(bytes);
     return request;
   }
 
-  /** Ends the instance; what it throws is shown, nothing else can be done about it. */
+  /** Ends the instance; its exception is printed. */
   public void close() {
     try {
       if (db != null) {
@@ -144,7 +144,7 @@ public final class Lane {
           return code;
         }
         if (row.isEmpty()) {
-          // Several bindings answer so when there is no such record.
+          // Several bindings return this when there is no such record.
           return keepsNothing ? Codes.OK : Codes.NOT_FOUND;
         }
         put(row);
@@ -287,7 +287,7 @@ public final class Lane {
     };
   }
 
-  /** What a binding gave has no form in which it could be handed over. */
+  /** A binding's result cannot be encoded. */
   private static final class Unspeakable extends RuntimeException {
     private static final long serialVersionUID = 1L;
 

@@ -2,7 +2,7 @@ package assay.bridge;
 
 import site.ycsb.DBException;
 
-/** A property makes no sense: nothing is wrong with the store, somebody has to write another value. */
+/** A property is invalid: nothing is wrong with the store, somebody has to write another value. */
 public final class Misconfigured extends DBException {
   private static final long serialVersionUID = 1L;
 

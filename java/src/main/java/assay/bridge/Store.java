@@ -12,9 +12,9 @@ import java.util.concurrent.ConcurrentHashMap;
 import site.ycsb.DB;
 
 /**
- * A binding as a store: its class, its properties, and the tables that it is asked about.
+ * A binding as a store: its class, its properties, and its tables.
  *
- * <p>Whatever may fail answers with a failure as one string, or with the empty string.
+ * <p>Methods that may fail return a failure as one string, or the empty string.
  */
 public final class Store {
   private static final Set<String> NO_OPS = Set.of("site.ycsb.BasicDB", "site.ycsb.BasicTSDB", "site.ycsb.GoodBadUglyDB");
@@ -42,7 +42,7 @@ public final class Store {
     measure();
   }
 
-  /** What the native side has to know before anything is asked: names and values, one pair a line. */
+  /** What the native side has to know before the first operation: names and values, one pair a line. */
   public String traits() {
     StringBuilder lines = new StringBuilder();
     if (keepsNothing()) {
@@ -143,7 +143,7 @@ public final class Store {
     return failure.isEmpty() ? told.toString() : failure;
   }
 
-  /** Lets go of what is open. */
+  /** Closes what is open. */
   public String close() {
     return tend(Tended::close);
   }
@@ -174,7 +174,7 @@ public final class Store {
     return false;
   }
 
-  /** Shows an exception to whoever watches, once for each class of them. */
+  /** Prints an exception, once for each class of them. */
   void show(String what, Throwable thrown) {
     if (shown.add(what + thrown.getClass().getName())) {
       System.err.println(type.getName() + "." + what + " has thrown (shown once, counted each time):");
@@ -206,7 +206,7 @@ public final class Store {
     told.append(name).append('\0').append(value).append('\0').append(meaning).append('\0');
   }
 
-  /** Something that is done with a store that can be looked after. */
+  /** An action on a store that can be managed. */
   private interface Act {
     void on(Tended tended) throws Exception;
   }

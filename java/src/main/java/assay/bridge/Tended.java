@@ -5,14 +5,14 @@ import java.util.Map;
 import site.ycsb.DBException;
 
 /**
- * A binding whose store can be looked after: emptied, described, and given a note to keep.
+ * A binding whose store can be managed: emptied, described, and given a note to keep.
  *
  * <p>YCSB's interface has none of it, so other bindings are asked for their six operations alone. One instance, which is
  * never initialised and asked for no operation, is kept for these calls; its properties are set before the first.
  */
 public interface Tended {
   /**
-   * What the native side has to know before anything is asked.
+   * What the native side has to know before the first operation.
    *
    * @return any of {@code name} (one word in small letters), {@code persistent}, {@code inline} ({@code true} or
    *     {@code false}) and {@code kinds} (of operations, separated by commas)
@@ -34,6 +34,6 @@ public interface Tended {
   /** Names of settings that decide what figures mean, each with its value and its meaning in plain words. */
   Map<String, String[]> settings() throws DBException;
 
-  /** Lets go of what {@link #prepare} has opened. */
+  /** Closes what {@link #prepare} has opened. */
   void close() throws DBException;
 }

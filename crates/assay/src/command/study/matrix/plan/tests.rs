@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::super::room;
+use super::super::space;
 use super::*;
 
 const STUDY: &str = r#"
@@ -100,7 +100,7 @@ fn a_cell_is_two_commands_of_this_program() {
     let open = find("memory-ycsb-a-open-200-r1");
     let run = open.workload_kind.run.words(&[]).join(" ");
     assert!(run.contains("--rate 200/s --duration 1s") && !run.contains("--operations"), "{run}");
-    // It ends with the process that issues, which therefore fills it.
+    // It ends with the client process, which therefore loads it.
     assert_eq!(open.workload_kind.fill, None);
     // Each repetition has arrivals of its own.
     let seed = |id: &str| find(id).settings["arrival-seed"].clone();
@@ -108,7 +108,7 @@ fn a_cell_is_two_commands_of_this_program() {
 }
 
 #[test]
-fn settings_tell_whether_a_cell_was_issued_alike() {
+fn settings_tell_whether_a_cell_was_run_alike() {
     let settings = |text: &str| compile(text, &study_request()).unwrap().cells[0].settings.clone();
     let differ = |text: &str| {
         let other = compile(text, &study_request()).unwrap();
@@ -159,7 +159,7 @@ fn no_two_cells_have_one_name() {
         )
     };
     let memory = |name: &str| format!("[[store]]\nname = \"{name}\"\nurl = \"memory:\"\n");
-    // Also if only one of them is requested now.
+    // Also if only one of them is selected now.
     let one = StudyRequest { stores: vec!["m".to_owned()], ..study_request() };
     let both = text(&(memory("m") + &memory("m-x")));
     let reported = compile(&both, &one).unwrap_err();
@@ -179,11 +179,11 @@ fn only_cells_that_are_missing_need_space() {
     let text = STUDY.replace("operations = 1000", "operations = \"100M\"");
     let plan = compile(&text.replace("200/s", "1M/s"), &study_request()).unwrap();
     let all: Vec<&PlannedCell> = plan.cells.iter().collect();
-    let mib = |cells: &[&PlannedCell]| room::histories_mib(&plan, cells);
+    let mib = |cells: &[&PlannedCell]| space::histories_mib(&plan, cells);
     // 100 million records of 16 bytes when sealed, those of one cell with 100 more before.
     assert_eq!((mib(&[]), mib(&all[..1]) > 900), (0, true));
     assert!(mib(&all) > mib(&all[..1]) * 2);
-    // A rate issues as much as it has time for: 10 s.
+    // At a rate, the duration decides the number of operations: 10 s.
     let open = all.iter().find(|cell| cell.id.contains("open")).unwrap();
     assert_eq!(mib(&[open]), 10_000_100 * 116 / (1 << 20));
 }
@@ -202,7 +202,7 @@ fn stores_in_memory_need_memory_and_no_disk() {
     let text = STUDY.replace("records = 100\n", "records = \"1M\"\n");
     let plan = compile(&text, &study_request()).unwrap();
     let need = |store: &str| {
-        room::need(&plan, plan.cells.iter().find(|cell| cell.id.starts_with(store)).unwrap())
+        space::need(&plan, plan.cells.iter().find(|cell| cell.id.starts_with(store)).unwrap())
     };
     // A million records of 1 kB, twice.
     assert!(need("memory").memory_mib > 1_900 && need("memory").disk_mib == 0);
@@ -217,7 +217,7 @@ fn cells_are_counted_before_they_are_made() {
 }
 
 #[test]
-fn what_cannot_be_issued_says_why() {
+fn a_study_that_cannot_run_says_why() {
     for (text, part) in [
         (STUDY.replace("up = \"etcd\"", "up = \"etdc\""), "did you mean etcd?"),
         (STUDY.replace("[1, 3]", "[1, 30]"), "store etcd: "),
@@ -247,7 +247,7 @@ fn what_cannot_be_issued_says_why() {
     ] {
         match compile(&text, &study_request()) {
             Err(reported) => assert!(reported.contains(part), "{text}: {reported}"),
-            // YCSB's own files say how much they issue.
+            // YCSB's own files say how many operations they run.
             Ok(_) => assert_eq!(part, "", "{text}"),
         }
     }

@@ -1,4 +1,4 @@
-//! Files that have their name only once they are whole: a full disk leaves nothing half.
+//! Atomic files: they get their name once they are complete, so a full disk leaves no partial file.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -9,24 +9,24 @@ use anyhow::{Context, Result};
 
 use crate::exit::usage;
 
-/// Writes `text` into the file at `path`, which has its name only once it is whole.
+/// Writes `text` into the file at `path`, atomically.
 ///
 /// # Errors
-/// If it cannot be made, with code 2; if the disk does not take it, with code 1. What was there
-/// before then stays.
+/// If it cannot be created, with code 2; if it cannot be written, with code 1. An earlier file then
+/// stays.
 pub fn write_text(path: &Path, text: &str) -> Result<()> {
     write(path, |file| Ok(file.write_all(text.as_bytes())?))
 }
 
-/// Lets `write` fill the file at `path`, which has its name only once it is whole; what is no
-/// file, such as a pipe, is written at once.
+/// Lets `write` fill the file at `path`, atomically; anything but a regular file, such as a pipe,
+/// is written directly.
 ///
 /// # Errors
-/// If it cannot be made, with code 2; if it cannot be written, with the code of that error. What
-/// was there before then stays.
+/// If it cannot be created, with code 2; if it cannot be written, with the code of that error. An
+/// earlier file then stays.
 pub fn write(path: &Path, write: impl FnOnce(&mut File) -> Result<()>) -> Result<()> {
     let is_other = path.metadata().is_ok_and(|there| !there.is_file());
-    // A link goes on to say where the file is.
+    // A symbolic link is followed, and stays.
     let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let made = if is_other { path.to_owned() } else { partial(&target) };
     let mut file = File::create(&made)

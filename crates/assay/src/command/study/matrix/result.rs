@@ -14,9 +14,9 @@ use assay_report::matrix::{
     matrix_html, matrix_json, matrix_markdown, matrix_sheet,
 };
 
+use super::directory::{CellRecord, CellState, Kept, write_whole};
 use super::execute::StudyEnd;
 use super::file::PublishedSection;
-use super::kept::{CellRecord, CellState, Kept, write_whole};
 use super::plan::{Plan, PlannedCell};
 use crate::exit::usage;
 use crate::shell::quoted;
@@ -73,9 +73,8 @@ pub fn gather(
     study.order = began.iter().map(|record| record.id.clone()).collect();
     let strangers = kept.strangers(plan);
     if strangers > 0 {
-        let text = format!(
-            "the directory holds {strangers} cells that are not requested now; they are not shown"
-        );
+        let text =
+            format!("the directory holds {strangers} cells of other options; they are not shown");
         study.notes.push(text);
     }
     label(&mut study);
@@ -83,7 +82,7 @@ pub fn gather(
     study
 }
 
-/// One run directory that cannot be read does not cost the others their page.
+/// A run directory that cannot be read does not prevent the page of the others.
 fn unreadable(cell: &PlannedCell, run_dir: &Path, error: &anyhow::Error) -> FailedCell {
     let dir = run_dir.parent().unwrap_or(run_dir).display();
     FailedCell {
@@ -92,7 +91,7 @@ fn unreadable(cell: &PlannedCell, run_dir: &Path, error: &anyhow::Error) -> Fail
         reason: format!(
             "it came to its end, but its run directory cannot be read: {error:#}; remove {dir} \
              and the \
-             same command loads it again"
+             same command runs it again"
         ),
     }
 }
@@ -201,7 +200,7 @@ fn label(study: &mut MatrixStudy) {
 /// Keeps page, tables and numbers in the study's directory.
 ///
 /// # Errors
-/// If the disk does not take them.
+/// If they cannot be written.
 pub fn keep(dir: &Path, study: &MatrixStudy) -> Result<()> {
     write_sheet(&dir.join(SHEET), "assay.study.1", &columns(study))?;
     for (name, text) in [

@@ -1,4 +1,4 @@
-//! The study's directory: what was issued, what has come of each cell.
+//! The study's directory: its plan and the outcome of each cell.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -30,7 +30,7 @@ const MARK_FORMAT: u32 = 1;
 /// The study file as it was run.
 const FILE: &str = "study.toml";
 
-/// The file whose lock says that the study is running in another process.
+/// The lock file that tells whether the study is running in another process.
 const LOCK: &str = "lock";
 
 /// The directory of the cells.
@@ -42,7 +42,7 @@ const RECORD: &str = "cell.toml";
 /// What a file system counts the blocks of a file in.
 const BLOCK_BYTES: u64 = 512;
 
-/// Differences that are reported; more only by their number.
+/// The differences that are listed; more are only counted.
 const TOLD: usize = 6;
 
 /// What has come of a cell.
@@ -69,7 +69,7 @@ pub struct CellRecord {
     pub start_ns: Option<u64>,
     /// How long it took to fill the store; nothing if that was not done, or by the run itself.
     pub fill_ns: Option<u64>,
-    /// How long the command took that issued.
+    /// How long the command of the run took.
     pub run_ns: u64,
     /// The commands that repeat it, one after the other.
     pub commands: Vec<String>,
@@ -117,7 +117,7 @@ struct Mark {
     study: String,
 }
 
-/// The study's directory, which nobody else works on as long as this lives.
+/// The study's directory, locked for this process as long as this value lives.
 pub struct Kept {
     dir: PathBuf,
     records: BTreeMap<String, CellRecord>,
@@ -130,7 +130,7 @@ impl Kept {
     /// Opens the directory of the study `name`, which is made if it is not there.
     ///
     /// # Errors
-    /// If somebody works on it, or it is the directory of something else.
+    /// If another process works on it, or it is no directory of a study.
     pub fn open(dir: &Path, name: &str) -> Result<Kept> {
         let is_marked = require_mark(dir, name)?;
         let cells = dir.join(CELLS);
@@ -155,7 +155,8 @@ impl Kept {
         Ok(Kept { dir: dir.to_owned(), records, again, _lock: lock })
     }
 
-    /// Reads the records of the plan's cells, and changes nothing; a cell without is still issued.
+    /// Reads the records of the plan's cells, and changes nothing; a cell without a record is still
+    /// to run.
     ///
     /// # Errors
     /// If there is a record that cannot be read.
@@ -168,19 +169,19 @@ impl Kept {
         Ok(())
     }
 
-    /// Issues those again that have failed; the record of each stays until it is its turn.
+    /// Runs failed cells again; the record of each stays until its turn comes.
     pub fn retry_failed(&mut self) {
         let records = self.records.iter();
         let failed = records.filter(|(_, record)| record.state == CellState::Failed);
         self.again = failed.map(|(id, _)| id.clone()).collect();
     }
 
-    /// Whether a cell is not issued any more.
+    /// Whether a cell needs no further run.
     pub fn is_settled(&self, id: &str) -> bool {
         self.records.contains_key(id) && !self.again.contains(id)
     }
 
-    /// Refuses to go on with cells that were run otherwise.
+    /// Refuses to resume with cells that were run with other options.
     ///
     /// # Errors
     /// If there are such cells; says in what they differ.
@@ -222,7 +223,7 @@ impl Kept {
             }
         };
         Err(usage(format!(
-            "{} holds cells of this study that were run otherwise:\n  {}{more}\n{advice}",
+            "{} holds cells of this study that were run with other options:\n  {}{more}\n{advice}",
             self.dir.display(),
             reported.join("\n  ")
         )))
@@ -249,7 +250,7 @@ impl Kept {
         self.cell_dir(id).join("run")
     }
 
-    /// The run directory of a cell's run, seen from the directory.
+    /// The run directory of a cell's run, relative to the study's directory.
     pub fn run_dir_name(id: &str) -> String {
         format!("{CELLS}/{id}/run")
     }
@@ -297,7 +298,7 @@ impl Kept {
         remove(&self.cell_dir(&cell.id))
     }
 
-    /// Keeps what has come of a cell; from now on it is not run again.
+    /// Stores the outcome of a cell; from now on it is not run again.
     ///
     /// # Errors
     /// If the disk does not take it.
@@ -318,7 +319,7 @@ pub fn machine() -> String {
 /// Whether `dir` is marked as that of the study `name`; a new one is not yet.
 ///
 /// # Errors
-/// If it holds anything else: the cells in it would be somebody else's.
+/// If it holds anything else: the cells in it would belong to another study.
 fn require_mark(dir: &Path, name: &str) -> Result<bool> {
     let path = dir.join(MARK);
     let displayed = path.display();
@@ -372,7 +373,7 @@ fn require_empty(dir: &Path) -> Result<()> {
 /// The record of the cell in `dir`; `None` if the cell has not come to its end.
 ///
 /// # Errors
-/// If that is not known: what a later release or a damaged disk has left there may be of worth.
+/// If that is not known: files of a later release or from a damaged disk may be of value.
 fn read(dir: &Path) -> Result<Option<CellRecord>> {
     let path = dir.join(RECORD);
     let displayed = path.display();
@@ -403,13 +404,13 @@ fn read(dir: &Path) -> Result<Option<CellRecord>> {
     match Manifest::read(&dir.join("run")) {
         Ok(manifest) => Ok((manifest.state == State::Finished).then_some(record)),
         Err(ManifestError::Read { source, .. }) if source.kind() == ErrorKind::NotFound => Ok(None),
-        // It is reported among the cells that failed, and costs the others nothing.
+        // It is reported among the failed cells, and does not affect the others.
         Err(ManifestError::Parse { .. }) => Ok(Some(record)),
         Err(error) => Err(unread(error.to_string())),
     }
 }
 
-/// A setting of a record under the name that it has now.
+/// A setting of a record under its present name.
 fn renamed((name, value): (String, String)) -> (String, String) {
     match name.strip_prefix("fill ") {
         // Earlier releases called it so in the study file.
@@ -467,7 +468,7 @@ mod tests {
     }
 
     #[test]
-    fn half_cells_are_issued_and_failed_ones_kept_until_they_are_tried_again() {
+    fn unfinished_cells_are_run_and_failed_ones_kept_until_they_are_tried_again() {
         let folder = tempfile::tempdir().unwrap();
         let dir = folder.path().join("s");
         let mut kept = Kept::open(&dir, "s").unwrap();
@@ -476,7 +477,7 @@ mod tests {
             fs::create_dir_all(kept.cell_dir(id)).unwrap();
         }
         kept.end(record("failed", CellState::Failed)).unwrap();
-        // A record without its run directory is worth nothing.
+        // A record without its run directory is useless.
         kept.end(record("unsealed", CellState::Done)).unwrap();
         drop(kept);
         let mut kept = Kept::open(&dir, "s").unwrap();
@@ -485,7 +486,7 @@ mod tests {
         assert!(!kept.is_settled("half") && !kept.is_settled("unsealed"));
         kept.retry_failed();
         assert!(!kept.is_settled("failed"));
-        assert!(kept.record("failed").is_some(), "it is there until it is issued");
+        assert!(kept.record("failed").is_some(), "it is there until it is run again");
         assert!(ids.iter().all(|id| kept.cell_dir(id).exists()), "looking removes nothing");
     }
 
@@ -499,7 +500,7 @@ mod tests {
         fs::write(run.join("run.toml"), "format = 9999\n").unwrap();
         let reported = kept.look(["c"].into_iter()).unwrap_err().to_string();
         assert!(reported.contains("use the release that wrote it"), "{reported}");
-        // A run directory that is damaged is not run again unless somebody removes it.
+        // A cell with a damaged run directory is not run again until that is removed.
         fs::write(run.join("run.toml"), "format = \u{0}").unwrap();
         kept.look(["c"].into_iter()).unwrap();
         assert!(kept.is_settled("c"));
@@ -510,7 +511,7 @@ mod tests {
     }
 
     #[test]
-    fn a_study_has_its_directory_alone() {
+    fn two_studies_cannot_use_one_directory() {
         let folder = tempfile::tempdir().unwrap();
         let dir = folder.path().join("s");
         let _kept = Kept::open(&dir, "s").unwrap();

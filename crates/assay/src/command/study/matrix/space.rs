@@ -1,4 +1,4 @@
-//! Room on this machine for the cells of a study: disk, memory.
+//! Disk and memory that the cells of a study need on this machine.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ use crate::{machine, units};
 /// Bytes that a record of a sealed history takes.
 const SEALED_BYTES: u64 = 16;
 
-/// Operations per second of a store in this process that is issued without pause; nobody knows
+/// Operations per second of a store in this process that is driven without pause; it is not known
 /// before, and most are slower.
 const IN_PROCESS_PER_S: f64 = 500e3;
 
@@ -49,7 +49,7 @@ pub fn need(plan: &Plan, cell: &PlannedCell) -> Need {
     let Target::Up { recipe, nodes, .. } = &cell.workload_kind.target else {
         return match &cell.workload_kind.fill {
             Some(_) => Need { memory_mib: 0, disk_mib: grown },
-            // What nobody fills beforehand is in the memory of the process that issues.
+            // A store that is not loaded beforehand is in the memory of the client process.
             None if keeps_nothing_here(&cell.workload_kind.target) => Need::default(),
             None => Need { memory_mib: rows.saturating_mul(IN_MEMORY), disk_mib: 0 },
         };

@@ -6,24 +6,24 @@ use std::path::Path;
 use anyhow::Result;
 use assay_lab::{NodeRecord, NodeState, Record, Usage};
 use assay_model::Nanos;
-use assay_report::table::{Side, Table};
+use assay_report::table::{Align, Table};
 use assay_report::units::{Letters, duration};
 use serde_json::{Value, json};
 
 use crate::lab::LabClient;
-use crate::lab::labs::Found;
+use crate::lab::labs::LabEntry;
 use crate::lab::wire::Status;
 
 /// A lab as far as it could be seen.
 pub struct LabView {
-    found: Found,
+    found: LabEntry,
     status: Option<Status>,
     /// Why there is no status of a lab that is held.
     silence: Option<String>,
 }
 
-/// Queries a lab how it is; of one that is gone, its folder tells.
-pub fn look(found: Found) -> LabView {
+/// The state of a lab; of one that is gone, from its folder.
+pub fn look(found: LabEntry) -> LabView {
     if !found.is_held {
         return LabView { found, status: None, silence: None };
     }
@@ -40,7 +40,7 @@ pub fn text(observed: &[LabView]) -> String {
 }
 
 fn one_seen(observed: &LabView) -> String {
-    let Found { name, folder, .. } = &observed.found;
+    let LabEntry { name, folder, .. } = &observed.found;
     match (&observed.status, &observed.silence) {
         (Some(status), _) => one(status, folder),
         (None, Some(silence)) => format!("{name}: {silence}\n  folder  {}\n", folder.display()),
@@ -62,7 +62,7 @@ fn gone(name: &str, folder: &Path) -> String {
     )
 }
 
-/// A lab whose supervisor answers.
+/// A lab whose supervisor responds.
 pub fn one(status: &Status, folder: &Path) -> String {
     let mut text = headline(status);
     let mut line = |name: &str, value: &str| {
@@ -110,11 +110,11 @@ fn size(record: &Record) -> String {
 
 fn nodes(record: &Record, states: &[NodeState]) -> Table {
     let mut table = Table::new(&[
-        ("node", Side::Right),
-        ("address", Side::Left),
-        ("state", Side::Left),
-        ("memory", Side::Right),
-        ("processes", Side::Left),
+        ("node", Align::Right),
+        ("address", Align::Left),
+        ("state", Align::Left),
+        ("memory", Align::Right),
+        ("processes", Align::Left),
     ]);
     for (place, node) in record.nodes.iter().enumerate() {
         let servers = node.servers.iter().map(|server| format!("{} {}", server.role, server.pid));
@@ -129,7 +129,7 @@ fn nodes(record: &Record, states: &[NodeState]) -> Table {
     table
 }
 
-/// How a node is; of one whose server ended by itself, how that ended.
+/// The state of a node; of a server that ended by itself, its exit status.
 fn state_text(state: NodeState, node: &NodeRecord) -> String {
     let died = node.servers.iter().find_map(|server| server.died.as_ref());
     match (state, died) {
@@ -164,7 +164,7 @@ pub fn json(observed: &[LabView]) -> Result<String> {
 }
 
 fn one_json(observed: &LabView) -> Value {
-    let Found { name, folder, .. } = &observed.found;
+    let LabEntry { name, folder, .. } = &observed.found;
     let Some(status) = &observed.status else {
         let state = if observed.silence.is_some() { "silent" } else { "gone" };
         return json!({ "name": name, "state": state, "folder": folder });
