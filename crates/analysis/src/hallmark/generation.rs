@@ -346,12 +346,12 @@ pub fn open_loop(input: &Input) -> Check {
     if input.is_load() {
         return Check::not_applicable(id, Inapplicable::IsLoad);
     }
+    // That was the order, and no finding; each report says beside the model what it means.
+    if input.is_closed() {
+        return Check::not_applicable(id, Inapplicable::ClosedLoop);
+    }
     let peak = input.summary.in_flight.peak_interval_mean;
     let peak = Measure::display(Statistic::InFlightPeak, peak);
-    if input.is_closed() {
-        let check = Check::analyzed(id, vec![peak], &[]);
-        return Check { verdict: CheckVerdict::Remark, ..check };
-    }
     if input.gaps() == Some(Gaps::Dependent) {
         return Check::not_applicable(id, Inapplicable::DependentArrivals);
     }

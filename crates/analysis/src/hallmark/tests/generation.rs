@@ -7,7 +7,7 @@ use super::{assert_invalid, assert_remark, assert_valid, healthy, verdict, withd
 use crate::LoadModel;
 use crate::hallmark::{
     CheckId, CheckVerdict, ExpectedArrivals, Figure, Gaps, Inapplicable, Plan, Statistic, Time,
-    Trace,
+    Trace, Verdict,
 };
 
 fn drop(record: &mut Record, reason: Reason, at: Nanos) {
@@ -68,6 +68,27 @@ fn lag_in_the_far_tail_withdraws_that_alone() {
     assert_eq!(hallmark.check(CheckId::Lag).unwrap().verdict, CheckVerdict::Fail);
     assert!(withdraws(&hallmark, Figure::Percentile(Time::Response, 0.999)));
     assert!(!withdraws(&hallmark, Figure::Percentile(Time::Response, 0.99)));
+}
+
+#[test]
+fn lag_beyond_p999_withdraws_that_percentile_and_is_no_remark_on_the_run() {
+    let late = |every: u64, ms: u64| {
+        let mut run = healthy();
+        run.options = super::simulated::options(400);
+        run.arrive(|draw| -(1.0 - draw).ln());
+        run.each(|record| {
+            if record.index % every == 0 {
+                record.started += Nanos::from_millis(ms);
+                record.ended += Nanos::from_millis(ms);
+            }
+        })
+    };
+    let hallmark = late(3_000, 20).examine();
+    assert_eq!(hallmark.verdict, Verdict::Valid, "{:?}", super::brief(&hallmark));
+    assert_eq!(hallmark.check(CheckId::Lag).unwrap().verdict, CheckVerdict::Fail);
+    assert!(withdraws(&hallmark, Figure::Percentile(Time::Response, 0.9999)));
+    assert!(!withdraws(&hallmark, Figure::Percentile(Time::Response, 0.999)));
+    assert_eq!(late(500, 20).examine().reasons, [CheckId::Lag]);
 }
 
 #[test]
