@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use assay_history::manifest::PHASES_KEY;
 use assay_history::{History, Manifest, RecordSum, State};
 use assay_model::{Outcome, Record};
 
@@ -49,8 +50,9 @@ pub fn contradictions(manifest: &Manifest, history: &History, endings: &Endings)
     } else if kept == history.records() {
         found.extend(sum(manifest, history));
         found.extend(counters(manifest, endings));
+        found.extend(empty_part(manifest, history));
     }
-    found.extend(window(manifest));
+    found.extend(phases(manifest, history).or_else(|| window(manifest)));
     found
 }
 
@@ -84,6 +86,24 @@ fn counters(manifest: &Manifest, endings: &Endings) -> Option<String> {
              again from where they were made",
             text(written),
             text(endings.0)
+        )
+    })
+}
+
+/// Each worker leaves a part, also if it kept nothing.
+fn empty_part(manifest: &Manifest, history: &History) -> Option<String> {
+    let is_whole = history.workers().count() as u64 >= u64::from(manifest.load.workers);
+    (!is_whole)
+        .then(|| format!("{}, though no record is; copy it again", missing(manifest, history)))
+}
+
+/// The parts repeat when each phase began and ended, from which every figure per second follows.
+fn phases(manifest: &Manifest, history: &History) -> Option<String> {
+    let (own, there) = (manifest.phases_text(), history.fact(PHASES_KEY)?);
+    (!there.is_empty() && there != own).then(|| {
+        format!(
+            "run.toml has the phases {own} (ns), the history has {there}: it was changed; copy \
+             it again from where it was made"
         )
     })
 }

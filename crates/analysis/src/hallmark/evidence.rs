@@ -159,14 +159,15 @@ impl Hiccups {
         let end = self.longest.partition_point(|(at, _)| *at < until);
         // Hiccups of one thread follow each other, so their ends rise as well.
         let before = self.longest[..end].iter().rev();
-        let reaching = before.take_while(|(at, own)| *at + *own > from);
+        let reaching = before.take_while(|(at, own)| at.saturating_add(*own) > from);
         let held = |&(at, own): &(Nanos, Nanos)| {
-            let left_from = from.max(at + usual.min(own));
-            let left = (at + own).since(left_from);
-            let shared = until.min(at + own).since(left_from);
-            if shared.0 >= left.0.div_ceil(2) { shared.0 } else { 0 }
+            // A damaged file may have any number.
+            let ended = at.saturating_add(own);
+            let left_from = from.max(at.saturating_add(usual.min(own)));
+            let shared = until.min(ended).since(left_from);
+            if shared.0 >= ended.since(left_from).0.div_ceil(2) { shared } else { Nanos::ZERO }
         };
-        Nanos(reaching.map(held).sum())
+        reaching.map(held).fold(Nanos::ZERO, Nanos::saturating_add)
     }
 }
 
