@@ -51,14 +51,14 @@ const REACH: Nanos = Nanos::from_secs(10);
 
 /// Something that was done to a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Action {
+pub struct TimedAction {
     /// When it began, on the run's time axis.
     pub at: Nanos,
     /// When it was over, which may be long after: a node joins.
     pub ended: Nanos,
 }
 
-impl Action {
+impl TimedAction {
     /// Whether something that begins at `moment` is not too late to be its effect.
     fn reaches(self, moment: Nanos) -> bool {
         moment <= self.ended.saturating_add(REACH)
@@ -115,13 +115,13 @@ fn failed(interval: &IntervalSummary) -> f64 {
     if ended == 0 { 0.0 } else { failed as f64 / ended as f64 }
 }
 
-/// The effects of `actions`, which are in order of time, in a run with `silences`. An action without enough intervals before or after it within `window` has none that
-/// could be reported.
+/// The effects of `actions`, which are in order of time, in a run with `silences`. An action
+/// without enough intervals before or after it within `window` has none that could be reported.
 pub fn effects(
     series: &Series,
     silences: &[Silence],
     window: Window,
-    actions: &[Action],
+    actions: &[TimedAction],
 ) -> Vec<Option<Effect>> {
     let is_whole = |interval: &&IntervalSummary| {
         interval.from >= window.from && interval.from + series.width <= window.until
@@ -147,8 +147,8 @@ pub fn effects(
 /// For each of `actions` the longest of `silences` that began soon after it, before the next one.
 /// The one during which it was done counts only for the first: what is done to end a stop did not
 /// make it.
-pub fn stops(silences: &[Silence], actions: &[Action]) -> Vec<Option<Silence>> {
-    let stop = |(place, &action): (usize, &Action)| {
+pub fn stops(silences: &[Silence], actions: &[TimedAction]) -> Vec<Option<Silence>> {
+    let stop = |(place, &action): (usize, &TimedAction)| {
         let next = actions.get(place + 1).map_or(Nanos::NEVER, |next| next.at);
         let from = |silence: &Silence| if place == 0 { silence.until } else { silence.from };
         let own = silences
@@ -160,7 +160,7 @@ pub fn stops(silences: &[Silence], actions: &[Action]) -> Vec<Option<Silence>> {
 }
 
 fn effect(
-    action: Action,
+    action: TimedAction,
     before: &[&IntervalSummary],
     follows: &[&IntervalSummary],
     width: Nanos,

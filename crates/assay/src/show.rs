@@ -255,9 +255,9 @@ fn effects_of(events: &[Event], time_course: &Summary, window: Window) -> Vec<Ac
     let timed = |event: &&Event| {
         let ended = end(event, "is done").or_else(|| end(event, "failed"));
         let goes_on = || end(event, "goes on").map(|_| Nanos::NEVER);
-        effect::Action { at: event.at, ended: ended.or_else(goes_on).unwrap_or(event.at) }
+        effect::TimedAction { at: event.at, ended: ended.or_else(goes_on).unwrap_or(event.at) }
     };
-    let timed: Vec<effect::Action> = actions.iter().map(timed).collect();
+    let timed: Vec<effect::TimedAction> = actions.iter().map(timed).collect();
     let silences = &time_course.availability.silences;
     let stops = effect::stops(silences, &timed);
     let found = effect::effects(&time_course.series, silences, window, &timed);

@@ -38,9 +38,9 @@ fn series(seconds: &[(u64, u64, u64)]) -> Series {
 }
 
 /// Something that is done at once.
-fn at_once(millis: u64) -> Action {
+fn at_once(millis: u64) -> TimedAction {
     let at = Nanos::from_millis(millis);
-    Action { at, ended: at }
+    TimedAction { at, ended: at }
 }
 
 /// Seconds with a little noise of their own: `count` of them at `micros`.
@@ -51,7 +51,7 @@ fn steady(count: usize, micros: u64) -> Vec<(u64, u64, u64)> {
 fn describe(seconds: &[(u64, u64, u64)], actions: &[u64]) -> Vec<String> {
     let series = series(seconds);
     let window = Window { from: Nanos::ZERO, until: Nanos::from_secs(seconds.len() as u64) };
-    let actions: Vec<Action> = actions.iter().map(|millis| at_once(*millis)).collect();
+    let actions: Vec<TimedAction> = actions.iter().map(|millis| at_once(*millis)).collect();
     let show = |at: Option<Nanos>| at.map_or("-".to_owned(), |at| at.as_secs_f64().to_string());
     let line = |effect: Option<Effect>| match effect {
         None => "too little".to_owned(),
@@ -191,7 +191,7 @@ fn what_begins_long_after_an_action_is_no_effect_of_it() {
     let stop = Silence { from, until, is_cut_off: false };
     assert_eq!(stops(&[stop], &[at_once(20_000)]), [None]);
     // One that takes until then may well have made it.
-    let long = Action { ended: Nanos::from_secs(40), ..at_once(20_000) };
+    let long = TimedAction { ended: Nanos::from_secs(40), ..at_once(20_000) };
     assert_eq!(stops(&[stop], &[long]), [Some(stop)]);
     let mut seconds = steady(45, 200);
     seconds.extend(steady(40, 900));

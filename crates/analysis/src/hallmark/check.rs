@@ -423,6 +423,8 @@ statistics! {
     SecondsOff = "seconds-off" Count,
     /// A percentile of lag by the same percentile of response time.
     LagByResponse = "lag-by-response" Share,
+    /// By what part a percentile of response time is above the same percentile of service time.
+    LagEffect = "lag-effect" Share,
     /// The 99.9th percentile of lag by the median of service time.
     LagTailByService = "lag-tail-by-service" Share,
     /// Arrivals that were dropped.

@@ -162,8 +162,8 @@ impl Drop for Running {
     }
 }
 
-/// Lets programs that are started receive SIGHUP as usual, also where `nohup` has started the tests:
-/// an ignored signal stays ignored in whatever is executed, one with a handler does not.
+/// Lets programs that are started receive SIGHUP as usual, also where `nohup` has started the
+/// tests: an ignored signal stays ignored in whatever is executed, one with a handler does not.
 fn receive_hangups() {
     let status = fs::read_to_string("/proc/self/status").expect("it is Linux");
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));

@@ -294,6 +294,7 @@ fn phrase(measure: &Measure) -> String {
         Statistic::Steal => format!("the hypervisor took {v} of the processors' time"),
         Statistic::Throttled => format!("a quota held us back for {v} of the time"),
         Statistic::HiccupByResponse => format!("hiccups p99.9 are {v} of response p99.9"),
+        Statistic::LagEffect => format!("{v} of {figure} is lag"),
         Statistic::HiccupEffect => {
             format!("{v} of {figure} is what pauses of the client machine made of it")
         }

@@ -255,7 +255,7 @@ impl LineChart {
         is_measured && !matches!(self.x.unit, Unit::Time | Unit::Spectrum)
     }
 
-    /// Numbers above the marks, within the drawing; those that would overlap share one label: `2–4`.
+    /// Numbers above the marks, within the drawing; those that would overlap share a label: `2–4`.
     fn mark_labels(&self) -> String {
         let mut labels: Vec<(f64, &Mark, &Mark)> = Vec::new();
         for mark in &self.marks {

@@ -92,6 +92,27 @@ fn lag_beyond_p999_withdraws_that_percentile_and_is_no_remark_on_the_run() {
 }
 
 #[test]
+fn lag_in_a_closed_loop_is_what_it_makes_of_a_percentile() {
+    let closed = |lag: fn(&Record) -> u64| {
+        let mut run = healthy();
+        run.options.load = LoadModel::Closed { sessions: 4, target: None };
+        run.evidence.arrivals = None;
+        run.each(|record| record.intended = Nanos(record.started.0 - lag(record)))
+    };
+    // A fiftieth of the requests is a millisecond late, none of which is among the slowest.
+    let late = |record: &Record| {
+        let is_late = record.index % 50 == 0 && record.service() < Nanos(1_500_000);
+        if is_late { 1_000_000 } else { 300 }
+    };
+    let open = healthy().each(|record| record.started = record.intended + Nanos(late(record)));
+    assert_eq!(verdict(&open, CheckId::Lag), CheckVerdict::Remark);
+    assert_valid(&closed(late));
+    assert_remark(&closed(|record| record.service().0 / 7), CheckId::Lag);
+    let hallmark = assert_invalid(&closed(|record| record.service().0 / 2), CheckId::Lag);
+    assert!(withdraws(&hallmark, Figure::Percentile(Time::Response, 0.5)));
+}
+
+#[test]
 fn dropped_arrivals_are_an_omission() {
     let run = healthy().each(|record| {
         if record.index % 50 < 4 {
