@@ -101,7 +101,7 @@ fn lag_in_a_closed_loop_is_what_it_makes_of_a_percentile() {
     };
     // A fiftieth of the requests is a millisecond late, none of which is among the slowest.
     let late = |record: &Record| {
-        let is_late = record.index % 50 == 0 && record.service() < Nanos(1_500_000);
+        let is_late = record.index.is_multiple_of(50) && record.service() < Nanos(1_500_000);
         if is_late { 1_000_000 } else { 300 }
     };
     let open = healthy().each(|record| record.started = record.intended + Nanos(late(record)));
