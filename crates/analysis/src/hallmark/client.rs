@@ -4,6 +4,7 @@ use assay_model::{Kind, Nanos};
 
 use super::check::{Bound, Check, CheckId, CheckVerdict, Figure, Limits, Measure};
 use super::check::{Inapplicable, Statistic, Time};
+use super::evidence::Hiccups;
 use super::input::Input;
 use super::outliers::{Slow, without};
 
@@ -153,7 +154,7 @@ fn effect(input: &Input, quantile: f64) -> Option<f64> {
 /// The percentile `quantile` of response time without the operations that a pause held.
 pub fn without_hiccups(input: &Input, quantile: f64) -> Option<Nanos> {
     let (hits, slowest) = (input.observed.hits, &input.observed.slowest);
-    without(hits, slowest, quantile, |slow| is_held(input, slow))
+    without(hits, slowest, quantile, |slow| slow.is_held)
 }
 
 /// The share of the operations beyond the tail's percentile that a pause held.
@@ -161,16 +162,18 @@ fn outliers_in_hiccups(input: &Input) -> Option<Measure> {
     let hits = input.observed.hits;
     let beyond = hits.saturating_sub(crate::distribution::rank(hits, TAIL)) as usize;
     let outliers = &input.observed.slowest[..beyond.min(input.observed.slowest.len())];
-    let tagged = outliers.iter().filter(|slow| is_held(input, slow)).count();
+    let tagged = outliers.iter().filter(|slow| slow.is_held).count();
     let share = tagged as f64 / outliers.len() as f64;
     (!outliers.is_empty()).then(|| Measure::display(Statistic::OutliersInHiccups, share))
 }
 
-/// Whether pauses held an operation for a part of its time that matters.
-fn is_held(input: &Input, slow: &Slow) -> bool {
-    let least = slow.response.0 as f64 * input.thresholds.hiccup_pass;
-    let hiccups = input.evidence.hiccups.as_ref();
-    hiccups.is_some_and(|hiccups| hiccups.held(slow.intended, slow.ended()).0 as f64 > least)
+/// Tags the operations of `slowest` that pauses held for more than `least` of their time.
+pub fn tag_held(slowest: &mut [Slow], hiccups: &Hiccups, least: f64) {
+    let usual = hiccups.quantile(0.5).unwrap_or(Nanos::ZERO);
+    for slow in slowest {
+        let held = hiccups.held(usual, slow.intended, slow.ended());
+        slow.is_held = held.0 as f64 > slow.response.0 as f64 * least;
+    }
 }
 
 /// B3: every record was kept.

@@ -117,7 +117,10 @@ impl Validator {
 
     /// The hallmark of the run that `summary` is about.
     pub fn finish(self, summary: &Summary, evidence: &Evidence) -> Hallmark {
-        let (hits, slowest) = self.outliers.slowest();
+        let (hits, mut slowest) = self.outliers.slowest();
+        if let Some(hiccups) = &evidence.hiccups {
+            client::tag_held(&mut slowest, hiccups, self.thresholds.hiccup_pass);
+        }
         let observed = Observed {
             sent: self.sent,
             intended: self.intended,
