@@ -150,9 +150,9 @@ impl Hiccups {
     /// For how long pauses held back what was under way between the two moments.
     ///
     /// A thread always wakes somewhat late, so what lies beyond `usual`, the median, is a pause
-    /// (jHiccup takes off the shortest). A pause of the machine lets nothing end before it ends itself: only
-    /// what was under way for at least half of what was left of it was held. Example that breaks
-    /// the wrong reading: 20 operations that begin and end one after another within a pause of 5 ms
+    /// (jHiccup takes off the shortest). A pause of the machine lets nothing end before it ends
+    /// itself: only what was under way for at least half of what was left of it was held. Example
+    /// that breaks the wrong reading: 20 operations that begin and end one after another within a pause of 5 ms
     /// show that their worker ran, and only the thread that noted the pause did not.
     pub fn held(&self, usual: Nanos, from: Nanos, until: Nanos) -> Nanos {
         let end = self.longest.partition_point(|(at, _)| *at < until);
