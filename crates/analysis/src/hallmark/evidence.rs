@@ -152,8 +152,8 @@ impl Hiccups {
     /// A thread always wakes somewhat late, so what lies beyond `usual`, the median, is a pause
     /// (jHiccup takes off the shortest). A pause of the machine lets nothing end before it ends
     /// itself: only what was under way for at least half of what was left of it was held. Example
-    /// that breaks the wrong reading: 20 operations that begin and end one after another within a pause of 5 ms
-    /// show that their worker ran, and only the thread that noted the pause did not.
+    /// that breaks the wrong reading: 20 operations that begin and end one after another within a
+    /// pause of 5 ms show that their worker ran, and only the thread that noted the pause did not.
     pub fn held(&self, usual: Nanos, from: Nanos, until: Nanos) -> Nanos {
         let end = self.longest.partition_point(|(at, _)| *at < until);
         // Hiccups of one thread follow each other, so their ends rise as well.
