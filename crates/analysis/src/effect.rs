@@ -17,6 +17,9 @@
 //! A **stop**, however short, needs no second interval: a silence that begins after the action
 //! counts with its own times, and so does half of the throughput missing in the interval of the
 //! action or in the next one.
+//!
+//! What begins long after an action is over is no effect of it: a store that is thawed and falls
+//! silent a minute later has a reason of its own for that.
 
 use assay_model::Nanos;
 
@@ -41,6 +44,26 @@ const AT_ONCE: usize = 2;
 const MISSING: f64 = 0.5;
 /// A share of failed operations above this is of interest, whatever it was before.
 const FAILED: f64 = 0.001;
+
+/// An effect begins at most so long after its action has ended, or in one of its first intervals:
+/// longer than an election or a missed heartbeat takes the stores of the lab.
+const REACH: Nanos = Nanos::from_secs(10);
+
+/// Something that was done to a store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TimedAction {
+    /// When it began, on the run's time axis.
+    pub at: Nanos,
+    /// When it was over, which may be long after: a node joins.
+    pub ended: Nanos,
+}
+
+impl TimedAction {
+    /// Whether something that begins at `moment` is not too late to be its effect.
+    fn reaches(self, moment: Nanos) -> bool {
+        moment <= self.ended.saturating_add(REACH)
+    }
+}
 
 /// The observed effect of one action.
 #[derive(Clone, Debug, PartialEq)]
@@ -92,14 +115,13 @@ fn failed(interval: &IntervalSummary) -> f64 {
     if ended == 0 { 0.0 } else { failed as f64 / ended as f64 }
 }
 
-/// The effects of the actions at the moments `actions`, which are in order of time, in a run with
-/// `silences`. An action without enough intervals before or after it within `window` has none that
-/// could be reported.
+/// The effects of `actions`, which are in order of time, in a run with `silences`. An action
+/// without enough intervals before or after it within `window` has none that could be reported.
 pub fn effects(
     series: &Series,
     silences: &[Silence],
     window: Window,
-    actions: &[Nanos],
+    actions: &[TimedAction],
 ) -> Vec<Option<Effect>> {
     let is_whole = |interval: &&IntervalSummary| {
         interval.from >= window.from && interval.from + series.width <= window.until
@@ -110,33 +132,35 @@ pub fn effects(
     let stops = stops(silences, actions);
     let mut rest = 0;
     let mut found = Vec::with_capacity(actions.len());
-    for (place, &at) in actions.iter().enumerate() {
-        let begin = until(at).unwrap_or(all.len());
-        let next = actions.get(place + 1).map(|next| until(*next).unwrap_or(all.len()));
+    for (place, &action) in actions.iter().enumerate() {
+        let begin = until(action.at).unwrap_or(all.len());
+        let next = actions.get(place + 1).map(|next| until(next.at).unwrap_or(all.len()));
         let end = next.unwrap_or(all.len());
         let before = &all[rest.max(begin.saturating_sub(MOST_BEFORE)).min(begin)..begin];
-        let effect = effect(at, before, &all[begin.min(end)..end], series.width);
+        let effect = effect(action, before, &all[begin.min(end)..end], series.width);
         found.push(effect.map(|effect| effect.with_stop(stops[place])));
         rest = begin;
     }
     found
 }
 
-/// For each of `actions` the longest of `silences` that began after it, before the next one. The
-/// one during which it was done counts only for the first: an action that ends a stop did not cause
-/// it.
-pub fn stops(silences: &[Silence], actions: &[Nanos]) -> Vec<Option<Silence>> {
-    let stop = |(place, &at): (usize, &Nanos)| {
-        let next = actions.get(place + 1).copied().unwrap_or(Nanos::NEVER);
+/// For each of `actions` the longest of `silences` that began soon after it, before the next one.
+/// The one during which it was done counts only for the first: what is done to end a stop did not
+/// make it.
+pub fn stops(silences: &[Silence], actions: &[TimedAction]) -> Vec<Option<Silence>> {
+    let stop = |(place, &action): (usize, &TimedAction)| {
+        let next = actions.get(place + 1).map_or(Nanos::NEVER, |next| next.at);
         let from = |silence: &Silence| if place == 0 { silence.until } else { silence.from };
-        let own = silences.iter().filter(|one| from(one) >= at && one.from < next);
+        let own = silences
+            .iter()
+            .filter(|one| from(one) >= action.at && one.from < next && action.reaches(one.from));
         own.max_by_key(|silence| silence.length()).copied()
     };
     actions.iter().enumerate().map(stop).collect()
 }
 
 fn effect(
-    at: Nanos,
+    action: TimedAction,
     before: &[&IntervalSummary],
     follows: &[&IntervalSummary],
     width: Nanos,
@@ -151,7 +175,9 @@ fn effect(
     for (differs, interval) in from_before.iter_mut().zip(follows).take(AT_ONCE) {
         *differs |= was.lacks(interval);
     }
-    let first = from_before.iter().position(|differs| *differs);
+    let is_near = |place: usize| place < AT_ONCE || action.reaches(follows[place].from);
+    let first = from_before.iter().position(|differs| *differs).filter(|place| is_near(*place));
+    let at = action.at;
     let last = from_end.iter().rposition(|differs| *differs);
     let rest_begins = follows.len() - in_the_end.len();
     Some(Effect {

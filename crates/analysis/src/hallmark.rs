@@ -101,7 +101,7 @@ pub struct Certified {
     pub interval: Interval,
     /// Independent values beyond it, if that can be known.
     pub beyond: Option<f64>,
-    /// The same percentile without the operations that overlap a hiccup, if that can be known.
+    /// The same percentile without the operations that a hiccup held, if that can be known.
     pub without_hiccups: Option<Nanos>,
     /// The checks that withdraw it.
     pub withdrawn_by: Vec<CheckId>,

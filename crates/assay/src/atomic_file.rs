@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs::{self, File};
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
@@ -41,6 +41,12 @@ pub fn write(path: &Path, write: impl FnOnce(&mut File) -> Result<()>) -> Result
         let _ = fs::remove_file(&made);
     }
     whole.with_context(|| format!("cannot write {}", path.display()))
+}
+
+/// Whether a disk, a quota or a limit on file sizes is exhausted: no fault of the command line.
+pub fn is_full(error: &io::Error) -> bool {
+    use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
+    matches!(error.kind(), StorageFull | QuotaExceeded | FileTooLarge)
 }
 
 fn partial(path: &Path) -> PathBuf {

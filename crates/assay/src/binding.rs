@@ -55,9 +55,10 @@ pub fn url(class: &str, class_path: &[String], machine: &[String]) -> String {
     with_options(format!("{SCHEME}{class}"), options)
 }
 
-/// Whether YCSB's launcher would take this for a class instead of a binding's short name.
+/// Whether YCSB's launcher would take this for a class instead of a binding's short name. A URL
+/// with a login is none, whatever its host is called.
 pub fn is_class(binding: &str) -> bool {
-    binding.contains('.')
+    binding.contains('.') && !binding.contains('@')
 }
 
 fn with_options(url: String, options: Vec<String>) -> String {

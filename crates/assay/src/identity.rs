@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use assay_history::manifest::PHASES_KEY;
 use assay_history::{History, Manifest, RecordSum, State};
 use assay_model::{Outcome, Record};
 
@@ -48,8 +49,9 @@ pub fn contradictions(manifest: &Manifest, history: &History, endings: &Endings)
     } else if kept == history.records() {
         found.extend(sum(manifest, history));
         found.extend(counters(manifest, endings));
+        found.extend(empty_part(manifest, history));
     }
-    found.extend(window(manifest));
+    found.extend(phases(manifest, history).or_else(|| window(manifest)));
     found
 }
 
@@ -87,7 +89,25 @@ fn counters(manifest: &Manifest, endings: &Endings) -> Option<String> {
     })
 }
 
-/// A window that ends after the run was not written by that run.
+/// Each worker leaves a part, also if it kept nothing.
+fn empty_part(manifest: &Manifest, history: &History) -> Option<String> {
+    let is_whole = history.workers().count() as u64 >= u64::from(manifest.load.workers);
+    (!is_whole)
+        .then(|| format!("{}, though no record is; copy it again", missing(manifest, history)))
+}
+
+/// The parts repeat when each phase began and ended, from which every figure per second follows.
+fn phases(manifest: &Manifest, history: &History) -> Option<String> {
+    let (own, there) = (manifest.phases_text(), history.fact(PHASES_KEY)?);
+    (!there.is_empty() && there != own).then(|| {
+        format!(
+            "run.toml has the phases {own} (ns), the history has {there}: it was changed; copy \
+             it again from where it was made"
+        )
+    })
+}
+
+/// A window that goes on after the run had ended was not written by that run.
 fn window(manifest: &Manifest) -> Option<String> {
     if manifest.load.settings.get(TIME).is_some_and(|time| time == "simulated") {
         return None;

@@ -251,15 +251,22 @@ fn effects_of(events: &[Event], time_course: &Summary, window: Window) -> Vec<Ac
             && event.text.starts_with(actions::MARK)
     };
     let actions: Vec<&Event> = events.iter().filter(is_action).collect();
-    let moments: Vec<Nanos> = actions.iter().map(|event| event.at).collect();
-    let silences = &time_course.availability.silences;
-    let stops = effect::stops(silences, &moments);
-    let found = effect::effects(&time_course.series, silences, window, &moments);
-    let has_ended = |action: &Event, how: &str| {
+    let end = |action: &Event, how: &str| {
         let start = format!("{} {how}", action.text);
         let later = events.iter().filter(|event| event.at >= action.at);
-        later.filter(|event| event.kind == EventKind::Warning).any(|e| e.text.starts_with(&start))
+        let mut told = later.filter(|event| event.kind == EventKind::Warning);
+        told.find(|event| event.text.starts_with(&start)).map(|event| event.at)
     };
+    let has_ended = |action: &Event, how: &str| end(action, how).is_some();
+    let timed = |event: &&Event| {
+        let ended = end(event, "is done").or_else(|| end(event, "failed"));
+        let goes_on = || end(event, "goes on").map(|_| Nanos::NEVER);
+        effect::TimedAction { at: event.at, ended: ended.or_else(goes_on).unwrap_or(event.at) }
+    };
+    let timed: Vec<effect::TimedAction> = actions.iter().map(timed).collect();
+    let silences = &time_course.availability.silences;
+    let stops = effect::stops(silences, &timed);
+    let found = effect::effects(&time_course.series, silences, window, &timed);
     let texts = actions.iter().map(|event| {
         let text = &event.text[actions::MARK.len()..];
         match event {
@@ -269,7 +276,7 @@ fn effects_of(events: &[Event], time_course: &Summary, window: Window) -> Vec<Ac
         }
     });
     texts
-        .zip(moments)
+        .zip(timed.iter().map(|action| action.at))
         .zip(stops.into_iter().zip(found))
         .map(|((text, at), (stop, effect))| ActionEffect { text, at, stop, effect })
         .collect()

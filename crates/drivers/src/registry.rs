@@ -467,15 +467,17 @@ pub fn without_secrets(url: &str) -> String {
     }
 }
 
-/// The URL of a store behind a network that lacks its slashes, without what stands before an `@`.
-/// A path may have one.
+/// The URL of a store behind a network that lacks its slashes or its scheme, without what stands
+/// before an `@`. The path of a store in this process may have one, and so may a word that is no
+/// URL; a user and a password have a colon between.
 fn without_login(url: String) -> String {
     let Some((scheme, rest)) = url.split_once(':') else { return url };
+    let Some(at) = rest.rfind('@') else { return url };
     let known = KNOWN.iter().find(|known| schemes(known).any(|other| other == scheme));
-    let has_host = known.is_some_and(|known| known.listed.url.contains("://"));
-    match rest.rfind('@').filter(|_| has_host) {
-        Some(at) => format!("{scheme}:…{}", &rest[at..]),
-        None => url,
+    match known {
+        Some(known) if known.listed.url.contains("://") => format!("{scheme}:…{}", &rest[at..]),
+        Some(_) => url,
+        None => format!("…{}", &rest[at..]),
     }
 }
 

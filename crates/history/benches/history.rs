@@ -7,7 +7,7 @@
 
 use std::path::{Path, PathBuf};
 
-use assay_history::block::{self, Place};
+use assay_history::block::{self, Place, RunTag};
 use assay_history::{Columns, History, Memory, RunDir};
 use assay_model::seed::mix;
 use assay_model::{Kind, Nanos, Phase, Record, Seed, version};
@@ -85,7 +85,8 @@ fn run(dir: &Path, records: &[Record], count: u64, report: &impl Fn(&str, f64, &
 fn push(dir: &Path, count: u64) -> f64 {
     let _ = std::fs::remove_dir_all(dir);
     let (writer, mut sinks) =
-        assay_history::Writer::start(dir, 1, Memory::default()).expect("a fresh directory");
+        assay_history::Writer::start(dir, 1, RunTag::default(), Memory::default())
+            .expect("a fresh directory");
     let mut sink = sinks.remove(0);
     let alone = worker(count, |record| {
         std::hint::black_box(&record);
@@ -127,7 +128,11 @@ fn encode(records: &[Record]) -> f64 {
     let start = clock(ClockId::ThreadCPUTime);
     let mut total = 0;
     for chunk in records.chunks(assay_history::writer::CHUNK_RECORDS) {
-        block::encode(Place { worker: 0, sequence: 0, first: 0 }, chunk, &mut bytes);
+        block::encode(
+            Place { worker: 0, sequence: 0, first: 0, run: RunTag::default() },
+            chunk,
+            &mut bytes,
+        );
         total += bytes.len();
     }
     assert!(total > records.len());

@@ -6,6 +6,7 @@
 mod payload;
 
 use assay_model::Record;
+use assay_model::seed::mix;
 
 /// The first bytes of every block; a search for the next intact block looks for them.
 pub const MAGIC: [u8; 8] = *b"\x93ASYBLK\n";
@@ -35,6 +36,36 @@ pub struct Header {
     pub length: u32,
     /// CRC-32 of the payload.
     pub checksum: u32,
+    /// The run that wrote it.
+    pub run: RunTag,
+}
+
+/// A hash of what tells one run from another; zero where nobody said, as in blocks of earlier
+/// releases.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RunTag(u64);
+
+/// What a tag is the hash of, by the names of [`Manifest::facts`](crate::Manifest::facts): what is
+/// known before the first block and stays as it is.
+const TAGGED: [&str; 2] = ["assay.run.id", "assay.seed"];
+
+impl RunTag {
+    /// The tag of the run that `facts` are about; zero if they do not name it.
+    pub fn of(facts: &[(String, String)]) -> RunTag {
+        let fact = |key| facts.iter().find(|(name, _)| name == key).map_or("", |(_, value)| value);
+        if fact(TAGGED[0]).is_empty() {
+            return RunTag::default();
+        }
+        // A byte that no text has ends each of them.
+        let bytes = TAGGED.into_iter().flat_map(|key| fact(key).bytes().chain([0xFF]));
+        let hash = bytes.fold(0, |hash, byte| mix(hash ^ u64::from(byte)).wrapping_add(1));
+        RunTag(hash.max(1))
+    }
+
+    /// Whether both are known and of two runs.
+    pub fn contradicts(self, other: RunTag) -> bool {
+        self != other && self != RunTag::default() && other != RunTag::default()
+    }
 }
 
 /// Why bytes are not a block.
@@ -71,6 +102,7 @@ impl Header {
         bytes[24..28].copy_from_slice(&self.count.to_le_bytes());
         bytes[28..32].copy_from_slice(&self.length.to_le_bytes());
         bytes[32..36].copy_from_slice(&self.checksum.to_le_bytes());
+        bytes[36..44].copy_from_slice(&self.run.0.to_le_bytes());
         let own = crc32fast::hash(&bytes[..HEADER_BYTES - 4]);
         bytes[HEADER_BYTES - 4..].copy_from_slice(&own.to_le_bytes());
         bytes
@@ -95,10 +127,11 @@ impl Header {
             version,
             worker: u16::from_le_bytes([bytes[10], bytes[11]]),
             sequence: u32_at(bytes, 12),
-            first: u64::from(u32_at(bytes, 16)) | u64::from(u32_at(bytes, 20)) << 32,
+            first: u64_at(bytes, 16),
             count: u32_at(bytes, 24),
             length: u32_at(bytes, 28),
             checksum: u32_at(bytes, 32),
+            run: RunTag(u64_at(bytes, 36)),
         };
         let plausible = header.count as usize <= RECORDS_MAX
             && header.length as usize <= (header.count as usize + 1) * RECORD_BYTES_MAX;
@@ -120,6 +153,8 @@ pub struct Place {
     pub sequence: u32,
     /// Records of the worker before this block.
     pub first: u64,
+    /// The run of the worker.
+    pub run: RunTag,
 }
 
 /// Replaces what `into` holds by the block of `records`.
@@ -140,6 +175,7 @@ pub fn encode(place: Place, records: &[Record], into: &mut Vec<u8>) {
         count: records.len() as u32,
         length: payload.len() as u32,
         checksum: crc32fast::hash(payload),
+        run: place.run,
     };
     into[..HEADER_BYTES].copy_from_slice(&header.to_bytes());
 }
@@ -165,6 +201,10 @@ pub fn decode(header: &Header, payload: &[u8], into: &mut Vec<Record>) -> Result
 
 fn u32_at(bytes: &[u8], at: usize) -> u32 {
     u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
+}
+
+fn u64_at(bytes: &[u8], at: usize) -> u64 {
+    u64::from(u32_at(bytes, at)) | u64::from(u32_at(bytes, at + 4)) << 32
 }
 
 #[cfg(test)]

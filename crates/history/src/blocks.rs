@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use assay_model::Record;
 
-use crate::block::{self, BlockError, HEADER_BYTES, Header, MAGIC};
+use crate::block::{self, BlockError, HEADER_BYTES, Header, MAGIC, RunTag};
 
 /// A stretch of a block file that could not be read, or records that must have been there.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -74,6 +74,15 @@ pub enum BlocksError {
         /// Which version it has.
         source: BlockError,
     },
+    /// It was written by another run.
+    #[error(
+        "{path} is of another run than run.toml beside it; take it away, or put this run's own \
+         blocks in its place"
+    )]
+    Foreign {
+        /// The block file.
+        path: PathBuf,
+    },
 }
 
 /// Reads one worker's file block by block; memory is bounded by the largest block.
@@ -81,6 +90,7 @@ pub(crate) struct WorkerBlocks {
     file: File,
     path: PathBuf,
     worker: u16,
+    run: RunTag,
     length: u64,
     at: u64,
     records_before: u64,
@@ -89,7 +99,8 @@ pub(crate) struct WorkerBlocks {
 }
 
 impl WorkerBlocks {
-    pub(crate) fn open(path: &Path, worker: u16) -> Result<WorkerBlocks, BlocksError> {
+    /// Opens the file of `worker` in the directory of `run`.
+    pub(crate) fn open(path: &Path, worker: u16, run: RunTag) -> Result<WorkerBlocks, BlocksError> {
         let failed = |source| BlocksError::Read { path: path.to_path_buf(), source };
         let file = File::open(path).map_err(failed)?;
         let length = file.metadata().map_err(failed)?.len();
@@ -97,6 +108,7 @@ impl WorkerBlocks {
             file,
             path: path.to_path_buf(),
             worker,
+            run,
             length,
             at: 0,
             records_before: 0,
@@ -115,6 +127,7 @@ impl WorkerBlocks {
         while self.at < self.length {
             match self.read_block(into)? {
                 Ok(header) => {
+                    self.check_run(&header)?;
                     self.note_absent(&header);
                     self.at += header.block_bytes() as u64;
                     self.records_before = header.first + u64::from(header.count);
@@ -135,6 +148,7 @@ impl WorkerBlocks {
         while self.at < self.length {
             match self.header_at(self.at)? {
                 Ok(header) if self.at + header.block_bytes() as u64 <= self.length => {
+                    self.check_run(&header)?;
                     records += u64::from(header.count);
                     self.at += header.block_bytes() as u64;
                 }
@@ -142,6 +156,13 @@ impl WorkerBlocks {
             }
         }
         Ok(records)
+    }
+
+    fn check_run(&self, header: &Header) -> Result<(), BlocksError> {
+        match header.run.contradicts(self.run) {
+            true => Err(BlocksError::Foreign { path: self.path.clone() }),
+            false => Ok(()),
+        }
     }
 
     fn read_block(

@@ -442,10 +442,21 @@ impl Manifest {
             ("assay.transaction_types", self.history.transaction_types.join(",")),
             ("assay.queries", self.history.queries.join(",")),
             ("assay.key_shape", self.history.key_shape.clone()),
+            (PHASES_KEY, self.phases_text()),
         ];
         facts.map(|(key, value)| (key.to_owned(), value)).into()
     }
+
+    /// The phases as the parts repeat them: `warm-up 0..5, measure 5..20`; empty before a run ends.
+    pub fn phases_text(&self) -> String {
+        let text =
+            |phase: &PhaseSection| format!("{} {}..{}", phase.name, phase.from_ns, phase.to_ns);
+        self.phases.iter().map(text).collect::<Vec<_>>().join(", ")
+    }
 }
+
+/// The fact that tells the phases.
+pub const PHASES_KEY: &str = "assay.phases";
 
 #[derive(Deserialize)]
 struct OnlyFormat {

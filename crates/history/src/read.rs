@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use assay_model::Record;
 use parquet::errors::ParquetError;
 
+use crate::block::RunTag;
 use crate::blocks::{BlocksError, Damage, WorkerBlocks};
 use crate::column::Columns;
 use crate::manifest::Manifest;
@@ -36,7 +37,7 @@ struct Piece {
 #[derive(Debug)]
 enum PieceForm {
     Sealed(PartFile),
-    Blocks(PathBuf),
+    Blocks(PathBuf, RunTag),
 }
 
 /// Some records of one worker.
@@ -220,13 +221,14 @@ impl History {
     /// Adds workers whose blocks were never sealed; a sealed worker's blocks are leftovers.
     fn add_blocks(&mut self, dir: &Path, manifest: &Manifest) -> Result<(), OpenError> {
         let agent = manifest.history.agent;
+        let run = RunTag::of(&manifest.facts());
         for (worker, path) in list(&place::blocks(dir), "lane=", ".blk")? {
             let Ok(worker) = u16::try_from(worker) else { continue };
             if self.pieces.iter().any(|piece| (piece.agent, piece.worker) == (agent, worker)) {
                 continue;
             }
-            let records = WorkerBlocks::open(&path, worker)?.count()?;
-            self.pieces.push(Piece { agent, worker, records, form: PieceForm::Blocks(path) });
+            let records = WorkerBlocks::open(&path, worker, run)?.count()?;
+            self.pieces.push(Piece { agent, worker, records, form: PieceForm::Blocks(path, run) });
             if self.facts.is_empty() {
                 self.facts = manifest.facts();
             }
@@ -299,8 +301,8 @@ impl History {
             let mut give = |records: &[Record]| each(Batch { agent, worker, records });
             match &piece.form {
                 PieceForm::Sealed(part) => part.each_batch(columns, &mut give)?,
-                PieceForm::Blocks(path) => {
-                    damage.extend(each_block(path, worker, &mut give)?);
+                PieceForm::Blocks(path, run) => {
+                    damage.extend(each_block(path, worker, *run, &mut give)?);
                 }
             }
         }
@@ -316,9 +318,10 @@ fn list(dir: &Path, prefix: &str, suffix: &str) -> Result<Vec<(u32, PathBuf)>, O
 fn each_block(
     path: &Path,
     worker: u16,
+    run: RunTag,
     each: &mut impl FnMut(&[Record]),
 ) -> Result<Vec<Damage>, ReadError> {
-    let mut blocks = WorkerBlocks::open(path, worker)?;
+    let mut blocks = WorkerBlocks::open(path, worker, run)?;
     let mut records = Vec::new();
     while blocks.next_block(&mut records)? {
         each(&records);

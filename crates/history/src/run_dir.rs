@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use assay_model::Event;
 
+use crate::block::RunTag;
 use crate::events::{EventsError, write_events};
 use crate::manifest::{Manifest, ManifestError};
 use crate::observations::{Observation, ObservationsError, write_observations};
@@ -27,6 +28,7 @@ pub const RESERVE_BYTES: usize = 1 << 20;
 #[derive(Debug)]
 pub struct RunDir {
     dir: PathBuf,
+    run: RunTag,
     _lock: Lock,
 }
 
@@ -71,7 +73,7 @@ impl RunDir {
             let found = found.file_name().unwrap_or_default().to_string_lossy().into_owned();
             return Err(CreateError::Taken { dir: dir.to_path_buf(), found });
         }
-        let run_dir = RunDir { dir: dir.to_path_buf(), _lock: lock };
+        let run_dir = RunDir { dir: dir.to_path_buf(), run: RunTag::default(), _lock: lock };
         let path = place::reserve(dir);
         File::create(&path)
             .and_then(|mut file| file.write_all(&vec![0; RESERVE_BYTES]))
@@ -84,7 +86,8 @@ impl RunDir {
     /// # Errors
     /// If another process holds it.
     pub fn open(dir: &Path) -> Result<RunDir, LockError> {
-        Ok(RunDir { dir: dir.to_path_buf(), _lock: Lock::take(dir)? })
+        let lock = Lock::take(dir)?;
+        Ok(RunDir { dir: dir.to_path_buf(), run: RunTag::default(), _lock: lock })
     }
 
     /// The directory.
@@ -92,7 +95,7 @@ impl RunDir {
         &self.dir
     }
 
-    /// Begins the history; see [`Writer::start`].
+    /// Begins the history of the run whose manifest was written; see [`Writer::start`].
     ///
     /// # Errors
     /// If block files are there already or cannot be made.
@@ -101,7 +104,7 @@ impl RunDir {
         workers: u16,
         memory: Memory,
     ) -> Result<(Writer, Vec<WorkerSink>), StartError> {
-        Writer::start(&self.dir, workers, memory)
+        Writer::start(&self.dir, workers, self.run, memory)
     }
 
     /// Turns the blocks of the finished writer into Parquet parts of `agent`.
@@ -125,6 +128,7 @@ impl RunDir {
     /// # Errors
     /// If the disk does not take it; an earlier manifest then stays.
     pub fn write_manifest(&mut self, manifest: &Manifest) -> Result<(), ManifestError> {
+        self.run = RunTag::of(&manifest.facts());
         let first = manifest.write(&self.dir);
         let full = matches!(&first, Err(ManifestError::Write { source, .. }) if is_full(source));
         if full && self.give_up_reserve() { manifest.write(&self.dir) } else { first }

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use parquet::errors::ParquetError;
 
+use crate::block::RunTag;
 use crate::blocks::{BlocksError, Damage, WorkerBlocks};
 use crate::part::{self, AGENT_KEY, Finished, PartWriter, WORKER_KEY};
 use crate::place;
@@ -162,7 +163,7 @@ fn seal_worker(
     worker: u16,
     facts: &[(String, String)],
 ) -> Result<(SealedPart, Vec<Damage>), SealError> {
-    let mut blocks = WorkerBlocks::open(path, worker)?;
+    let mut blocks = WorkerBlocks::open(path, worker, RunTag::of(facts))?;
     let written = write_part(&mut blocks, part, facts);
     if written.is_err() {
         // Its room is needed more urgently than the fragment.

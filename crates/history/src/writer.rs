@@ -19,7 +19,7 @@ use std::time::Duration;
 
 use assay_model::Record;
 
-use crate::block::{self, Place};
+use crate::block::{self, Place, RunTag};
 use crate::place;
 
 pub use worker::WorkerSink;
@@ -173,8 +173,8 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// Creates the block files of `workers` workers in the run directory `dir` and starts the
-    /// thread.
+    /// Creates the block files of `workers` workers of `run` in the run directory `dir` and starts
+    /// the thread.
     ///
     /// The sinks come in the order of the workers' numbers. The files are not synced: what a worker
     /// handed over survives a crash of the process, not a power failure.
@@ -184,6 +184,7 @@ impl Writer {
     pub fn start(
         dir: &Path,
         workers: u16,
+        run: RunTag,
         memory: Memory,
     ) -> Result<(Writer, Vec<WorkerSink>), StartError> {
         let blocks = place::blocks(dir);
@@ -195,7 +196,7 @@ impl Writer {
             let file: Box<dyn Append> = Box::new(create(&path)?);
             files.push((path, file));
         }
-        start_with(files, memory)
+        start_with(files, run, memory)
     }
 
     /// Waits until every [`WorkerSink`] is dropped and every chunk is written.
@@ -227,6 +228,7 @@ fn create(path: &Path) -> Result<BlockFile, StartError> {
 
 fn start_with(
     files: Vec<(PathBuf, Box<dyn Append>)>,
+    run: RunTag,
     memory: Memory,
 ) -> Result<(Writer, Vec<WorkerSink>), StartError> {
     let shared = Arc::new(Shared::default());
@@ -246,7 +248,7 @@ fn start_with(
     let observed = Arc::clone(&shared);
     let thread = std::thread::Builder::new()
         .name("assay-history".to_owned())
-        .spawn(move || drain(&incoming, workers, &observed))
+        .spawn(move || drain(&incoming, workers, run, &observed))
         .map_err(|source| StartError::Thread { source })?;
     Ok((Writer { thread, shared }, sinks))
 }
@@ -255,6 +257,7 @@ fn start_with(
 fn drain(
     incoming: &Receiver<Full>,
     mut workers: Vec<WorkerFile>,
+    run: RunTag,
     shared: &Shared,
 ) -> (Written, Option<Failure>) {
     let mut written = Written::default();
@@ -265,7 +268,7 @@ fn drain(
         if failure.is_some() {
             shared.lost.fetch_add(records.len() as u64, Ordering::Release);
         } else {
-            let place = Place { worker, sequence: file.blocks, first: file.records };
+            let place = Place { worker, sequence: file.blocks, first: file.records, run };
             block::encode(place, &records, &mut bytes);
             match file.out.append(&bytes) {
                 Ok(()) => {

@@ -81,13 +81,14 @@ impl Network {
         ip(&format!("link set {bridge} up"))
     }
 
-    /// Makes a place for node `node`.
+    /// Makes a place for node `node`. The slot is ours, so whatever has its name was left behind.
     pub(crate) fn add(self, slot: u8, node: usize) -> Result<(), LabError> {
         if self == Network::Loopback {
             return Ok(());
         }
         let (name, bridge) = (name(slot, node), bridge(slot));
         let address = self.address(slot, node);
+        self.take_away(slot, node);
         ip(&format!("netns add {name}"))?;
         ip(&format!("link add {name} type veth peer name eth0 netns {name}"))?;
         ip(&format!("link set {name} master {bridge}"))?;
@@ -100,8 +101,7 @@ impl Network {
     /// Removes the place of node `node`.
     pub(crate) fn take_away(self, slot: u8, node: usize) {
         if self == Network::Namespaces {
-            // It may be gone already, which is all that is wanted.
-            let _ = ip(&format!("netns del {}", name(slot, node)));
+            remove_place(&name(slot, node));
         }
     }
 
@@ -110,17 +110,21 @@ impl Network {
         if self == Network::Loopback {
             return;
         }
-        let listed = Command::new("ip").args(["netns", "list"]).output();
-        let listed = listed.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
+        // Namespaces by their names, and cables whose namespaces have lost theirs.
         let of_slot = format!("{}-", bridge(slot));
-        for line in listed.unwrap_or_default().lines() {
-            let name = line.split(' ').next().unwrap_or_default();
-            if name.starts_with(&of_slot) {
-                let _ = ip(&format!("netns del {name}"));
-            }
-        }
+        let entries = ["/run/netns", "/sys/class/net"].map(std::fs::read_dir);
+        let entries = entries.into_iter().flatten().flatten().flatten();
+        let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+        names.filter(|name| name.starts_with(&of_slot)).for_each(|name| remove_place(&name));
         let _ = ip(&format!("link del {}", bridge(slot)));
     }
+}
+
+/// Removes a node's cable and namespace, or what there is of them. The cable goes first: with a
+/// namespace alone it goes some time later, and until then nobody else can have its name.
+fn remove_place(name: &str) {
+    let _ = ip(&format!("link del {name}"));
+    let _ = ip(&format!("netns del {name}"));
 }
 
 fn bridge(slot: u8) -> String {
@@ -153,6 +157,24 @@ mod tests {
     fn every_node_of_every_lab_has_an_address_of_its_own() {
         assert_eq!(Network::Loopback.address(3, 2), Ipv4Addr::new(127, 42, 3, 2));
         assert_eq!(Network::Namespaces.address(3, 2), Ipv4Addr::new(10, 42, 3, 2));
+    }
+
+    #[test]
+    fn what_an_earlier_node_has_left_is_no_obstacle() {
+        let claim = Slot::claim().unwrap();
+        let (network, slot) = (Network::Namespaces, claim.number);
+        if network.build(slot).and_then(|()| network.add(slot, 1)).is_err() {
+            eprintln!("NOT RUN: only root with CAP_SYS_ADMIN makes network namespaces");
+            return network.remove(slot);
+        }
+        // A namespace that somebody still uses goes without its name, and keeps its cable.
+        let namespace = std::fs::File::open(format!("/run/netns/{}", name(slot, 1))).unwrap();
+        ip(&format!("netns del {}", name(slot, 1))).unwrap();
+        network.add(slot, 1).unwrap();
+        network.add(slot, 1).unwrap();
+        network.remove(slot);
+        assert!(!std::path::Path::new("/sys/class/net").join(name(slot, 1)).exists());
+        drop(namespace);
     }
 
     #[test]

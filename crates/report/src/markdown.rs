@@ -77,7 +77,7 @@ fn details(facts: &Facts, summary: &Summary, letters: Letters) -> String {
     }
     let untold = hallmark::untold(facts);
     if !untold.is_empty() {
-        out += &format!("- not reported: {untold}\n");
+        out += &format!("- unchecked: {untold}\n");
     }
     if let Some(text) = hallmark::floor(facts, letters) {
         out += &format!("- floor: {text}\n");

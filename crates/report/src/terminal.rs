@@ -120,7 +120,7 @@ fn certificate(page: &mut Page, facts: &Facts) {
     page.heading("Hallmark");
     page.checks(&checks);
     if !untold.is_empty() {
-        page.wrapped(&format!("  not reported  {untold}"), HANG, "");
+        page.titled("unchecked", &untold);
     }
 }
 

@@ -37,6 +37,12 @@ fn series(seconds: &[(u64, u64, u64)]) -> Series {
     }
 }
 
+/// Something that is done at once.
+fn at_once(millis: u64) -> TimedAction {
+    let at = Nanos::from_millis(millis);
+    TimedAction { at, ended: at }
+}
+
 /// Seconds with a little noise of their own: `count` of them at `micros`.
 fn steady(count: usize, micros: u64) -> Vec<(u64, u64, u64)> {
     (0..count).map(|place| (1000 + (place % 3) as u64, micros + (place % 5) as u64, 0)).collect()
@@ -45,7 +51,7 @@ fn steady(count: usize, micros: u64) -> Vec<(u64, u64, u64)> {
 fn describe(seconds: &[(u64, u64, u64)], actions: &[u64]) -> Vec<String> {
     let series = series(seconds);
     let window = Window { from: Nanos::ZERO, until: Nanos::from_secs(seconds.len() as u64) };
-    let actions: Vec<Nanos> = actions.iter().map(|second| Nanos::from_millis(*second)).collect();
+    let actions: Vec<TimedAction> = actions.iter().map(|millis| at_once(*millis)).collect();
     let show = |at: Option<Nanos>| at.map_or("-".to_owned(), |at| at.as_secs_f64().to_string());
     let line = |effect: Option<Effect>| match effect {
         None => "too little".to_owned(),
@@ -113,7 +119,7 @@ fn each_action_is_compared_with_what_the_one_before_has_left() {
 fn without_responses_there_is_no_latency() {
     let seconds = [steady(20, 200), vec![(0, 0, 100); 30]].concat();
     let window = Window { from: Nanos::ZERO, until: Nanos::from_secs(50) };
-    let found = effects(&series(&seconds), &[], window, &[Nanos::from_millis(20_500)]);
+    let found = effects(&series(&seconds), &[], window, &[at_once(20_500)]);
     let effect = found[0].as_ref().unwrap();
     assert_eq!((effect.after.p50, effect.after.p99), (None, None));
     // The second in which it was done shows it already.
@@ -132,7 +138,7 @@ fn too_little_before_or_after_tells_nothing() {
 fn levels_are_medians() {
     let series = series(&[steady(20, 200), steady(30, 800)].concat());
     let window = Window { from: Nanos::ZERO, until: Nanos::from_secs(50) };
-    let found = effects(&series, &[], window, &[Nanos::from_secs(20)]);
+    let found = effects(&series, &[], window, &[at_once(20_000)]);
     let effect = found[0].as_ref().unwrap();
     assert_eq!(effect.before.p99, Some(Nanos(202_000)));
     assert_eq!(effect.after.p99, Some(Nanos(802_000)));
@@ -158,7 +164,7 @@ fn the_effect_of_a_silence_lasts_from_its_beginning_to_its_end() {
     };
     let series = series(&steady(60, 200));
     let window = Window { from: Nanos::ZERO, until: Nanos::from_secs(60) };
-    let actions = [20_100, 40_000].map(Nanos::from_millis);
+    let actions = [20_100, 40_000].map(at_once);
     let silences = [silence(5_000, 5_400), silence(20_150, 20_900), silence(30_000, 30_300)];
     let found = effects(&series, &silences, window, &actions);
     let [Some(first), Some(second)] = &found[..] else { panic!("{found:?}") };
@@ -172,9 +178,23 @@ fn the_effect_of_a_silence_lasts_from_its_beginning_to_its_end() {
 fn what_ends_a_stop_did_not_make_it() {
     let [from, until] = [10_111, 10_908].map(Nanos::from_millis);
     let stop = Silence { from, until, is_cut_off: false };
-    // Suspended, then resumed: too soon after each other for any other effect.
-    let actions = [10_100, 10_901].map(Nanos::from_millis);
+    // Frozen, then thawed: too soon after each other for anything else to be reported.
+    let actions = [10_100, 10_901].map(at_once);
     assert_eq!(stops(&[stop], &actions), [Some(stop), None]);
-    assert_eq!(stops(&[stop], &[Nanos::from_millis(10_500)]), [Some(stop)]);
-    assert_eq!(stops(&[stop], &[Nanos::from_secs(11)]), [None]);
+    assert_eq!(stops(&[stop], &[at_once(10_500)]), [Some(stop)]);
+    assert_eq!(stops(&[stop], &[at_once(11_000)]), [None]);
+}
+
+#[test]
+fn what_begins_long_after_an_action_is_no_effect_of_it() {
+    let [from, until] = [45_000, 47_000].map(Nanos::from_millis);
+    let stop = Silence { from, until, is_cut_off: false };
+    assert_eq!(stops(&[stop], &[at_once(20_000)]), [None]);
+    // One that takes until then may well have made it.
+    let long = TimedAction { ended: Nanos::from_secs(40), ..at_once(20_000) };
+    assert_eq!(stops(&[stop], &[long]), [Some(stop)]);
+    let mut seconds = steady(45, 200);
+    seconds.extend(steady(40, 900));
+    assert_eq!(describe(&seconds, &[20_000]), ["- to -"]);
+    assert_eq!(describe(&seconds, &[36_000]), ["45 to 45"]);
 }

@@ -17,7 +17,7 @@ pub enum CheckId {
     OpenLoop,
     /// B1: the workers got a processor whenever they needed one, with capacity to spare.
     WorkerCpu,
-    /// B2: the client machine did not pause.
+    /// B2: no pause of the client machine is in the percentiles.
     Hiccups,
     /// B3: every record was kept.
     LostRecords,
@@ -194,6 +194,15 @@ impl Check {
         let verdict = worst(measures.iter().map(Measure::verdict));
         let withdraws = if verdict == CheckVerdict::Fail { figures.to_vec() } else { Vec::new() };
         Check { measures, withdraws, ..Check::without_measures(id, verdict) }
+    }
+
+    /// Whether all that it found is about percentiles beyond p99.9, which stand or fall by
+    /// themselves.
+    pub(super) fn is_of_far_tail(&self) -> bool {
+        let is_far = |figure| matches!(figure, Some(Figure::Percentile(_, of)) if of > TAIL);
+        let found = self.measures.iter().filter(|one| one.verdict() != CheckVerdict::Pass);
+        let mut figures = found.map(|measure| measure.figure).peekable();
+        figures.peek().is_some() && figures.all(is_far)
     }
 
     /// Whether figures are withdrawn without which the run has no result.
@@ -414,6 +423,8 @@ statistics! {
     SecondsOff = "seconds-off" Count,
     /// A percentile of lag by the same percentile of response time.
     LagByResponse = "lag-by-response" Share,
+    /// By what part a percentile of response time is above the same percentile of service time.
+    LagEffect = "lag-effect" Share,
     /// The 99.9th percentile of lag by the median of service time.
     LagTailByService = "lag-tail-by-service" Share,
     /// Arrivals that were dropped.
@@ -447,7 +458,10 @@ statistics! {
     Throttled = "throttled" Share,
     /// The 99.9th percentile of hiccups by that of response time.
     HiccupByResponse = "hiccup-by-response" Share,
-    /// Operations beyond the 99.9th percentile that overlap a hiccup.
+    /// By what part a percentile of response time is above the one without the operations that a
+    /// hiccup held.
+    HiccupEffect = "hiccup-effect" Share,
+    /// Operations beyond the 99.9th percentile that a hiccup held.
     OutliersInHiccups = "outliers-in-hiccups" Share,
     /// Records that were lost.
     LostRecords = "lost-records" Count,
@@ -531,6 +545,9 @@ impl Figure {
 
 /// The highest quantile without which a run has no result.
 const HEADLINE: f64 = 0.99;
+
+/// The highest quantile that says something about the run as a whole.
+const TAIL: f64 = 0.999;
 
 #[cfg(test)]
 mod tests {

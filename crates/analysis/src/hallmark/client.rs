@@ -2,10 +2,11 @@
 
 use assay_model::{Kind, Nanos};
 
-use super::check::{Bound, Check, CheckId, Figure, Limits, Measure};
+use super::check::{Bound, Check, CheckId, CheckVerdict, Figure, Limits, Measure};
 use super::check::{Inapplicable, Statistic, Time};
+use super::evidence::Hiccups;
 use super::input::Input;
-use super::outliers::Slow;
+use super::outliers::{Slow, without};
 
 /// A request that is sent so much later than the most punctual ones found its worker busy, in ns.
 const AT_WORK: u64 = 1_000;
@@ -90,7 +91,11 @@ fn worker_busy(input: &Input) -> Measure {
     Measure::held(Statistic::WorkerBusy, busy, limits)
 }
 
-/// B2: the client machine did not pause.
+/// B2: no pause of the client machine is in the percentiles.
+///
+/// What was under way during a pause tells by how much it is. How long pauses are, beside the
+/// percentile, matters where a worker sleeps until an answer or an arrival comes: it wakes as late
+/// as the thread that was observed. A session that calls a store in its own thread never sleeps.
 pub fn hiccups(input: &Input) -> Check {
     let id = CheckId::Hiccups;
     if input.evidence.is_simulated_time {
@@ -108,30 +113,67 @@ pub fn hiccups(input: &Input) -> Check {
     };
     let share = hiccup.0 as f64 / response.0.max(1) as f64;
     let limits = Limits::at_most(input.thresholds.hiccup_pass, input.thresholds.hiccup_fail);
-    let mut measures = vec![Measure::held(Statistic::HiccupByResponse, share, limits)];
-    let beyond =
-        input.observed.hits.saturating_sub(crate::distribution::rank(input.observed.hits, TAIL))
-            as usize;
-    let outliers = &input.observed.slowest[..beyond.min(input.observed.slowest.len())];
-    if !outliers.is_empty() {
-        let tagged = outliers.iter().filter(|slow| overlaps_hiccup(input, slow)).count();
-        let share = tagged as f64 / outliers.len() as f64;
-        measures.push(Measure::display(Statistic::OutliersInHiccups, share));
-    }
-    let tail = crate::QUANTILES.into_iter().filter(|quantile| *quantile >= TAIL);
-    let figures: Vec<Figure> = tail
-        .flat_map(|quantile| {
-            [Time::Response, Time::Service].map(|time| Figure::Percentile(time, quantile))
-        })
-        .collect();
-    Check::analyzed(id, measures, &figures)
+    let never_sleeps = input.is_closed() && input.evidence.store_in_workers;
+    let mut measures = vec![match never_sleeps {
+        true => Measure::display(Statistic::HiccupByResponse, share),
+        false => Measure::held(Statistic::HiccupByResponse, share, limits),
+    }];
+    let tail = || crate::QUANTILES.into_iter().filter(|quantile| *quantile >= TAIL);
+    let effect = |quantile| {
+        let figure = Figure::Percentile(Time::Response, quantile);
+        Some(Measure::held(Statistic::HiccupEffect, effect(input, quantile)?, limits).of(figure))
+    };
+    measures.extend(tail().filter(|quantile| *quantile < 1.0).filter_map(effect));
+    measures.extend(outliers_in_hiccups(input));
+    let failed = measures.iter().filter(|measure| measure.verdict() == CheckVerdict::Fail);
+    let first = failed.map(|measure| match measure.figure {
+        Some(Figure::Percentile(_, quantile)) => quantile,
+        _ => TAIL,
+    });
+    let first = first.fold(f64::INFINITY, f64::min);
+    let withdrawn = tail().filter(|quantile| *quantile >= first).flat_map(|quantile| {
+        [Time::Response, Time::Service].map(|time| Figure::Percentile(time, quantile))
+    });
+    let withdrawn: Vec<Figure> = withdrawn.collect();
+    Check::analyzed(id, measures, &withdrawn)
 }
 
-/// Whether a hiccup that matters for it was under way at the same time.
-pub fn overlaps_hiccup(input: &Input, slow: &Slow) -> bool {
-    let least = Nanos((slow.response.0 as f64 * input.thresholds.hiccup_pass) as u64);
-    let hiccups = input.evidence.hiccups.as_ref();
-    hiccups.is_some_and(|hiccups| hiccups.overlap(slow.intended, slow.ended(), least))
+/// By what part of it the percentile `quantile` of response time is above the one without the
+/// operations that a pause held; `None` where that cannot be told from the slowest operations, or
+/// where too few tell the percentile itself.
+fn effect(input: &Input, quantile: f64) -> Option<f64> {
+    let value = input.known_percentiles().find(|one| one.quantile == quantile)?.value;
+    let (hits, slowest) = (input.observed.hits, &input.observed.slowest);
+    without(hits, slowest, quantile, |_| false)?;
+    // All that is not among the slowest is below the least of them.
+    let most = || slowest.last().filter(|_| (slowest.len() as u64) < hits).map(|one| one.response);
+    let without = without_hiccups(input, quantile).or_else(most).unwrap_or(Nanos::ZERO);
+    Some(value.since(without).0 as f64 / value.0.max(1) as f64)
+}
+
+/// The percentile `quantile` of response time without the operations that a pause held.
+pub fn without_hiccups(input: &Input, quantile: f64) -> Option<Nanos> {
+    let (hits, slowest) = (input.observed.hits, &input.observed.slowest);
+    without(hits, slowest, quantile, |slow| slow.is_held)
+}
+
+/// The share of the operations beyond the tail's percentile that a pause held.
+fn outliers_in_hiccups(input: &Input) -> Option<Measure> {
+    let hits = input.observed.hits;
+    let beyond = hits.saturating_sub(crate::distribution::rank(hits, TAIL)) as usize;
+    let outliers = &input.observed.slowest[..beyond.min(input.observed.slowest.len())];
+    let tagged = outliers.iter().filter(|slow| slow.is_held).count();
+    let share = tagged as f64 / outliers.len() as f64;
+    (!outliers.is_empty()).then(|| Measure::display(Statistic::OutliersInHiccups, share))
+}
+
+/// Tags the operations of `slowest` that pauses held for more than `least` of their time.
+pub fn tag_held(slowest: &mut [Slow], hiccups: &Hiccups, least: f64) {
+    let usual = hiccups.quantile(0.5).unwrap_or(Nanos::ZERO);
+    for slow in slowest {
+        let held = hiccups.held(usual, slow.intended, slow.ended());
+        slow.is_held = held.0 as f64 > slow.response.0 as f64 * least;
+    }
 }
 
 /// B3: every record was kept.

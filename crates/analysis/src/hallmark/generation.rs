@@ -135,7 +135,11 @@ fn seconds_off(input: &Input) -> Measure {
     Measure::held(Statistic::SecondsOff, off as f64, Limits::remark_above(allowed))
 }
 
-/// A2: requests were sent at their intended times.
+/// A2: requests left when they were meant to.
+///
+/// In an open loop the percentile of lag is held against that of response time. In a closed loop
+/// nothing piles up behind a late request, so what lag makes of a percentile is known: without it,
+/// response time is service time.
 pub fn lag(input: &Input) -> Check {
     let id = CheckId::Lag;
     if input.is_load() {
@@ -149,11 +153,21 @@ pub fn lag(input: &Input) -> Check {
     let own_lag = input.summary.held_back.as_ref().map_or(&hits.lag, |held| &held.own_lag);
     let thresholds = input.thresholds;
     let limits = Limits::at_most(thresholds.lag_share_pass, thresholds.lag_share_fail);
+    let find = |all: &[crate::summary::Percentile], quantile: f64| {
+        all.iter().find(|one| one.quantile == quantile).map(|one| one.value)
+    };
     let measure = |percentile: &crate::summary::Percentile| {
-        let lag = own_lag.percentiles.iter().find(|lag| lag.quantile == percentile.quantile)?;
-        let share = lag.value.0 as f64 / percentile.value.0.max(1) as f64;
-        let figure = Figure::Percentile(Time::Response, percentile.quantile);
-        Some(Measure::held(Statistic::LagByResponse, share, limits).of(figure))
+        let (quantile, response) = (percentile.quantile, percentile.value);
+        let (statistic, lag) = match input.is_closed() {
+            true => {
+                let service = find(&hits.service.percentiles, quantile)?;
+                (Statistic::LagEffect, response.since(service))
+            }
+            false => (Statistic::LagByResponse, find(&own_lag.percentiles, quantile)?),
+        };
+        let share = lag.0 as f64 / response.0.max(1) as f64;
+        let figure = Figure::Percentile(Time::Response, quantile);
+        Some(Measure::held(statistic, share, limits).of(figure))
     };
     let mut measures: Vec<Measure> = input.known_percentiles().filter_map(measure).collect();
     if measures.is_empty() {
@@ -162,11 +176,8 @@ pub fn lag(input: &Input) -> Check {
     let is_failed = |measure: &&Measure| measure.verdict() == CheckVerdict::Fail;
     let withdrawn: Vec<Figure> =
         measures.iter().filter(is_failed).filter_map(|measure| measure.figure).collect();
-    let at = |percentiles: &[crate::summary::Percentile], quantile: f64| {
-        percentiles.iter().find(|one| one.quantile == quantile).map_or(0, |one| one.value.0)
-    };
-    let tail = at(&own_lag.percentiles, 0.999) as f64;
-    let median = at(&hits.service.percentiles, 0.5).max(1) as f64;
+    let tail = find(&own_lag.percentiles, 0.999).map_or(0, |lag| lag.0) as f64;
+    let median = find(&hits.service.percentiles, 0.5).map_or(1, |median| median.0.max(1)) as f64;
     measures.push(Measure::display(Statistic::LagTailByService, tail / median));
     Check::analyzed(id, measures, &withdrawn)
 }
@@ -347,12 +358,12 @@ pub fn open_loop(input: &Input) -> Check {
     if input.is_load() {
         return Check::not_applicable(id, Inapplicable::IsLoad);
     }
+    // That was the order, and no finding; each report says beside the model what it means.
+    if input.is_closed() {
+        return Check::not_applicable(id, Inapplicable::ClosedLoop);
+    }
     let peak = input.summary.in_flight.peak_interval_mean;
     let peak = Measure::display(Statistic::InFlightPeak, peak);
-    if input.is_closed() {
-        let check = Check::analyzed(id, vec![peak], &[]);
-        return Check { verdict: CheckVerdict::Remark, ..check };
-    }
     if input.gaps() == Some(Gaps::Dependent) {
         return Check::not_applicable(id, Inapplicable::DependentArrivals);
     }

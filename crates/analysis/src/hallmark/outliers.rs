@@ -12,6 +12,8 @@ pub struct Slow {
     pub response: Nanos,
     /// When it was intended.
     pub intended: Nanos,
+    /// Whether pauses of the client machine held it for a part of its time that matters.
+    pub is_held: bool,
 }
 
 impl Slow {
@@ -36,7 +38,7 @@ impl Outliers {
     pub fn add(&mut self, response: Nanos, intended: Nanos) {
         self.count += 1;
         if response > self.floor || self.floor == Nanos::ZERO {
-            self.keep(Slow { response, intended });
+            self.keep(Slow { response, intended, is_held: false });
         }
     }
 

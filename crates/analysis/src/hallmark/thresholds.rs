@@ -82,9 +82,10 @@ thresholds! {
     throttled_pass = 0.0,
     /// B1: beyond this it fails.
     throttled_fail = 0.01,
-    /// B2: the 99.9th percentile of hiccups by that of response time that passes.
+    /// B2: part of a percentile that hiccups may make, and 99.9th percentile of hiccups by that of
+    /// response time, up to which it passes.
     hiccup_pass = 0.1,
-    /// B2: beyond this the percentiles from p99.9 on are withdrawn.
+    /// B2: beyond this the percentile is withdrawn, with those beyond it.
     hiccup_fail = 0.25,
     /// B4: share of segments sent again that passes.
     retransmits_pass = 0.001,

@@ -5,7 +5,7 @@ use assay_model::{Nanos, Outcome, Phase, Reason, Record};
 use super::check::{Check, CheckId, CheckVerdict, Figure, Time};
 use super::evidence::Evidence;
 use super::input::{Input, Observed};
-use super::outliers::{Outliers, without};
+use super::outliers::Outliers;
 use super::sample::{Moment, Sample};
 use super::steadiness::{TimeCourse, beyond};
 use super::thresholds::Thresholds;
@@ -117,7 +117,10 @@ impl Validator {
 
     /// The hallmark of the run that `summary` is about.
     pub fn finish(self, summary: &Summary, evidence: &Evidence) -> Hallmark {
-        let (hits, slowest) = self.outliers.slowest();
+        let (hits, mut slowest) = self.outliers.slowest();
+        if let Some(hiccups) = &evidence.hiccups {
+            client::tag_held(&mut slowest, hiccups, self.thresholds.hiccup_pass);
+        }
         let observed = Observed {
             sent: self.sent,
             intended: self.intended,
@@ -208,6 +211,7 @@ fn sum_up(checks: &[Check]) -> (Verdict, Vec<CheckId>) {
     let is_remark = |check: &Check| {
         matches!(check.verdict, CheckVerdict::Remark | CheckVerdict::Fail)
             && check.because_of.is_none()
+            && !check.is_of_far_tail()
     };
     let remarks = ids(&is_remark);
     let is_clean = remarks.is_empty();
@@ -222,11 +226,9 @@ fn certified(input: &Input, checks: &[Check]) -> Vec<Certified> {
         for percentile in distribution.percentiles.iter().filter(|one| one.quantile < 1.0) {
             let figure = Figure::Percentile(time, percentile.quantile);
             let withdraws = |check: &&Check| check.withdraws.iter().any(|one| one.covers(figure));
-            let is_simulated = time == Time::Response && input.evidence.hiccups.is_some();
-            let without_hiccups = is_simulated.then(|| {
-                let overlaps = |slow: &super::outliers::Slow| client::overlaps_hiccup(input, slow);
-                without(input.observed.hits, &input.observed.slowest, percentile.quantile, overlaps)
-            });
+            let is_watched = time == Time::Response && input.evidence.hiccups.is_some();
+            let without_hiccups =
+                is_watched.then(|| client::without_hiccups(input, percentile.quantile));
             all.push(Certified {
                 time,
                 quantile: percentile.quantile,

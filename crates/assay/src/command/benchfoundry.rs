@@ -11,7 +11,7 @@ use assay_model::query::{Comparison, Filter, Statement, Term};
 use assay_model::{Catalogue, Named, Nanos, Phase, Query};
 use assay_report::result_log::ResultLog;
 use assay_trace::benchfoundry::{
-    Exported, Imported, Importing, InputSet, Meaning, Remarks, export, import,
+    Exported, Imported, Importing, InputSet, InputSetError, Meaning, Remarks, export, import,
 };
 
 use crate::atomic_file;
@@ -116,7 +116,12 @@ fn push_remarks(text: &mut String, remarks: &Remarks) {
 
 /// `assay trace export benchfoundry`: the trace at `from`, with those beside it, becomes a set.
 pub fn export_set(from: &Path, to: &Path) -> Result<Exit> {
-    let exported = export(from, to).map_err(as_usage)?;
+    let exported = export(from, to).map_err(|error| match &error {
+        InputSetError::Io { source, .. } if atomic_file::is_full(source) => {
+            anyhow::Error::from(error)
+        }
+        _ => as_usage(error),
+    })?;
     put(&export_text(&exported), None)?;
     Ok(Exit::Fine)
 }

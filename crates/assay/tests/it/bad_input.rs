@@ -776,3 +776,22 @@ fn a_run_directory_is_analyzed_without_its_trace() {
     assert_eq!(place.fine("report b --format json").out, displayed);
     place.assay("run t.trace -t memory:").code(2).says("there is no file t.trace");
 }
+
+#[test]
+fn a_login_without_a_scheme_is_repeated_by_no_command() {
+    let place = Place::new();
+    place.write("w", "workload=site.ycsb.workloads.CoreWorkload\nrecordcount=10\noperationcount=1");
+    for words in [
+        "run ycsb-a -t us:s3cret@host:6379",
+        "bench ycsb-a -t us:s3cret@host:6379",
+        "load ycsb-a -t us:s3cret@host/db",
+        "ycsb run us:s3cret@host -P w",
+        "ycsb run us:s3cret@host.net -P w",
+        "ycsb load basic -P w -p assay.url=us:s3cret@host",
+        "run ycsb-a -t redis:us:s3cret@host",
+    ] {
+        let ran = place.assay(words);
+        assert_ne!(ran.code, Some(0), "{words}");
+        assert!(!ran.out.contains("s3cret") && !ran.err.contains("s3cret"), "{words}: {}", ran.err);
+    }
+}

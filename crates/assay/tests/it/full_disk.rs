@@ -41,6 +41,23 @@ fn a_full_file_system_ends_the_run() {
     assert_partial(&place);
 }
 
+#[test]
+fn an_input_set_that_does_not_fit_leaves_no_file() {
+    let place = Place::new();
+    place.fine("trace gen consbench --operations 2000 --seed 1 -o q.trace");
+    let export = |directory: &str| {
+        let words = format!("trace export benchfoundry q.trace -o {directory}");
+        let ran = shell(&place, &format!("ulimit -f 4; exec \"$ASSAY\" {words}"));
+        ran.code(1).says(&format!("{directory}/")).says("File too large");
+    };
+    export("new");
+    assert!(!place.path("new").exists());
+    std::fs::create_dir(place.path("empty")).expect("it is not there");
+    export("empty");
+    assert!(place.list("empty").is_empty(), "{:?}", place.list("empty"));
+    place.fine("trace export benchfoundry q.trace -o empty").shows("lists of parameters");
+}
+
 /// Run directory `b` says that it failed, can be repaired where there is room, then read.
 #[track_caller]
 fn assert_partial(place: &Place) {

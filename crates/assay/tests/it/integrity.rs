@@ -60,6 +60,36 @@ fn a_part_that_is_missing_is_named_and_withdraws_every_figure() {
 }
 
 #[test]
+fn a_part_without_records_that_is_missing_is_named() {
+    let place = Place::new();
+    place
+        .fine("run ycsb-a -t null: --operations 1 --rate 1k/s --threads 2 --run-dir b --seed 1 -q");
+    place.fine("report b").shows("Throughput");
+    let [first, second] = [PART, SECOND].map(|part| place.path(&format!("b/{part}")));
+    let is_first_empty = fs::metadata(&first).unwrap().len() < fs::metadata(&second).unwrap().len();
+    let (empty, name) = if is_first_empty { (first, PART) } else { (second, SECOND) };
+    fs::remove_file(empty).unwrap();
+    place.fine("report b").shows(&format!("{name} is missing, though no record is"));
+    let result = place.fine("report b --format json").json();
+    assert_eq!(text(&result, "/hallmark/verdict"), "invalid");
+}
+
+#[test]
+fn a_plausible_change_of_the_window_is_a_contradiction() {
+    let place = two_runs();
+    let whole = place.read("b/run.toml");
+    for key in ["to_ns = ", "from_ns = "] {
+        let at = whole.rfind(key).expect("there is a phase") + key.len();
+        let end = at + whole[at..].find('\n').expect("lines end");
+        let other: u64 = whole[at..end].parse::<u64>().expect("it is a number") + 1_000_000;
+        place.write("b/run.toml", format!("{}{other}{}", &whole[..at], &whole[end..]));
+        place.fine("report b").shows("it was changed; copy it again");
+        let result = place.fine("report b --format json").json();
+        assert_eq!(text(&result, "/hallmark/verdict"), "invalid", "{key}");
+    }
+}
+
+#[test]
 fn a_run_that_lost_its_manifest_is_not_reported_as_its_load() {
     let place = Place::new();
     place.fine("bench ycsb-a -t memory: --records 100 --operations 100 --closed 1 --run-dir b -q");

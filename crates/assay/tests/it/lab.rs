@@ -498,6 +498,18 @@ fn logs_of_a_lab_whose_supervisor_is_killed_end_with_a_message() {
 }
 
 #[test]
+fn the_log_of_a_lab_of_an_earlier_release_is_shown_by_its_old_name() {
+    let labs = Labs::new();
+    let status = labs.up();
+    signal(pids(&status)[0], Signal::KILL);
+    let log = |name| labs.place.path("kept/redis").join(name);
+    let last = labs.place.read("kept/redis/supervisor.log");
+    let last = last.lines().last().expect("it has said something");
+    fs::rename(log("supervisor.log"), log("keeper.log")).expect("it is there");
+    labs.lab("logs redis").code(0).shows("==> supervisor").shows(last);
+}
+
+#[test]
 fn logs_of_an_ended_lab_show_its_last_lines() {
     let labs = Labs::new();
     labs.up();

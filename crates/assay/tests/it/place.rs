@@ -3,11 +3,14 @@
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
+use signal_hook::consts::SIGHUP;
+use signal_hook::flag;
 use tempfile::TempDir;
 
 /// How long a command may take before the test fails.
@@ -54,6 +57,7 @@ impl Place {
 
     /// `program` in this directory, with an environment that says as little as possible.
     pub fn program(&self, program: &str) -> Command {
+        receive_hangups();
         let mut command = Command::new(program);
         command
             .current_dir(self.folder.path())
@@ -155,6 +159,17 @@ impl Drop for Running {
         // A test that fails must not leave it behind; mostly it has ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
+    }
+}
+
+/// Lets programs that are started receive SIGHUP as usual, also where `nohup` has started the
+/// tests: an ignored signal stays ignored in whatever is executed, one with a handler does not.
+fn receive_hangups() {
+    let status = fs::read_to_string("/proc/self/status").expect("it is Linux");
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.map(|mask| u64::from_str_radix(mask.trim(), 16).expect("it is hexadecimal"));
+    if mask.is_some_and(|mask| mask >> (SIGHUP - 1) & 1 == 1) {
+        flag::register(SIGHUP, Arc::default()).expect("the system lets us");
     }
 }
 

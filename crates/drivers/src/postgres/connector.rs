@@ -6,14 +6,17 @@ use std::io;
 use assay_store::{Isolation, OpenError};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_postgres::config::{Host, SslMode, SslNegotiation};
-use tokio_postgres::{Client, Config, Connection, Error, NoTls, Socket};
+use tokio_postgres::{Client, Config, Connection, Error, NoTls};
 
 use super::options::Options;
-use super::stream::{Allowance, Carrier, Tls};
+use super::stream::{Allowance, Carrier, Stream, Tls};
 use super::wire::{Closed, Wire};
 
 /// The most that a server may send before the first request: some dozens of short settings.
 const GREETING_BYTES_MAX: usize = 1 << 20;
+
+/// The port of a server that names none.
+const DEFAULT_PORT: u16 = 5432;
 
 /// Everything that making a connection needs, read once.
 #[derive(Clone)]
@@ -37,6 +40,11 @@ impl Connector {
         let tls = options.tls.map(|trust| Tls::new(options.ca_file.as_deref(), trust));
         let tls = tls.transpose().map_err(wrong)?;
         name_hosts(&mut config);
+        let is_file = |host: &Host| matches!(host, Host::Unix(_));
+        let files = config.get_hosts().iter().filter(|host| is_file(host)).count();
+        if files > 0 && files < config.get_hosts().len() {
+            return Err(wrong("sockets of this machine and hosts cannot be mixed".to_owned()));
+        }
         Ok(Connector { options, config, tls })
     }
 
@@ -54,30 +62,47 @@ impl Connector {
                 )));
             }
         };
-        let mut wire = connected.map_err(|error| self.turned_away(&error))?;
+        let mut wire = connected?;
         let setting =
             format!("SET default_transaction_isolation = '{}'", level(self.options.isolation));
         self.run(&mut wire, &setting).await?;
         Ok(wire)
     }
 
-    async fn connect(&self) -> Result<Wire, Error> {
+    async fn connect(&self) -> Result<Wire, OpenError> {
         let allowance = Allowance::new(GREETING_BYTES_MAX);
+        if self.tls.is_none() && matches!(self.config.get_hosts(), [Host::Unix(_), ..]) {
+            return self.connect_file(allowance).await;
+        }
         let carrier = Carrier { tls: self.tls.clone(), allowance: allowance.clone() };
-        let is_file = |host: &Host| matches!(host, Host::Unix(_));
-        match &self.tls {
-            Some(_) => self.config.connect(carrier).await.map(|made| wired(made, allowance)),
-            // A Unix socket needs no bound, and the library cannot wrap it.
-            None if self.config.get_hosts().iter().any(is_file) => {
-                self.config.connect(NoTls).await.map(|made| wired(made, allowance))
-            }
-            None => {
-                // The library's TLS without a handshake is the plain socket with a byte count.
-                let mut config = self.config.clone();
-                config.ssl_mode(SslMode::Require).ssl_negotiation(SslNegotiation::Direct);
-                config.connect(carrier).await.map(|made| wired(made, allowance))
+        let mut config = self.config.clone();
+        if self.tls.is_none() {
+            // What the library takes for TLS without a greeting is the plain socket, counted.
+            config.ssl_mode(SslMode::Require).ssl_negotiation(SslNegotiation::Direct);
+        }
+        let made = config.connect(carrier).await;
+        made.map(|made| wired(made, allowance)).map_err(|error| self.turned_away(&error))
+    }
+
+    /// Connects to the first socket file that somebody listens at. The library would let nothing
+    /// around it.
+    async fn connect_file(&self, allowance: Allowance) -> Result<Wire, OpenError> {
+        let ports = self.config.get_ports();
+        let mut failed = "there is no socket".to_owned();
+        for (place, host) in self.config.get_hosts().iter().enumerate() {
+            let Host::Unix(folder) = host else { continue };
+            let port = ports.get(place).or(ports.first()).copied().unwrap_or(DEFAULT_PORT);
+            let path = folder.join(format!(".s.PGSQL.{port}"));
+            match Stream::open(&path, allowance.clone()).await {
+                Ok(stream) => {
+                    let made = self.config.connect_raw(stream, NoTls).await;
+                    let made = made.map(|made| wired(made, allowance));
+                    return made.map_err(|error| self.turned_away(&error));
+                }
+                Err(error) => failed = format!("{} cannot be opened: {error}", path.display()),
             }
         }
+        Err(self.unreachable(format!("{failed}; is the server running, and is this its folder?")))
     }
 
     /// Runs statements that give nothing back.
@@ -157,8 +182,9 @@ impl Connector {
     }
 }
 
-fn wired<S>((client, mover): (Client, Connection<Socket, S>), allowance: Allowance) -> Wire
+fn wired<R, S>((client, mover): (Client, Connection<R, S>), allowance: Allowance) -> Wire
 where
+    R: AsyncRead + AsyncWrite + Unpin + 'static,
     S: AsyncRead + AsyncWrite + Unpin + 'static,
 {
     Wire::new(client, Box::pin(mover), allowance)

@@ -12,6 +12,7 @@ use std::task::{Context, Poll};
 use rustls::ClientConfig;
 use rustls::pki_types::{InvalidDnsNameError, ServerName};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::UnixStream;
 use tokio_postgres::Socket;
 use tokio_postgres::tls::{ChannelBinding, MakeTlsConnect, TlsConnect, TlsStream};
 use tokio_rustls::{TlsConnector, client};
@@ -62,7 +63,7 @@ pub(super) struct Host {
     allowance: Allowance,
 }
 
-/// A socket, perhaps with TLS.
+/// A socket, perhaps with TLS around it, or a socket file.
 pub(super) struct Stream {
     bytes: Bytes,
     allowance: Allowance,
@@ -71,6 +72,15 @@ pub(super) struct Stream {
 enum Bytes {
     Plain(Socket),
     Tls(Box<client::TlsStream<Socket>>),
+    File(UnixStream),
+}
+
+impl Stream {
+    /// Opens a socket file.
+    pub(super) async fn open(path: &Path, allowance: Allowance) -> io::Result<Stream> {
+        let bytes = Bytes::File(UnixStream::connect(path).await?);
+        Ok(Stream { bytes, allowance })
+    }
 }
 
 impl MakeTlsConnect<Socket> for Carrier {
@@ -122,6 +132,7 @@ impl AsyncRead for Stream {
         let read = match &mut self.bytes {
             Bytes::Plain(socket) => Pin::new(socket).poll_read(context, into),
             Bytes::Tls(tls) => Pin::new(tls).poll_read(context, into),
+            Bytes::File(socket) => Pin::new(socket).poll_read(context, into),
         };
         let left = &self.allowance.0;
         left.set(left.get().saturating_sub(into.filled().len() - before));
@@ -141,6 +152,7 @@ impl AsyncWrite for Stream {
         match &mut self.bytes {
             Bytes::Plain(socket) => Pin::new(socket).poll_write(context, bytes),
             Bytes::Tls(tls) => Pin::new(tls).poll_write(context, bytes),
+            Bytes::File(socket) => Pin::new(socket).poll_write(context, bytes),
         }
     }
 
@@ -148,6 +160,7 @@ impl AsyncWrite for Stream {
         match &mut self.bytes {
             Bytes::Plain(socket) => Pin::new(socket).poll_flush(context),
             Bytes::Tls(tls) => Pin::new(tls).poll_flush(context),
+            Bytes::File(socket) => Pin::new(socket).poll_flush(context),
         }
     }
 
@@ -155,6 +168,7 @@ impl AsyncWrite for Stream {
         match &mut self.bytes {
             Bytes::Plain(socket) => Pin::new(socket).poll_shutdown(context),
             Bytes::Tls(tls) => Pin::new(tls).poll_shutdown(context),
+            Bytes::File(socket) => Pin::new(socket).poll_shutdown(context),
         }
     }
 }

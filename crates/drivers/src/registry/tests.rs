@@ -68,6 +68,19 @@ fn a_password_in_a_url_without_a_scheme_is_not_repeated() {
 }
 
 #[test]
+fn a_login_without_a_scheme_is_not_shown() {
+    for (word, displayed) in [
+        ("us:secret@host:6379", "…@host:6379"),
+        (":secret@host", "…@host"),
+        ("us:secr@et@host/db?x=1", "…@host/db?x=1"),
+        ("assay.url=us:secret@host", "…@host"),
+    ] {
+        assert_eq!(word_without_secrets(word), displayed);
+    }
+    assert_eq!(word_without_secrets("-target=3@x"), "-target=3@x");
+}
+
+#[test]
 fn a_path_with_an_at_sign_is_shown_whole() {
     for url in ["fjall:/data/a@b", "sqlite:x:y@z.db"] {
         assert_eq!(without_secrets(url), url);

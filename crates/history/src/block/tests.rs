@@ -3,7 +3,7 @@
 use super::*;
 use crate::samples;
 
-const PLACE: Place = Place { worker: 3, sequence: 7, first: 700 };
+const PLACE: Place = Place { worker: 3, sequence: 7, first: 700, run: RunTag(5) };
 
 fn block(records: &[Record]) -> Vec<u8> {
     let mut bytes = Vec::new();
@@ -40,6 +40,7 @@ fn ycsb_records_take_about_twenty_bytes() {
 fn a_header_tells_where_its_block_stands() {
     let header = Header::parse(&block(&samples::wild(1, 10))).unwrap();
     assert_eq!((header.worker, header.sequence, header.first, header.count), (3, 7, 700, 10));
+    assert_eq!(header.run, RunTag(5));
 }
 
 #[test]

@@ -10,7 +10,8 @@ fn four_blocks() -> (Vec<u8>, Vec<Record>, Vec<usize>) {
     let (mut file, mut ends, mut bytes) = (Vec::new(), Vec::new(), Vec::new());
     for (sequence, chunk) in records.chunks(10).enumerate() {
         let first = sequence as u64 * 10;
-        block::encode(Place { worker: 0, sequence: sequence as u32, first }, chunk, &mut bytes);
+        let place = Place { worker: 0, sequence: sequence as u32, first, run: RunTag::default() };
+        block::encode(place, chunk, &mut bytes);
         file.extend_from_slice(&bytes);
         ends.push(file.len());
     }
@@ -19,10 +20,10 @@ fn four_blocks() -> (Vec<u8>, Vec<Record>, Vec<usize>) {
 
 fn read(path: &Path, bytes: &[u8]) -> (Vec<Record>, Vec<Damage>) {
     std::fs::write(path, bytes).unwrap();
-    let mut blocks = WorkerBlocks::open(path, 0).unwrap();
+    let mut blocks = WorkerBlocks::open(path, 0, RunTag::default()).unwrap();
     let mut records = Vec::new();
     while blocks.next_block(&mut records).unwrap() {}
-    let counted = WorkerBlocks::open(path, 0).unwrap().count().unwrap();
+    let counted = WorkerBlocks::open(path, 0, RunTag::default()).unwrap().count().unwrap();
     assert!(counted >= records.len() as u64);
     (records, blocks.damage().to_vec())
 }

@@ -11,8 +11,12 @@ use crate::{Columns, History};
 /// A run directory as a killed run leaves it: two workers of three flushed blocks, a running
 /// manifest.
 fn killed(dir: &Path) -> Vec<Record> {
+    killed_as(dir, &Manifest::default())
+}
+
+fn killed_as(dir: &Path, manifest: &Manifest) -> Vec<Record> {
     let mut run_dir = RunDir::create(dir).unwrap();
-    run_dir.write_manifest(&Manifest::default()).unwrap();
+    run_dir.write_manifest(manifest).unwrap();
     let (writer, mut sinks) = run_dir.writer(2, Memory::default()).unwrap();
     let records = samples::ycsb_a(0, 600, 100);
     for chunk in records.chunks(200) {
@@ -164,4 +168,21 @@ fn a_corrupt_block_in_the_middle_is_named_skipped_and_kept_as_evidence() {
     assert!(note.contains("corrupt block") && note.contains("100 records missing"), "{note}");
     let history = History::open(&dir).unwrap();
     assert_eq!(history.fact(crate::seal::DAMAGE_KEY), Some(note.as_str()));
+}
+
+#[test]
+fn blocks_of_another_run_are_refused_with_their_name() {
+    let (dir, other) = (tempdir("own-blocks"), tempdir("other-blocks"));
+    for (dir, id) in [(&dir, "this"), (&other, "that")] {
+        let mut manifest = Manifest::default();
+        manifest.run.id = id.to_owned();
+        killed_as(dir, &manifest);
+    }
+    std::fs::copy(place::block_file(&other, 1), place::block_file(&dir, 1)).unwrap();
+    let expected = format!("{} is of another run", place::block_file(&dir, 1).display());
+    let said = repair(&dir).unwrap_err().to_string();
+    assert!(said.starts_with(&expected), "{said}");
+    let said = History::open(&dir).err().unwrap().to_string();
+    assert!(said.starts_with(&expected), "{said}");
+    assert_eq!(repair(&other).unwrap().sealed.records(), 600);
 }

@@ -27,7 +27,7 @@ impl Append for Small {
 fn on_disk_of(room: usize) -> (Writer, WorkerSink, mpsc::Receiver<Vec<u8>>) {
     let (kept, blocks) = mpsc::channel();
     let files = vec![(PathBuf::from("lane"), Box::new(Small { room, kept }) as Box<dyn Append>)];
-    let (writer, mut sinks) = start_with(files, Memory::default()).unwrap();
+    let (writer, mut sinks) = start_with(files, RunTag::default(), Memory::default()).unwrap();
     (writer, sinks.remove(0), blocks)
 }
 
@@ -99,7 +99,8 @@ fn a_slow_disk_grows_the_pool_then_stalls_the_worker_without_loss() {
     let gate = Arc::new((Mutex::new(false), Condvar::new()));
     let out = Box::new(Gated(Arc::clone(&gate))) as Box<dyn Append>;
     let memory = Memory { bytes_per_worker: 6 * CHUNK_BYTES };
-    let (writer, mut sinks) = start_with(vec![(PathBuf::from("lane"), out)], memory).unwrap();
+    let (writer, mut sinks) =
+        start_with(vec![(PathBuf::from("lane"), out)], RunTag::default(), memory).unwrap();
     let mut sink = sinks.remove(0);
     let record = samples::wild(1, 1)[0];
     let chunk = CHUNK_RECORDS;
@@ -123,7 +124,8 @@ fn the_file_of_a_full_device_is_named() {
     let path = place::block_file(&dir, 0);
     let file = OpenOptions::new().append(true).open("/dev/full").unwrap();
     let out = Box::new(BlockFile { file, length: 0 }) as Box<dyn Append>;
-    let (writer, mut sinks) = start_with(vec![(path.clone(), out)], Memory::default()).unwrap();
+    let (writer, mut sinks) =
+        start_with(vec![(path.clone(), out)], RunTag::default(), Memory::default()).unwrap();
     sinks[0].push(samples::wild(1, 1)[0]);
     drop(sinks);
     let error = writer.finish().unwrap_err();
@@ -134,8 +136,8 @@ fn the_file_of_a_full_device_is_named() {
 #[test]
 fn a_second_writer_in_the_same_directory_is_refused() {
     let dir = tempdir("second-writer");
-    let (writer, sinks) = Writer::start(&dir, 2, Memory::default()).unwrap();
-    let again = Writer::start(&dir, 2, Memory::default()).err().unwrap();
+    let (writer, sinks) = Writer::start(&dir, 2, RunTag::default(), Memory::default()).unwrap();
+    let again = Writer::start(&dir, 2, RunTag::default(), Memory::default()).err().unwrap();
     assert!(matches!(again, StartError::Taken { .. }), "{again}");
     drop(sinks);
     assert_eq!(writer.finish().unwrap(), Written::default());

@@ -167,6 +167,9 @@ fn what_is_not_known_is_said_in_one_line() {
         check(CheckId::Saturation, CheckVerdict::NotAssessable(Inapplicable::OneAgent), None);
     let facts = facts(Verdict::Valid, vec![alone]);
     assert_eq!(untold(&facts), "saturation: there was one agent");
+    // As far in as what all titles say.
+    let page = crate::terminal(&facts, &crate::sample::summary(), crate::terminal::Style::PLAIN);
+    assert!(page.contains("\n  unchecked saturation: there was one agent\n"), "{page}");
 }
 
 #[test]

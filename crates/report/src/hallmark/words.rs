@@ -17,7 +17,7 @@ pub const fn what(id: CheckId) -> &'static str {
         CheckId::TraceIdentity => "what was issued is what was planned",
         CheckId::OpenLoop => "the next request did not wait for earlier answers",
         CheckId::WorkerCpu => "workers had processors with room to spare",
-        CheckId::Hiccups => "the client machine did not pause",
+        CheckId::Hiccups => "no pause of the client machine is in the percentiles",
         CheckId::LostRecords => "every record was kept",
         CheckId::Network => "the network lost nothing",
         CheckId::NoiseFloor => "figures are well above what the instrument itself needs",
@@ -294,7 +294,11 @@ fn phrase(measure: &Measure) -> String {
         Statistic::Steal => format!("the hypervisor took {v} of the processors' time"),
         Statistic::Throttled => format!("a quota held us back for {v} of the time"),
         Statistic::HiccupByResponse => format!("hiccups p99.9 are {v} of response p99.9"),
-        Statistic::OutliersInHiccups => format!("{v} of the slowest operations met a hiccup"),
+        Statistic::LagEffect => format!("{v} of {figure} is lag"),
+        Statistic::HiccupEffect => {
+            format!("{v} of {figure} is what pauses of the client machine made of it")
+        }
+        Statistic::OutliersInHiccups => format!("hiccups held {v} of the slowest operations"),
         Statistic::LostRecords => format!("{v} records were lost"),
         Statistic::Contradictions => {
             format!("the files contradict each other in {v} ways, as the warnings say")

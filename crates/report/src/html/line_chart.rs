@@ -255,11 +255,11 @@ impl LineChart {
         is_measured && !matches!(self.x.unit, Unit::Time | Unit::Spectrum)
     }
 
-    /// Numbers above the marks; those that would overlap share one label: `2–4`.
+    /// Numbers above the marks, within the drawing; those that would overlap share a label: `2–4`.
     fn mark_labels(&self) -> String {
         let mut labels: Vec<(f64, &Mark, &Mark)> = Vec::new();
         for mark in &self.marks {
-            let place = self.x.place(mark.at);
+            let place = self.x.place(mark.at).clamp(LABEL / 2.0, 1.0 - LABEL / 2.0);
             match labels.last_mut() {
                 Some((before, _, last)) if place - *before < LABEL => *last = mark,
                 _ => labels.push((place, mark, mark)),
@@ -432,6 +432,16 @@ mod tests {
         assert!(labels.contains("left:25%\">1–3</span>"), "{labels}");
         assert!(labels.contains("left:75%\">4</span>"), "{labels}");
         assert_eq!(labels.matches("<span").count(), 2, "{labels}");
+    }
+
+    #[test]
+    fn labels_of_events_at_the_edges_stay_within_the_drawing() {
+        let mut chart = chart(vec![Some(1.0)]);
+        let at = [chart.x.min, chart.x.max];
+        chart.marks = (1..).zip(at).map(|(number, at)| Mark { number, at }).collect();
+        let labels = chart.mark_labels();
+        assert!(labels.contains("left:3%\">1</span>"), "{labels}");
+        assert!(labels.contains("left:97%\">2</span>"), "{labels}");
     }
 
     #[test]

@@ -61,13 +61,14 @@
     };
   }
 
-  // Numbers that would overlap share one label.
-  function labels(marks, x, room) {
+  // Numbers within the drawing; those that would overlap share one label.
+  function labels(marks, x, room, left, right) {
     const found = [];
     for (const [number, at] of marks) {
       const before = found.at(-1);
-      if (before && x(at) - before.from < room) before.last = number;
-      else found.push({ first: number, last: number, from: x(at) });
+      const from = Math.min(Math.max(x(at), left + room / 2), right - room / 2);
+      if (before && from - before.from < room) before.last = number;
+      else found.push({ first: number, last: number, from });
     }
     return found;
   }
@@ -94,7 +95,8 @@
         u.ctx.lineTo(x(at), top + height);
         u.ctx.stroke();
       }
-      for (const { first, last, from } of labels(chart.marks, x, 26 * ratio)) {
+      const right = left + width;
+      for (const { first, last, from } of labels(chart.marks, x, 26 * ratio, left, right)) {
         u.ctx.fillText(first === last ? String(first) : `${first}–${last}`, from, top - 5 * ratio);
       }
       u.ctx.restore();

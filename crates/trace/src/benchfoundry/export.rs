@@ -60,19 +60,11 @@ pub struct ExportedPhase {
 /// [`warm_up_path`], as a set into `directory`.
 ///
 /// # Errors
-/// If a trace cannot be read, does not fit the others, has operations that such files cannot
-/// express, if the directory is not empty, or the file system refuses.
+/// If a trace cannot be read, does not fit the others, issues what such files cannot say, if the
+/// directory is not empty, or the file system refuses. Nothing of the set is then left.
 pub fn export(from: &Path, directory: &Path) -> Result<Exported, InputSetError> {
     let main = Trace::open(from)?;
     let script = script(&main, from)?.clone();
-    let io = |path: &Path, source| InputSetError::Io { path: path.to_owned(), source };
-    std::fs::create_dir_all(directory).map_err(|source| io(directory, source))?;
-    let mut there = std::fs::read_dir(directory).map_err(|source| io(directory, source))?;
-    if there.next().is_some() {
-        let reason = "it is not empty, and its files would be written over: name a new directory";
-        return Err(InputSetError::File { path: directory.to_owned(), reason: reason.to_owned() });
-    }
-    let properties = directory.join(PROPERTIES);
     let mut traces = Vec::new();
     let others = [(Phase::Load, load_path(from), 4), (Phase::WarmUp, warm_up_path(from), 5)];
     for (phase, path, file) in others {
@@ -83,9 +75,39 @@ pub fn export(from: &Path, directory: &Path) -> Result<Exported, InputSetError> 
         }
     }
     traces.push((Phase::Measure, from.to_owned(), main, 6));
-    let mut set = Writing::begin(directory, &script)?;
+    let io = |source| InputSetError::Io { path: directory.to_owned(), source };
+    let was_there = directory.is_dir();
+    std::fs::create_dir_all(directory).map_err(io)?;
+    if std::fs::read_dir(directory).map_err(io)?.next().is_some() {
+        let reason = "it is not empty, and its files would be written over: name a new directory";
+        return Err(InputSetError::File { path: directory.to_owned(), reason: reason.to_owned() });
+    }
+    let written = write(directory, &script, &traces);
+    if written.is_err() {
+        remove(directory, was_there);
+    }
+    written
+}
+
+/// Removes what was written into a directory that was empty.
+fn remove(directory: &Path, was_there: bool) {
+    for name in FILES.iter().map(|(_, file)| *file).chain([PROPERTIES]) {
+        // Most were not written; what cannot be removed cannot be helped.
+        let _ = std::fs::remove_file(directory.join(name));
+    }
+    if !was_there {
+        let _ = std::fs::remove_dir(directory);
+    }
+}
+
+/// A phase, the path of its trace, the trace, the place of its file among [`FILES`].
+type Source = (Phase, PathBuf, Trace, usize);
+
+fn write(directory: &Path, script: &Script, traces: &[Source]) -> Result<Exported, InputSetError> {
+    let properties = directory.join(PROPERTIES);
+    let mut set = Writing::begin(directory, script)?;
     let mut phases = Vec::new();
-    for (phase, path, trace, file) in &traces {
+    for (phase, path, trace, file) in traces {
         phases.push(set.phase(*phase, path, trace, &directory.join(FILES[*file].1))?);
     }
     set.parameters.flush()?;
@@ -94,7 +116,7 @@ pub fn export(from: &Path, directory: &Path) -> Result<Exported, InputSetError> 
         4 | 5 => traces.iter().any(|(_, _, _, there)| *there == file),
         _ => true,
     };
-    write_properties(&properties, &script, is_there)?;
+    write_properties(&properties, script, is_there)?;
     let (parameters, remarks) = (set.known.len() as u64, set.remarks);
     Ok(Exported { properties, phases, parameters, remarks })
 }

@@ -117,6 +117,52 @@ fn long_hiccups_withdraw_the_tail_and_tag_what_they_overlap() {
     assert!(tail.without_hiccups.unwrap() < Nanos::from_millis(8), "{tail:?}");
 }
 
+/// Sessions that call a store in their own thread, beside an observer that woke 60 ms late once
+/// in 40 wakings; the workers were `held` for the same time, or not.
+fn late_observer(held: bool) -> super::Run {
+    let starts: Vec<Nanos> = (0..26).map(|at| Nanos::from_millis(1_500 + 1_500 * at)).collect();
+    let pause = Nanos::from_millis(60);
+    let mut run = healthy().observing(|evidence| {
+        (evidence.store_in_workers, evidence.arrivals) = (true, None);
+        let hiccups = evidence.hiccups.as_mut().unwrap();
+        hiccups.counts.push((pause, 60));
+        hiccups.longest = starts.iter().map(|at| (*at, pause)).collect();
+    });
+    run.options.load = LoadModel::Closed { sessions: 2, target: None };
+    run.each(|record| {
+        let is_under_way = |at: &&Nanos| record.intended < **at && **at < record.ended;
+        if let Some(at) = starts.iter().find(is_under_way).filter(|_| held) {
+            record.ended = *at + pause + Nanos(20_000);
+        }
+    })
+}
+
+#[test]
+fn a_late_observer_is_no_remark_on_operations_that_went_on_meanwhile() {
+    let hallmark = assert_valid(&late_observer(false));
+    let check = hallmark.check(CheckId::Hiccups).unwrap();
+    let by_response = check.measures[0];
+    assert_eq!(by_response.statistic, Statistic::HiccupByResponse);
+    assert!(by_response.limits.is_none() && by_response.value > 5.0, "{by_response:?}");
+    let effects = check.measures.iter().filter(|one| one.statistic == Statistic::HiccupEffect);
+    let effects: Vec<f64> = effects.map(|measure| measure.value).collect();
+    assert!(!effects.is_empty() && effects.iter().all(|effect| *effect < 0.1), "{effects:?}");
+    // A worker that sleeps until an answer comes wakes as late as the observer does.
+    let sleeping = late_observer(false).observing(|evidence| evidence.store_in_workers = false);
+    assert_eq!(verdict(&sleeping, CheckId::Hiccups), CheckVerdict::Fail);
+}
+
+#[test]
+fn pauses_that_held_operations_withdraw_the_percentiles_that_they_are_in() {
+    let hallmark = late_observer(true).examine();
+    assert_eq!(hallmark.reasons, [CheckId::Hiccups], "{:?}", super::brief(&hallmark));
+    assert!(withdraws(&hallmark, Figure::Percentile(Time::Response, 0.999)));
+    assert!(!withdraws(&hallmark, Figure::Percentile(Time::Response, 0.99)));
+    let tail = hallmark.percentiles.iter().find(|one| one.quantile == 0.999).unwrap();
+    assert!(tail.value > Nanos::from_millis(50), "{tail:?}");
+    assert!(tail.without_hiccups.unwrap() < Nanos::from_millis(10), "{tail:?}");
+}
+
 #[test]
 fn a_lost_record_withdraws_every_figure() {
     let run = healthy().observing(|evidence| evidence.lost_records = Some(1));

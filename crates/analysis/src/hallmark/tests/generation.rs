@@ -7,7 +7,7 @@ use super::{assert_invalid, assert_remark, assert_valid, healthy, verdict, withd
 use crate::LoadModel;
 use crate::hallmark::{
     CheckId, CheckVerdict, ExpectedArrivals, Figure, Gaps, Inapplicable, Plan, Statistic, Time,
-    Trace,
+    Trace, Verdict,
 };
 
 fn drop(record: &mut Record, reason: Reason, at: Nanos) {
@@ -68,6 +68,48 @@ fn lag_in_the_far_tail_withdraws_that_alone() {
     assert_eq!(hallmark.check(CheckId::Lag).unwrap().verdict, CheckVerdict::Fail);
     assert!(withdraws(&hallmark, Figure::Percentile(Time::Response, 0.999)));
     assert!(!withdraws(&hallmark, Figure::Percentile(Time::Response, 0.99)));
+}
+
+#[test]
+fn lag_beyond_p999_withdraws_that_percentile_and_is_no_remark_on_the_run() {
+    let late = |every: u64, ms: u64| {
+        let mut run = healthy();
+        run.options = super::simulated::options(400);
+        run.arrive(|draw| -(1.0 - draw).ln());
+        run.each(|record| {
+            if record.index % every == 0 {
+                record.started += Nanos::from_millis(ms);
+                record.ended += Nanos::from_millis(ms);
+            }
+        })
+    };
+    let hallmark = late(3_000, 20).examine();
+    assert_eq!(hallmark.verdict, Verdict::Valid, "{:?}", super::brief(&hallmark));
+    assert_eq!(hallmark.check(CheckId::Lag).unwrap().verdict, CheckVerdict::Fail);
+    assert!(withdraws(&hallmark, Figure::Percentile(Time::Response, 0.9999)));
+    assert!(!withdraws(&hallmark, Figure::Percentile(Time::Response, 0.999)));
+    assert_eq!(late(500, 20).examine().reasons, [CheckId::Lag]);
+}
+
+#[test]
+fn lag_in_a_closed_loop_is_what_it_makes_of_a_percentile() {
+    let closed = |lag: fn(&Record) -> u64| {
+        let mut run = healthy();
+        run.options.load = LoadModel::Closed { sessions: 4, target: None };
+        run.evidence.arrivals = None;
+        run.each(|record| record.intended = Nanos(record.started.0 - lag(record)))
+    };
+    // A fiftieth of the requests is a millisecond late, none of which is among the slowest.
+    let late = |record: &Record| {
+        let is_late = record.index.is_multiple_of(50) && record.service() < Nanos(1_500_000);
+        if is_late { 1_000_000 } else { 300 }
+    };
+    let open = healthy().each(|record| record.started = record.intended + Nanos(late(record)));
+    assert_eq!(verdict(&open, CheckId::Lag), CheckVerdict::Remark);
+    assert_valid(&closed(late));
+    assert_remark(&closed(|record| record.service().0 / 7), CheckId::Lag);
+    let hallmark = assert_invalid(&closed(|record| record.service().0 / 2), CheckId::Lag);
+    assert!(withdraws(&hallmark, Figure::Percentile(Time::Response, 0.5)));
 }
 
 #[test]

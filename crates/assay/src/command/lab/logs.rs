@@ -16,6 +16,8 @@ use crate::lab::labs::LabEntry;
 use crate::lab::supervisor::LOG;
 use crate::show::put;
 
+/// The name of the supervisor's log in labs of earlier releases.
+const OLD_LOG: &str = "keeper.log";
 /// How much of a log is looked at for its last lines.
 const TAIL_BYTES: u64 = 1 << 20;
 /// How often a log that is followed is looked at.
@@ -133,7 +135,10 @@ fn logs_of(found: &LabEntry, node: Option<usize>) -> Result<Vec<Log>> {
         }
     }
     if node.is_none() {
-        logs.push(Log::new("supervisor".to_owned(), found.folder.join(LOG)));
+        // A lab of an earlier release has it by its old name.
+        let logged = [LOG, OLD_LOG].map(|name| found.folder.join(name));
+        let path = logged.iter().find(|path| path.exists()).unwrap_or(&logged[0]);
+        logs.push(Log::new("supervisor".to_owned(), path.clone()));
     }
     Ok(logs)
 }

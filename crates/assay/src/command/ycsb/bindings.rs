@@ -82,6 +82,9 @@ pub fn url(name: &str, properties: &BTreeMap<String, String>) -> Result<(String,
                 names().collect::<Vec<_>>().join(", ")
             ),
         };
+        // A URL was typed, perhaps with a password; what is behind the last `@` has none.
+        let name =
+            name.rsplit_once('@').map_or_else(|| name.to_owned(), |(_, at)| format!("…@{at}"));
         return Err(usage(format!("there is no binding {name}; {hint}")));
     };
     let given = UsedProperties { binding: known.name, properties, used: RefCell::default() };

@@ -1,7 +1,7 @@
 //! A server whose response has no end does not exhaust the memory.
 
 use std::io::{Read, Write};
-use std::net::TcpStream;
+use std::os::unix::net::UnixListener;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -47,7 +47,7 @@ enum Where {
 }
 
 /// Sends `text` for ever, as long as somebody reads; counts its bytes.
-fn flood(socket: &mut TcpStream, text: &[u8], said: &AtomicU64) {
+fn flood(socket: &mut (impl Read + Write), text: &[u8], said: &AtomicU64) {
     let piece = text.repeat(1 + 65_536 / text.len());
     while socket.write_all(&piece).is_ok() {
         said.fetch_add(piece.len() as u64, Ordering::Relaxed);
@@ -55,7 +55,7 @@ fn flood(socket: &mut TcpStream, text: &[u8], said: &AtomicU64) {
 }
 
 /// One message of a client: its tag with its body.
-fn hear(socket: &mut TcpStream, has_tag: bool) -> Option<(u8, Vec<u8>)> {
+fn hear(socket: &mut (impl Read + Write), has_tag: bool) -> Option<(u8, Vec<u8>)> {
     let mut head = [0; 5];
     let from = usize::from(!has_tag);
     socket.read_exact(&mut head[from..]).ok()?;
@@ -65,7 +65,7 @@ fn hear(socket: &mut TcpStream, has_tag: bool) -> Option<(u8, Vec<u8>)> {
     Some((head[0], body))
 }
 
-fn converse(mut socket: TcpStream, at: Where, said: &AtomicU64) -> Option<()> {
+fn converse(mut socket: impl Read + Write, at: Where, said: &AtomicU64) -> Option<()> {
     hear(&mut socket, false)?;
     socket.write_all(&message(b'R', &[0; 4])).ok()?;
     if at == Where::Greeting {
@@ -145,4 +145,26 @@ fn rows_without_an_end_are_cut_off() {
     assert_eq!(test_client.send(&read("user1")), RequestResult::Unknown(Reason::ConnectionLost));
     // The connection is made anew at once, and no request is sent.
     check(&said, 64 * MIB);
+}
+
+#[test]
+fn an_answer_without_an_end_over_a_socket_file_is_cut_off() {
+    for (at, most, says) in [
+        (Where::Greeting, MIB, "more than any answer"),
+        (Where::BesideARun, 16 * MIB, "longer than any answer"),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let listener = UnixListener::bind(folder.path().join(".s.PGSQL.5432")).unwrap();
+        let said = Arc::new(AtomicU64::new(0));
+        let counted = Arc::clone(&said);
+        std::thread::spawn(move || {
+            for socket in listener.incoming().flatten() {
+                converse(socket, at, &counted);
+            }
+        });
+        let url = format!("postgres:///db?host={}&connections=1", folder.path().display());
+        let result = store(&url).prepare(&layout(1)).unwrap_err().to_string();
+        assert!(result.contains(says), "{result}");
+        check(&said, most);
+    }
 }
