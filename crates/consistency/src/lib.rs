@@ -9,6 +9,7 @@ pub mod quality;
 pub mod verdict;
 
 pub mod clock;
+pub mod foreign;
 pub mod register;
 pub mod transaction;
 

@@ -1,0 +1,150 @@
+//! AWDIT's text, which it calls plume: `r(key,value,session,transaction)` and `w(…)`.
+//!
+//! As AWDIT reads it: a transaction's steps are in the order of lines, a session's transactions in
+//! the order of their first lines; transaction −1 is aborted, of which writes alone matter; value
+//! 0 is the initial one, unless it is written.
+
+use std::collections::HashMap;
+
+use assay_model::{Nanos, Outcome};
+
+use super::builder::Builder;
+use super::error::{ForeignError, ForeignProblem};
+use super::form::Form;
+use super::text::Text;
+use super::{ForeignHistory, ForeignTimes};
+use crate::transaction::{ObservedTransaction, TransactionStep};
+
+/// The transaction of whatever was aborted.
+const ABORTED: i64 = -1;
+
+/// One line.
+struct Line {
+    is_write: bool,
+    key: i64,
+    value: i64,
+    session: i64,
+    transaction: i64,
+}
+
+#[derive(Default)]
+struct Reader {
+    builder: Builder,
+    sessions: HashMap<i64, u32>,
+    transactions: HashMap<i64, usize>,
+}
+
+pub(super) fn read(mut text: Text<'_>) -> Result<ForeignHistory, ForeignError> {
+    let mut reader = Reader::default();
+    while skip_blanks(&mut text)? {
+        let line = text.line();
+        let parsed = parse(&mut text)?;
+        reader.line(&parsed).map_err(|problem| ForeignError { line, problem })?;
+    }
+    reader.builder.name_initial_values();
+    Ok(reader.builder.finish(ForeignTimes::SessionOrder))
+}
+
+/// Goes to the next line; false at the end of the text.
+fn skip_blanks(text: &mut Text<'_>) -> Result<bool, ForeignError> {
+    while let Some(byte) = text.peek()? {
+        if !byte.is_ascii_whitespace() {
+            return Ok(true);
+        }
+        text.advance();
+    }
+    Ok(false)
+}
+
+fn parse(text: &mut Text<'_>) -> Result<Line, ForeignError> {
+    let is_write = match text.peek()? {
+        Some(b'w') => true,
+        Some(b'r') => false,
+        Some(byte) => return Err(text.error(ForeignProblem::Unexpected(char::from(byte)))),
+        None => return Err(text.error(ForeignProblem::Truncated)),
+    };
+    text.advance();
+    expect(text, b'(')?;
+    let key = number(text, b',')?;
+    let value = number(text, b',')?;
+    let session = number(text, b',')?;
+    let transaction = number(text, b')')?;
+    Ok(Line { is_write, key, value, session, transaction })
+}
+
+fn expect(text: &mut Text<'_>, byte: u8) -> Result<(), ForeignError> {
+    match text.peek()? {
+        Some(found) if found == byte => {
+            text.advance();
+            Ok(())
+        }
+        Some(found) => Err(text.error(ForeignProblem::Unexpected(char::from(found)))),
+        None => Err(text.error(ForeignProblem::Truncated)),
+    }
+}
+
+/// A number up to `end`.
+fn number(text: &mut Text<'_>, end: u8) -> Result<i64, ForeignError> {
+    let mut digits = Vec::new();
+    text.take_while(&mut digits, |byte| byte.is_ascii_digit() || byte == b'-' || byte == b' ')?;
+    if text.peek()?.is_none() {
+        return Err(text.error(ForeignProblem::Truncated));
+    }
+    let found = String::from_utf8_lossy(&digits);
+    let number = found.trim().parse().map_err(|_| {
+        let found = Form::Word(found.as_ref().into()).shown();
+        text.error(ForeignProblem::Expected { expected: "a 64-bit integer", found })
+    })?;
+    expect(text, end)?;
+    Ok(number)
+}
+
+impl Reader {
+    fn line(&mut self, line: &Line) -> Result<(), ForeignProblem> {
+        let (key, value) = (Form::Integer(line.key), Form::Integer(line.value));
+        let step = if line.is_write {
+            self.builder.write(&key, &value)?
+        } else if line.transaction == ABORTED {
+            return Ok(());
+        } else {
+            self.builder.register_read(&key, Some(&value))?
+        };
+        let session = match self.sessions.get(&line.session) {
+            Some(session) => *session,
+            None => {
+                let session = self.builder.session(line.session)?;
+                self.sessions.insert(line.session, session);
+                session
+            }
+        };
+        if line.transaction == ABORTED {
+            self.begin(session, Outcome::Refused, step);
+            return Ok(());
+        }
+        if let Some(transaction) = self.transactions.get(&line.transaction) {
+            let transaction = &mut self.builder.transactions[*transaction];
+            if transaction.session != session {
+                let transaction = line.transaction;
+                return Err(ForeignProblem::TransactionOfTwoSessions { transaction });
+            }
+            transaction.steps.push(step);
+            return Ok(());
+        }
+        self.transactions.insert(line.transaction, self.builder.transactions.len());
+        self.begin(session, Outcome::Done, step);
+        Ok(())
+    }
+
+    fn begin(&mut self, session: u32, outcome: Outcome, step: TransactionStep) {
+        let index = self.builder.transactions.len() as u64;
+        self.builder.transactions.push(ObservedTransaction {
+            index,
+            session,
+            agent: 0,
+            started: Nanos(index),
+            ended: Nanos::NEVER,
+            outcome,
+            steps: vec![step],
+        });
+    }
+}
