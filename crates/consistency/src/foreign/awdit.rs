@@ -18,6 +18,9 @@ use crate::transaction::{ObservedTransaction, TransactionStep};
 /// The transaction of whatever was aborted.
 const ABORTED: i64 = -1;
 
+/// More than a 64-bit integer has, so that the message shows that it has too many.
+const MAX_DIGITS: usize = 24;
+
 /// One line.
 struct Line {
     is_write: bool,
@@ -83,16 +86,26 @@ fn expect(text: &mut Text<'_>, byte: u8) -> Result<(), ForeignError> {
     }
 }
 
-/// A number up to `end`.
+/// A number up to `end`; AWDIT writes neither blanks nor plus signs.
 fn number(text: &mut Text<'_>, end: u8) -> Result<i64, ForeignError> {
-    let mut digits = Vec::new();
-    text.take_while(&mut digits, |byte| byte.is_ascii_digit() || byte == b'-' || byte == b' ')?;
+    let mut digits = [0; MAX_DIGITS];
+    let mut length = 0;
+    while let Some(byte) = text.peek()? {
+        if !(byte.is_ascii_digit() || byte == b'-') {
+            break;
+        }
+        if length < MAX_DIGITS {
+            digits[length] = byte;
+        }
+        length += 1;
+        text.advance();
+    }
     if text.peek()?.is_none() {
         return Err(text.error(ForeignProblem::Truncated));
     }
-    let found = String::from_utf8_lossy(&digits);
-    let number = found.trim().parse().map_err(|_| {
-        let found = Form::Word(found.as_ref().into()).shown();
+    let found = str::from_utf8(&digits[..length.min(MAX_DIGITS)]).unwrap_or_default();
+    let number = found.parse().ok().filter(|_| length < MAX_DIGITS).ok_or_else(|| {
+        let found = if length == 0 { "none" } else { found }.to_owned();
         text.error(ForeignProblem::Expected { expected: "a 64-bit integer", found })
     })?;
     expect(text, end)?;

@@ -139,26 +139,29 @@ impl Builder {
     /// Makes reads of zero and of the empty string reads of nothing, where nobody wrote that: so
     /// the initial state is called where null is not at hand.
     pub(super) fn name_initial_values(&mut self) {
-        let written: HashSet<WrittenValue> = self
-            .transactions
-            .iter()
-            .flat_map(|transaction| &transaction.steps)
-            .filter_map(written)
-            .collect();
-        let values = &self.interner.names.values;
-        let initial = |value: WrittenValue| {
-            let position = (value.0 as usize).wrapping_sub(1);
-            let name = values.get(position).map(|(_, name)| name);
-            let zero = match name {
-                Some(ForeignName::Integer(number)) => *number == 0,
-                Some(ForeignName::Other(text)) => &**text == "\"\"",
-                None => false,
-            };
-            zero && !written.contains(&value)
+        let named_so = |name: &ForeignName| match name {
+            ForeignName::Integer(number) => *number == 0,
+            ForeignName::Other(text) => &**text == "\"\"",
         };
-        for step in self.transactions.iter_mut().flat_map(|transaction| &mut transaction.steps) {
+        // One or two of each key.
+        let mut initial: HashSet<WrittenValue> = (1..)
+            .zip(&self.interner.names.values)
+            .filter(|(_, (_, name))| named_so(name))
+            .map(|(number, _)| WrittenValue(number))
+            .collect();
+        if initial.is_empty() {
+            return;
+        }
+        let steps = self.transactions.iter_mut().flat_map(|transaction| &mut transaction.steps);
+        for step in steps {
+            if let TransactionStep::Write { value, .. } = step {
+                initial.remove(value);
+            }
+        }
+        let steps = self.transactions.iter_mut().flat_map(|transaction| &mut transaction.steps);
+        for step in steps {
             if let TransactionStep::Read { value: Some(value), .. } = step
-                && initial(*value)
+                && initial.contains(value)
             {
                 *value = WrittenValue::ABSENT;
             }
@@ -195,11 +198,6 @@ impl Builder {
             }
         }
     }
-}
-
-/// What a step writes to a register.
-fn written(step: &TransactionStep) -> Option<WrittenValue> {
-    if let TransactionStep::Write { value, .. } = step { Some(*value) } else { None }
 }
 
 /// The same as operations on single records, if every transaction is one; committed reads whose

@@ -343,24 +343,28 @@ impl<'a> Forms<'a> {
         }
         let line = self.text.line();
         let tag = self.word()?;
-        if !KNOWN_TAGS.contains(&&*tag) {
+        if !KNOWN_TAGS.contains(&tag) {
             self.unknown_tags.get_or_insert((0, line)).0 += 1;
         }
         self.value(depth + 1).map(Some)
     }
 
     /// A token up to the next byte that ends one, not empty.
-    fn word(&mut self) -> Result<Box<str>, ForeignError> {
+    fn word(&mut self) -> Result<&str, ForeignError> {
         self.token.clear();
-        if self.text.peek()? == Some(b'\\') {
-            // A character may be a byte that ends tokens.
-            self.text.advance();
-            self.token.push(b'\\');
-            self.token.extend(self.text.next()?);
+        if self.notation == Notation::Json {
+            self.text.take_while(&mut self.token, |byte| {
+                byte.is_ascii_alphanumeric() || b"+-.".contains(&byte)
+            })?;
+        } else {
+            if self.text.peek()? == Some(b'\\') {
+                // A character may be a byte that ends tokens.
+                self.text.advance();
+                self.token.push(b'\\');
+                self.token.extend(self.text.next()?);
+            }
+            self.text.take_while(&mut self.token, |byte| !ENDS_TOKEN[usize::from(byte)])?;
         }
-        self.text.take_while(&mut self.token, |byte| {
-            !byte.is_ascii_whitespace() && !b",;()[]{}\"".contains(&byte)
-        })?;
         if self.token.is_empty() {
             return match self.text.peek()? {
                 Some(byte) => Err(self.unexpected(byte)),
@@ -370,44 +374,26 @@ impl<'a> Forms<'a> {
         if self.token.len() as u64 > MAX_FORM_BYTES {
             return Err(self.error(ForeignProblem::TooLong(MAX_FORM_BYTES)));
         }
-        match std::str::from_utf8(&self.token) {
-            Ok(word) => Ok(word.into()),
-            Err(_) => Err(self.text.error(ForeignProblem::InvalidUtf8)),
-        }
+        std::str::from_utf8(&self.token).map_err(|_| self.text.error(ForeignProblem::InvalidUtf8))
     }
 
     fn atom(&mut self) -> Result<Form, ForeignError> {
         let line = self.text.line();
-        let word = if self.notation == Notation::Json { self.json_word()? } else { self.word()? };
-        let digits = word.trim_start_matches(['+', '-']);
-        if digits.starts_with(|first: char| first.is_ascii_digit()) {
-            return number(word)
-                .ok_or(ForeignError { line, problem: ForeignProblem::Unexpected('0') });
+        let notation = self.notation;
+        let word = self.word()?;
+        let unexpected = || {
+            let first = word.chars().next().unwrap_or(' ');
+            ForeignError { line, problem: ForeignProblem::Unexpected(first) }
+        };
+        if word.trim_start_matches(['+', '-']).starts_with(|first: char| first.is_ascii_digit()) {
+            return number(word).ok_or_else(unexpected);
         }
-        match (self.notation, &*word) {
+        match (notation, word) {
             (Notation::Edn, "nil") | (Notation::Json, "null") => Ok(Form::Nil),
             (_, "true") => Ok(Form::Boolean(true)),
             (_, "false") => Ok(Form::Boolean(false)),
-            (Notation::Edn, _) => Ok(Form::Word(word)),
-            (Notation::Json, _) => {
-                let first = word.chars().next().unwrap_or(' ');
-                Err(ForeignError { line, problem: ForeignProblem::Unexpected(first) })
-            }
-        }
-    }
-
-    /// A number, or one of JSON's three names.
-    fn json_word(&mut self) -> Result<Box<str>, ForeignError> {
-        self.token.clear();
-        self.text.take_while(&mut self.token, |byte| {
-            byte.is_ascii_alphanumeric() || b"+-.".contains(&byte)
-        })?;
-        match std::str::from_utf8(&self.token) {
-            Ok("") | Err(_) => {
-                let byte = self.text.peek()?.unwrap_or(b' ');
-                Err(self.unexpected(byte))
-            }
-            Ok(word) => Ok(word.into()),
+            (Notation::Edn, _) => Ok(Form::Word(word.into())),
+            (Notation::Json, _) => Err(unexpected()),
         }
     }
 
@@ -489,12 +475,24 @@ impl<'a> Forms<'a> {
 }
 
 /// A number, as an integer where it is one of 64 bits; nothing if it is none at all.
-fn number(word: Box<str>) -> Option<Form> {
-    let digits = word.strip_suffix('N').unwrap_or(&word);
+fn number(word: &str) -> Option<Form> {
+    let digits = word.strip_suffix('N').unwrap_or(word);
     if let Ok(integer) = digits.parse() {
         return Some(Form::Integer(integer));
     }
     word.bytes()
         .all(|byte| byte.is_ascii_alphanumeric() || b"+-./".contains(&byte))
-        .then_some(Form::Number(word))
+        .then(|| Form::Number(word.into()))
 }
+
+/// The bytes that end a token of EDN.
+const ENDS_TOKEN: [bool; 256] = {
+    let mut ends = [false; 256];
+    let bytes = b" \t\r\n\x0c,;()[]{}\"";
+    let mut at = 0;
+    while at < bytes.len() {
+        ends[bytes[at] as usize] = true;
+        at += 1;
+    }
+    ends
+};
