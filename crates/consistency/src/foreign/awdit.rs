@@ -90,21 +90,19 @@ fn expect(text: &mut Text<'_>, byte: u8) -> Result<(), ForeignError> {
 fn number(text: &mut Text<'_>, end: u8) -> Result<i64, ForeignError> {
     let mut digits = [0; MAX_DIGITS];
     let mut length = 0;
-    while let Some(byte) = text.peek()? {
-        if !(byte.is_ascii_digit() || byte == b'-') {
-            break;
-        }
-        if length < MAX_DIGITS {
-            digits[length] = byte;
-        }
+    while length < MAX_DIGITS
+        && let Some(byte) = text.peek()?
+        && (byte.is_ascii_digit() || byte == b'-')
+    {
+        digits[length] = byte;
         length += 1;
         text.advance();
     }
     if text.peek()?.is_none() {
         return Err(text.error(ForeignProblem::Truncated));
     }
-    let found = str::from_utf8(&digits[..length.min(MAX_DIGITS)]).unwrap_or_default();
-    let number = found.parse().ok().filter(|_| length < MAX_DIGITS).ok_or_else(|| {
+    let found = str::from_utf8(&digits[..length]).unwrap_or_default();
+    let number = found.parse().map_err(|_| {
         let found = if length == 0 { "none" } else { found }.to_owned();
         text.error(ForeignProblem::Expected { expected: "a 64-bit integer", found })
     })?;

@@ -188,6 +188,6 @@ impl fmt::Display for ForeignWarning {
                 "completions that wrote something else than their invocations; they were believed"
             }
         };
-        write!(out, "{} {what} (first in line {})", self.count, self.first_line)
+        write!(out, "{what}: {}, the first in line {}", self.count, self.first_line)
     }
 }

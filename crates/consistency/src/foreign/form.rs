@@ -353,7 +353,7 @@ impl<'a> Forms<'a> {
     fn word(&mut self) -> Result<&str, ForeignError> {
         self.token.clear();
         if self.notation == Notation::Json {
-            self.text.take_while(&mut self.token, |byte| {
+            self.text.take_while(&mut self.token, MAX_FORM_BYTES, |byte| {
                 byte.is_ascii_alphanumeric() || b"+-.".contains(&byte)
             })?;
         } else {
@@ -363,7 +363,8 @@ impl<'a> Forms<'a> {
                 self.token.push(b'\\');
                 self.token.extend(self.text.next()?);
             }
-            self.text.take_while(&mut self.token, |byte| !ENDS_TOKEN[usize::from(byte)])?;
+            let belongs = |byte| !ENDS_TOKEN[usize::from(byte)];
+            self.text.take_while(&mut self.token, MAX_FORM_BYTES, belongs)?;
         }
         if self.token.is_empty() {
             return match self.text.peek()? {
@@ -402,7 +403,9 @@ impl<'a> Forms<'a> {
         let mut token = std::mem::take(&mut self.token);
         token.clear();
         loop {
-            self.text.take_while(&mut token, |byte| !b"\"\\\n".contains(&byte))?;
+            self.text.take_while(&mut token, MAX_FORM_BYTES, |byte| {
+                byte != b'"' && byte != b'\\' && byte != b'\n'
+            })?;
             if token.len() as u64 > MAX_FORM_BYTES {
                 return Err(self.error(ForeignProblem::TooLong(MAX_FORM_BYTES)));
             }

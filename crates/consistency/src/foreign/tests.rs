@@ -109,7 +109,7 @@ fn a_vector_of_records_with_tags_and_comments_is_read() {
         expect![[r#"
             0 s0 3..5 done: w :x "a"
             2 s1 6..7 done: r :x "a", r :y absent
-            2 unknown tags, skipped (first in line 4)
+            unknown tags, skipped: 2, the first in line 4
         "#]],
     );
 }
@@ -179,7 +179,7 @@ fn independent_registers_have_keys_of_their_own() {
             0 s0 1..2 done: r 7 absent
             2 s1 3..5 done: r 8 1, w 8 2
             3 s0 4.. unknown: w 7 1
-            1 invocations without a completion; nobody knows whether they happened (first in line 4)
+            invocations without a completion; nobody knows whether they happened: 1, the first in line 4
         "#]],
     );
 }
@@ -198,8 +198,8 @@ fn a_process_that_goes_on_after_an_unknown_outcome_is_another_session() {
             0 s0 1..2 unknown: w register 1
             2 s1 3..4 done: w register 2
             4 s1 5..6 done: r register ?
-            1 processes that go on after :info; they are sessions of their own from there on (first in line 3)
-            1 answers without a value; their reads say nothing (first in line 6)
+            processes that go on after :info; they are sessions of their own from there on: 1, the first in line 3
+            answers without a value; their reads say nothing: 1, the first in line 6
         "#]],
     );
 }
@@ -217,7 +217,7 @@ fn times_that_go_back_follow_the_order_of_lines() {
             0 s0 100..102 done: w register 1
             1 s1 101..103 done: w register 2
             3 s2 102..120 done: r register 2
-            2 times before the one of the line above; the order of lines was used (first in line 2)
+            times before the one of the line above; the order of lines was used: 2, the first in line 2
         "#]],
     );
 }
@@ -230,7 +230,7 @@ fn what_a_completion_wrote_is_believed() {
          {:process 0 :type :ok :f :txn :value [[:w x 5]] :time 2}",
         expect![[r#"
             0 s0 1..2 done: w x 5
-            1 completions that wrote something else than their invocations; they were believed (first in line 2)
+            completions that wrote something else than their invocations; they were believed: 1, the first in line 2
         "#]],
     );
 }
@@ -339,7 +339,7 @@ fn operations_of_porcupine_are_read() {
             3 s2 6..9 refused: r register ?, w register 2
             4 s3 7..9 unknown: r register 1, w register 3
             5 s0 10.. unknown: w register 7
-            1 operations that overlap with others of their client; each is a session (first in line 5)
+            operations that overlap with others of their client; each is a session: 1, the first in line 5
         "#]],
     );
 }

@@ -71,13 +71,15 @@ impl<'a> Text<'a> {
         Ok(byte)
     }
 
-    /// Takes bytes into `token` as long as they are of a kind that holds no line's end.
+    /// Takes bytes into `token` as long as they are of a kind that holds no line's end, and the
+    /// token is not longer than `limit`.
     pub(super) fn take_while(
         &mut self,
         token: &mut Vec<u8>,
+        limit: u64,
         belongs: impl Fn(u8) -> bool,
     ) -> Result<(), ForeignError> {
-        while self.peek()?.is_some() {
+        while self.peek()?.is_some() && token.len() as u64 <= limit {
             let rest = &self.chunk[self.at..];
             let length = rest.iter().position(|byte| !belongs(*byte)).unwrap_or(rest.len());
             token.extend_from_slice(&rest[..length]);

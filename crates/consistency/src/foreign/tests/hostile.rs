@@ -128,7 +128,7 @@ fn deep_nesting_is_an_error() {
 }
 
 #[test]
-fn ten_megabytes_on_one_line_are_read_or_refused() {
+fn ten_megabytes_on_one_line_are_read() {
     let padding = "x".repeat(10 * 1024);
     let pair = format!(
         "{{:process 0 :type :invoke :f :read :value nil :time 1}}\
@@ -136,12 +136,26 @@ fn ten_megabytes_on_one_line_are_read_or_refused() {
     );
     let history = read(&format!("[{}]", pair.repeat(1024))).expect("a long line is a line");
     assert_eq!(history.registers.operations.len(), 1024);
+}
 
-    let long = "a".repeat(17 * 1024 * 1024);
-    let expected = "line 1: one operation of more than 16777216 bytes; lists that long cannot be \
-                    judged";
-    assert_eq!(error(format!("{{:type {long}}}")), expected);
-    assert_eq!(error(format!("{{:type \"{long}\"}}")), expected);
+/// The error of a text that never ends.
+fn error_of_endless(beginning: &str, rest: u8) -> String {
+    let input = beginning.as_bytes().chain(io::repeat(rest));
+    read_foreign_history(input, None, &mut |_| {}).expect_err("it never ends").to_string()
+}
+
+#[test]
+fn an_endless_operation_is_an_error() {
+    let expected =
+        "line 1: one operation of more than 16777216 bytes; lists that long cannot be judged";
+    assert_eq!(error_of_endless("{:type ", b'a'), expected);
+    assert_eq!(error_of_endless("{:type \"", b'a'), expected);
+    assert_eq!(error_of_endless("{\"type\": ", b'1'), expected);
+    assert_eq!(error_of_endless("{:type #", b'a'), expected);
+    assert_eq!(
+        error_of_endless("w(", b'1'),
+        "line 1: a 64-bit integer is expected here, found 111111111111111111111111"
+    );
     let many = format!("\"{}\" ", "a".repeat(1024 * 1024)).repeat(17);
     assert_eq!(error(format!("{{:value [{many}]}}")), expected);
 }
@@ -167,7 +181,7 @@ fn numbers_beyond_64_bits_are_names() {
         expect![[r#"
             0 s0 1..9223372036854775807 done: w 36893488147419103232 -1e400
             2 s0 9223372036854775808..9223372036854775809 done: r 5 absent
-            1 times before the one of the line above; the order of lines was used (first in line 4)
+            times before the one of the line above; the order of lines was used: 1, the first in line 4
         "#]],
     );
 }
