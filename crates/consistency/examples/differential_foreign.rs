@@ -60,7 +60,12 @@ fn simulated(seed: u64, txns: usize) -> (String, Workload) {
 fn judge(text: &str, workload: Workload) -> (adya::Valid, Vec<String>) {
     let options = Opts { sequential_keys: true, ..Opts::default() };
     let history = History::parse(text).expect("adya reads it");
-    let report = adya::check(&history, workload, &options);
+    let mut report = adya::check(&history, workload, &options);
+    // Of equally long lists that contradict each other, adya takes the one whose elements it met
+    // last for the order of versions: which cycles that makes depends on how elements are called.
+    if report.anomaly_types.iter().any(|name| name == "incompatible-order") {
+        report.anomaly_types.retain(|name| !name.starts_with('G') && name != "lost-update");
+    }
     (report.valid, report.anomaly_types)
 }
 
@@ -80,7 +85,7 @@ fn survives_damage(seed: u64) -> bool {
              {"ClientId":1,"Input":{"Op":2,"Arg1":1,"Arg2":2},"Call":6,"Output":{"Ok":false}}]"#
             .to_vec(),
     };
-    if seed % 8 == 0 {
+    if seed.is_multiple_of(8) {
         let history = read_foreign_history(&*text, None, &mut |_| {}).expect("readable");
         text.clear();
         write_transactions(&history.transactions, ElleFormat::Edn, &mut text)

@@ -33,7 +33,7 @@ mod porcupine;
 
 mod export;
 
-pub use error::{ForeignError, ForeignProblem, ForeignWarning, ForeignWarningKind};
+pub use error::{ForeignError, ForeignProblem, ForeignWarning, ForeignWarningKind, TextPosition};
 pub use export::{ElleFormat, write_registers, write_transactions};
 pub use names::{ForeignName, ForeignNames};
 

@@ -40,9 +40,9 @@ struct Reader {
 pub(super) fn read(mut text: Text<'_>) -> Result<ForeignHistory, ForeignError> {
     let mut reader = Reader::default();
     while skip_blanks(&mut text)? {
-        let line = text.line();
+        let position = text.position();
         let parsed = parse(&mut text)?;
-        reader.line(&parsed).map_err(|problem| ForeignError { line, problem })?;
+        reader.line(&parsed).map_err(|problem| ForeignError { position, problem })?;
     }
     reader.builder.name_initial_values();
     Ok(reader.builder.finish(ForeignTimes::SessionOrder))

@@ -2,12 +2,21 @@
 
 use std::fmt;
 
-/// Why a foreign history cannot be read.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("line {line}: {problem}")]
-pub struct ForeignError {
+/// A place in a text.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct TextPosition {
     /// The line, from one.
     pub line: u64,
+    /// The byte, from zero: a text of gigabytes may be a single line.
+    pub byte: u64,
+}
+
+/// Why a foreign history cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("line {}, byte {}: {problem}", position.line, position.byte)]
+pub struct ForeignError {
+    /// Where.
+    pub position: TextPosition,
     /// What is wrong there.
     pub problem: ForeignProblem,
 }
@@ -31,7 +40,7 @@ pub enum ForeignProblem {
     )]
     Visualisation,
     /// The text ends too early.
-    #[error("the text ends inside what begins here: the file is cut short; copy it again")]
+    #[error("the text ends too early: the file is cut short; copy it again")]
     Truncated,
     /// A byte that cannot stand there.
     #[error("{0:?} is not expected here; the text is damaged or of another format")]

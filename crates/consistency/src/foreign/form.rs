@@ -6,7 +6,7 @@
 
 use std::fmt;
 
-use super::error::{ForeignError, ForeignProblem};
+use super::error::{ForeignError, ForeignProblem, TextPosition};
 use super::text::Text;
 
 /// Deeper than any history (transactions are five levels deep), and far from the stack's end.
@@ -110,14 +110,19 @@ pub(super) struct Forms<'a> {
     /// The bytes of the token that is being read.
     token: Vec<u8>,
     /// Where the outermost form began.
-    line: u64,
-    offset: u64,
+    began: TextPosition,
     unknown_tags: Option<(u64, u64)>,
 }
 
 impl<'a> Forms<'a> {
     pub(super) fn new(text: Text<'a>, notation: Notation) -> Forms<'a> {
-        Forms { text, notation, token: Vec::new(), line: 1, offset: 0, unknown_tags: None }
+        Forms {
+            text,
+            notation,
+            token: Vec::new(),
+            began: TextPosition::default(),
+            unknown_tags: None,
+        }
     }
 
     /// How many unknown tags there were so far, and the line of the first one.
@@ -127,19 +132,19 @@ impl<'a> Forms<'a> {
 
     /// An error of the form that was read last.
     pub(super) fn error(&self, problem: ForeignProblem) -> ForeignError {
-        ForeignError { line: self.line, problem }
+        ForeignError { position: self.began, problem }
     }
 
     /// Gives every form to `each`: those inside one sequence around all of them, or, where there is
     /// none, those after each other.
     pub(super) fn for_each(
         &mut self,
-        mut each: impl FnMut(u64, Form) -> Result<(), ForeignError>,
+        mut each: impl FnMut(TextPosition, Form) -> Result<(), ForeignError>,
     ) -> Result<(), ForeignError> {
         if matches!(self.peek()?, Some(b'[' | b'(')) {
             self.items(|forms| {
                 let form = forms.form()?;
-                each(forms.line, form)
+                each(forms.began, form)
             })?;
             return match self.peek()? {
                 Some(byte) => Err(self.unexpected(byte)),
@@ -148,7 +153,7 @@ impl<'a> Forms<'a> {
         }
         while self.peek()?.is_some() {
             let form = self.form()?;
-            each(self.line, form)?;
+            each(self.began, form)?;
         }
         Ok(())
     }
@@ -219,13 +224,12 @@ impl<'a> Forms<'a> {
     }
 
     fn begin(&mut self) {
-        self.line = self.text.line();
-        self.offset = self.text.offset();
+        self.began = self.text.position();
     }
 
     /// The next byte that means something, inside a form.
     fn within(&mut self) -> Result<u8, ForeignError> {
-        if self.text.offset().saturating_sub(self.offset) > MAX_FORM_BYTES {
+        if self.text.position().byte - self.began.byte > MAX_FORM_BYTES {
             return Err(self.error(ForeignProblem::TooLong(MAX_FORM_BYTES)));
         }
         self.peek()?.ok_or_else(|| self.error(ForeignProblem::Truncated))
@@ -233,9 +237,8 @@ impl<'a> Forms<'a> {
 
     /// Whether a sequence or map ends here, past the separator if it does not.
     fn closes(&mut self, close: u8, first: bool) -> Result<bool, ForeignError> {
-        let line = self.line;
         let Some(byte) = self.peek()? else {
-            return Err(ForeignError { line, problem: ForeignProblem::Truncated });
+            return Err(self.error(ForeignProblem::Truncated));
         };
         if byte == close {
             self.text.advance();
@@ -341,7 +344,7 @@ impl<'a> Forms<'a> {
             }
             _ => {}
         }
-        let line = self.text.line();
+        let line = self.text.position().line;
         let tag = self.word()?;
         if !KNOWN_TAGS.contains(&tag) {
             self.unknown_tags.get_or_insert((0, line)).0 += 1;
@@ -379,12 +382,12 @@ impl<'a> Forms<'a> {
     }
 
     fn atom(&mut self) -> Result<Form, ForeignError> {
-        let line = self.text.line();
+        let position = self.text.position();
         let notation = self.notation;
         let word = self.word()?;
         let unexpected = || {
             let first = word.chars().next().unwrap_or(' ');
-            ForeignError { line, problem: ForeignProblem::Unexpected(first) }
+            ForeignError { position, problem: ForeignProblem::Unexpected(first) }
         };
         if word.trim_start_matches(['+', '-']).starts_with(|first: char| first.is_ascii_digit()) {
             return number(word).ok_or_else(unexpected);

@@ -66,8 +66,9 @@ struct Reader {
 
 pub(super) fn read(mut forms: Forms<'_>) -> Result<ForeignHistory, ForeignError> {
     let mut reader = Reader::default();
-    forms.for_each(|line, form| {
-        reader.event(line, &form).map_err(|problem| ForeignError { line, problem })
+    forms.for_each(|position, form| {
+        let line = position.line;
+        reader.event(line, &form).map_err(|problem| ForeignError { position, problem })
     })?;
     if let Some((count, line)) = forms.unknown_tags() {
         reader.builder.warn(ForeignWarningKind::UnknownTag, line, count);

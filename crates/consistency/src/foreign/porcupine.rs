@@ -40,8 +40,9 @@ struct Reader {
 
 pub(super) fn read(mut forms: Forms<'_>) -> Result<ForeignHistory, ForeignError> {
     let mut reader = Reader::default();
-    forms.for_each(|line, form| {
-        reader.operation(line, &form).map_err(|problem| ForeignError { line, problem })
+    forms.for_each(|position, form| {
+        let line = position.line;
+        reader.operation(line, &form).map_err(|problem| ForeignError { position, problem })
     })?;
     reader.number_sessions().map_err(|problem| forms.error(problem))?;
     reader.builder.name_initial_values();

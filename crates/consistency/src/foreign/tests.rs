@@ -167,6 +167,7 @@ fn registers_of_knossos_are_read_with_compare_and_set() {
     assert_eq!(history.names.keys.len(), 1);
 }
 
+// tidy: allow columns: warnings are one line each
 #[test]
 fn independent_registers_have_keys_of_their_own() {
     check(
@@ -204,6 +205,7 @@ fn a_process_that_goes_on_after_an_unknown_outcome_is_another_session() {
     );
 }
 
+// tidy: allow columns: warnings are one line each
 #[test]
 fn times_that_go_back_follow_the_order_of_lines() {
     check(

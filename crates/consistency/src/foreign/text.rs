@@ -2,7 +2,7 @@
 
 use std::io::{ErrorKind, Read};
 
-use super::error::{ForeignError, ForeignProblem};
+use super::error::{ForeignError, ForeignProblem, TextPosition};
 
 /// Bytes read at a time, and how often progress is told.
 const CHUNK: usize = 64 * 1024;
@@ -38,14 +38,9 @@ impl<'a> Text<'a> {
         &self.chunk[self.at..]
     }
 
-    /// The line of the next byte, from one.
-    pub(super) fn line(&self) -> u64 {
-        self.line
-    }
-
-    /// How many bytes came before the next one.
-    pub(super) fn offset(&self) -> u64 {
-        self.before + self.at as u64
+    /// Where the next byte is.
+    pub(super) fn position(&self) -> TextPosition {
+        TextPosition { line: self.line, byte: self.before + self.at as u64 }
     }
 
     /// The next byte, or nothing at the end.
@@ -94,7 +89,7 @@ impl<'a> Text<'a> {
 
     /// An error at the next byte.
     pub(super) fn error(&self, problem: ForeignProblem) -> ForeignError {
-        ForeignError { line: self.line, problem }
+        ForeignError { position: self.position(), problem }
     }
 
     /// Reads the next chunk, whole unless the text ends.

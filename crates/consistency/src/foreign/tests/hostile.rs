@@ -12,6 +12,12 @@ fn error(text: impl AsRef<[u8]>) -> String {
     }
 }
 
+/// What is wrong with a text.
+fn problem(text: impl AsRef<[u8]>) -> String {
+    let result = read_foreign_history(text.as_ref(), None, &mut |_| {});
+    result.expect_err("the text is wrong").problem.to_string()
+}
+
 const WRITE: &str = "{:process 0 :type :invoke :f :write :value 1 :time 1}\n";
 
 // tidy: allow columns: messages are one line each
@@ -41,24 +47,24 @@ fn errors_name_the_line_and_what_to_do() {
         ),
     ];
     expect![[r#"
-        line 2: completion of process 1 without an invocation; the lines are out of order or the file's beginning is missing: sort by index
-        line 2: completion of process 1 without an invocation; the lines are out of order or the file's beginning is missing: sort by index
-        line 2: process 0 invokes while its invocation of line 1 has no completion; give each client a process of its own, and a crashed one an :info
-        line 2: completion of process 0 is not of the operation it invoked in line 1
-        line 2: unknown type :okay; it must be invoke, ok, fail or info
-        line 2: operation without a type; every operation needs it
-        line 2: operation without a process; every operation needs it
-        line 2: unknown operation :dequeue; txn, read, write and cas can be judged: remove operations that do not touch the records
-        line 2: a pair of an old and a new value is expected here, found 4
-        line 2: unknown operation :inc; txn, read, write and cas can be judged: remove operations that do not touch the records
-        line 2: a step [f key value] is expected here, found [:r x]
-        line 2: a process, a 64-bit integer or a name, is expected here, found 9223372036854775808
-        line 2: a time in nanoseconds is expected here, found 2.5
-        line 2: an operation, as a map, is expected here, found 17
-        line 2: the text ends inside what begins here: the file is cut short; copy it again
-        line 2: '}' is not expected here; the text is damaged or of another format
-        line 2: index 3 after index 3; the lines are out of order, or two histories are in one file: sort by index, or number anew
-        line 2: key x is a list in one operation and a register in another; use different keys for appends and writes"#]]
+        line 2, byte 54: completion of process 1 without an invocation; the lines are out of order or the file's beginning is missing: sort by index
+        line 2, byte 54: completion of process 1 without an invocation; the lines are out of order or the file's beginning is missing: sort by index
+        line 2, byte 54: process 0 invokes while its invocation of line 1 has no completion; give each client a process of its own, and a crashed one an :info
+        line 2, byte 54: completion of process 0 is not of the operation it invoked in line 1
+        line 2, byte 54: unknown type :okay; it must be invoke, ok, fail or info
+        line 2, byte 54: operation without a type; every operation needs it
+        line 2, byte 54: operation without a process; every operation needs it
+        line 2, byte 54: unknown operation :dequeue; txn, read, write and cas can be judged: remove operations that do not touch the records
+        line 2, byte 54: a pair of an old and a new value is expected here, found 4
+        line 2, byte 54: unknown operation :inc; txn, read, write and cas can be judged: remove operations that do not touch the records
+        line 2, byte 54: a step [f key value] is expected here, found [:r x]
+        line 2, byte 54: a process, a 64-bit integer or a name, is expected here, found 9223372036854775808
+        line 2, byte 54: a time in nanoseconds is expected here, found 2.5
+        line 2, byte 54: an operation, as a map, is expected here, found 17
+        line 2, byte 54: the text ends too early: the file is cut short; copy it again
+        line 2, byte 76: '}' is not expected here; the text is damaged or of another format
+        line 2, byte 36: index 3 after index 3; the lines are out of order, or two histories are in one file: sort by index, or number anew
+        line 2, byte 45: key x is a list in one operation and a register in another; use different keys for appends and writes"#]]
     .assert_eq(&errors.join("\n"));
 }
 
@@ -85,23 +91,23 @@ fn errors_of_other_formats_name_the_line_too() {
         error("{\"type\": \"inv\\q\"}"),
     ];
     expect![[r#"
-        line 1: neither a Jepsen or Elle history (EDN, JSON), nor AWDIT's text, dbcop's JSON or porcupine's operations; name the format if it is one of them
-        line 1: neither a Jepsen or Elle history (EDN, JSON), nor AWDIT's text, dbcop's JSON or porcupine's operations; name the format if it is one of them
-        line 1: neither a Jepsen or Elle history (EDN, JSON), nor AWDIT's text, dbcop's JSON or porcupine's operations; name the format if it is one of them
-        line 2: the text ends inside what begins here: the file is cut short; copy it again
-        line 2: 'x' is not expected here; the text is damaged or of another format
-        line 2: a 64-bit integer is expected here, found 99999999999999999999
-        line 2: transaction 0 belongs to two sessions; number transactions over all of them
-        line 1: an event {"Read" or "Write": {"variable": …, "version": …}} is expected here, found 17
-        line 1: operation without "committed": true or false; every operation needs it
-        line 2: the text ends inside what begins here: the file is cut short; copy it again
-        line 1: porcupine's picture has descriptions instead of inputs and outputs; write the list of porcupine.Operation as JSON instead
-        line 1: operation ends at 4 before it starts at 5; the clock was set back
-        line 1: unknown operation 2; txn, read, write and cas can be judged: remove operations that do not touch the records
-        line 1: '"' is not expected here; the text is damaged or of another format
-        line 1: 'n' is not expected here; the text is damaged or of another format
-        line 2: '{' is not expected here; the text is damaged or of another format
-        line 1: 'q' is not expected here; the text is damaged or of another format"#]]
+        line 1, byte 0: neither a Jepsen or Elle history (EDN, JSON), nor AWDIT's text, dbcop's JSON or porcupine's operations; name the format if it is one of them
+        line 1, byte 0: neither a Jepsen or Elle history (EDN, JSON), nor AWDIT's text, dbcop's JSON or porcupine's operations; name the format if it is one of them
+        line 1, byte 0: neither a Jepsen or Elle history (EDN, JSON), nor AWDIT's text, dbcop's JSON or porcupine's operations; name the format if it is one of them
+        line 2, byte 18: the text ends too early: the file is cut short; copy it again
+        line 2, byte 11: 'x' is not expected here; the text is damaged or of another format
+        line 2, byte 35: a 64-bit integer is expected here, found 99999999999999999999
+        line 2, byte 11: transaction 0 belongs to two sessions; number transactions over all of them
+        line 1, byte 2: an event {"Read" or "Write": {"variable": …, "version": …}} is expected here, found 17
+        line 1, byte 2: operation without "committed": true or false; every operation needs it
+        line 2, byte 3: the text ends too early: the file is cut short; copy it again
+        line 1, byte 0: porcupine's picture has descriptions instead of inputs and outputs; write the list of porcupine.Operation as JSON instead
+        line 1, byte 1: operation ends at 4 before it starts at 5; the clock was set back
+        line 1, byte 1: unknown operation 2; txn, read, write and cas can be judged: remove operations that do not touch the records
+        line 1, byte 18: '"' is not expected here; the text is damaged or of another format
+        line 1, byte 9: 'n' is not expected here; the text is damaged or of another format
+        line 2, byte 34: '{' is not expected here; the text is damaged or of another format
+        line 1, byte 15: 'q' is not expected here; the text is damaged or of another format"#]]
     .assert_eq(&errors.join("\n"));
 }
 
@@ -119,12 +125,12 @@ fn an_empty_history_and_one_of_unknown_outcomes_are_histories() {
 
 #[test]
 fn deep_nesting_is_an_error() {
-    let deep = |open: &str| error(open.repeat(10 * 1024 * 1024 / open.len()));
-    let expected = "line 1: nested deeper than 64 levels; no history is";
+    let deep = |open: &str| problem(open.repeat(10 * 1024 * 1024 / open.len()));
+    let expected = "nested deeper than 64 levels; no history is";
     assert_eq!(deep("{:value ["), expected);
     assert_eq!(deep("#a "), expected);
     assert_eq!(deep("#_ "), expected);
-    assert_eq!(error(format!("{{\"type\": {}", "[".repeat(1 << 20))), expected);
+    assert_eq!(problem(format!("{{\"type\": {}", "[".repeat(1 << 20))), expected);
 }
 
 #[test]
@@ -141,32 +147,31 @@ fn ten_megabytes_on_one_line_are_read() {
 /// The error of a text that never ends.
 fn error_of_endless(beginning: &str, rest: u8) -> String {
     let input = beginning.as_bytes().chain(io::repeat(rest));
-    read_foreign_history(input, None, &mut |_| {}).expect_err("it never ends").to_string()
+    read_foreign_history(input, None, &mut |_| {}).expect_err("it never ends").problem.to_string()
 }
 
 #[test]
 fn an_endless_operation_is_an_error() {
-    let expected =
-        "line 1: one operation of more than 16777216 bytes; lists that long cannot be judged";
+    let expected = "one operation of more than 16777216 bytes; lists that long cannot be judged";
     assert_eq!(error_of_endless("{:type ", b'a'), expected);
     assert_eq!(error_of_endless("{:type \"", b'a'), expected);
     assert_eq!(error_of_endless("{\"type\": ", b'1'), expected);
     assert_eq!(error_of_endless("{:type #", b'a'), expected);
     assert_eq!(
         error_of_endless("w(", b'1'),
-        "line 1: a 64-bit integer is expected here, found 111111111111111111111111"
+        "a 64-bit integer is expected here, found 111111111111111111111111"
     );
     let many = format!("\"{}\" ", "a".repeat(1024 * 1024)).repeat(17);
-    assert_eq!(error(format!("{{:value [{many}]}}")), expected);
+    assert_eq!(problem(format!("{{:value [{many}]}}")), expected);
 }
 
 #[test]
 fn invalid_utf_8_is_an_error() {
-    let expected = "line 1: invalid UTF-8; histories are UTF-8 texts: convert the file";
-    assert_eq!(error(b"{:type :inv\xffoke}"), expected);
-    assert_eq!(error(b"{\"type\": \"\xc3\"}"), expected);
-    assert!(error(b"{\"type\": \xff}").starts_with("line 1: "));
-    assert!(error(b"\xff\xfe{\x00").starts_with("line 1: "));
+    let expected = "invalid UTF-8; histories are UTF-8 texts: convert the file";
+    assert_eq!(problem(b"{:type :inv\xffoke}"), expected);
+    assert_eq!(problem(b"{\"type\": \"\xc3\"}"), expected);
+    assert!(error(b"{\"type\": \xff}").starts_with("line 1, byte "));
+    assert!(error(b"\xff\xfe{\x00").starts_with("line 1, byte "));
 }
 
 // tidy: allow columns: warnings are one line each
@@ -212,7 +217,7 @@ fn a_trickle_is_read_as_a_file_and_its_failure_is_told() {
     };
     assert_eq!(trickle(false), read(text));
     let failure = trickle(true).expect_err("the reader fails").to_string();
-    assert_eq!(failure, "line 1: disk is gone; read the file again");
+    assert_eq!(failure, "line 1, byte 0: disk is gone; read the file again");
 }
 
 #[test]
