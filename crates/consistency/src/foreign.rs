@@ -2,15 +2,16 @@
 //!
 //! | format | what is read |
 //! |---|---|
-//! | Jepsen, Elle (EDN, JSON) | `txn` of `append`, `r`, `w`; `read`, `write`, `cas` of registers |
+//! | Jepsen, Elle: EDN, JSON | `txn` (`append`, `r`, `w`), `read`, `write`, `cas`, `add`, `transfer` |
 //! | AWDIT's text | `r(key,value,session,transaction)`, `w(…)`; transaction −1 is aborted |
 //! | dbcop's JSON | sessions of transactions of events, as it and its forks write them |
 //! | porcupine's operations as JSON | get, put and compare-and-set with `Call` and `Return` |
 //!
-//! A text is read once, form by form: memory is O(steps + list elements + names), never the text.
-//! The initial state is [`WrittenValue::ABSENT`](crate::WrittenValue::ABSENT), whether it is called
-//! nil, null, 0 or the empty string. Values that were written twice keep one number: the checkers
-//! find them.
+//! A text is read once, form by form, and never held: memory is about 56 bytes per transaction, 40
+//! per step, 8 per list element, about 80 per different value and 64 per operation on a register, and
+//! what the longest operation needs, whose text is bounded. The initial state is
+//! [`WrittenValue::ABSENT`](crate::WrittenValue::ABSENT), whether it is called nil, null, 0 or the
+//! empty string. Values that were written twice keep one number: the checkers find them.
 
 use std::io::Read;
 
@@ -24,6 +25,7 @@ mod form;
 mod names;
 mod text;
 
+mod aggregate;
 mod builder;
 
 mod awdit;
@@ -33,6 +35,7 @@ mod porcupine;
 
 mod export;
 
+pub use aggregate::{AggregateAccess, AggregateOperation};
 pub use error::{ForeignError, ForeignProblem, ForeignWarning, ForeignWarningKind, TextPosition};
 pub use export::{ElleFormat, write_registers, write_transactions};
 pub use names::{ForeignName, ForeignNames};
@@ -75,6 +78,8 @@ pub struct ForeignHistory {
     pub registers: RegisterHistory,
     /// Everything, single operations as transactions of one or two steps.
     pub transactions: TransactionHistory,
+    /// What was done to sets, counters and accounts, which is in neither of them.
+    pub aggregates: Vec<AggregateOperation>,
     /// What keys, values and sessions are called there.
     pub names: ForeignNames,
     /// What the times mean.

@@ -24,8 +24,8 @@ const MAX_DIGITS: usize = 24;
 /// One line.
 struct Line {
     is_write: bool,
-    key: i64,
-    value: i64,
+    key: Form,
+    value: Form,
     session: i64,
     transaction: i64,
 }
@@ -68,8 +68,8 @@ fn parse(text: &mut Text<'_>) -> Result<Line, ForeignError> {
     };
     text.advance();
     expect(text, b'(')?;
-    let key = number(text, b',')?;
-    let value = number(text, b',')?;
+    let key = name(text, b',')?;
+    let value = name(text, b',')?;
     let session = number(text, b',')?;
     let transaction = number(text, b')')?;
     Ok(Line { is_write, key, value, session, transaction })
@@ -86,8 +86,21 @@ fn expect(text: &mut Text<'_>, byte: u8) -> Result<(), ForeignError> {
     }
 }
 
-/// A number up to `end`; AWDIT writes neither blanks nor plus signs.
+/// A session or transaction.
 fn number(text: &mut Text<'_>, end: u8) -> Result<i64, ForeignError> {
+    let position = text.position();
+    let name = name(text, end)?;
+    name.integer().ok_or_else(|| ForeignError { position, problem: not_an_integer(name.shown()) })
+}
+
+fn not_an_integer(found: String) -> ForeignProblem {
+    ForeignProblem::Expected { expected: "a 64-bit integer", found }
+}
+
+/// A number up to `end`; AWDIT writes neither blanks nor plus signs. Keys and values may be hashes
+/// of 64 bits, without a sign.
+fn name(text: &mut Text<'_>, end: u8) -> Result<Form, ForeignError> {
+    let position = text.position();
     let mut digits = [0; MAX_DIGITS];
     let mut length = 0;
     while length < MAX_DIGITS
@@ -102,23 +115,26 @@ fn number(text: &mut Text<'_>, end: u8) -> Result<i64, ForeignError> {
         return Err(text.error(ForeignProblem::Truncated));
     }
     let found = str::from_utf8(&digits[..length]).unwrap_or_default();
-    let number = found.parse().map_err(|_| {
-        let found = if length == 0 { "none" } else { found }.to_owned();
-        text.error(ForeignProblem::Expected { expected: "a 64-bit integer", found })
-    })?;
+    let name = match (found.parse(), found.parse::<u64>()) {
+        (Ok(integer), _) => Form::Integer(integer),
+        (Err(_), Ok(_)) => Form::Number(found.into()),
+        (Err(_), Err(_)) => {
+            let found = if length == 0 { "none" } else { found }.to_owned();
+            return Err(ForeignError { position, problem: not_an_integer(found) });
+        }
+    };
     expect(text, end)?;
-    Ok(number)
+    Ok(name)
 }
 
 impl Reader {
     fn line(&mut self, line: &Line) -> Result<(), ForeignProblem> {
-        let (key, value) = (Form::Integer(line.key), Form::Integer(line.value));
         let step = if line.is_write {
-            self.builder.write(&key, &value)?
+            self.builder.write(&line.key, &line.value)?
         } else if line.transaction == ABORTED {
             return Ok(());
         } else {
-            self.builder.register_read(&key, Some(&value))?
+            self.builder.register_read(&line.key, Some(&line.value))?
         };
         let session = match self.sessions.get(&line.session) {
             Some(session) => *session,

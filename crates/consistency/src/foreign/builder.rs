@@ -1,9 +1,10 @@
 //! Transactions of a foreign history as they are read, and what they are together.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use assay_model::{Nanos, Outcome};
 
+use super::aggregate::{self, AggregateAccess, AggregateOperation};
 use super::error::{ForeignProblem, ForeignWarning, ForeignWarningKind};
 use super::form::Form;
 use super::names::{ForeignName, Interner};
@@ -18,6 +19,8 @@ enum RecordKind {
     Undecided,
     Register,
     List,
+    /// A set, a counter or the accounts of a bank.
+    Aggregate,
 }
 
 /// Collects transactions; O(steps + list elements) of memory.
@@ -25,6 +28,8 @@ enum RecordKind {
 pub(super) struct Builder {
     pub(super) transactions: Vec<ObservedTransaction>,
     pub(super) events: Vec<ForeignEvent>,
+    /// What transactions did that are operations on aggregates, by their positions.
+    aggregates: HashMap<usize, (u64, AggregateAccess)>,
     interner: Interner,
     kinds: Vec<RecordKind>,
     warnings: Vec<ForeignWarning>,
@@ -104,6 +109,63 @@ impl Builder {
         Ok(TransactionStep::ReadList { key: number, elements: Some(elements) })
     }
 
+    /// The operation at this position adds to a set or a counter.
+    pub(super) fn add(
+        &mut self,
+        position: usize,
+        key: &Form,
+        value: &Form,
+    ) -> Result<(), ForeignProblem> {
+        let key = self.key(key);
+        self.use_as(key, RecordKind::Aggregate)?;
+        let value = self.element(key, value);
+        self.aggregates.insert(position, (key, AggregateAccess::Add(value)));
+        Ok(())
+    }
+
+    /// The operation at this position moves an amount between accounts.
+    pub(super) fn transfer(
+        &mut self,
+        position: usize,
+        bank: &Form,
+        value: &Form,
+    ) -> Result<(), ForeignProblem> {
+        let (from, to, amount) = aggregate::transfer(value)?;
+        let bank = self.key(bank);
+        self.use_as(bank, RecordKind::Aggregate)?;
+        let (from, to) = (self.key(&aggregate::account(from)), self.key(&aggregate::account(to)));
+        self.aggregates.insert(position, (bank, AggregateAccess::Transfer { from, to, amount }));
+        Ok(())
+    }
+
+    /// The operation at this position answered so; false if its record is no aggregate as far as
+    /// is known.
+    pub(super) fn aggregate_answer(
+        &mut self,
+        position: usize,
+        key: &Form,
+        answer: &Form,
+    ) -> Result<bool, ForeignProblem> {
+        let key = self.key(key);
+        let access = match answer {
+            Form::Map(members) => {
+                self.use_as(key, RecordKind::Aggregate)?;
+                let balances = members.iter().map(|(name, value)| {
+                    Ok((self.key(&aggregate::account(name)), aggregate::balance(value)?))
+                });
+                AggregateAccess::Balances(balances.collect::<Result<_, ForeignProblem>>()?)
+            }
+            _ if !self.is(key, RecordKind::Aggregate) => return Ok(false),
+            Form::Integer(sum) => AggregateAccess::Sum(*sum),
+            Form::Sequence(items) => AggregateAccess::Elements(
+                items.iter().map(|element| self.element(key, element)).collect(),
+            ),
+            _ => AggregateAccess::UnknownRead,
+        };
+        self.aggregates.insert(position, (key, access));
+        Ok(true)
+    }
+
     /// A list's element, which is something even if it is called nil.
     fn element(&mut self, key: u64, element: &Form) -> WrittenValue {
         match element {
@@ -169,16 +231,40 @@ impl Builder {
     }
 
     pub(super) fn finish(mut self, times: ForeignTimes) -> ForeignHistory {
+        let aggregates = self.take_aggregates();
         self.decide_empty_reads();
         let transactions = TransactionHistory { transactions: self.transactions };
         ForeignHistory {
             registers: registers(&transactions),
             transactions,
+            aggregates,
             names: self.interner.names,
             times,
             events: self.events,
             warnings: self.warnings,
         }
+    }
+
+    /// Takes operations on sets, counters and accounts out of the transactions.
+    fn take_aggregates(&mut self) -> Vec<AggregateOperation> {
+        let mut operations = Vec::new();
+        if !self.kinds.contains(&RecordKind::Aggregate) {
+            return operations;
+        }
+        let transactions = std::mem::take(&mut self.transactions);
+        for (position, transaction) in transactions.into_iter().enumerate() {
+            let access = self.aggregates.remove(&position).or_else(|| {
+                aggregate::early_read(&transaction, &self.interner.names)
+                    .filter(|(key, _)| self.is(*key, RecordKind::Aggregate))
+            });
+            match access {
+                Some((key, access)) => {
+                    operations.push(AggregateOperation::new(&transaction, key, access));
+                }
+                None => self.transactions.push(transaction),
+            }
+        }
+        operations
     }
 
     /// Makes reads of lists of those that found nothing, where the record is a list; one that never

@@ -70,8 +70,8 @@ pub enum ForeignProblem {
     UnknownType(String),
     /// An operation whose effect nobody knows here.
     #[error(
-        "unknown operation {0}; txn, read, write and cas can be judged: remove operations that do \
-         not touch the records"
+        "unknown operation {0}; txn, read, write, cas, add and transfer can be judged: remove \
+         operations that do not touch the records"
     )]
     UnknownOperation(String),
     /// A completion of nothing.
@@ -83,6 +83,9 @@ pub enum ForeignProblem {
         /// The process.
         process: i64,
     },
+    /// Jepsen's other processes note what they do as info.
+    #[error("process {0} is not an integer, as those of clients are; number the clients")]
+    NamedClient(String),
     /// Two operations of a process at once.
     #[error(
         "process {process} invokes while its invocation of line {line} has no completion; give \
@@ -115,8 +118,8 @@ pub enum ForeignProblem {
     },
     /// A record that is a list here and a register there.
     #[error(
-        "key {key} is a list in one operation and a register in another; use different keys for \
-         appends and writes"
+        "key {key} is of another kind in lines above; use different keys for what is written, \
+         appended to, and added to"
     )]
     KeyOfTwoKinds {
         /// The key's name.

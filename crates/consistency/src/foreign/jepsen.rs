@@ -35,6 +35,8 @@ enum Action {
     Read,
     Write,
     CompareAndSet,
+    Add,
+    Transfer,
 }
 
 /// A process that has invoked something, or has once.
@@ -90,6 +92,9 @@ impl Reader {
                 self.invoke(line, *process, (index, at), event)
             }
             Form::Integer(process) => self.complete(line, *process, (kind, at), event),
+            Form::Text(_) | Form::Word(_) if kind != EventType::Info => {
+                Err(ForeignProblem::NamedClient(process.shown()))
+            }
             Form::Text(_) | Form::Word(_) => {
                 self.builder.events.push(ForeignEvent {
                     at,
@@ -145,7 +150,7 @@ impl Reader {
         event: &Form,
     ) -> Result<(), ForeignProblem> {
         let action = action(event)?;
-        let mut steps = self.steps(action, event)?;
+        let mut steps = self.invoked(action, event)?;
         if action != Action::CompareAndSet {
             steps.iter_mut().for_each(forget_answer);
         }
@@ -227,8 +232,11 @@ impl Reader {
                 return Ok(());
             }
             // What they did is known from the invocation; some clients answer with nothing.
-            Action::Write | Action::CompareAndSet => return Ok(()),
+            Action::Write | Action::CompareAndSet | Action::Add | Action::Transfer => return Ok(()),
             Action::Transaction | Action::Read => {}
+        }
+        if invocation.action == Action::Read && self.aggregate_answer(invocation, event)? {
+            return Ok(());
         }
         let steps = self.steps(invocation.action, event)?;
         let invoked = &mut self.builder.transactions[invocation.transaction].steps;
@@ -246,7 +254,7 @@ impl Reader {
         event: &Form,
     ) -> Result<Vec<TransactionStep>, ForeignProblem> {
         let value = event.member("value").unwrap_or(&Form::Nil);
-        if action == Action::Transaction {
+        if action == Action::Transaction || is_transaction(value) {
             let steps = match value {
                 Form::Nil => return Ok(Vec::new()),
                 Form::Sequence(steps) => steps,
@@ -254,15 +262,11 @@ impl Reader {
             };
             return steps.iter().map(|step| self.step(step)).collect();
         }
-        let register = Form::Word("register".into());
-        let (key, value) = match event.member("key") {
-            Some(key) => (key, value),
-            None => self.independent(action, value, &register)?,
-        };
+        let register = register();
+        let (key, value) = self.key_and_value(action, event, &register)?;
         match action {
-            Action::Transaction | Action::Read => {
-                Ok(vec![self.builder.register_read(key, Some(value))?])
-            }
+            Action::Transaction | Action::Add | Action::Transfer => Ok(Vec::new()),
+            Action::Read => Ok(vec![self.builder.read(key, Some(value))]),
             Action::Write => Ok(vec![self.builder.write(key, value)?]),
             Action::CompareAndSet => {
                 let [old, new] = value.sequence().unwrap_or_default() else {
@@ -274,13 +278,51 @@ impl Reader {
         }
     }
 
-    /// The key and the value of a single operation.
-    fn independent<'a>(
+    /// The steps of an invocation; what it does to an aggregate is told to the builder.
+    fn invoked(
         &mut self,
         action: Action,
-        value: &'a Form,
+        event: &Form,
+    ) -> Result<Vec<TransactionStep>, ForeignProblem> {
+        if !matches!(action, Action::Add | Action::Transfer) {
+            return self.steps(action, event);
+        }
+        let position = self.builder.transactions.len();
+        let register = register();
+        let (key, value) = self.key_and_value(action, event, &register)?;
+        if action == Action::Add {
+            self.builder.add(position, key, value)?;
+        } else {
+            self.builder.transfer(position, key, value)?;
+        }
+        Ok(Vec::new())
+    }
+
+    /// Whether a read's answer is that of a set, a counter or accounts.
+    fn aggregate_answer(
+        &mut self,
+        invocation: &Invocation,
+        event: &Form,
+    ) -> Result<bool, ForeignProblem> {
+        if event.member("value").is_some_and(is_transaction) {
+            return Ok(false);
+        }
+        let register = register();
+        let (key, value) = self.key_and_value(Action::Read, event, &register)?;
+        self.builder.aggregate_answer(invocation.transaction, key, value)
+    }
+
+    /// The key and the value of a single operation.
+    fn key_and_value<'a>(
+        &mut self,
+        action: Action,
+        event: &'a Form,
         register: &'a Form,
     ) -> Result<(&'a Form, &'a Form), ForeignProblem> {
+        let value = event.member("value").unwrap_or(&Form::Nil);
+        if let Some(key) = event.member("key") {
+            return Ok((key, value));
+        }
         let pair = match value.sequence() {
             Some([key, inner]) => Some((key, inner)),
             _ => None,
@@ -349,8 +391,25 @@ fn action(event: &Form) -> Result<Action, ForeignProblem> {
         Some("read" | "r" | "get") => Ok(Action::Read),
         Some("write" | "w" | "put") => Ok(Action::Write),
         Some("cas") => Ok(Action::CompareAndSet),
+        Some("add") => Ok(Action::Add),
+        Some("transfer") => Ok(Action::Transfer),
         _ => Err(ForeignProblem::UnknownOperation(form.shown())),
     }
+}
+
+/// What a single operation touches that names no key.
+fn register() -> Form {
+    Form::Word("register".into())
+}
+
+/// Whether a value is a transaction, as some workloads have it whose operations are called read
+/// and write.
+fn is_transaction(value: &Form) -> bool {
+    let is_step = |step: &Form| {
+        let Some([action, _, _]) = step.sequence() else { return false };
+        matches!(action.name(), Some("r" | "w" | "read" | "write" | "append"))
+    };
+    value.sequence().is_some_and(|steps| !steps.is_empty() && steps.iter().all(is_step))
 }
 
 /// An invocation has no answers yet, and a refused operation has none.

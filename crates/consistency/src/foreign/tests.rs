@@ -16,6 +16,36 @@ fn read(text: &str) -> Result<ForeignHistory, ForeignError> {
     read_foreign_history(text.as_bytes(), None, &mut |_| {})
 }
 
+/// The operations on aggregates of a text, one per line, by the names of their values.
+fn check_aggregates(text: &str, expect: Expect) {
+    let history = read(text).expect("the text is a history");
+    let names = &history.names;
+    let value = |value: &WrittenValue| names.value(*value).expect("it has a name").to_string();
+    let key = |key: u64| names.key(key).expect("every key has a name").to_string();
+    let mut lines = String::new();
+    for operation in &history.aggregates {
+        let access = match &operation.access {
+            AggregateAccess::Add(added) => format!("add {}", value(added)),
+            AggregateAccess::Transfer { from, to, amount } => {
+                format!("transfer {amount} from {} to {}", key(*from), key(*to))
+            }
+            AggregateAccess::Elements(elements) => {
+                format!("elements {:?}", elements.iter().map(value).collect::<Vec<_>>())
+            }
+            AggregateAccess::Balances(balances) => {
+                let shown = |(account, balance): &(u64, _)| (key(*account), *balance);
+                format!("balances {:?}", balances.iter().map(shown).collect::<Vec<_>>())
+            }
+            other => format!("{other:?}"),
+        };
+        let (key, outcome) = (key(operation.key), operation.outcome.name());
+        writeln!(lines, "{} {key} {outcome}: {access}", operation.index)
+            .expect("a string takes it");
+    }
+    assert_eq!(history.transactions.transactions, [], "aggregates are no transactions");
+    expect.assert_eq(&lines);
+}
+
 /// Reads a text and compares its transactions, one per line, then its events and warnings.
 fn check(text: &str, expect: Expect) {
     let history = read(text).expect("the text is a history");
@@ -185,6 +215,92 @@ fn independent_registers_have_keys_of_their_own() {
     );
 }
 
+#[test]
+fn transactions_that_are_called_reads_and_writes_are_transactions() {
+    check(
+        "{:process 0 :type :invoke :f :write :value [[:w 0 1]] :time 1}
+         {:process 1 :type :invoke :f :read :value [[:r 0 nil] [:r 1 nil]] :time 2}
+         {:process 0 :type :ok :f :write :value [[:w 0 1]] :time 3}
+         {:process 1 :type :ok :f :read :value [[:r 0 1] [:r 1 nil]] :time 4}",
+        expect![[r#"
+            0 s0 1..3 done: w 0 1
+            1 s1 2..4 done: r 0 1, r 1 absent
+        "#]],
+    );
+}
+
+#[test]
+fn sets_are_read() {
+    check_aggregates(
+        "{:process 0 :type :invoke :f :read :value nil :time 1}
+         {:process 0 :type :ok :f :read :value #{} :time 2}
+         {:process 0 :type :invoke :f :add :value 7 :time 3}
+         {:process 0 :type :ok :f :add :value 7 :time 4}
+         {:process 0 :type :invoke :f :add :value 8 :time 5}
+         {:process 0 :type :info :f :add :value 8 :time 6}
+         {:process 1 :type :invoke :f :read :value nil :time 7}
+         {:process 1 :type :ok :f :read :value #{7 8} :time 8}
+         {:process 1 :type :invoke :f :read :value nil :time 9}
+         {:process 1 :type :fail :f :read :value nil :time 10}",
+        expect![[r#"
+            0 register done: elements []
+            2 register done: add 7
+            4 register unknown: add 8
+            6 register done: elements ["7", "8"]
+            8 register refused: UnknownRead
+        "#]],
+    );
+    check_aggregates(
+        "{:process 0 :type :invoke :f :add :value [1 7] :time 3}
+         {:process 0 :type :ok :f :add :value [1 7] :time 4}
+         {:process 1 :type :invoke :f :read :value [1 nil] :time 7}
+         {:process 1 :type :ok :f :read :value [1 (7 9)] :time 8}",
+        expect![[r#"
+            0 1 done: add 7
+            2 1 done: elements ["7", "9"]
+        "#]],
+    );
+}
+
+#[test]
+fn counters_are_read() {
+    check_aggregates(
+        r#"[{"process":0,"type":"invoke","f":"read","value":null,"time":1},
+            {"process":0,"type":"ok","f":"read","value":0,"time":2},
+            {"process":0,"type":"invoke","f":"add","value":2,"time":3},
+            {"process":0,"type":"fail","f":"add","value":2,"time":4},
+            {"process":0,"type":"invoke","f":"read","value":null,"time":5},
+            {"process":0,"type":"ok","f":"read","value":2,"time":6}]"#,
+        expect![[r#"
+            0 register done: Sum(0)
+            2 register refused: add 2
+            4 register done: Sum(2)
+        "#]],
+    );
+}
+
+#[test]
+fn banks_are_read_from_edn_and_json() {
+    let edn = "
+         {:process 0 :type :invoke :f :read :time 1}
+         {:process 0 :type :ok :f :read :value {0 100, 1 nil} :time 2}
+         {:process 0 :type :invoke :f :transfer :value {:from 0 :to 1 :amount 5} :time 3}
+         {:process 0 :type :ok :f :transfer :value {:from 0 :to 1 :amount 5} :time 4}";
+    let json = r#"
+         {"process":0,"type":"invoke","f":"read","time":1}
+         {"process":0,"type":"ok","f":"read","value":{"0":100,"1":null},"time":2}
+         {"process":0,"type":"invoke","f":"transfer","value":{"from":0,"to":1,"amount":5},"time":3}
+         {"process":0,"type":"ok","f":"transfer","value":{"from":0,"to":1,"amount":5},"time":4}"#;
+    assert_eq!(read(json).map(|it| it.aggregates), read(edn).map(|it| it.aggregates));
+    check_aggregates(
+        edn,
+        expect![[r#"
+        0 register done: balances [("0", Some(100)), ("1", None)]
+        2 register done: transfer 5 from 0 to 1
+    "#]],
+    );
+}
+
 // tidy: allow columns: warnings are one line each
 #[test]
 fn a_process_that_goes_on_after_an_unknown_outcome_is_another_session() {
@@ -282,11 +398,12 @@ fn awdit_s_text_is_read_without_real_time() {
 #[test]
 fn zero_is_a_value_where_it_is_written() {
     check(
-        "r(0,0,0,0)\nw(0,0,1,1)\nr(1,0,0,2)",
+        "r(0,0,0,0)\nw(0,0,1,1)\nr(1,0,0,2)\nw(18446744073709551615,5,0,3)",
         expect![[r#"
             0 s0 0.. done: r 0 0
             1 s1 1.. done: w 0 0
             2 s0 2.. done: r 1 absent
+            3 s0 3.. done: w 18446744073709551615 5
         "#]],
     );
 }

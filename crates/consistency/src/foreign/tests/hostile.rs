@@ -38,6 +38,9 @@ fn errors_name_the_line_and_what_to_do() {
         second("{:process 1 :type :invoke :f :txn :value [[:r x]] :time 2}"),
         second("{:process 9223372036854775808 :type :invoke :f :read :time 2}"),
         second("{:process 1 :type :invoke :f :read :time 2.5}"),
+        second("{:process :p1 :type :invoke :f :read :time 2}"),
+        second("{:process 1 :type :invoke :f :add :value 1 :time 2}"),
+        second("{:process 1 :type :invoke :f :transfer :value {:from 1 :to 2} :time 2}"),
         second("17"),
         second("{:process 0 :type :ok :f"),
         second("{:process 0 :type :ok}}"),
@@ -54,17 +57,20 @@ fn errors_name_the_line_and_what_to_do() {
         line 2, byte 54: unknown type :okay; it must be invoke, ok, fail or info
         line 2, byte 54: operation without a type; every operation needs it
         line 2, byte 54: operation without a process; every operation needs it
-        line 2, byte 54: unknown operation :dequeue; txn, read, write and cas can be judged: remove operations that do not touch the records
+        line 2, byte 54: unknown operation :dequeue; txn, read, write, cas, add and transfer can be judged: remove operations that do not touch the records
         line 2, byte 54: a pair of an old and a new value is expected here, found 4
-        line 2, byte 54: unknown operation :inc; txn, read, write and cas can be judged: remove operations that do not touch the records
+        line 2, byte 54: unknown operation :inc; txn, read, write, cas, add and transfer can be judged: remove operations that do not touch the records
         line 2, byte 54: a step [f key value] is expected here, found [:r x]
         line 2, byte 54: a process, a 64-bit integer or a name, is expected here, found 9223372036854775808
         line 2, byte 54: a time in nanoseconds is expected here, found 2.5
+        line 2, byte 54: process :p1 is not an integer, as those of clients are; number the clients
+        line 2, byte 54: key register is of another kind in lines above; use different keys for what is written, appended to, and added to
+        line 2, byte 54: a transfer {:from account, :to account, :amount integer} is expected here, found {:from 1, :to 2}
         line 2, byte 54: an operation, as a map, is expected here, found 17
         line 2, byte 54: the text ends too early: the file is cut short; copy it again
         line 2, byte 76: '}' is not expected here; the text is damaged or of another format
         line 2, byte 36: index 3 after index 3; the lines are out of order, or two histories are in one file: sort by index, or number anew
-        line 2, byte 45: key x is a list in one operation and a register in another; use different keys for appends and writes"#]]
+        line 2, byte 45: key x is of another kind in lines above; use different keys for what is written, appended to, and added to"#]]
     .assert_eq(&errors.join("\n"));
 }
 
@@ -96,14 +102,14 @@ fn errors_of_other_formats_name_the_line_too() {
         line 1, byte 0: neither a Jepsen or Elle history (EDN, JSON), nor AWDIT's text, dbcop's JSON or porcupine's operations; name the format if it is one of them
         line 2, byte 18: the text ends too early: the file is cut short; copy it again
         line 2, byte 11: 'x' is not expected here; the text is damaged or of another format
-        line 2, byte 35: a 64-bit integer is expected here, found 99999999999999999999
+        line 2, byte 15: a 64-bit integer is expected here, found 99999999999999999999
         line 2, byte 11: transaction 0 belongs to two sessions; number transactions over all of them
         line 1, byte 2: an event {"Read" or "Write": {"variable": …, "version": …}} is expected here, found 17
         line 1, byte 2: operation without "committed": true or false; every operation needs it
         line 2, byte 3: the text ends too early: the file is cut short; copy it again
         line 1, byte 0: porcupine's picture has descriptions instead of inputs and outputs; write the list of porcupine.Operation as JSON instead
         line 1, byte 1: operation ends at 4 before it starts at 5; the clock was set back
-        line 1, byte 1: unknown operation 2; txn, read, write and cas can be judged: remove operations that do not touch the records
+        line 1, byte 1: unknown operation 2; txn, read, write, cas, add and transfer can be judged: remove operations that do not touch the records
         line 1, byte 18: '"' is not expected here; the text is damaged or of another format
         line 1, byte 9: 'n' is not expected here; the text is damaged or of another format
         line 2, byte 34: '{' is not expected here; the text is damaged or of another format
