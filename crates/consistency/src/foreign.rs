@@ -2,13 +2,13 @@
 //!
 //! | format | what is read |
 //! |---|---|
-//! | Jepsen, Elle: EDN, JSON | `txn` (`append`, `r`, `w`), `read`, `write`, `cas`, `add`, `transfer` |
+//! | Jepsen's and Elle's EDN, JSON | `txn`, `read`, `write`, `cas`, `add`, `transfer` |
 //! | AWDIT's text | `r(key,value,session,transaction)`, `w(…)`; transaction −1 is aborted |
 //! | dbcop's JSON | sessions of transactions of events, as it and its forks write them |
 //! | porcupine's operations as JSON | get, put and compare-and-set with `Call` and `Return` |
 //!
 //! A text is read once, form by form, and never held: memory is about 56 bytes per transaction, 40
-//! per step, 8 per list element, about 80 per different value and 64 per operation on a register, and
+//! per step, 8 per list element, 80 per different value and 64 per operation on a register, and
 //! what the longest operation needs, whose text is bounded. The initial state is
 //! [`WrittenValue::ABSENT`](crate::WrittenValue::ABSENT), whether it is called nil, null, 0 or the
 //! empty string. Values that were written twice keep one number: the checkers find them.
