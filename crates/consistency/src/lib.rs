@@ -9,6 +9,7 @@ pub mod quality;
 pub mod verdict;
 
 pub mod clock;
+pub mod foreign;
 pub mod records;
 pub mod register;
 pub mod transaction;

@@ -1,0 +1,119 @@
+//! Operations on sets, counters and accounts, which are no registers and no lists.
+//!
+//! The workloads are Jepsen's *set*, *set-full*, *counter* and *bank*: `add` of an element or an
+//! amount, `transfer` of an amount between accounts, and a `read` that answers with all elements,
+//! the sum, or the balance of every account.
+
+use assay_model::{Nanos, Outcome};
+
+use super::error::ForeignProblem;
+use super::form::Form;
+use super::names::{ForeignName, ForeignNames};
+use crate::register::WrittenValue;
+use crate::transaction::{ObservedTransaction, TransactionStep};
+
+/// One operation on a set, a counter or the accounts of a bank.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AggregateOperation {
+    /// Its number in the history, for witnesses.
+    pub index: u64,
+    /// The set, the counter or the bank.
+    pub key: u64,
+    /// The session that issued it, one operation at a time.
+    pub session: u32,
+    /// When the request left.
+    pub started: Nanos,
+    /// When the answer came. Of no meaning unless the outcome is [`Outcome::Done`].
+    pub ended: Nanos,
+    /// Whether it happened.
+    pub outcome: Outcome,
+    /// What it did.
+    pub access: AggregateAccess,
+}
+
+/// What an operation did to a set, a counter or accounts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AggregateAccess {
+    /// It added this to a set, or to a counter the amount that is the value's name.
+    Add(WrittenValue),
+    /// It moved an amount from one account to another; accounts are keys.
+    Transfer {
+        /// The account that has less afterwards.
+        from: u64,
+        /// The account that has more afterwards.
+        to: u64,
+        /// How much.
+        amount: i64,
+    },
+    /// It returned the elements of a set.
+    Elements(Vec<WrittenValue>),
+    /// It returned the value of a counter.
+    Sum(i64),
+    /// It returned the balances of accounts; nothing for one that was not there.
+    Balances(Vec<(u64, Option<i64>)>),
+    /// It read, and its answer is unknown.
+    UnknownRead,
+}
+
+impl AggregateOperation {
+    pub(super) fn new(
+        transaction: &ObservedTransaction,
+        key: u64,
+        access: AggregateAccess,
+    ) -> AggregateOperation {
+        AggregateOperation {
+            index: transaction.index,
+            key,
+            session: transaction.session,
+            started: transaction.started,
+            ended: transaction.ended,
+            outcome: transaction.outcome,
+            access,
+        }
+    }
+}
+
+/// A read that came before the first addition, when nobody knew yet that its record is none of a
+/// single value.
+pub(super) fn early_read(
+    transaction: &ObservedTransaction,
+    names: &ForeignNames,
+) -> Option<(u64, AggregateAccess)> {
+    let [TransactionStep::Read { key, value }] = *transaction.steps else { return None };
+    let access = match value.and_then(|value| names.value(value)) {
+        Some(ForeignName::Integer(sum)) => AggregateAccess::Sum(*sum),
+        Some(ForeignName::Other(text)) if &**text == "[]" => AggregateAccess::Elements(Vec::new()),
+        _ => AggregateAccess::UnknownRead,
+    };
+    Some((key, access))
+}
+
+/// The accounts and the amount of `{:from 1, :to 2, :amount 5}`.
+pub(super) fn transfer(value: &Form) -> Result<(&Form, &Form, i64), ForeignProblem> {
+    let amount = value.member("amount").and_then(Form::integer);
+    match (value.member("from"), value.member("to"), amount) {
+        (Some(from), Some(to), Some(amount)) => Ok((from, to, amount)),
+        _ => Err(ForeignProblem::Expected {
+            expected: "a transfer {:from account, :to account, :amount integer}",
+            found: value.shown(),
+        }),
+    }
+}
+
+/// The name of an account, which JSON writes as a string even where it is a number.
+pub(super) fn account(name: &Form) -> Form {
+    let number = if let Form::Text(text) = name { text.parse().ok() } else { None };
+    number.map_or_else(|| name.clone(), Form::Integer)
+}
+
+/// A balance; nil is an account that is not there.
+pub(super) fn balance(value: &Form) -> Result<Option<i64>, ForeignProblem> {
+    match value {
+        Form::Nil => Ok(None),
+        Form::Integer(balance) => Ok(Some(*balance)),
+        other => Err(ForeignProblem::Expected {
+            expected: "a balance, a 64-bit integer,",
+            found: other.shown(),
+        }),
+    }
+}
