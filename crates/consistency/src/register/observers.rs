@@ -18,7 +18,9 @@
 
 use std::ops::Range;
 
-use crate::register::prepared::{NEVER, NONE, PreparedHistory, RecordGroup, RecordVersion, told};
+use crate::register::prepared::{
+    BLOCK, NEVER, NONE, Prepared, PreparedHistory, RecordGroup, RecordVersion, told,
+};
 use crate::register::sessions::{Guarantee, edges};
 use crate::verdict::Anomaly;
 
@@ -38,6 +40,8 @@ pub(super) fn judge(prepared: &PreparedHistory, doubtful: &[bool]) -> Observed {
         knowledge,
         seen: vec![Seen::NOTHING; prepared.sessions.count],
         waiting: None,
+        operations: Vec::new(),
+        sights: Vec::new(),
         result: Observed {
             monotonic_writes: Guarantee::default(),
             writes_follow_reads: Guarantee::default(),
@@ -45,49 +49,68 @@ pub(super) fn judge(prepared: &PreparedHistory, doubtful: &[bool]) -> Observed {
     };
     for session in 0..prepared.sessions.count {
         observer.waiting = None;
-        for &number in &by_session[offsets[session]..offsets[session + 1]] {
-            observer.operation(session as u32, number, doubtful[number as usize]);
+        for numbers in by_session[offsets[session].clone()].chunks(BLOCK) {
+            observer.fetch(numbers);
+            for at in 0..numbers.len() {
+                let sight = observer.sights[at];
+                observer.read(session as u32, &sight, doubtful[sight.number as usize]);
+            }
         }
     }
     observer.result
 }
 
-/// Reads by session and start, with the begin of each session.
+/// Reads by session and start, with the part of each session.
 ///
 /// Histories are mostly in the order of time, so no session has to be sorted.
-fn by_session(prepared: &PreparedHistory) -> (Vec<u32>, Vec<usize>) {
+fn by_session(prepared: &PreparedHistory) -> (Vec<u32>, Vec<Range<usize>>) {
     let history = &prepared.history.operations;
     let sessions = &prepared.sessions;
     let mut numbers = vec![NONE; history.len()];
+    let mut counts = vec![0; sessions.count];
     for (operation, number) in prepared.operations.iter().zip(0..) {
-        if operation.read != NONE {
-            numbers[operation.place as usize] = number;
-        }
+        numbers[operation.place as usize] = if operation.read == NONE { NONE } else { number };
     }
-    let reads = || numbers.iter().zip(history).filter(|(number, _)| **number != NONE);
-    let mut offsets = vec![0; sessions.count + 1];
-    for (_, operation) in reads() {
-        offsets[sessions.number(operation.session) as usize + 1] += 1;
+    for operation in history {
+        counts[sessions.number(operation.session) as usize] += 1;
     }
-    for session in 0..sessions.count {
-        offsets[session + 1] += offsets[session];
-    }
-    let mut ends = offsets.clone();
+    let mut begin = 0;
+    let part = |count: &usize| {
+        begin += count;
+        begin - count..begin - count
+    };
+    let mut parts: Vec<Range<usize>> = counts.iter().map(part).collect();
     let mut latest = vec![(0, true); sessions.count];
-    let mut sorted = vec![0; offsets[sessions.count]];
-    for (number, operation) in reads() {
+    let mut sorted = vec![0; history.len()];
+    // What is no read is overwritten by the next one: without a branch nothing is guessed wrong.
+    for (number, operation) in numbers.iter().zip(history) {
         let session = sessions.number(operation.session) as usize;
         let (last, is_sorted) = &mut latest[session];
         *is_sorted &= *last <= operation.started.0;
         *last = operation.started.0;
-        sorted[ends[session]] = *number;
-        ends[session] += 1;
+        sorted[parts[session].end] = *number;
+        parts[session].end += usize::from(*number != NONE);
     }
     for (session, _) in latest.iter().enumerate().filter(|(_, latest)| !latest.1) {
-        sorted[offsets[session]..offsets[session + 1]]
+        sorted[parts[session].clone()]
             .sort_by_key(|number| prepared.operations[*number as usize].started);
     }
-    (sorted, offsets)
+    (sorted, parts)
+}
+
+/// A read with what its observer may have to remember of the version.
+#[derive(Clone, Copy, Debug)]
+struct Sight {
+    number: u32,
+    started: u64,
+    ended: u64,
+    /// Begin and end of the write, by the clock of its session; never if not acknowledged.
+    write_began: u64,
+    write_ended: u64,
+    writer: u32,
+    first_read_ended: u64,
+    first_reader: u32,
+    has_writer: bool,
 }
 
 /// The latest write of a session that an observer has read.
@@ -111,61 +134,67 @@ struct Observer<'p> {
     /// By the session that wrote.
     seen: Vec<Seen>,
     /// The last read, which may not have ended yet.
-    waiting: Option<u32>,
+    waiting: Option<Sight>,
+    operations: Vec<(u32, Prepared)>,
+    sights: Vec<Sight>,
     result: Observed,
 }
 
 impl Observer<'_> {
-    fn operation(&mut self, observer: u32, number: u32, is_doubtful: bool) {
+    /// Looks up a number of reads at once, so that the memory's latencies overlap.
+    fn fetch(&mut self, numbers: &[u32]) {
         let prepared = self.prepared;
-        let operation = &prepared.operations[number as usize];
-        self.see_waiting(observer, operation.started);
-        let version = &prepared.versions[operation.read as usize];
-        let has_seen = |session: u32, ended: u64| {
-            session != NONE && session != observer && {
-                let seen = &self.seen[session as usize];
-                seen.observer == observer && seen.until >= ended
+        let operation = |&number: &u32| (number, prepared.operations[number as usize]);
+        self.operations.clear();
+        self.operations.extend(numbers.iter().map(operation));
+        self.sights.clear();
+        self.sights.extend(self.operations.iter().map(|(number, operation)| {
+            let version = &prepared.versions[operation.read as usize];
+            let (write_began, write_ended) = own_times(prepared, version);
+            Sight {
+                number: *number,
+                started: operation.started,
+                ended: operation.ended,
+                write_began,
+                write_ended: if version.is_done { write_ended } else { NEVER },
+                writer: version.session,
+                first_read_ended: version.first_read_ended,
+                first_reader: version.first_read_session,
+                has_writer: version.writer != NONE,
             }
+        }));
+    }
+
+    fn read(&mut self, observer: u32, sight: &Sight, is_doubtful: bool) {
+        self.see_waiting(observer, sight.started);
+        let has_seen = |session: u32, ended: u64| {
+            session != observer
+                && self
+                    .seen
+                    .get(session as usize)
+                    .is_some_and(|seen| seen.observer == observer && seen.until >= ended)
         };
-        let written = if version.is_done { self.own_times(version).1 } else { NEVER };
-        let mut has_write = has_seen(version.session, written);
-        let mut has_read = has_seen(version.first_read_session, version.first_read_ended);
+        let mut has_write = has_seen(sight.writer, sight.write_ended);
+        let mut has_read = has_seen(sight.first_reader, sight.first_read_ended);
         if is_doubtful {
-            let writes = self.broken(Side::Writes, observer, number);
-            let reads = self.broken(Side::Reads, observer, number);
-            has_write |= writes;
-            has_read |= reads;
+            has_write |= self.broken(Side::Writes, observer, sight.number);
+            has_read |= self.broken(Side::Reads, observer, sight.number);
         }
         self.result.monotonic_writes.opportunities += u64::from(has_write);
         self.result.writes_follow_reads.opportunities += u64::from(has_read);
-        self.waiting = Some(number);
-    }
-
-    /// Start and end of a version's write by the clock of its session.
-    fn own_times(&self, version: &RecordVersion) -> (u64, u64) {
-        if self.prepared.clocks.is_one {
-            return (version.early, version.late);
-        }
-        let writer = &self.prepared.operations[version.writer as usize];
-        (writer.started, writer.ended)
+        self.waiting = Some(*sight);
     }
 
     /// Takes note of the last read if it had ended.
     fn see_waiting(&mut self, observer: u32, now: u64) {
-        let Some(waiting) = self.waiting else { return };
-        let operation = &self.prepared.operations[waiting as usize];
-        if operation.ended > now {
-            return;
-        }
+        let Some(waiting) = self.waiting.filter(|waiting| waiting.ended <= now) else { return };
         self.waiting = None;
-        let version = &self.prepared.versions[operation.read as usize];
-        if version.writer == NONE {
+        if !waiting.has_writer {
             return;
         }
-        let until = self.own_times(version).0;
-        let seen = &mut self.seen[version.session as usize];
-        if seen.observer != observer || seen.until < until {
-            *seen = Seen { observer, until, reader: waiting };
+        let seen = &mut self.seen[waiting.writer as usize];
+        if seen.observer != observer || seen.until < waiting.write_began {
+            *seen = Seen { observer, until: waiting.write_began, reader: waiting.number };
         }
     }
 
@@ -206,6 +235,15 @@ impl Observer<'_> {
             .add(told(read.started), margin, || prepared.witness(kind, group.key, &operations));
         true
     }
+}
+
+/// Start and end of a version's write by the clock of its session.
+fn own_times(prepared: &PreparedHistory, version: &RecordVersion) -> (u64, u64) {
+    if prepared.clocks.is_one || version.writer == NONE {
+        return (version.early, version.late);
+    }
+    let writer = &prepared.operations[version.writer as usize];
+    (writer.started, writer.ended)
 }
 
 /// What of a session is looked up.

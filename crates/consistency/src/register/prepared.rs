@@ -30,6 +30,8 @@ pub const MAX_OPERATIONS: usize = 1 << 30;
 pub(super) const NONE: u32 = u32::MAX;
 /// A time that never comes.
 pub(super) const NEVER: u64 = u64::MAX;
+/// Operations that are fetched together, so that the memory's latencies overlap.
+pub(super) const BLOCK: usize = 1024;
 /// Durations of this many operations, evenly spread, tell how long a typical one takes.
 const DURATION_SAMPLE: usize = 4096;
 
@@ -142,10 +144,22 @@ impl<'h> PreparedHistory<'h> {
         let order = by_key(&history.operations);
         prepared.sessions = SessionNumbers::new(&history.operations);
         prepared.operations.reserve_exact(order.len());
+        let is_write =
+            |operation: &&RegisterOperation| !matches!(operation.access, Access::Read(_));
+        let writes = history.operations.iter().filter(is_write).count();
+        let groups = || order.chunk_by(|one, other| one >> 32 == other >> 32);
+        prepared.versions.reserve_exact(writes + groups().count());
+        prepared.by_known.reserve_exact(writes + groups().count());
         let mut resolver = Resolver::default();
-        for group in order.chunk_by(|one, other| one.0 == other.0) {
-            resolver.resolve(group, &mut prepared);
+        let mut block = Vec::new();
+        for group in groups() {
+            block.push(group);
+            if block.iter().map(|group| group.len()).sum::<usize>() >= BLOCK {
+                resolver.resolve(&block, &mut prepared);
+                block.clear();
+            }
         }
+        resolver.resolve(&block, &mut prepared);
         prepared.limitation = prepared.nothing_to_judge();
         prepared
     }
@@ -207,21 +221,34 @@ pub(super) fn told(time: u64) -> Nanos {
     Nanos(time.saturating_sub(1))
 }
 
-/// Pairs of key and place of all operations that say something, sorted by key.
-fn by_key(operations: &[RegisterOperation]) -> Vec<(u64, u32)> {
-    let says_something = |operation: &RegisterOperation| match operation.outcome {
+/// Places of all operations that say something, sorted by key: a rank of the key above 32 bits of
+/// the place.
+fn by_key(operations: &[RegisterOperation]) -> Vec<u64> {
+    let keys = operations.iter().map(|operation| operation.key);
+    let (least, most) =
+        keys.fold((u64::MAX, 0), |(least, most), key| (least.min(key), most.max(key)));
+    let sayers = operations.iter().zip(0..).filter(|(operation, _)| says_something(operation));
+    let mut packed = Vec::with_capacity(operations.len());
+    if most.saturating_sub(least) <= u64::from(u32::MAX) {
+        packed.extend(sayers.map(|(operation, place)| (operation.key - least) << 32 | place));
+        radix::sort_by_key(&mut packed, |packed| packed >> 32);
+        return packed;
+    }
+    let mut pairs: Vec<(u64, u64)> =
+        sayers.map(|(operation, place)| (operation.key, place)).collect();
+    radix::sort_by_key(&mut pairs, |pair| pair.0);
+    for (same, rank) in pairs.chunk_by(|one, other| one.0 == other.0).zip(0_u64..) {
+        packed.extend(same.iter().map(|pair| rank << 32 | pair.1));
+    }
+    packed
+}
+
+fn says_something(operation: &RegisterOperation) -> bool {
+    match operation.outcome {
         Outcome::Done => true,
         Outcome::Dropped => false,
         Outcome::Refused | Outcome::Unknown => !matches!(operation.access, Access::Read(_)),
-    };
-    let mut pairs = Vec::with_capacity(operations.len());
-    for (operation, place) in operations.iter().zip(0..) {
-        if says_something(operation) {
-            pairs.push((operation.key, place));
-        }
     }
-    radix::sort_by_key(&mut pairs);
-    pairs
 }
 
 /// The error of each agent's clock among the agents that occur.

@@ -10,7 +10,7 @@ use crate::register::order;
 use crate::register::prepared::{
     NEVER, NONE, Prepared, PreparedHistory, RecordGroup, RecordVersion, told,
 };
-use crate::register::{Access, WrittenValue};
+use crate::register::{Access, RegisterOperation, WrittenValue};
 use crate::verdict::{Anomaly, Edges};
 
 /// Marks a write in the table whose value must never be read; the other bits are its operation.
@@ -28,20 +28,34 @@ struct Unresolved {
 /// Resolves one record after another, and keeps its tables for the next.
 #[derive(Default)]
 pub(super) struct Resolver {
+    fetched: Vec<(u32, RegisterOperation)>,
     operations: Vec<Unresolved>,
     table: ValueTable,
     scratch: Vec<(u64, u32)>,
 }
 
 impl Resolver {
-    /// Adds the group of one record, whose places in the history these are.
-    pub(super) fn resolve(&mut self, places: &[(u64, u32)], to: &mut PreparedHistory) {
-        self.gather(places, to);
+    /// Adds several groups: packed places in the history, each of one record.
+    pub(super) fn resolve(&mut self, groups: &[&[u64]], to: &mut PreparedHistory) {
+        let history = &to.history.operations;
+        self.fetched.clear();
+        for group in groups {
+            let fetch = |packed: &u64| (*packed as u32, history[*packed as u32 as usize]);
+            self.fetched.extend(group.iter().map(fetch));
+        }
+        let mut begin = 0;
+        for group in groups {
+            self.gather(begin..begin + group.len(), to);
+            self.group(self.fetched[begin].1.key, to);
+            begin += group.len();
+        }
+    }
+
+    fn group(&mut self, key: u64, to: &mut PreparedHistory) {
         let begin = to.operations.len();
         let versions = to.versions.len();
         to.operations.extend(self.operations.iter().map(|unresolved| unresolved.operation));
         let is_unique = self.add_versions(begin, to);
-        let key = places[0].0;
         for (place, at) in (begin..to.operations.len()).enumerate() {
             if let Some(value) = self.operations[place].read {
                 self.lead(at, (key, value), is_unique, to);
@@ -63,10 +77,9 @@ impl Resolver {
         to.groups.push(group);
     }
 
-    fn gather(&mut self, places: &[(u64, u32)], to: &mut PreparedHistory) {
+    fn gather(&mut self, part: std::ops::Range<usize>, to: &mut PreparedHistory) {
         self.operations.clear();
-        for (_, place) in places {
-            let from = &to.history.operations[*place as usize];
+        for (place, from) in &self.fetched[part] {
             let is_done = from.outcome == Outcome::Done;
             let (read, written) = match from.access {
                 Access::Read(read) => (Some(read.0), None),
