@@ -6,6 +6,7 @@ mod linearizable;
 mod lost;
 mod observers;
 mod order;
+mod partition;
 mod prepared;
 mod radix;
 mod resolve;

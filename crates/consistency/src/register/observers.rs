@@ -13,16 +13,21 @@
 //! of versions, so no clock of another agent is trusted.
 //!
 //! Only a read that missed a version which somebody knew can break either guarantee, so only these
-//! are looked up: O(n) for all reads and O(s log n) for each of these. 24 bytes per operation on
-//! records with such reads, 5 per operation besides.
+//! are looked up: O(n) for all reads and O(s log n) for each of these. 64 bytes per read, 24
+//! more per operation on records with doubtful ones.
 
 use std::ops::Range;
 
+use crate::register::partition::empty_parts;
 use crate::register::prepared::{
-    BLOCK, NEVER, NONE, Prepared, PreparedHistory, RecordGroup, RecordVersion, told,
+    NEVER, NONE, Prepared, PreparedHistory, RecordGroup, RecordVersion, told,
 };
+use crate::register::radix;
 use crate::register::sessions::{Guarantee, edges};
 use crate::verdict::Anomaly;
+
+/// Reads that are fetched together, so that the latencies of the memory overlap.
+const BLOCK: usize = 1024;
 
 /// The two guarantees between sessions.
 pub(super) struct Observed {
@@ -32,74 +37,58 @@ pub(super) struct Observed {
 
 /// Judges the reads of each session in their order; `doubtful` are those that may break something.
 pub(super) fn judge(prepared: &PreparedHistory, doubtful: &[bool]) -> Observed {
-    let (by_session, offsets) = by_session(prepared);
+    let (sights, parts) = by_session(prepared);
     let knowledge =
         [Side::Writes, Side::Reads].map(|side| Knowledge::new(prepared, doubtful, side));
     let mut observer = Observer {
         prepared,
         knowledge,
-        seen: vec![Seen::NOTHING; prepared.sessions.count],
+        seen: vec![Seen::NOTHING; prepared.sessions],
         waiting: None,
-        operations: Vec::new(),
-        sights: Vec::new(),
         result: Observed {
             monotonic_writes: Guarantee::default(),
             writes_follow_reads: Guarantee::default(),
         },
     };
-    for session in 0..prepared.sessions.count {
+    let mut order = Vec::new();
+    let mut block = Vec::new();
+    for (part, session) in parts.into_iter().zip(0..) {
+        let sights = &sights[part];
+        order.clear();
+        order.extend(sights.iter().zip(0..).map(|(sight, place)| (sight.started, place)));
+        radix::sort_by_key(&mut order, |pair: &(u64, u32)| pair.0);
         observer.waiting = None;
-        for numbers in by_session[offsets[session].clone()].chunks(BLOCK) {
-            observer.fetch(numbers);
-            for at in 0..numbers.len() {
-                let sight = observer.sights[at];
-                observer.read(session as u32, &sight, doubtful[sight.number as usize]);
+        for places in order.chunks(BLOCK) {
+            block.clear();
+            block.extend(places.iter().map(|pair| sights[pair.1 as usize]));
+            for sight in &block {
+                observer.read(session, sight, doubtful[sight.number as usize]);
             }
         }
     }
     observer.result
 }
 
-/// Reads by session and start, with the part of each session.
-///
-/// Histories are mostly in the order of time, so no session has to be sorted.
-fn by_session(prepared: &PreparedHistory) -> (Vec<u32>, Vec<Range<usize>>) {
-    let history = &prepared.history.operations;
-    let sessions = &prepared.sessions;
-    let mut numbers = vec![NONE; history.len()];
-    let mut counts = vec![0; sessions.count];
+/// Reads by session, with the part of each.
+fn by_session(prepared: &PreparedHistory) -> (Vec<Sight>, Vec<Range<usize>>) {
+    let mut counts = vec![0; prepared.sessions];
+    for operation in &prepared.operations {
+        counts[operation.session as usize] += usize::from(operation.read != NONE);
+    }
+    let mut parts = empty_parts(&counts);
+    let mut sights = vec![Sight::default(); counts.iter().sum()];
     for (operation, number) in prepared.operations.iter().zip(0..) {
-        numbers[operation.place as usize] = if operation.read == NONE { NONE } else { number };
+        if operation.read != NONE {
+            let end = &mut parts[operation.session as usize].end;
+            sights[*end] = Sight::new(prepared, number, operation);
+            *end += 1;
+        }
     }
-    for operation in history {
-        counts[sessions.number(operation.session) as usize] += 1;
-    }
-    let mut begin = 0;
-    let part = |count: &usize| {
-        begin += count;
-        begin - count..begin - count
-    };
-    let mut parts: Vec<Range<usize>> = counts.iter().map(part).collect();
-    let mut latest = vec![(0, true); sessions.count];
-    let mut sorted = vec![0; history.len()];
-    // What is no read is overwritten by the next one: without a branch nothing is guessed wrong.
-    for (number, operation) in numbers.iter().zip(history) {
-        let session = sessions.number(operation.session) as usize;
-        let (last, is_sorted) = &mut latest[session];
-        *is_sorted &= *last <= operation.started.0;
-        *last = operation.started.0;
-        sorted[parts[session].end] = *number;
-        parts[session].end += usize::from(*number != NONE);
-    }
-    for (session, _) in latest.iter().enumerate().filter(|(_, latest)| !latest.1) {
-        sorted[parts[session].clone()]
-            .sort_by_key(|number| prepared.operations[*number as usize].started);
-    }
-    (sorted, parts)
+    (sights, parts)
 }
 
 /// A read with what its observer may have to remember of the version.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Sight {
     number: u32,
     started: u64,
@@ -110,7 +99,23 @@ struct Sight {
     writer: u32,
     first_read_ended: u64,
     first_reader: u32,
-    has_writer: bool,
+}
+
+impl Sight {
+    fn new(prepared: &PreparedHistory, number: u32, operation: &Prepared) -> Sight {
+        let version = &prepared.versions[operation.read as usize];
+        let (write_began, write_ended) = own_times(prepared, version);
+        Sight {
+            number,
+            started: operation.started,
+            ended: operation.ended,
+            write_began,
+            write_ended: if version.is_done { write_ended } else { NEVER },
+            writer: version.session,
+            first_read_ended: version.first_read_ended,
+            first_reader: version.first_read_session,
+        }
+    }
 }
 
 /// The latest write of a session that an observer has read.
@@ -135,36 +140,10 @@ struct Observer<'p> {
     seen: Vec<Seen>,
     /// The last read, which may not have ended yet.
     waiting: Option<Sight>,
-    operations: Vec<(u32, Prepared)>,
-    sights: Vec<Sight>,
     result: Observed,
 }
 
 impl Observer<'_> {
-    /// Looks up a number of reads at once, so that the memory's latencies overlap.
-    fn fetch(&mut self, numbers: &[u32]) {
-        let prepared = self.prepared;
-        let operation = |&number: &u32| (number, prepared.operations[number as usize]);
-        self.operations.clear();
-        self.operations.extend(numbers.iter().map(operation));
-        self.sights.clear();
-        self.sights.extend(self.operations.iter().map(|(number, operation)| {
-            let version = &prepared.versions[operation.read as usize];
-            let (write_began, write_ended) = own_times(prepared, version);
-            Sight {
-                number: *number,
-                started: operation.started,
-                ended: operation.ended,
-                write_began,
-                write_ended: if version.is_done { write_ended } else { NEVER },
-                writer: version.session,
-                first_read_ended: version.first_read_ended,
-                first_reader: version.first_read_session,
-                has_writer: version.writer != NONE,
-            }
-        }));
-    }
-
     fn read(&mut self, observer: u32, sight: &Sight, is_doubtful: bool) {
         self.see_waiting(observer, sight.started);
         let has_seen = |session: u32, ended: u64| {
@@ -189,10 +168,8 @@ impl Observer<'_> {
     fn see_waiting(&mut self, observer: u32, now: u64) {
         let Some(waiting) = self.waiting.filter(|waiting| waiting.ended <= now) else { return };
         self.waiting = None;
-        if !waiting.has_writer {
-            return;
-        }
-        let seen = &mut self.seen[waiting.writer as usize];
+        // The absence has no writer.
+        let Some(seen) = self.seen.get_mut(waiting.writer as usize) else { return };
         if seen.observer != observer || seen.until < waiting.write_began {
             *seen = Seen { observer, until: waiting.write_began, reader: waiting.number };
         }

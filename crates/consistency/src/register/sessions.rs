@@ -40,7 +40,7 @@ pub(super) struct Guarantee {
 
 /// Verdicts on the four guarantees of sessions.
 pub fn judge_sessions(prepared: &PreparedHistory) -> SessionFindings {
-    let mut pass = SessionPass::new(prepared.sessions.count, prepared.operations.len());
+    let mut pass = SessionPass::new(prepared.sessions, prepared.operations.len());
     for (group, number) in prepared.groups.iter().zip(0..) {
         pass.group(prepared, group, number);
     }
