@@ -18,7 +18,6 @@
 
 use std::ops::Range;
 
-use crate::register::partition::empty_parts;
 use crate::register::prepared::{
     NEVER, NONE, Prepared, PreparedHistory, RecordGroup, RecordVersion, told,
 };
@@ -37,7 +36,6 @@ pub(super) struct Observed {
 
 /// Judges the reads of each session in their order; `doubtful` are those that may break something.
 pub(super) fn judge(prepared: &PreparedHistory, doubtful: &[bool]) -> Observed {
-    let (sights, parts) = by_session(prepared);
     let knowledge =
         [Side::Writes, Side::Reads].map(|side| Knowledge::new(prepared, doubtful, side));
     let mut observer = Observer {
@@ -52,8 +50,7 @@ pub(super) fn judge(prepared: &PreparedHistory, doubtful: &[bool]) -> Observed {
     };
     let mut order = Vec::new();
     let mut block = Vec::new();
-    for (part, session) in parts.into_iter().zip(0..) {
-        let sights = &sights[part];
+    for (sights, session) in by_session(prepared).into_iter().zip(0..) {
         order.clear();
         order.extend(sights.iter().zip(0..).map(|(sight, place)| (sight.started, place)));
         radix::sort_by_key(&mut order, |pair: &(u64, u32)| pair.0);
@@ -69,26 +66,24 @@ pub(super) fn judge(prepared: &PreparedHistory, doubtful: &[bool]) -> Observed {
     observer.result
 }
 
-/// Reads by session, with the part of each.
-fn by_session(prepared: &PreparedHistory) -> (Vec<Sight>, Vec<Range<usize>>) {
+/// The reads of each session.
+fn by_session(prepared: &PreparedHistory) -> Vec<Vec<Sight>> {
     let mut counts = vec![0; prepared.sessions];
     for operation in &prepared.operations {
         counts[operation.session as usize] += usize::from(operation.read != NONE);
     }
-    let mut parts = empty_parts(&counts);
-    let mut sights = vec![Sight::default(); counts.iter().sum()];
+    let mut sights: Vec<Vec<Sight>> =
+        counts.iter().map(|count| Vec::with_capacity(*count)).collect();
     for (operation, number) in prepared.operations.iter().zip(0..) {
         if operation.read != NONE {
-            let end = &mut parts[operation.session as usize].end;
-            sights[*end] = Sight::new(prepared, number, operation);
-            *end += 1;
+            sights[operation.session as usize].push(Sight::new(prepared, number, operation));
         }
     }
-    (sights, parts)
+    sights
 }
 
 /// A read with what its observer may have to remember of the version.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 struct Sight {
     number: u32,
     started: u64,

@@ -6,8 +6,6 @@
 //! then sorted within the cache (a partitioned sort, as in Manegold, Boncz, Kersten, Optimizing
 //! Main-Memory Join on Modern Hardware, 2002).
 
-use std::ops::Range;
-
 use assay_model::Outcome;
 
 use crate::register::prepared::{NEVER, NONE};
@@ -71,8 +69,7 @@ impl KeyedOperation {
 
 /// The operations of a history that say something, in parts that share no record.
 pub(super) struct Partition {
-    pub(super) operations: Vec<KeyedOperation>,
-    pub(super) parts: Vec<Range<usize>>,
+    pub(super) parts: Vec<Vec<KeyedOperation>>,
     /// How many of them write.
     pub(super) writes: usize,
 }
@@ -90,26 +87,15 @@ impl Partition {
             counts[part(operation.key)] += 1;
             writes += usize::from(!matches!(operation.access, Access::Read(_)));
         }
-        let mut parts: Vec<Range<usize>> = empty_parts(&counts);
-        let mut operations = vec![KeyedOperation::default(); counts.iter().sum()];
+        let mut parts: Vec<Vec<KeyedOperation>> =
+            counts.iter().map(|count| Vec::with_capacity(*count)).collect();
         for (operation, place) in sayers() {
-            let end = &mut parts[part(operation.key)].end;
             let session = sessions.assign(operation.session);
-            operations[*end] = KeyedOperation::new(operation, place, session);
-            *end += 1;
+            let operation = KeyedOperation::new(operation, place, session);
+            parts[part(operation.key)].push(operation);
         }
-        Partition { operations, parts, writes }
+        Partition { parts, writes }
     }
-}
-
-/// Ranges that begin where these many items of each will, with nothing in them yet.
-pub(super) fn empty_parts(counts: &[usize]) -> Vec<Range<usize>> {
-    let mut begin = 0;
-    let part = |count: &usize| {
-        begin += count;
-        begin - count..begin - count
-    };
-    counts.iter().map(part).collect()
 }
 
 fn says_something(operation: &RegisterOperation) -> bool {

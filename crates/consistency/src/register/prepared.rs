@@ -158,12 +158,13 @@ impl<'h> PreparedHistory<'h> {
         let mut sessions = SessionNumbers::new(&history.operations);
         let partition = Partition::new(&history.operations, &mut sessions);
         prepared.sessions = sessions.count;
-        prepared.operations.reserve_exact(partition.operations.len());
+        let operations = partition.parts.iter().map(|part| part.len()).sum();
+        prepared.operations.reserve_exact(operations);
         prepared.versions.reserve(partition.writes);
         prepared.by_known.reserve(partition.writes);
         let mut resolver = Resolver::default();
         for part in partition.parts {
-            resolver.resolve(&partition.operations[part], &mut prepared);
+            resolver.resolve(&part, &mut prepared);
         }
         prepared.duplicate_keys.sort_unstable();
         prepared.limitation = prepared.nothing_to_judge();

@@ -6,12 +6,14 @@
 
 /// Most bits of a digit: more buckets than pages that the processor can look up at once are slow.
 const DIGIT_MAX: u32 = 10;
+/// Moves per item beyond which counting is faster than insertion.
+const MOVES: usize = 4;
 /// Below this many, comparing is faster than counting.
 const SMALL: usize = 256;
 
 /// Sorts items by a key; equal ones keep their order.
 pub(super) fn sort_by_key<T: Copy + Default>(items: &mut Vec<T>, key: impl Fn(&T) -> u64) {
-    if items.is_sorted_by_key(&key) {
+    if insert_all(items, &key) {
         return;
     }
     if items.len() < SMALL {
@@ -30,6 +32,26 @@ pub(super) fn sort_by_key<T: Copy + Default>(items: &mut Vec<T>, key: impl Fn(&T
         distribute(items, &mut target, &mut places, bucket);
         std::mem::swap(items, &mut target);
     }
+}
+
+/// Sorts by insertion unless that takes more than a few moves per item: most lists here are nearly
+/// in order, as operations that begin one after another mostly end so.
+fn insert_all<T: Copy>(items: &mut [T], key: impl Fn(&T) -> u64) -> bool {
+    let mut moves = MOVES * items.len();
+    for place in 1..items.len() {
+        let item = items[place];
+        let mut to = place;
+        while to > 0 && key(&items[to - 1]) > key(&item) {
+            items[to] = items[to - 1];
+            to -= 1;
+        }
+        items[to] = item;
+        moves = match moves.checked_sub(place - to) {
+            Some(moves) => moves,
+            None => return false,
+        };
+    }
+    true
 }
 
 fn distribute<T: Copy>(
