@@ -18,9 +18,7 @@
 
 use std::ops::Range;
 
-use crate::register::prepared::{
-    NEVER, NONE, Prepared, PreparedHistory, RecordGroup, RecordVersion, told,
-};
+use crate::register::prepared::{NEVER, NONE, PreparedHistory, RecordGroup, RecordVersion, told};
 use crate::register::radix;
 use crate::register::sessions::{Guarantee, edges};
 use crate::verdict::Anomaly;
@@ -34,13 +32,18 @@ pub(super) struct Observed {
     pub(super) writes_follow_reads: Guarantee,
 }
 
-/// Judges the reads of each session in their order; `doubtful` are those that may break something.
-pub(super) fn judge(prepared: &PreparedHistory, doubtful: &[bool]) -> Observed {
-    let knowledge =
-        [Side::Writes, Side::Reads].map(|side| Knowledge::new(prepared, doubtful, side));
+/// Judges the reads of each session in their order.
+pub(super) fn judge(prepared: &PreparedHistory, reads: Vec<Vec<Sight>>) -> Observed {
+    let mut doubtful: Vec<u32> = Vec::new();
+    for sights in &reads {
+        let numbers = sights.iter().filter(|sight| sight.is_doubtful).map(|sight| sight.number);
+        doubtful.extend(numbers);
+    }
+    doubtful.sort_unstable();
     let mut observer = Observer {
         prepared,
-        knowledge,
+        knowledge: [Side::Writes, Side::Reads]
+            .map(|side| Knowledge::new(prepared, &doubtful, side)),
         seen: vec![Seen::NOTHING; prepared.sessions],
         waiting: None,
         result: Observed {
@@ -50,7 +53,7 @@ pub(super) fn judge(prepared: &PreparedHistory, doubtful: &[bool]) -> Observed {
     };
     let mut order = Vec::new();
     let mut block = Vec::new();
-    for (sights, session) in by_session(prepared).into_iter().zip(0..) {
+    for (sights, session) in reads.into_iter().zip(0..) {
         order.clear();
         order.extend(sights.iter().zip(0..).map(|(sight, place)| (sight.started, place)));
         radix::sort_by_key(&mut order, |pair: &(u64, u32)| pair.0);
@@ -58,33 +61,18 @@ pub(super) fn judge(prepared: &PreparedHistory, doubtful: &[bool]) -> Observed {
         for places in order.chunks(BLOCK) {
             block.clear();
             block.extend(places.iter().map(|pair| sights[pair.1 as usize]));
-            for sight in &block {
-                observer.read(session, sight, doubtful[sight.number as usize]);
-            }
+            block.iter().for_each(|sight| observer.read(session, sight));
         }
     }
     observer.result
 }
 
-/// The reads of each session.
-fn by_session(prepared: &PreparedHistory) -> Vec<Vec<Sight>> {
-    let mut counts = vec![0; prepared.sessions];
-    for operation in &prepared.operations {
-        counts[operation.session as usize] += usize::from(operation.read != NONE);
-    }
-    let mut sights: Vec<Vec<Sight>> =
-        counts.iter().map(|count| Vec::with_capacity(*count)).collect();
-    for (operation, number) in prepared.operations.iter().zip(0..) {
-        if operation.read != NONE {
-            sights[operation.session as usize].push(Sight::new(prepared, number, operation));
-        }
-    }
-    sights
-}
-
 /// A read with what its observer may have to remember of the version.
+///
+/// It stands by itself, as looking up operation and version in the order of a session would miss
+/// the cache twice.
 #[derive(Clone, Copy, Debug)]
-struct Sight {
+pub(super) struct Sight {
     number: u32,
     started: u64,
     ended: u64,
@@ -94,10 +82,13 @@ struct Sight {
     writer: u32,
     first_read_ended: u64,
     first_reader: u32,
+    /// Whether somebody knew a newer version when it began.
+    is_doubtful: bool,
 }
 
 impl Sight {
-    fn new(prepared: &PreparedHistory, number: u32, operation: &Prepared) -> Sight {
+    pub(super) fn new(prepared: &PreparedHistory, number: u32, is_doubtful: bool) -> Sight {
+        let operation = &prepared.operations[number as usize];
         let version = &prepared.versions[operation.read as usize];
         let (write_began, write_ended) = own_times(prepared, version);
         Sight {
@@ -109,6 +100,7 @@ impl Sight {
             writer: version.session,
             first_read_ended: version.first_read_ended,
             first_reader: version.first_read_session,
+            is_doubtful,
         }
     }
 }
@@ -139,7 +131,7 @@ struct Observer<'p> {
 }
 
 impl Observer<'_> {
-    fn read(&mut self, observer: u32, sight: &Sight, is_doubtful: bool) {
+    fn read(&mut self, observer: u32, sight: &Sight) {
         self.see_waiting(observer, sight.started);
         let has_seen = |session: u32, ended: u64| {
             session != observer
@@ -150,7 +142,7 @@ impl Observer<'_> {
         };
         let mut has_write = has_seen(sight.writer, sight.write_ended);
         let mut has_read = has_seen(sight.first_reader, sight.first_read_ended);
-        if is_doubtful {
+        if sight.is_doubtful {
             has_write |= self.broken(Side::Writes, observer, sight.number);
             has_read |= self.broken(Side::Reads, observer, sight.number);
         }
@@ -246,12 +238,15 @@ struct Knowledge {
 }
 
 impl Knowledge {
-    fn new(prepared: &PreparedHistory, doubtful: &[bool], side: Side) -> Knowledge {
+    /// What is known of the records of these operations.
+    fn new(prepared: &PreparedHistory, doubtful: &[u32], side: Side) -> Knowledge {
         let mut knowledge = Knowledge::default();
-        for group in &prepared.groups {
-            if doubtful[group.operations.clone()].contains(&true) {
-                knowledge.add(prepared, group, side);
-            }
+        let mut rest = doubtful;
+        while let Some(&operation) = rest.first() {
+            let group = prepared.group_of(operation);
+            knowledge.add(prepared, group, side);
+            let is_here = |operation: &u32| (*operation as usize) < group.operations.end;
+            rest = &rest[rest.partition_point(is_here)..];
         }
         knowledge
     }

@@ -67,35 +67,66 @@ impl KeyedOperation {
     }
 }
 
-/// The operations of a history that say something, in parts that share no record.
-pub(super) struct Partition {
-    pub(super) parts: Vec<Vec<KeyedOperation>>,
+/// What one pass over a history tells before its operations are dealt out.
+#[derive(Debug)]
+pub(super) struct Survey {
+    /// Operations of each part.
+    counts: Vec<usize>,
     /// How many of them write.
     pub(super) writes: usize,
+    pub(super) has_known: bool,
+    greatest_session: u32,
+    pub(super) least_agent: u16,
+    pub(super) greatest_agent: u16,
 }
 
-impl Partition {
-    pub(super) fn new(history: &[RegisterOperation], sessions: &mut SessionNumbers) -> Partition {
-        let bits = (history.len() / PART).clamp(1, PARTS_MAX).ilog2();
-        // Multiplied, so that neighbours, which may be popular together, are dealt out evenly.
-        let product = |key: u64| (key ^ (key >> 32)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        let part = |key: u64| (product(key) >> 32 >> (32 - bits)) as usize;
-        let sayers = || history.iter().zip(0..).filter(|(operation, _)| says_something(operation));
-        let mut counts = vec![0; 1 << bits];
-        let mut writes = 0;
-        for (operation, _) in sayers() {
-            counts[part(operation.key)] += 1;
-            writes += usize::from(!matches!(operation.access, Access::Read(_)));
+impl Survey {
+    pub(super) fn new(history: &[RegisterOperation]) -> Survey {
+        let parts = (history.len() / PART).clamp(1, PARTS_MAX);
+        let mut survey = Survey {
+            counts: vec![0; 1 << parts.ilog2()],
+            writes: 0,
+            has_known: false,
+            greatest_session: 0,
+            least_agent: u16::MAX,
+            greatest_agent: 0,
+        };
+        for operation in history {
+            survey.has_known |= operation.outcome == Outcome::Done;
+            survey.greatest_session = survey.greatest_session.max(operation.session);
+            survey.least_agent = survey.least_agent.min(operation.agent);
+            survey.greatest_agent = survey.greatest_agent.max(operation.agent);
+            survey.writes += usize::from(!matches!(operation.access, Access::Read(_)));
+            let part = part(operation.key, survey.counts.len());
+            survey.counts[part] += usize::from(says_something(operation));
         }
-        let mut parts: Vec<Vec<KeyedOperation>> =
-            counts.iter().map(|count| Vec::with_capacity(*count)).collect();
-        for (operation, place) in sayers() {
-            let session = sessions.assign(operation.session);
-            let operation = KeyedOperation::new(operation, place, session);
-            parts[part(operation.key)].push(operation);
-        }
-        Partition { parts, writes }
+        survey
     }
+
+    /// The operations that say something, in parts that share no record.
+    pub(super) fn deal_out(
+        &self,
+        history: &[RegisterOperation],
+        sessions: &mut SessionNumbers,
+    ) -> Vec<Vec<KeyedOperation>> {
+        let mut parts: Vec<Vec<KeyedOperation>> =
+            self.counts.iter().map(|count| Vec::with_capacity(*count)).collect();
+        let sayers = history.iter().zip(0..).filter(|(operation, _)| says_something(operation));
+        for (operation, place) in sayers {
+            let session = sessions.assign(operation.session);
+            let part = part(operation.key, self.counts.len());
+            parts[part].push(KeyedOperation::new(operation, place, session));
+        }
+        parts
+    }
+}
+
+/// The part of a record among so many, a power of two.
+///
+/// Multiplied, so that neighbours, which may be popular together, are dealt out evenly.
+fn part(key: u64, parts: usize) -> usize {
+    let product = (key ^ (key >> 32)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    (product >> 32) as usize & (parts - 1)
 }
 
 fn says_something(operation: &RegisterOperation) -> bool {
@@ -117,14 +148,13 @@ pub(super) struct SessionNumbers {
 }
 
 impl SessionNumbers {
-    pub(super) fn new(operations: &[RegisterOperation]) -> SessionNumbers {
-        let sessions = operations.iter().map(|operation| operation.session);
-        let greatest = sessions.clone().max().unwrap_or(0) as usize;
+    pub(super) fn new(operations: &[RegisterOperation], survey: &Survey) -> SessionNumbers {
+        let greatest = survey.greatest_session as usize;
         if greatest <= operations.len().max(1024) {
             let direct = vec![NONE; greatest + 1];
             return SessionNumbers { direct, ..SessionNumbers::default() };
         }
-        let mut sorted: Vec<u32> = sessions.collect();
+        let mut sorted: Vec<u32> = operations.iter().map(|operation| operation.session).collect();
         sorted.sort_unstable();
         sorted.dedup();
         SessionNumbers { count: sorted.len(), sorted, direct: Vec::new() }

@@ -19,7 +19,7 @@ use assay_model::{Nanos, Outcome};
 
 use crate::clock::ClockError;
 use crate::register::collector::ViolationCollector;
-use crate::register::partition::{KeyedOperation, Partition, SessionNumbers};
+use crate::register::partition::{KeyedOperation, SessionNumbers, Survey};
 use crate::register::resolve::Resolver;
 use crate::register::{RegisterHistory, RegisterOperation};
 use crate::verdict::{Anomaly, Edges, Limitation, VersionOrder, Witness};
@@ -137,9 +137,10 @@ pub struct PreparedHistory<'h> {
 impl<'h> PreparedHistory<'h> {
     /// Sorts and groups the operations and resolves their reads.
     pub fn new(history: &'h RegisterHistory, error: &ClockError) -> PreparedHistory<'h> {
+        let survey = Survey::new(&history.operations);
         let mut prepared = PreparedHistory {
             history,
-            clocks: Clocks::new(&history.operations, error),
+            clocks: Clocks::new(&history.operations, &survey, error),
             operations: Vec::new(),
             versions: Vec::new(),
             by_known: Vec::new(),
@@ -155,25 +156,23 @@ impl<'h> PreparedHistory<'h> {
             prepared.limitation = Some(Limitation::TooManyOperations);
             return prepared;
         }
-        let mut sessions = SessionNumbers::new(&history.operations);
-        let partition = Partition::new(&history.operations, &mut sessions);
+        let mut sessions = SessionNumbers::new(&history.operations, &survey);
+        let parts = survey.deal_out(&history.operations, &mut sessions);
         prepared.sessions = sessions.count;
-        let operations = partition.parts.iter().map(|part| part.len()).sum();
-        prepared.operations.reserve_exact(operations);
-        prepared.versions.reserve(partition.writes);
-        prepared.by_known.reserve(partition.writes);
+        prepared.operations.reserve_exact(parts.iter().map(|part| part.len()).sum());
+        prepared.versions.reserve(survey.writes);
+        prepared.by_known.reserve(survey.writes);
         let mut resolver = Resolver::default();
-        for part in partition.parts {
+        for part in parts {
             resolver.resolve(&part, &mut prepared);
         }
         prepared.duplicate_keys.sort_unstable();
-        prepared.limitation = prepared.nothing_to_judge();
+        prepared.limitation = prepared.nothing_to_judge(survey.has_known);
         prepared
     }
 
-    fn nothing_to_judge(&self) -> Option<Limitation> {
-        let is_known = |operation: &RegisterOperation| operation.outcome == Outcome::Done;
-        if !self.history.operations.iter().any(is_known) {
+    fn nothing_to_judge(&self, has_known: bool) -> Option<Limitation> {
+        if !has_known {
             return Some(Limitation::NothingKnown);
         }
         let only_duplicates = self.groups.is_empty() && !self.duplicate_keys.is_empty();
@@ -240,13 +239,12 @@ pub(super) struct Clocks {
 }
 
 impl Clocks {
-    fn new(operations: &[RegisterOperation], error: &ClockError) -> Clocks {
-        let agents = operations.iter().map(|operation| operation.agent);
-        let (least, most) =
-            agents.fold((u16::MAX, 0), |(least, most), agent| (least.min(agent), most.max(agent)));
-        let errors: Vec<u64> = (0..=most).map(|agent| error.error(agent).0).collect();
-        let greatest = errors.iter().copied().max().unwrap_or(0);
-        let is_one = least >= most || greatest == 0;
+    fn new(operations: &[RegisterOperation], survey: &Survey, error: &ClockError) -> Clocks {
+        let agents = survey.least_agent..=survey.greatest_agent;
+        let errors: Vec<u64> =
+            (0..=survey.greatest_agent).map(|agent| error.error(agent).0).collect();
+        let greatest = agents.map(|agent| error.error(agent).0).max().unwrap_or(0);
+        let is_one = survey.least_agent >= survey.greatest_agent || greatest == 0;
         let is_coarse = !is_one && greatest > typical_duration(operations) / 4;
         Clocks { is_one, errors, greatest, is_coarse }
     }

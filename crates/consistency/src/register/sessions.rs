@@ -18,7 +18,7 @@ use assay_model::Nanos;
 use crate::quality::Quality;
 use crate::register::ViolationTimes;
 use crate::register::collector::ViolationCollector;
-use crate::register::observers;
+use crate::register::observers::{self, Sight};
 use crate::register::prepared::{NEVER, NONE, Prepared, PreparedHistory, RecordGroup, told};
 use crate::verdict::{Anomaly, Edges, QualityFinding, VerdictPower, VersionOrder};
 
@@ -40,11 +40,11 @@ pub(super) struct Guarantee {
 
 /// Verdicts on the four guarantees of sessions.
 pub fn judge_sessions(prepared: &PreparedHistory) -> SessionFindings {
-    let mut pass = SessionPass::new(prepared.sessions, prepared.operations.len());
+    let mut pass = SessionPass::new(prepared);
     for (group, number) in prepared.groups.iter().zip(0..) {
         pass.group(prepared, group, number);
     }
-    let observed = observers::judge(prepared, &pass.doubtful);
+    let observed = observers::judge(prepared, pass.reads);
     let guarantees = [
         (Quality::MonotonicReads, pass.monotonic_reads),
         (Quality::MonotonicWrites, observed.monotonic_writes),
@@ -131,17 +131,21 @@ struct SessionPass {
     states: Vec<SessionState>,
     monotonic_reads: Guarantee,
     read_your_writes: Guarantee,
-    /// Whether an operation read a version although somebody knew a newer one.
-    doubtful: Vec<bool>,
+    /// The reads of each session, for the guarantees between sessions.
+    reads: Vec<Vec<Sight>>,
 }
 
 impl SessionPass {
-    fn new(sessions: usize, operations: usize) -> SessionPass {
+    fn new(prepared: &PreparedHistory) -> SessionPass {
+        let mut counts = vec![0; prepared.sessions];
+        for operation in &prepared.operations {
+            counts[operation.session as usize] += usize::from(operation.read != NONE);
+        }
         SessionPass {
-            states: vec![SessionState::new(NONE); sessions],
+            states: vec![SessionState::new(NONE); prepared.sessions],
             monotonic_reads: Guarantee::default(),
             read_your_writes: Guarantee::default(),
-            doubtful: vec![false; operations],
+            reads: counts.into_iter().map(Vec::with_capacity).collect(),
         }
     }
 
@@ -170,7 +174,8 @@ impl SessionPass {
             let state = *state;
             if operation.read != NONE {
                 let low = prepared.versions[operation.read as usize].low;
-                self.doubtful[at] = low < newest;
+                let sight = Sight::new(prepared, at as u32, low < newest);
+                self.reads[operation.session as usize].push(sight);
                 let read = (at as u32, low);
                 let anomaly = Anomaly::NonMonotonicRead;
                 self.monotonic_reads.check(prepared, group, read, (state.read, anomaly));
