@@ -232,7 +232,7 @@ pub(super) fn told(time: u64) -> Nanos {
 pub(super) struct Clocks {
     /// Whether all times can be compared as they are.
     pub(super) is_one: bool,
-    errors: Vec<u64>,
+    errors: ClockError,
     pub(super) greatest: u64,
     /// Whether the greatest error is more than a quarter of a typical operation.
     pub(super) is_coarse: bool,
@@ -240,17 +240,14 @@ pub(super) struct Clocks {
 
 impl Clocks {
     fn new(operations: &[RegisterOperation], survey: &Survey, error: &ClockError) -> Clocks {
-        let agents = survey.least_agent..=survey.greatest_agent;
-        let errors: Vec<u64> =
-            (0..=survey.greatest_agent).map(|agent| error.error(agent).0).collect();
-        let greatest = agents.map(|agent| error.error(agent).0).max().unwrap_or(0);
+        let greatest = error.greatest(survey.least_agent..=survey.greatest_agent).0;
         let is_one = survey.least_agent >= survey.greatest_agent || greatest == 0;
         let is_coarse = !is_one && greatest > typical_duration(operations) / 4;
-        Clocks { is_one, errors, greatest, is_coarse }
+        Clocks { is_one, errors: error.clone(), greatest, is_coarse }
     }
 
     pub(super) fn error(&self, agent: u16) -> u64 {
-        self.errors.get(usize::from(agent)).copied().unwrap_or(0)
+        self.errors.error(agent).0
     }
 
     /// When an event of this agent happened at the earliest.
