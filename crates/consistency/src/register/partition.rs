@@ -6,6 +6,8 @@
 //! then sorted within the cache (a partitioned sort, as in Manegold, Boncz, Kersten, Optimizing
 //! Main-Memory Join on Modern Hardware, 2002).
 
+use std::ops::RangeInclusive;
+
 use assay_model::Outcome;
 
 use crate::register::prepared::{NEVER, NONE};
@@ -72,12 +74,10 @@ impl KeyedOperation {
 pub(super) struct Survey {
     /// Operations of each part.
     counts: Vec<usize>,
-    /// How many of them write.
-    pub(super) writes: usize,
     pub(super) has_known: bool,
     greatest_session: u32,
-    pub(super) least_agent: u16,
-    pub(super) greatest_agent: u16,
+    least_agent: u16,
+    greatest_agent: u16,
 }
 
 impl Survey {
@@ -85,7 +85,6 @@ impl Survey {
         let parts = (history.len() / PART).clamp(1, PARTS_MAX);
         let mut survey = Survey {
             counts: vec![0; 1 << parts.ilog2()],
-            writes: 0,
             has_known: false,
             greatest_session: 0,
             least_agent: u16::MAX,
@@ -96,11 +95,15 @@ impl Survey {
             survey.greatest_session = survey.greatest_session.max(operation.session);
             survey.least_agent = survey.least_agent.min(operation.agent);
             survey.greatest_agent = survey.greatest_agent.max(operation.agent);
-            survey.writes += usize::from(!matches!(operation.access, Access::Read(_)));
             let part = part(operation.key, survey.counts.len());
             survey.counts[part] += usize::from(says_something(operation));
         }
         survey
+    }
+
+    /// From the first agent to the last.
+    pub(super) fn agents(&self) -> RangeInclusive<u16> {
+        self.least_agent..=self.greatest_agent
     }
 
     /// The operations that say something, in parts that share no record.

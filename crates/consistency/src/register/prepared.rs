@@ -1,4 +1,4 @@
-//! A history grouped by record, sorted once, with each read led to the write that it saw.
+//! Operations grouped by record, sorted once, each read led to the write that it saw.
 //!
 //! Values are unique per record, so a table from values to writes gives the reads-from relation
 //! (Gibbons, Korach 1997, call a write and its reads a cluster). What all checkers share is worked
@@ -13,25 +13,21 @@
 //!   after *v*. So `low(u)` is when the last write with a number up to *u* had certainly ended,
 //!   never if the outcome of one of them is unknown.
 //!
-//! Memory: 40 bytes per operation and 92 per write, 56 more per operation while sorting.
+//! Memory: 40 bytes per operation and 92 per write of the records at hand.
 
-use assay_model::{Nanos, Outcome};
+use std::ops::{Range, RangeInclusive};
+
+use assay_model::Nanos;
 
 use crate::clock::ClockError;
+use crate::register::RegisterHistory;
 use crate::register::collector::ViolationCollector;
-use crate::register::partition::{KeyedOperation, SessionNumbers, Survey};
-use crate::register::resolve::Resolver;
-use crate::register::{RegisterHistory, RegisterOperation};
-use crate::verdict::{Anomaly, Edges, Limitation, VersionOrder, Witness};
+use crate::verdict::{Anomaly, Edges, Limitation, VerdictPower, VersionOrder, Witness};
 
-/// More operations than this are not judged: numbers of operations and versions have 32 bits.
-pub const MAX_OPERATIONS: usize = 1 << 30;
 /// No operation, or no version.
 pub(super) const NONE: u32 = u32::MAX;
 /// A time that never comes.
 pub(super) const NEVER: u64 = u64::MAX;
-/// Durations of this many operations, evenly spread, tell how long a typical one takes.
-const DURATION_SAMPLE: usize = 4096;
 
 /// One operation. Times are one more than the history's, so that 0 is before everything.
 #[derive(Clone, Copy, Debug)]
@@ -50,22 +46,6 @@ pub(super) struct Prepared {
     pub(super) is_done: bool,
     /// Whether it returned a value, be it one that nobody can explain.
     pub(super) is_read: bool,
-}
-
-impl Prepared {
-    pub(super) fn new(from: &KeyedOperation) -> Prepared {
-        Prepared {
-            started: from.started,
-            ended: from.ended,
-            place: from.place,
-            session: from.session,
-            read: NONE,
-            written: NONE,
-            agent: from.agent,
-            is_done: from.is_done,
-            is_read: from.has_read,
-        }
-    }
 }
 
 /// One version of a record: what a write wrote, or the absence before all of them.
@@ -106,13 +86,16 @@ impl RecordVersion {
 #[derive(Clone, Debug)]
 pub(super) struct RecordGroup {
     pub(super) key: u64,
-    pub(super) operations: std::ops::Range<usize>,
+    pub(super) operations: Range<usize>,
     /// The absence first, then in the order in which their writes began.
-    pub(super) versions: std::ops::Range<usize>,
+    pub(super) versions: Range<usize>,
     pub(super) order: VersionOrder,
 }
 
 /// A history made ready for the checkers: the passes that all of them need, done once.
+///
+/// It holds all records, or those of the part at hand; what is counted is counted of all parts so
+/// far.
 #[derive(Debug)]
 pub struct PreparedHistory<'h> {
     pub(super) history: &'h RegisterHistory,
@@ -130,17 +113,18 @@ pub struct PreparedHistory<'h> {
     pub(super) unexplained: ViolationCollector,
     /// Reads whose value was looked up.
     pub(super) reads: u64,
+    pub(super) judged: u64,
     pub(super) unknown: u64,
+    /// The weakest source among the orders of all records.
+    pub(super) weakest: Option<VersionOrder>,
     pub(super) limitation: Option<Limitation>,
 }
 
 impl<'h> PreparedHistory<'h> {
-    /// Sorts and groups the operations and resolves their reads.
-    pub fn new(history: &'h RegisterHistory, error: &ClockError) -> PreparedHistory<'h> {
-        let survey = Survey::new(&history.operations);
-        let mut prepared = PreparedHistory {
+    pub(super) fn new(history: &'h RegisterHistory, clocks: Clocks) -> PreparedHistory<'h> {
+        PreparedHistory {
             history,
-            clocks: Clocks::new(&history.operations, &survey, error),
+            clocks,
             operations: Vec::new(),
             versions: Vec::new(),
             by_known: Vec::new(),
@@ -149,68 +133,57 @@ impl<'h> PreparedHistory<'h> {
             sessions: 0,
             unexplained: ViolationCollector::default(),
             reads: 0,
+            judged: 0,
             unknown: 0,
+            weakest: None,
             limitation: None,
+        }
+    }
+
+    /// Lets the records go, but not what was counted.
+    pub(super) fn forget_records(&mut self) {
+        self.operations.clear();
+        self.versions.clear();
+        self.by_known.clear();
+        self.groups.clear();
+    }
+
+    /// The power of a silence with so many opportunities.
+    pub(super) fn power(&self, opportunities: u64) -> VerdictPower {
+        VerdictPower { opportunities, judged: self.judged, unknown: self.unknown }
+    }
+
+    /// A witness of these operations.
+    pub(super) fn witness(&self, kind: (Anomaly, Edges), key: u64, operations: &[u32]) -> Witness {
+        let place = |&operation: &u32| match operation {
+            NONE => NONE,
+            _ => self.operations[operation as usize].place,
         };
-        if history.operations.len() > MAX_OPERATIONS {
-            prepared.limitation = Some(Limitation::TooManyOperations);
-            return prepared;
-        }
-        let mut sessions = SessionNumbers::new(&history.operations, &survey);
-        let parts = survey.deal_out(&history.operations, &mut sessions);
-        prepared.sessions = sessions.count;
-        prepared.operations.reserve_exact(parts.iter().map(|part| part.len()).sum());
-        prepared.versions.reserve(survey.writes);
-        prepared.by_known.reserve(survey.writes);
-        let mut resolver = Resolver::default();
-        for part in parts {
-            resolver.resolve(&part, &mut prepared);
-        }
-        prepared.duplicate_keys.sort_unstable();
-        prepared.limitation = prepared.nothing_to_judge(survey.has_known);
-        prepared
+        let places: Vec<u32> = operations.iter().map(place).collect();
+        self.witness_of_places(kind, key, &places)
     }
 
-    fn nothing_to_judge(&self, has_known: bool) -> Option<Limitation> {
-        if !has_known {
-            return Some(Limitation::NothingKnown);
-        }
-        let only_duplicates = self.groups.is_empty() && !self.duplicate_keys.is_empty();
-        only_duplicates.then_some(Limitation::DuplicateValues)
-    }
-
-    /// The group that this operation belongs to.
-    pub(super) fn group_of(&self, operation: u32) -> &RecordGroup {
-        let is_before = |group: &RecordGroup| group.operations.start <= operation as usize;
-        &self.groups[self.groups.partition_point(is_before) - 1]
-    }
-
-    /// The operation's number in the history.
-    pub(super) fn number(&self, operation: u32) -> u64 {
-        self.history.operations[self.operations[operation as usize].place as usize].index
-    }
-
-    /// A witness of these operations without those that are none, each once.
-    pub(super) fn witness(
+    /// A witness of the operations at these places of the history without those that are none,
+    /// each once.
+    pub(super) fn witness_of_places(
         &self,
         (anomaly, edges): (Anomaly, Edges),
         key: u64,
-        operations: &[u32],
+        places: &[u32],
     ) -> Witness {
-        let mut numbers = Vec::with_capacity(operations.len());
-        for operation in operations.iter().filter(|&&operation| operation != NONE) {
-            let number = self.number(*operation);
-            if !numbers.contains(&number) {
-                numbers.push(number);
+        let mut operations = Vec::with_capacity(places.len());
+        for place in places.iter().filter(|&&place| place != NONE) {
+            let number = self.history.operations[*place as usize].index;
+            if !operations.contains(&number) {
+                operations.push(number);
             }
         }
-        Witness { anomaly, edges, key, operations: numbers, margin: Nanos::ZERO }
+        Witness { anomaly, edges, key, operations, margin: Nanos::ZERO }
     }
 
     /// The weakest source among the orders of all records.
     pub(super) fn order(&self) -> VersionOrder {
-        let weakest = self.groups.iter().map(|group| group.order).max();
-        weakest.unwrap_or(VersionOrder::RealTime)
+        self.weakest.unwrap_or(VersionOrder::RealTime)
     }
 
     /// The smallest error of the clocks that would take `low < high` back.
@@ -239,10 +212,16 @@ pub(super) struct Clocks {
 }
 
 impl Clocks {
-    fn new(operations: &[RegisterOperation], survey: &Survey, error: &ClockError) -> Clocks {
-        let greatest = error.greatest(survey.least_agent..=survey.greatest_agent).0;
-        let is_one = survey.least_agent >= survey.greatest_agent || greatest == 0;
-        let is_coarse = !is_one && greatest > typical_duration(operations) / 4;
+    /// Of these agents, and operations of this length.
+    pub(super) fn new(
+        agents: RangeInclusive<u16>,
+        error: &ClockError,
+        typical_duration: impl FnOnce() -> u64,
+    ) -> Clocks {
+        let is_alone = agents.start() >= agents.end();
+        let greatest = error.greatest(agents).0;
+        let is_one = is_alone || greatest == 0;
+        let is_coarse = !is_one && greatest > typical_duration() / 4;
         Clocks { is_one, errors: error.clone(), greatest, is_coarse }
     }
 
@@ -259,13 +238,4 @@ impl Clocks {
     pub(super) fn late(&self, time: u64, agent: u16) -> u64 {
         if self.is_one { time } else { time.saturating_add(self.error(agent)) }
     }
-}
-
-fn typical_duration(operations: &[RegisterOperation]) -> u64 {
-    let step = operations.len().div_ceil(DURATION_SAMPLE).max(1);
-    let known = operations.iter().filter(|operation| operation.outcome == Outcome::Done);
-    let mut durations: Vec<u64> =
-        known.step_by(step).map(|operation| operation.ended.since(operation.started).0).collect();
-    durations.sort_unstable();
-    durations.get(durations.len() / 2).copied().unwrap_or(0)
 }

@@ -48,7 +48,7 @@ impl Resolver {
     fn group(&mut self, key: u64, to: &mut PreparedHistory) {
         let begin = to.operations.len();
         let versions = to.versions.len();
-        to.operations.extend(self.operations.iter().map(Prepared::new));
+        to.operations.extend(self.operations.iter().map(unresolved));
         let is_unique = self.add_versions(begin, to);
         for (place, at) in (begin..to.operations.len()).enumerate() {
             let operation = &self.operations[place];
@@ -70,6 +70,8 @@ impl Resolver {
             order: crate::VersionOrder::RealTime,
         };
         group.order = order::assign(&group, to, &mut self.scratch);
+        to.weakest = to.weakest.max(Some(group.order));
+        to.judged += group.operations.len() as u64;
         to.groups.push(group);
     }
 
@@ -161,6 +163,20 @@ impl Resolver {
             (version.last_read, version.last_reader) = (early, reader);
         }
         to.operations[at].read = number;
+    }
+}
+
+fn unresolved(from: &KeyedOperation) -> Prepared {
+    Prepared {
+        started: from.started,
+        ended: from.ended,
+        place: from.place,
+        session: from.session,
+        read: NONE,
+        written: NONE,
+        agent: from.agent,
+        is_done: from.is_done,
+        is_read: from.has_read,
     }
 }
 

@@ -145,10 +145,13 @@ fn clocks_that_are_off_by_no_more_than_their_error_break_nothing() {
     assert!(raw > 500, "clocks that nobody knows to be off show {raw} of 1500 as violated");
 }
 
+/// Agent, start and end of each operation, by record and value.
+type Clusters = BTreeMap<(u64, u64), Vec<(u16, u64, u64)>>;
+
 /// Whether two values of a record certainly come before each other, or a read before its write, by
 /// the definition: all pairs of operations, those of one agent without a margin.
 fn is_certainly_violated(history: &RegisterHistory, error: u64) -> bool {
-    let mut clusters: BTreeMap<(u64, u64), Vec<(u16, u64, u64)>> = BTreeMap::new();
+    let mut clusters = Clusters::new();
     for event in crate::oracle::events(history) {
         let operation = history.operations.iter().find(|operation| operation.index == event.index);
         let agent = operation.expect("each event is of an operation").agent;

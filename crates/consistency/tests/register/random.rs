@@ -116,10 +116,10 @@ fn execute(
             Access::Read(read) | Access::ReadThenWrite { read, .. } if half == 0 => {
                 *read = if is_wrong { wrong } else { *state };
             }
-            Access::Write(written) | Access::ReadThenWrite { written, .. } if half == 1 => {
-                if operation.outcome != Outcome::Refused && !is_lost {
-                    *state = *written;
-                }
+            Access::Write(written) | Access::ReadThenWrite { written, .. }
+                if half == 1 && operation.outcome != Outcome::Refused && !is_lost =>
+            {
+                *state = *written;
             }
             _ => {}
         }
