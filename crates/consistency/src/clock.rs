@@ -1,5 +1,7 @@
 //! Error of the clocks by which operations of several agents are compared.
 
+use std::ops::RangeInclusive;
+
 use assay_model::Nanos;
 
 /// How far each agent's clock may be from the common axis, in nanoseconds, by agent number.
@@ -32,6 +34,12 @@ impl ClockError {
     pub fn error(&self, agent: u16) -> Nanos {
         self.per_agent.get(usize::from(agent)).copied().unwrap_or(Nanos::ZERO)
     }
+
+    /// The greatest error among these agents.
+    pub fn greatest(&self, agents: RangeInclusive<u16>) -> Nanos {
+        let errors = (0..).zip(&self.per_agent).filter(|(agent, _)| agents.contains(agent));
+        errors.map(|(_, error)| *error).max().unwrap_or(Nanos::ZERO)
+    }
 }
 
 #[cfg(test)]
@@ -44,5 +52,8 @@ mod tests {
         assert_eq!(error.margin(1, 1), Nanos(0));
         assert_eq!(error.margin(0, 1), Nanos(8));
         assert_eq!(error.margin(0, 7), Nanos(3));
+        assert_eq!(error.greatest(0..=0), Nanos(3));
+        assert_eq!(error.greatest(1..=u16::MAX), Nanos(5));
+        assert_eq!(error.greatest(7..=9), Nanos(0));
     }
 }

@@ -10,9 +10,7 @@ use crate::register::prepared::{PreparedHistory, RecordGroup, told};
 use crate::register::staleness::ReadTrials;
 use crate::register::two_atomic::{ReadStarts, chunks, is_two_atomic};
 use crate::register::zones::{Conflict, Zones};
-use crate::verdict::{
-    Anomaly, Edges, Limitation, QualityFinding, VerdictPower, VersionOrder, Witness,
-};
+use crate::verdict::{Anomaly, Edges, Limitation, QualityFinding, VersionOrder, Witness};
 
 /// What zones say about a history.
 #[derive(Clone, Debug)]
@@ -36,35 +34,37 @@ pub struct AtomicityFindings {
 /// that nobody can explain or that are certainly stale, and a silence is no verdict.
 pub fn judge_atomicity(prepared: &PreparedHistory) -> AtomicityFindings {
     let mut pass = AtomicityPass::default();
-    let mut reads = 0;
-    for group in &prepared.groups {
-        let has_writes = group.versions.len() > 1;
-        let operations = &prepared.operations[group.operations.clone()];
-        if has_writes {
-            reads += operations.iter().filter(|operation| operation.is_read).count() as u64;
-        }
-        if has_writes && prepared.history.writes_whole_records {
-            pass.group(prepared, group);
-        } else if has_writes {
-            pass.stale_fields(prepared, group);
-        }
-    }
-    pass.finish(prepared, reads)
+    pass.add(prepared);
+    pass.finish(prepared)
 }
 
+/// Atomicity, judged over one part of the records after another.
 #[derive(Default)]
-struct AtomicityPass {
+pub(super) struct AtomicityPass {
     zones: Zones,
     agents: AgentZones,
     trials: ReadTrials,
     conflicts: Vec<Conflict>,
     linearizable: ViolationCollector,
     two_atomic: ViolationCollector,
+    /// Reads of records that have writes.
+    reads: u64,
     gamma: u64,
     delta: u64,
 }
 
 impl AtomicityPass {
+    pub(super) fn add(&mut self, prepared: &PreparedHistory) {
+        for group in prepared.groups.iter().filter(|group| group.versions.len() > 1) {
+            let operations = &prepared.operations[group.operations.clone()];
+            self.reads += operations.iter().map(|one| u64::from(one.is_read)).sum::<u64>();
+            match prepared.history.writes_whole_records {
+                true => self.group(prepared, group),
+                false => self.stale_fields(prepared, group),
+            }
+        }
+    }
+
     fn group(&mut self, prepared: &PreparedHistory, group: &RecordGroup) {
         self.conflicts.clear();
         if !prepared.clocks.is_one {
@@ -127,14 +127,10 @@ impl AtomicityPass {
         });
     }
 
-    fn finish(mut self, prepared: &PreparedHistory, reads: u64) -> AtomicityFindings {
+    pub(super) fn finish(mut self, prepared: &PreparedHistory) -> AtomicityFindings {
         self.linearizable.include(&prepared.unexplained);
         self.two_atomic.include(&prepared.unexplained);
-        let power = VerdictPower {
-            opportunities: reads,
-            judged: prepared.operations.len() as u64,
-            unknown: prepared.unknown,
-        };
+        let power = prepared.power(self.reads);
         let partial = (!prepared.history.writes_whole_records).then_some(Limitation::PartialWrites);
         let coarse = prepared.clocks.is_coarse.then_some(Limitation::ClockError);
         let silence = prepared.limitation.or(partial).or(coarse);

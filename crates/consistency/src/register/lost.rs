@@ -15,9 +15,9 @@ use assay_model::Nanos;
 use crate::quality::Quality;
 use crate::register::ViolationTimes;
 use crate::register::collector::ViolationCollector;
+use crate::register::guarantee::{Guarantee, edges};
 use crate::register::prepared::{NONE, PreparedHistory, RecordGroup, told};
-use crate::register::sessions::edges;
-use crate::verdict::{Anomaly, Limitation, QualityFinding, VerdictPower};
+use crate::verdict::{Anomaly, Limitation, QualityFinding};
 
 /// Lost writes that ended further apart than this are in different windows: a fault that lasts
 /// loses writes every second, if there are any.
@@ -38,24 +38,40 @@ pub struct LostWriteWindow {
 pub fn judge_lost_writes(
     prepared: &PreparedHistory,
 ) -> (QualityFinding, ViolationTimes, Vec<LostWriteWindow>) {
-    let mut violations = ViolationCollector::default();
-    let mut ends = Vec::new();
-    let mut opportunities = 0;
-    if prepared.history.has_final_reads {
-        for group in &prepared.groups {
-            opportunities += judge_group(prepared, group, &mut violations, &mut ends);
+    let mut pass = LostWritePass::default();
+    pass.add(prepared);
+    pass.finish(prepared)
+}
+
+/// Lost writes, looked for in one part of the records after another.
+#[derive(Default)]
+pub(super) struct LostWritePass {
+    lost: Guarantee,
+    ends: Vec<u64>,
+}
+
+impl LostWritePass {
+    pub(super) fn add(&mut self, prepared: &PreparedHistory) {
+        if prepared.history.has_final_reads {
+            for group in &prepared.groups {
+                let (lost, ends) = (&mut self.lost.violations, &mut self.ends);
+                self.lost.opportunities += judge_group(prepared, group, lost, ends);
+            }
         }
     }
-    let power = VerdictPower {
-        opportunities,
-        judged: prepared.operations.len() as u64,
-        unknown: prepared.unknown,
-    };
-    let no_reads = (!prepared.history.has_final_reads).then_some(Limitation::NoFinalReads);
-    let silence = prepared.limitation.or(no_reads);
-    let order = prepared.order();
-    let (finding, times) = violations.finish(Quality::NoLostWrites, order, power, silence);
-    (finding, times, windows(ends))
+
+    pub(super) fn finish(
+        self,
+        prepared: &PreparedHistory,
+    ) -> (QualityFinding, ViolationTimes, Vec<LostWriteWindow>) {
+        let power = prepared.power(self.lost.opportunities);
+        let no_reads = (!prepared.history.has_final_reads).then_some(Limitation::NoFinalReads);
+        let silence = prepared.limitation.or(no_reads);
+        let violations = self.lost.violations;
+        let (finding, times) =
+            violations.finish(Quality::NoLostWrites, prepared.order(), power, silence);
+        (finding, times, windows(self.ends))
+    }
 }
 
 /// The acknowledged writes of a record that could have been found lost.

@@ -13,14 +13,20 @@
 //! of versions, so no clock of another agent is trusted.
 //!
 //! Only a read that missed a version which somebody knew can break either guarantee, so only these
-//! are looked up: O(n) for all reads and O(s log n) for each of these. 24 bytes per operation on
-//! records with such reads, 5 per operation besides.
+//! are looked up: O(n) for all reads and O(s log n) for each of these. 64 bytes per read, 24
+//! more per operation on records with doubtful ones.
 
 use std::ops::Range;
 
-use crate::register::prepared::{NEVER, NONE, PreparedHistory, RecordGroup, RecordVersion, told};
-use crate::register::sessions::{Guarantee, edges};
-use crate::verdict::Anomaly;
+use crate::register::guarantee::{Guarantee, edges};
+use crate::register::prepared::{
+    NEVER, NONE, Prepared, PreparedHistory, RecordGroup, RecordVersion, told,
+};
+use crate::register::radix;
+use crate::verdict::{Anomaly, VersionOrder};
+
+/// Reads that are fetched together, so that the latencies of the memory overlap.
+const BLOCK: usize = 1024;
 
 /// The two guarantees between sessions.
 pub(super) struct Observed {
@@ -28,66 +34,124 @@ pub(super) struct Observed {
     pub(super) writes_follow_reads: Guarantee,
 }
 
-/// Judges the reads of each session in their order; `doubtful` are those that may break something.
-pub(super) fn judge(prepared: &PreparedHistory, doubtful: &[bool]) -> Observed {
-    let (by_session, offsets) = by_session(prepared);
-    let knowledge =
-        [Side::Writes, Side::Reads].map(|side| Knowledge::new(prepared, doubtful, side));
-    let mut observer = Observer {
-        prepared,
-        knowledge,
-        seen: vec![Seen::NOTHING; prepared.sessions.count],
-        waiting: None,
-        result: Observed {
-            monotonic_writes: Guarantee::default(),
-            writes_follow_reads: Guarantee::default(),
-        },
-    };
-    for session in 0..prepared.sessions.count {
-        observer.waiting = None;
-        for &number in &by_session[offsets[session]..offsets[session + 1]] {
-            observer.operation(session as u32, number, doubtful[number as usize]);
-        }
-    }
-    observer.result
+/// A read with what its observer may have to remember of the version.
+///
+/// It stands by itself: when a session is judged the records are no longer at hand.
+#[derive(Clone, Copy, Debug)]
+struct Sight {
+    started: u64,
+    ended: u64,
+    /// Begin and end of the write, by the clock of its session; never if not acknowledged.
+    write_began: u64,
+    write_ended: u64,
+    /// The end of a read of the version, and who read.
+    first_read_ended: u64,
+    first_reader: u32,
+    /// The session that wrote.
+    writer: u32,
+    /// Places of the read and the write in the history.
+    place: u32,
+    write_place: u32,
+    /// The number of the doubt, or [`NONE`].
+    doubt: u32,
 }
 
-/// Reads by session and start, with the begin of each session.
-///
-/// Histories are mostly in the order of time, so no session has to be sorted.
-fn by_session(prepared: &PreparedHistory) -> (Vec<u32>, Vec<usize>) {
-    let history = &prepared.history.operations;
-    let sessions = &prepared.sessions;
-    let mut numbers = vec![NONE; history.len()];
-    for (operation, number) in prepared.operations.iter().zip(0..) {
-        if operation.read != NONE {
-            numbers[operation.place as usize] = number;
+/// A read of a version although somebody knew a newer one.
+#[derive(Clone, Copy, Debug)]
+struct Doubt {
+    key: u64,
+    low: u64,
+    order: VersionOrder,
+    /// The number of the record among those with doubts.
+    record: u32,
+}
+
+/// All reads, by session, and what must be known to judge the doubtful ones.
+#[derive(Default)]
+pub(super) struct Observations {
+    sights: Vec<Vec<Sight>>,
+    doubts: Vec<Doubt>,
+    /// Of writes and of reads.
+    knowledge: [Knowledge; 2],
+}
+
+impl Observations {
+    pub(super) fn expect_sessions(&mut self, count: usize) {
+        self.sights.resize(count, Vec::new());
+    }
+
+    /// Adds a read of the record at hand.
+    pub(super) fn add(
+        &mut self,
+        prepared: &PreparedHistory,
+        group: &RecordGroup,
+        read: &Prepared,
+        is_doubtful: bool,
+    ) {
+        let version = &prepared.versions[read.read as usize];
+        let (write_began, write_ended) = own_times(prepared, version);
+        let doubt = if is_doubtful { self.doubts.len() as u32 } else { NONE };
+        if is_doubtful {
+            let record = self.knowledge[0].records.len() as u32;
+            let (key, low, order) = (group.key, version.low, group.order);
+            self.doubts.push(Doubt { key, low, order, record });
+        }
+        let write_place = match version.writer {
+            NONE => NONE,
+            writer => prepared.operations[writer as usize].place,
+        };
+        self.sights[read.session as usize].push(Sight {
+            started: read.started,
+            ended: read.ended,
+            write_began,
+            write_ended: if version.is_done { write_ended } else { NEVER },
+            first_read_ended: version.first_read_ended,
+            first_reader: version.first_read_session,
+            writer: version.session,
+            place: read.place,
+            write_place,
+            doubt,
+        });
+    }
+
+    /// Keeps what sessions knew of the record at hand if one of its reads is doubtful.
+    pub(super) fn end_record(&mut self, prepared: &PreparedHistory, group: &RecordGroup) {
+        let record = self.knowledge[0].records.len() as u32;
+        if self.doubts.last().is_some_and(|doubt| doubt.record == record) {
+            for side in [Side::Writes, Side::Reads] {
+                self.knowledge[side as usize].add(prepared, group, side);
+            }
         }
     }
-    let reads = || numbers.iter().zip(history).filter(|(number, _)| **number != NONE);
-    let mut offsets = vec![0; sessions.count + 1];
-    for (_, operation) in reads() {
-        offsets[sessions.number(operation.session) as usize + 1] += 1;
+
+    /// Judges the reads of each session in their order.
+    pub(super) fn judge(mut self, prepared: &PreparedHistory) -> Observed {
+        let sights = std::mem::take(&mut self.sights);
+        let mut observer = Observer {
+            prepared,
+            observations: self,
+            seen: vec![Seen::NOTHING; sights.len()],
+            waiting: None,
+            result: Observed {
+                monotonic_writes: Guarantee::default(),
+                writes_follow_reads: Guarantee::default(),
+            },
+        };
+        let mut order = Vec::new();
+        let mut block = Vec::new();
+        for (sights, session) in sights.into_iter().zip(0..) {
+            order.clear();
+            order.extend(sights.iter().zip(0..).map(|(sight, place)| (sight.started, place)));
+            radix::sort_by_key(&mut order, |pair: &(u64, u32)| pair.0);
+            observer.waiting = None;
+            for places in order.chunks(BLOCK) {
+                block.clear();
+                block.extend(places.iter().map(|pair| sights[pair.1 as usize]));
+                block.iter().for_each(|sight| observer.read(session, sight));
+            }
+        }
+        observer.result
     }
-    for session in 0..sessions.count {
-        offsets[session + 1] += offsets[session];
-    }
-    let mut ends = offsets.clone();
-    let mut latest = vec![(0, true); sessions.count];
-    let mut sorted = vec![0; offsets[sessions.count]];
-    for (number, operation) in reads() {
-        let session = sessions.number(operation.session) as usize;
-        let (last, is_sorted) = &mut latest[session];
-        *is_sorted &= *last <= operation.started.0;
-        *last = operation.started.0;
-        sorted[ends[session]] = *number;
-        ends[session] += 1;
-    }
-    for (session, _) in latest.iter().enumerate().filter(|(_, latest)| !latest.1) {
-        sorted[offsets[session]..offsets[session + 1]]
-            .sort_by_key(|number| prepared.operations[*number as usize].started);
-    }
-    (sorted, offsets)
 }
 
 /// The latest write of a session that an observer has read.
@@ -96,87 +160,68 @@ struct Seen {
     observer: u32,
     /// When the write began.
     until: u64,
-    /// The read of it.
-    reader: u32,
+    /// Places of the write and of the read of it.
+    write_place: u32,
+    place: u32,
 }
 
 impl Seen {
-    const NOTHING: Seen = Seen { observer: NONE, until: 0, reader: NONE };
+    const NOTHING: Seen = Seen { observer: NONE, until: 0, write_place: NONE, place: NONE };
 }
 
 struct Observer<'p> {
     prepared: &'p PreparedHistory<'p>,
-    /// Of writes and of reads.
-    knowledge: [Knowledge; 2],
+    observations: Observations,
     /// By the session that wrote.
     seen: Vec<Seen>,
     /// The last read, which may not have ended yet.
-    waiting: Option<u32>,
+    waiting: Option<Sight>,
     result: Observed,
 }
 
 impl Observer<'_> {
-    fn operation(&mut self, observer: u32, number: u32, is_doubtful: bool) {
-        let prepared = self.prepared;
-        let operation = &prepared.operations[number as usize];
-        self.see_waiting(observer, operation.started);
-        let version = &prepared.versions[operation.read as usize];
+    fn read(&mut self, observer: u32, sight: &Sight) {
+        self.see_waiting(observer, sight.started);
         let has_seen = |session: u32, ended: u64| {
-            session != NONE && session != observer && {
-                let seen = &self.seen[session as usize];
-                seen.observer == observer && seen.until >= ended
-            }
+            session != observer
+                && self
+                    .seen
+                    .get(session as usize)
+                    .is_some_and(|seen| seen.observer == observer && seen.until >= ended)
         };
-        let written = if version.is_done { self.own_times(version).1 } else { NEVER };
-        let mut has_write = has_seen(version.session, written);
-        let mut has_read = has_seen(version.first_read_session, version.first_read_ended);
-        if is_doubtful {
-            let writes = self.broken(Side::Writes, observer, number);
-            let reads = self.broken(Side::Reads, observer, number);
-            has_write |= writes;
-            has_read |= reads;
+        let mut has_write = has_seen(sight.writer, sight.write_ended);
+        let mut has_read = has_seen(sight.first_reader, sight.first_read_ended);
+        if sight.doubt != NONE {
+            has_write |= self.is_broken(Side::Writes, observer, sight);
+            has_read |= self.is_broken(Side::Reads, observer, sight);
         }
         self.result.monotonic_writes.opportunities += u64::from(has_write);
         self.result.writes_follow_reads.opportunities += u64::from(has_read);
-        self.waiting = Some(number);
-    }
-
-    /// Start and end of a version's write by the clock of its session.
-    fn own_times(&self, version: &RecordVersion) -> (u64, u64) {
-        if self.prepared.clocks.is_one {
-            return (version.early, version.late);
-        }
-        let writer = &self.prepared.operations[version.writer as usize];
-        (writer.started, writer.ended)
+        self.waiting = Some(*sight);
     }
 
     /// Takes note of the last read if it had ended.
     fn see_waiting(&mut self, observer: u32, now: u64) {
-        let Some(waiting) = self.waiting else { return };
-        let operation = &self.prepared.operations[waiting as usize];
-        if operation.ended > now {
-            return;
-        }
+        let Some(waiting) = self.waiting.filter(|waiting| waiting.ended <= now) else { return };
         self.waiting = None;
-        let version = &self.prepared.versions[operation.read as usize];
-        if version.writer == NONE {
-            return;
-        }
-        let until = self.own_times(version).0;
-        let seen = &mut self.seen[version.session as usize];
-        if seen.observer != observer || seen.until < until {
-            *seen = Seen { observer, until, reader: waiting };
+        // The absence has no writer.
+        let Some(seen) = self.seen.get_mut(waiting.writer as usize) else { return };
+        if seen.observer != observer || seen.until < waiting.write_began {
+            *seen = Seen {
+                observer,
+                until: waiting.write_began,
+                write_place: waiting.write_place,
+                place: waiting.place,
+            };
         }
     }
 
     /// Whether this read misses what a session that the observer has read had done on the record
     /// before; adds the violation.
-    fn broken(&mut self, side: Side, observer: u32, number: u32) -> bool {
-        let prepared = self.prepared;
-        let read = &prepared.operations[number as usize];
-        let low = prepared.versions[read.read as usize].low;
+    fn is_broken(&mut self, side: Side, observer: u32, sight: &Sight) -> bool {
+        let doubt = self.observations.doubts[sight.doubt as usize];
         let mut worst: Option<(Known, Seen)> = None;
-        for known in self.knowledge[side as usize].by_session(number) {
+        for known in self.observations.knowledge[side as usize].by_session(doubt.record) {
             let session = known[0].session;
             let seen = self.seen[session as usize];
             if session == observer || seen.observer != observer {
@@ -184,28 +229,32 @@ impl Observer<'_> {
             }
             let before = known.partition_point(|known| known.ended <= seen.until);
             let Some(newest) = before.checked_sub(1).map(|last| known[last]) else { continue };
-            if newest.high > low && worst.is_none_or(|(known, _)| known.high < newest.high) {
+            if newest.high > doubt.low && worst.is_none_or(|(known, _)| known.high < newest.high) {
                 worst = Some((newest, seen));
             }
         }
         let Some((known, seen)) = worst else { return false };
-        let group = prepared.group_of(number);
-        let writer_of = |reader: u32| {
-            let version = prepared.operations[reader as usize].read;
-            prepared.versions[version as usize].writer
-        };
-        let operations =
-            [writer_of(number), known.operation, writer_of(seen.reader), seen.reader, number];
         let (anomaly, guarantee) = match side {
             Side::Writes => (Anomaly::NonMonotonicWrite, &mut self.result.monotonic_writes),
             Side::Reads => (Anomaly::WriteWithoutItsReads, &mut self.result.writes_follow_reads),
         };
-        let margin = PreparedHistory::order_margin(group.order, low, known.high);
-        let kind = (anomaly, edges(group.order));
-        guarantee
-            .add(told(read.started), margin, || prepared.witness(kind, group.key, &operations));
+        let margin = PreparedHistory::order_margin(doubt.order, doubt.low, known.high);
+        let kind = (anomaly, edges(doubt.order));
+        let places = [sight.write_place, known.place, seen.write_place, seen.place, sight.place];
+        guarantee.violations.add(told(sight.started), margin, || {
+            self.prepared.witness_of_places(kind, doubt.key, &places)
+        });
         true
     }
+}
+
+/// Start and end of a version's write by the clock of its session.
+fn own_times(prepared: &PreparedHistory, version: &RecordVersion) -> (u64, u64) {
+    if prepared.clocks.is_one || version.writer == NONE {
+        return (version.early, version.late);
+    }
+    let writer = &prepared.operations[version.writer as usize];
+    (writer.started, writer.ended)
 }
 
 /// What of a session is looked up.
@@ -219,7 +268,7 @@ enum Side {
 #[derive(Clone, Copy, Debug)]
 struct Known {
     session: u32,
-    operation: u32,
+    place: u32,
     ended: u64,
     high: u64,
 }
@@ -231,25 +280,15 @@ struct Knowledge {
     known: Vec<Known>,
     /// The part of each record and session.
     sessions: Vec<Range<usize>>,
-    /// The first operation of each of the records, and their parts of `sessions`.
-    groups: Vec<(usize, Range<usize>)>,
+    /// Of each of the records, its parts of `sessions`.
+    records: Vec<Range<usize>>,
 }
 
 impl Knowledge {
-    fn new(prepared: &PreparedHistory, doubtful: &[bool], side: Side) -> Knowledge {
-        let mut knowledge = Knowledge::default();
-        for group in &prepared.groups {
-            if doubtful[group.operations.clone()].contains(&true) {
-                knowledge.add(prepared, group, side);
-            }
-        }
-        knowledge
-    }
-
     fn add(&mut self, prepared: &PreparedHistory, group: &RecordGroup, side: Side) {
         let mut begin = self.known.len();
         let operations = &prepared.operations[group.operations.clone()];
-        for (operation, at) in operations.iter().zip(group.operations.start as u32..) {
+        for operation in operations {
             let version = match side {
                 Side::Writes if operation.is_done => operation.written,
                 Side::Writes => NONE,
@@ -260,7 +299,7 @@ impl Knowledge {
             }
             self.known.push(Known {
                 session: operation.session,
-                operation: at,
+                place: operation.place,
                 // A write without length does not come before itself.
                 ended: operation.ended.max(operation.started.saturating_add(1)),
                 high: prepared.versions[version as usize].high,
@@ -272,13 +311,12 @@ impl Knowledge {
             self.sessions.push(begin..begin + part.len());
             begin += part.len();
         }
-        self.groups.push((group.operations.start, first..self.sessions.len()));
+        self.records.push(first..self.sessions.len());
     }
 
-    /// What each session knew of the record of this operation.
-    fn by_session(&self, operation: u32) -> impl Iterator<Item = &[Known]> {
-        let place = self.groups.partition_point(|group| group.0 <= operation as usize);
-        let sessions = self.groups[place - 1].1.clone();
+    /// What each session knew of a record.
+    fn by_session(&self, record: u32) -> impl Iterator<Item = &[Known]> {
+        let sessions = self.records[record as usize].clone();
         self.sessions[sessions].iter().map(|part| &self.known[part.clone()])
     }
 }
@@ -290,7 +328,7 @@ fn sort_by_session(known: &mut [Known]) {
         let (before, rest) = known.split_at_mut(place);
         let (one, other) = (before[place - 1], &mut rest[0]);
         if one.session == other.session && one.high > other.high {
-            (other.high, other.operation) = (one.high, one.operation);
+            (other.high, other.place) = (one.high, one.place);
         }
     }
 }

@@ -15,7 +15,7 @@ pub(super) fn assign(
     let versions = &mut to.versions[group.versions.clone()];
     scratch.clear();
     scratch.extend(versions.iter().zip(first..).map(|(version, number)| (version.known, number)));
-    radix::sort_by_key(scratch);
+    radix::sort_by_key(scratch, |pair| pair.0);
     to.by_known.extend(scratch.iter().map(|pair| pair.1));
     let is_whole = to.history.writes_whole_records;
     if is_sequential(versions, &to.operations) && (is_whole || numbers_grow(versions.iter())) {

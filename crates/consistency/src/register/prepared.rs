@@ -1,4 +1,4 @@
-//! A history grouped by record, sorted once, with each read led to the write that it saw.
+//! Operations grouped by record, sorted once, each read led to the write that it saw.
 //!
 //! Values are unique per record, so a table from values to writes gives the reads-from relation
 //! (Gibbons, Korach 1997, call a write and its reads a cluster). What all checkers share is worked
@@ -13,25 +13,21 @@
 //!   after *v*. So `low(u)` is when the last write with a number up to *u* had certainly ended,
 //!   never if the outcome of one of them is unknown.
 //!
-//! Memory: 40 bytes per operation, 92 per write; 32 per operation while sorting; beside the history.
+//! Memory: 40 bytes per operation and 92 per write of the records at hand.
 
-use assay_model::{Nanos, Outcome};
+use std::ops::{Range, RangeInclusive};
+
+use assay_model::Nanos;
 
 use crate::clock::ClockError;
+use crate::register::RegisterHistory;
 use crate::register::collector::ViolationCollector;
-use crate::register::radix;
-use crate::register::resolve::Resolver;
-use crate::register::{Access, RegisterHistory, RegisterOperation};
-use crate::verdict::{Anomaly, Edges, Limitation, VersionOrder, Witness};
+use crate::verdict::{Anomaly, Edges, Limitation, VerdictPower, VersionOrder, Witness};
 
-/// More operations than this are not judged: numbers of operations and versions have 32 bits.
-pub const MAX_OPERATIONS: usize = 1 << 30;
 /// No operation, or no version.
 pub(super) const NONE: u32 = u32::MAX;
 /// A time that never comes.
 pub(super) const NEVER: u64 = u64::MAX;
-/// Durations of this many operations, evenly spread, tell how long a typical one takes.
-const DURATION_SAMPLE: usize = 4096;
 
 /// One operation. Times are one more than the history's, so that 0 is before everything.
 #[derive(Clone, Copy, Debug)]
@@ -90,13 +86,16 @@ impl RecordVersion {
 #[derive(Clone, Debug)]
 pub(super) struct RecordGroup {
     pub(super) key: u64,
-    pub(super) operations: std::ops::Range<usize>,
+    pub(super) operations: Range<usize>,
     /// The absence first, then in the order in which their writes began.
-    pub(super) versions: std::ops::Range<usize>,
+    pub(super) versions: Range<usize>,
     pub(super) order: VersionOrder,
 }
 
 /// A history made ready for the checkers: the passes that all of them need, done once.
+///
+/// It holds all records, or those of the part at hand; what is counted is counted of all parts so
+/// far.
 #[derive(Debug)]
 pub struct PreparedHistory<'h> {
     pub(super) history: &'h RegisterHistory,
@@ -110,87 +109,81 @@ pub struct PreparedHistory<'h> {
     pub(super) groups: Vec<RecordGroup>,
     /// Records that were left out because a value was written twice.
     pub(super) duplicate_keys: Vec<u64>,
-    pub(super) sessions: SessionNumbers,
+    pub(super) sessions: usize,
     pub(super) unexplained: ViolationCollector,
     /// Reads whose value was looked up.
     pub(super) reads: u64,
+    pub(super) judged: u64,
     pub(super) unknown: u64,
+    /// The weakest source among the orders of all records.
+    pub(super) weakest: Option<VersionOrder>,
     pub(super) limitation: Option<Limitation>,
 }
 
 impl<'h> PreparedHistory<'h> {
-    /// Sorts and groups the operations and resolves their reads.
-    pub fn new(history: &'h RegisterHistory, error: &ClockError) -> PreparedHistory<'h> {
-        let mut prepared = PreparedHistory {
+    pub(super) fn new(history: &'h RegisterHistory, clocks: Clocks) -> PreparedHistory<'h> {
+        PreparedHistory {
             history,
-            clocks: Clocks::new(&history.operations, error),
+            clocks,
             operations: Vec::new(),
             versions: Vec::new(),
             by_known: Vec::new(),
             groups: Vec::new(),
             duplicate_keys: Vec::new(),
-            sessions: SessionNumbers::default(),
+            sessions: 0,
             unexplained: ViolationCollector::default(),
             reads: 0,
+            judged: 0,
             unknown: 0,
+            weakest: None,
             limitation: None,
+        }
+    }
+
+    /// Lets the records go, but not what was counted.
+    pub(super) fn forget_records(&mut self) {
+        self.operations.clear();
+        self.versions.clear();
+        self.by_known.clear();
+        self.groups.clear();
+    }
+
+    /// The power of a silence with so many opportunities.
+    pub(super) fn power(&self, opportunities: u64) -> VerdictPower {
+        VerdictPower { opportunities, judged: self.judged, unknown: self.unknown }
+    }
+
+    /// A witness of these operations.
+    pub(super) fn witness(&self, kind: (Anomaly, Edges), key: u64, operations: &[u32]) -> Witness {
+        let place = |&operation: &u32| match operation {
+            NONE => NONE,
+            _ => self.operations[operation as usize].place,
         };
-        if history.operations.len() > MAX_OPERATIONS {
-            prepared.limitation = Some(Limitation::TooManyOperations);
-            return prepared;
-        }
-        let order = by_key(&history.operations);
-        prepared.sessions = SessionNumbers::new(&history.operations);
-        prepared.operations.reserve_exact(order.len());
-        let mut resolver = Resolver::default();
-        for group in order.chunk_by(|one, other| one.0 == other.0) {
-            resolver.resolve(group, &mut prepared);
-        }
-        prepared.limitation = prepared.nothing_to_judge();
-        prepared
+        let places: Vec<u32> = operations.iter().map(place).collect();
+        self.witness_of_places(kind, key, &places)
     }
 
-    fn nothing_to_judge(&self) -> Option<Limitation> {
-        let is_known = |operation: &RegisterOperation| operation.outcome == Outcome::Done;
-        if !self.history.operations.iter().any(is_known) {
-            return Some(Limitation::NothingKnown);
-        }
-        let only_duplicates = self.groups.is_empty() && !self.duplicate_keys.is_empty();
-        only_duplicates.then_some(Limitation::DuplicateValues)
-    }
-
-    /// The group that this operation belongs to.
-    pub(super) fn group_of(&self, operation: u32) -> &RecordGroup {
-        let is_before = |group: &RecordGroup| group.operations.start <= operation as usize;
-        &self.groups[self.groups.partition_point(is_before) - 1]
-    }
-
-    /// The operation's number in the history.
-    pub(super) fn number(&self, operation: u32) -> u64 {
-        self.history.operations[self.operations[operation as usize].place as usize].index
-    }
-
-    /// A witness of these operations without those that are none, each once.
-    pub(super) fn witness(
+    /// A witness of the operations at these places of the history without those that are none,
+    /// each once.
+    pub(super) fn witness_of_places(
         &self,
         (anomaly, edges): (Anomaly, Edges),
         key: u64,
-        operations: &[u32],
+        places: &[u32],
     ) -> Witness {
-        let mut numbers = Vec::with_capacity(operations.len());
-        for operation in operations.iter().filter(|&&operation| operation != NONE) {
-            let number = self.number(*operation);
-            if !numbers.contains(&number) {
-                numbers.push(number);
+        let mut operations = Vec::with_capacity(places.len());
+        for place in places.iter().filter(|&&place| place != NONE) {
+            let number = self.history.operations[*place as usize].index;
+            if !operations.contains(&number) {
+                operations.push(number);
             }
         }
-        Witness { anomaly, edges, key, operations: numbers, margin: Nanos::ZERO }
+        Witness { anomaly, edges, key, operations, margin: Nanos::ZERO }
     }
 
     /// The weakest source among the orders of all records.
     pub(super) fn order(&self) -> VersionOrder {
-        let weakest = self.groups.iter().map(|group| group.order).max();
-        weakest.unwrap_or(VersionOrder::RealTime)
+        self.weakest.unwrap_or(VersionOrder::RealTime)
     }
 
     /// The smallest error of the clocks that would take `low < high` back.
@@ -207,48 +200,33 @@ pub(super) fn told(time: u64) -> Nanos {
     Nanos(time.saturating_sub(1))
 }
 
-/// Pairs of key and place of all operations that say something, sorted by key.
-fn by_key(operations: &[RegisterOperation]) -> Vec<(u64, u32)> {
-    let says_something = |operation: &RegisterOperation| match operation.outcome {
-        Outcome::Done => true,
-        Outcome::Dropped => false,
-        Outcome::Refused | Outcome::Unknown => !matches!(operation.access, Access::Read(_)),
-    };
-    let mut pairs = Vec::with_capacity(operations.len());
-    for (operation, place) in operations.iter().zip(0..) {
-        if says_something(operation) {
-            pairs.push((operation.key, place));
-        }
-    }
-    radix::sort_by_key(&mut pairs);
-    pairs
-}
-
 /// The error of each agent's clock among the agents that occur.
 #[derive(Clone, Debug)]
 pub(super) struct Clocks {
     /// Whether all times can be compared as they are.
     pub(super) is_one: bool,
-    errors: Vec<u64>,
+    errors: ClockError,
     pub(super) greatest: u64,
     /// Whether the greatest error is more than a quarter of a typical operation.
     pub(super) is_coarse: bool,
 }
 
 impl Clocks {
-    fn new(operations: &[RegisterOperation], error: &ClockError) -> Clocks {
-        let agents = operations.iter().map(|operation| operation.agent);
-        let (least, most) =
-            agents.fold((u16::MAX, 0), |(least, most), agent| (least.min(agent), most.max(agent)));
-        let errors: Vec<u64> = (0..=most).map(|agent| error.error(agent).0).collect();
-        let greatest = errors.iter().copied().max().unwrap_or(0);
-        let is_one = least >= most || greatest == 0;
-        let is_coarse = !is_one && greatest > typical_duration(operations) / 4;
-        Clocks { is_one, errors, greatest, is_coarse }
+    /// Of these agents, and operations of this length.
+    pub(super) fn new(
+        agents: RangeInclusive<u16>,
+        error: &ClockError,
+        typical_duration: impl FnOnce() -> u64,
+    ) -> Clocks {
+        let is_alone = agents.start() >= agents.end();
+        let greatest = error.greatest(agents).0;
+        let is_one = is_alone || greatest == 0;
+        let is_coarse = !is_one && greatest > typical_duration() / 4;
+        Clocks { is_one, errors: error.clone(), greatest, is_coarse }
     }
 
     pub(super) fn error(&self, agent: u16) -> u64 {
-        self.errors.get(usize::from(agent)).copied().unwrap_or(0)
+        self.errors.error(agent).0
     }
 
     /// When an event of this agent happened at the earliest.
@@ -259,54 +237,5 @@ impl Clocks {
     /// When an event of this agent had certainly happened.
     pub(super) fn late(&self, time: u64, agent: u16) -> u64 {
         if self.is_one { time } else { time.saturating_add(self.error(agent)) }
-    }
-}
-
-fn typical_duration(operations: &[RegisterOperation]) -> u64 {
-    let step = operations.len().div_ceil(DURATION_SAMPLE).max(1);
-    let known = operations.iter().filter(|operation| operation.outcome == Outcome::Done);
-    let mut durations: Vec<u64> =
-        known.step_by(step).map(|operation| operation.ended.since(operation.started).0).collect();
-    durations.sort_unstable();
-    durations.get(durations.len() / 2).copied().unwrap_or(0)
-}
-
-/// Numbers of sessions without gaps.
-#[derive(Debug, Default)]
-pub(super) struct SessionNumbers {
-    /// The number of each session, or the sessions in their order if theirs are far apart.
-    direct: Vec<u32>,
-    sorted: Vec<u32>,
-    pub(super) count: usize,
-}
-
-impl SessionNumbers {
-    fn new(operations: &[RegisterOperation]) -> SessionNumbers {
-        let greatest = operations.iter().map(|operation| operation.session).max().unwrap_or(0);
-        if greatest as usize > operations.len().max(1024) {
-            let mut sorted: Vec<u32> =
-                operations.iter().map(|operation| operation.session).collect();
-            sorted.sort_unstable();
-            sorted.dedup();
-            let count = sorted.len();
-            return SessionNumbers { direct: Vec::new(), sorted, count };
-        }
-        let mut direct = vec![NONE; greatest as usize + 1];
-        let mut count = 0;
-        for operation in operations {
-            let number = &mut direct[operation.session as usize];
-            if *number == NONE {
-                *number = count;
-                count += 1;
-            }
-        }
-        SessionNumbers { direct, sorted: Vec::new(), count: count as usize }
-    }
-
-    pub(super) fn number(&self, session: u32) -> u32 {
-        match self.direct.get(session as usize) {
-            Some(number) => *number,
-            None => self.sorted.partition_point(|other| *other < session) as u32,
-        }
     }
 }

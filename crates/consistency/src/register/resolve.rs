@@ -4,47 +4,57 @@
 //! (garbage), its write was refused (aborted read), or it began after the read had ended (future
 //! read; an operation that reads what it writes itself is one too).
 
-use assay_model::Outcome;
-
+use crate::register::WrittenValue;
 use crate::register::order;
+use crate::register::partition::KeyedOperation;
 use crate::register::prepared::{
     NEVER, NONE, Prepared, PreparedHistory, RecordGroup, RecordVersion, told,
 };
-use crate::register::{Access, WrittenValue};
+use crate::register::radix;
 use crate::verdict::{Anomaly, Edges};
 
 /// Marks a write in the table whose value must never be read; the other bits are its operation.
 const REFUSED: u32 = 1 << 31;
 
-/// Reads and writes of one operation, before they are resolved.
-#[derive(Clone, Copy)]
-struct Unresolved {
-    operation: Prepared,
-    outcome: Outcome,
-    read: Option<u64>,
-    written: Option<u64>,
-}
-
 /// Resolves one record after another, and keeps its tables for the next.
 #[derive(Default)]
 pub(super) struct Resolver {
-    operations: Vec<Unresolved>,
+    keys: Vec<(u64, u32)>,
+    /// Of the record at hand, by their start.
+    operations: Vec<KeyedOperation>,
     table: ValueTable,
     scratch: Vec<(u64, u32)>,
 }
 
 impl Resolver {
-    /// Adds the group of one record, whose places in the history these are.
-    pub(super) fn resolve(&mut self, places: &[(u64, u32)], to: &mut PreparedHistory) {
-        self.gather(places, to);
+    /// Adds the groups of all records of a part.
+    pub(super) fn resolve(&mut self, part: &[KeyedOperation], to: &mut PreparedHistory) {
+        let mut keys = std::mem::take(&mut self.keys);
+        keys.clear();
+        keys.extend(part.iter().zip(0..).map(|(operation, place)| (operation.key, place)));
+        radix::sort_by_key(&mut keys, |pair| pair.0);
+        for group in keys.chunk_by(|one, other| one.0 == other.0) {
+            self.operations.clear();
+            self.operations.extend(group.iter().map(|pair| part[pair.1 as usize]));
+            let started = |operation: &KeyedOperation| operation.started;
+            if !self.operations.is_sorted_by_key(started) {
+                self.operations.sort_by_key(started);
+            }
+            self.group(group[0].0, to);
+        }
+        self.keys = keys;
+    }
+
+    fn group(&mut self, key: u64, to: &mut PreparedHistory) {
         let begin = to.operations.len();
         let versions = to.versions.len();
-        to.operations.extend(self.operations.iter().map(|unresolved| unresolved.operation));
+        to.operations.extend(self.operations.iter().map(unresolved));
         let is_unique = self.add_versions(begin, to);
-        let key = places[0].0;
         for (place, at) in (begin..to.operations.len()).enumerate() {
-            if let Some(value) = self.operations[place].read {
-                self.lead(at, (key, value), is_unique, to);
+            let operation = &self.operations[place];
+            to.unknown += u64::from(!operation.is_done && !operation.is_refused);
+            if operation.has_read {
+                self.lead(at, (key, operation.read), is_unique, to);
             }
         }
         if !is_unique {
@@ -60,63 +70,28 @@ impl Resolver {
             order: crate::VersionOrder::RealTime,
         };
         group.order = order::assign(&group, to, &mut self.scratch);
+        to.weakest = to.weakest.max(Some(group.order));
+        to.judged += group.operations.len() as u64;
         to.groups.push(group);
-    }
-
-    fn gather(&mut self, places: &[(u64, u32)], to: &mut PreparedHistory) {
-        self.operations.clear();
-        for (_, place) in places {
-            let from = &to.history.operations[*place as usize];
-            let is_done = from.outcome == Outcome::Done;
-            let (read, written) = match from.access {
-                Access::Read(read) => (Some(read.0), None),
-                Access::Write(written) => (None, Some(written.0)),
-                Access::ReadThenWrite { read, written } => {
-                    (is_done.then_some(read.0), Some(written.0))
-                }
-            };
-            // A deletion that did not happen leaves no value that nobody may read.
-            let is_nothing =
-                |value: &u64| from.outcome == Outcome::Refused && *value == WrittenValue::ABSENT.0;
-            let written = written.filter(|value| !is_nothing(value));
-            to.unknown += u64::from(from.outcome == Outcome::Unknown);
-            // An answer before its request: both times are doubtful, so the interval is the widest.
-            let started = if is_done { from.started.min(from.ended) } else { from.started };
-            let ended = if is_done { from.started.max(from.ended).0 } else { NEVER };
-            let operation = Prepared {
-                started: started.0.saturating_add(1),
-                ended: ended.saturating_add(1),
-                place: *place,
-                session: to.sessions.number(from.session),
-                read: NONE,
-                written: NONE,
-                agent: from.agent,
-                is_done,
-                is_read: read.is_some(),
-            };
-            self.operations.push(Unresolved { operation, outcome: from.outcome, read, written });
-        }
-        let started = |unresolved: &Unresolved| unresolved.operation.started;
-        if !self.operations.is_sorted_by_key(started) {
-            self.operations.sort_by_key(started);
-        }
     }
 
     /// Adds a version for each write; whether all values are unique.
     fn add_versions(&mut self, begin: usize, to: &mut PreparedHistory) -> bool {
-        let writes = self.operations.iter().filter(|one| one.written.is_some()).count();
+        let writes = self.operations.iter().map(|one| usize::from(one.has_written)).sum::<usize>();
         self.table.clear(writes + 1);
         let mut is_unique = true;
         if !self.absence_is_written(to) {
             self.table.insert(WrittenValue::ABSENT.0, to.versions.len() as u32);
         }
         to.versions.push(absence());
-        for (place, unresolved) in self.operations.iter().enumerate() {
-            let Some(value) = unresolved.written else { continue };
-            let at = (begin + place) as u32;
-            let number = match unresolved.outcome {
-                Outcome::Refused => REFUSED | at,
-                _ => to.versions.len() as u32,
+        for (place, write) in self.operations.iter().enumerate() {
+            if !write.has_written {
+                continue;
+            }
+            let (at, value) = ((begin + place) as u32, write.written);
+            let number = match write.is_refused {
+                true => REFUSED | at,
+                false => to.versions.len() as u32,
             };
             is_unique &= value != WrittenValue::GARBAGE.0 && self.table.insert(value, number);
             if number & REFUSED != 0 {
@@ -144,15 +119,16 @@ impl Resolver {
     /// Whether a record that was loaded before everything else is deleted later, so that whoever
     /// misses it can only have seen the deletion.
     fn absence_is_written(&self, to: &PreparedHistory) -> bool {
-        let absent = Some(WrittenValue::ABSENT.0);
-        if !self.operations.iter().any(|one| one.written == absent) {
+        let is_deletion =
+            |one: &KeyedOperation| one.has_written && one.written == WrittenValue::ABSENT.0;
+        if !self.operations.iter().any(is_deletion) {
             return false;
         }
         let [first, second, ..] = &self.operations[..] else { return false };
-        let is_load = first.outcome == Outcome::Done && first.written.is_some();
+        let is_load = first.is_done && first.has_written && !first.has_read;
         let distance = to.clocks.greatest.saturating_mul(2);
-        let is_before = first.operation.ended.saturating_add(distance) < second.operation.started;
-        is_load && is_before && first.written != absent && first.read.is_none()
+        let is_before = first.ended.saturating_add(distance) < second.started;
+        is_load && is_before && !is_deletion(first)
     }
 
     fn lead(&self, at: usize, (key, value): (u64, u64), is_unique: bool, to: &mut PreparedHistory) {
@@ -187,6 +163,20 @@ impl Resolver {
             (version.last_read, version.last_reader) = (early, reader);
         }
         to.operations[at].read = number;
+    }
+}
+
+fn unresolved(from: &KeyedOperation) -> Prepared {
+    Prepared {
+        started: from.started,
+        ended: from.ended,
+        place: from.place,
+        session: from.session,
+        read: NONE,
+        written: NONE,
+        agent: from.agent,
+        is_done: from.is_done,
+        is_read: from.has_read,
     }
 }
 

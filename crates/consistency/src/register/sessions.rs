@@ -13,14 +13,12 @@
 //! The pass also marks the reads that may have missed something that somebody knew, which are few:
 //! only these can break the guarantees between sessions ([`crate::register::observers`]).
 
-use assay_model::Nanos;
-
 use crate::quality::Quality;
 use crate::register::ViolationTimes;
-use crate::register::collector::ViolationCollector;
-use crate::register::observers;
+use crate::register::guarantee::{Guarantee, edges};
+use crate::register::observers::Observations;
 use crate::register::prepared::{NEVER, NONE, Prepared, PreparedHistory, RecordGroup, told};
-use crate::verdict::{Anomaly, Edges, QualityFinding, VerdictPower, VersionOrder};
+use crate::verdict::{Anomaly, QualityFinding};
 
 /// Verdicts on the four guarantees of sessions.
 #[derive(Clone, Debug)]
@@ -31,39 +29,11 @@ pub struct SessionFindings {
     pub times: Vec<ViolationTimes>,
 }
 
-/// Violations of one guarantee among its opportunities.
-#[derive(Debug, Default)]
-pub(super) struct Guarantee {
-    pub(super) violations: ViolationCollector,
-    pub(super) opportunities: u64,
-}
-
 /// Verdicts on the four guarantees of sessions.
 pub fn judge_sessions(prepared: &PreparedHistory) -> SessionFindings {
-    let mut pass = SessionPass::new(prepared.sessions.count, prepared.operations.len());
-    for (group, number) in prepared.groups.iter().zip(0..) {
-        pass.group(prepared, group, number);
-    }
-    let observed = observers::judge(prepared, &pass.doubtful);
-    let guarantees = [
-        (Quality::MonotonicReads, pass.monotonic_reads),
-        (Quality::MonotonicWrites, observed.monotonic_writes),
-        (Quality::ReadYourWrites, pass.read_your_writes),
-        (Quality::WritesFollowReads, observed.writes_follow_reads),
-    ];
-    let (findings, times) = guarantees
-        .map(|(quality, guarantee)| {
-            let power = VerdictPower {
-                opportunities: guarantee.opportunities,
-                judged: prepared.operations.len() as u64,
-                unknown: prepared.unknown,
-            };
-            let order = prepared.order();
-            guarantee.violations.finish(quality, order, power, prepared.limitation)
-        })
-        .into_iter()
-        .unzip();
-    SessionFindings { findings, times }
+    let mut pass = SessionPass::default();
+    pass.add(prepared);
+    pass.finish(prepared)
 }
 
 /// The newest version of a record that a session knows, and by which operation.
@@ -127,25 +97,49 @@ impl SessionState {
     }
 }
 
-struct SessionPass {
+/// The four guarantees, judged over one part of the records after another.
+#[derive(Default)]
+pub(super) struct SessionPass {
+    /// How many records were judged.
+    groups: u32,
     states: Vec<SessionState>,
     monotonic_reads: Guarantee,
     read_your_writes: Guarantee,
-    /// Whether an operation read a version although somebody knew a newer one.
-    doubtful: Vec<bool>,
+    observations: Observations,
 }
 
 impl SessionPass {
-    fn new(sessions: usize, operations: usize) -> SessionPass {
-        SessionPass {
-            states: vec![SessionState::new(NONE); sessions],
-            monotonic_reads: Guarantee::default(),
-            read_your_writes: Guarantee::default(),
-            doubtful: vec![false; operations],
+    pub(super) fn add(&mut self, prepared: &PreparedHistory) {
+        self.states.resize(prepared.sessions, SessionState::new(NONE));
+        self.observations.expect_sessions(prepared.sessions);
+        for group in &prepared.groups {
+            self.group(prepared, group);
+            self.groups += 1;
+            self.observations.end_record(prepared, group);
         }
     }
 
-    fn group(&mut self, prepared: &PreparedHistory, group: &RecordGroup, number: u32) {
+    pub(super) fn finish(self, prepared: &PreparedHistory) -> SessionFindings {
+        let observed = self.observations.judge(prepared);
+        let guarantees = [
+            (Quality::MonotonicReads, self.monotonic_reads),
+            (Quality::MonotonicWrites, observed.monotonic_writes),
+            (Quality::ReadYourWrites, self.read_your_writes),
+            (Quality::WritesFollowReads, observed.writes_follow_reads),
+        ];
+        let (findings, times) = guarantees
+            .map(|(quality, guarantee)| {
+                let power = prepared.power(guarantee.opportunities);
+                let order = prepared.order();
+                guarantee.violations.finish(quality, order, power, prepared.limitation)
+            })
+            .into_iter()
+            .unzip();
+        SessionFindings { findings, times }
+    }
+
+    fn group(&mut self, prepared: &PreparedHistory, group: &RecordGroup) {
+        let number = self.groups;
         // Clocks say here only where nothing can be, so their errors are added, not taken off.
         let slack = if prepared.clocks.is_one { 0 } else { prepared.clocks.greatest };
         let slack = slack.saturating_mul(4);
@@ -170,12 +164,12 @@ impl SessionPass {
             let state = *state;
             if operation.read != NONE {
                 let low = prepared.versions[operation.read as usize].low;
-                self.doubtful[at] = low < newest;
+                self.observations.add(prepared, group, operation, low < newest);
                 let read = (at as u32, low);
-                let anomaly = Anomaly::NonMonotonicRead;
-                self.monotonic_reads.check(prepared, group, read, (state.read, anomaly));
-                let anomaly = Anomaly::OwnWriteNotRead;
-                self.read_your_writes.check(prepared, group, read, (state.written, anomaly));
+                let known = (state.read, Anomaly::NonMonotonicRead);
+                check(&mut self.monotonic_reads, prepared, group, read, known);
+                let known = (state.written, Anomaly::OwnWriteNotRead);
+                check(&mut self.read_your_writes, prepared, group, read, known);
             }
             if operation.is_done {
                 self.states[operation.session as usize].end(at as u32, operation, prepared);
@@ -184,47 +178,30 @@ impl SessionPass {
     }
 }
 
-impl Guarantee {
-    /// Judges a read of a version with this `low` in a session that knows `newest`.
-    fn check(
-        &mut self,
-        prepared: &PreparedHistory,
-        group: &RecordGroup,
-        (reader, low): (u32, u64),
-        (newest, anomaly): (Newest, Anomaly),
-    ) {
-        if newest.operation == NONE {
-            return;
-        }
-        self.opportunities += 1;
-        if low < newest.high {
-            let margin = PreparedHistory::order_margin(group.order, low, newest.high);
-            let known = &prepared.operations[newest.operation as usize];
-            let version =
-                if anomaly == Anomaly::OwnWriteNotRead { known.written } else { known.read };
-            let read = &prepared.operations[reader as usize];
-            let old = &prepared.versions[read.read as usize];
-            let operations =
-                [old.writer, prepared.versions[version as usize].writer, newest.operation, reader];
-            let kind = (anomaly, edges(group.order));
-            self.add(told(read.started), margin, || prepared.witness(kind, group.key, &operations));
-        }
+/// Judges a read of a version with this `low` in a session that knows `newest`.
+fn check(
+    guarantee: &mut Guarantee,
+    prepared: &PreparedHistory,
+    group: &RecordGroup,
+    (reader, low): (u32, u64),
+    (newest, anomaly): (Newest, Anomaly),
+) {
+    if newest.operation == NONE {
+        return;
     }
-
-    pub(super) fn add(
-        &mut self,
-        at: Nanos,
-        margin: Nanos,
-        make: impl FnOnce() -> crate::verdict::Witness,
-    ) {
-        self.violations.add(at, margin, make);
+    guarantee.opportunities += 1;
+    if low >= newest.high {
+        return;
     }
-}
-
-/// Which edges a violation within sessions needs, by the source of the versions' order.
-pub(super) fn edges(order: VersionOrder) -> Edges {
-    match order {
-        VersionOrder::RealTime => Edges::RealTime,
-        _ => Edges::Session,
-    }
+    let margin = PreparedHistory::order_margin(group.order, low, newest.high);
+    let known = &prepared.operations[newest.operation as usize];
+    let version = if anomaly == Anomaly::OwnWriteNotRead { known.written } else { known.read };
+    let read = &prepared.operations[reader as usize];
+    let old = &prepared.versions[read.read as usize];
+    let writer = prepared.versions[version as usize].writer;
+    let operations = [old.writer, writer, newest.operation, reader];
+    let kind = (anomaly, edges(group.order));
+    guarantee
+        .violations
+        .add(told(read.started), margin, || prepared.witness(kind, group.key, &operations));
 }

@@ -1,10 +1,10 @@
 //! Staleness of reads in time and in versions, and the windows in which writes were not seen.
 //!
 //! *t-visibility* is the probability that a read that begins Δ after a write had ended returns that
-//! write or a newer one (Bailis et al., Probabilistically Bounded Staleness, VLDB 2012). We ask each
-//! read for the newest acknowledged write that had ended before it began, the one that is hardest
-//! to see, so that a read is one trial and old writes, which every read has seen, do not make the
-//! curve look better. *k-staleness* is the number of acknowledged writes that are newer than the
+//! write or a newer one (Bailis et al., Probabilistically Bounded Staleness, VLDB 2012). We ask
+//! each read for the newest acknowledged write that had ended before it began, the one that is
+//! hardest to see, so that a read is one trial and old writes, which every read has seen, do not
+//! make the curve look better. *k-staleness* is the number of acknowledged writes that are newer than the
 //! version read and had ended before the read began. The *age* of a stale read is the time since
 //! the first of them had ended. The *inconsistency window* of a write is the time from its end to
 //! the start of the last read that missed it (Bermbach, Tai, MW4SOC 2011); where no later read of
@@ -235,32 +235,13 @@ struct StaleRead {
 /// Staleness of all records.
 pub fn measure_staleness(prepared: &PreparedHistory) -> RegisterStaleness {
     let mut pass = StalenessPass::default();
-    pass.behind.resize(VERSIONS_BEHIND + 1, 0);
-    for group in &prepared.groups {
-        if group.versions.len() > 1 {
-            pass.group(prepared, group);
-        }
-    }
-    let curve = pass.trials.0.iter().zip(&pass.visible.0).enumerate();
-    let bin = |(bin, (&reads, &visible)): (usize, (&u64, &u64))| VisibilityBin {
-        from: lower(bin),
-        until: lower(bin + 1),
-        reads,
-        visible,
-    };
-    RegisterStaleness {
-        is_exact: prepared.clocks.is_one && prepared.order() == VersionOrder::SingleWriter,
-        visibility: curve.map(bin).filter(|bin| bin.reads > 0).collect(),
-        ages: pass.ages.bins(),
-        windows: pass.windows.bins(),
-        versions_behind: pass.behind,
-        stale_per_second: pass.per_second.into_iter().collect(),
-        ..pass.figures
-    }
+    pass.add(prepared);
+    pass.finish(prepared)
 }
 
+/// Staleness, measured over one part of the records after another.
 #[derive(Default)]
-struct StalenessPass {
+pub(super) struct StalenessPass {
     read_trials: ReadTrials,
     stale: Vec<StaleRead>,
     /// Of each version, when it was known and when its last read began.
@@ -275,6 +256,34 @@ struct StalenessPass {
 }
 
 impl StalenessPass {
+    pub(super) fn add(&mut self, prepared: &PreparedHistory) {
+        self.behind.resize(VERSIONS_BEHIND + 1, 0);
+        for group in prepared.groups.iter().filter(|group| group.versions.len() > 1) {
+            self.group(prepared, group);
+        }
+    }
+
+    pub(super) fn finish(mut self, prepared: &PreparedHistory) -> RegisterStaleness {
+        self.behind.resize(VERSIONS_BEHIND + 1, 0);
+        let curve = self.trials.0.iter().zip(&self.visible.0).enumerate();
+        let bin = |(bin, (&reads, &visible)): (usize, (&u64, &u64))| VisibilityBin {
+            from: lower(bin),
+            until: lower(bin + 1),
+            reads,
+            visible,
+        };
+        let is_exact = prepared.weakest == Some(VersionOrder::SingleWriter);
+        RegisterStaleness {
+            is_exact: prepared.clocks.is_one && is_exact,
+            visibility: curve.map(bin).filter(|bin| bin.reads > 0).collect(),
+            ages: self.ages.bins(),
+            windows: self.windows.bins(),
+            versions_behind: self.behind,
+            stale_per_second: self.per_second.into_iter().collect(),
+            ..self.figures
+        }
+    }
+
     fn group(&mut self, prepared: &PreparedHistory, group: &RecordGroup) {
         self.stale.clear();
         let (stale, trials, visible) = (&mut self.stale, &mut self.trials, &mut self.visible);

@@ -3,7 +3,6 @@
 use assay_consistency::RegisterHistory;
 use assay_model::Seed;
 
-use crate::definitions::Counts;
 use crate::differential::{atomicity, definitions};
 use crate::random::{Recipe, SMALL, history};
 
@@ -32,9 +31,8 @@ fn agree(recipe: &Recipe, change: impl Fn(&mut RegisterHistory)) -> [u64; 6] {
     for index in 0..HISTORIES / 5 {
         let mut history = history(recipe, Seed(2), index);
         change(&mut history);
-        let counts: Counts = definitions(&history).unwrap_or_else(|(ours, theirs)| {
-            panic!("history {index}: ours {ours:#?}, theirs {theirs:#?}: {history:#?}")
-        });
+        let [counts, expected] = definitions(&history);
+        assert_eq!(counts, expected, "history {index}: {history:#?}");
         let counted = [
             counts.monotonic_reads,
             counts.read_your_writes,

@@ -184,7 +184,7 @@ impl Definitions<'_> {
                 let is_read = |event: &&Event| {
                     !event.is_write && event.value == write.value && event.key == write.key
                 };
-                mine.iter().any(|event| is_read(event))
+                mine.iter().any(is_read)
             };
             let others = || {
                 let is_other = |event: &&Event| event.session != read.session;

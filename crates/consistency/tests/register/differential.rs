@@ -75,8 +75,7 @@ pub fn counted(report: &RegisterReport) -> Counts {
     }
 }
 
-/// What the checkers count of a history where the definitions count something else, with that.
-pub fn definitions(history: &RegisterHistory) -> Result<Counts, (Counts, Counts)> {
-    let (ours, theirs) = (counted(&judge(history)), counts(history));
-    if ours == theirs { Ok(ours) } else { Err((ours, theirs)) }
+/// What the checkers and what the definitions count of a history.
+pub fn definitions(history: &RegisterHistory) -> [Counts; 2] {
+    [counted(&judge(history)), counts(history)]
 }

@@ -8,4 +8,5 @@ mod oracle;
 mod random;
 
 mod agreement;
+mod metamorphic;
 mod texts;

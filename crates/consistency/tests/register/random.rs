@@ -85,8 +85,9 @@ pub fn history(recipe: &Recipe, seed: Seed, index: u64) -> RegisterHistory {
         let length = ended.since(started).0 + if outcome == Outcome::Unknown { 40 } else { 0 };
         let moment = started.0 + draws.below(length + 1);
         let second = moment + draws.below(length + started.0 - moment + 1);
-        moments.push((moment, 0, number as usize));
-        moments.push((second, 1, number as usize));
+        // A session's operations keep their order also where one begins as another ends.
+        moments.push((moment, number as usize, 0));
+        moments.push((second, number as usize, 1));
     }
     moments.sort_unstable();
     execute(recipe, &moments, &mut operations, &mut draws);
@@ -99,13 +100,13 @@ pub fn history(recipe: &Recipe, seed: Seed, index: u64) -> RegisterHistory {
 
 fn execute(
     recipe: &Recipe,
-    moments: &[(u64, u32, usize)],
+    moments: &[(u64, usize, u32)],
     operations: &mut [RegisterOperation],
     draws: &mut assay_model::Draws,
 ) {
     let values = operations.len() as u64;
     let mut state = vec![WrittenValue::ABSENT; recipe.keys as usize];
-    for &(_, half, number) in moments {
+    for &(_, number, half) in moments {
         let operation = &mut operations[number];
         let is_lost = operation.outcome == Outcome::Unknown && draws.below(2) == 0;
         let is_wrong = draws.below(100) < recipe.wrong;
@@ -115,10 +116,10 @@ fn execute(
             Access::Read(read) | Access::ReadThenWrite { read, .. } if half == 0 => {
                 *read = if is_wrong { wrong } else { *state };
             }
-            Access::Write(written) | Access::ReadThenWrite { written, .. } if half == 1 => {
-                if operation.outcome != Outcome::Refused && !is_lost {
-                    *state = *written;
-                }
+            Access::Write(written) | Access::ReadThenWrite { written, .. }
+                if half == 1 && operation.outcome != Outcome::Refused && !is_lost =>
+            {
+                *state = *written;
             }
             _ => {}
         }

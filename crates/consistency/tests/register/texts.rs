@@ -42,7 +42,8 @@ fn describe(report: &RegisterReport) -> String {
                 }
             }
             QualityVerdict::NoneFound(power) => {
-                write!(silent, " {name} in {};", power.opportunities).expect("a string takes all");
+                write!(silent, "\n  {name} in {}", power.opportunities)
+                    .expect("a string takes all");
             }
             QualityVerdict::NotAssessable(_) => {}
         }
@@ -55,7 +56,12 @@ fn a_serial_history_breaks_nothing() {
     check(
         "a: w x1 0..3 · r x1 5..7 · w x2 8..9 · r x2 11..12 | b: r x2 13..14 · r x2 15..16",
         expect![[r#"
-            none: no-garbage-reads in 4; linearizable in 4; 2-atomic in 4; monotonic-reads in 2; read-your-writes in 2;
+            none:
+              no-garbage-reads in 4
+              linearizable in 4
+              2-atomic in 4
+              monotonic-reads in 2
+              read-your-writes in 2
         "#]],
     );
 }
@@ -67,7 +73,9 @@ fn a_read_of_the_absence_after_a_write_is_stale() {
         expect![[r#"
             linearizable: 1 by RealTime
               StaleRead of x: [0, 1], margin 1
-            none: no-garbage-reads in 1; 2-atomic in 1;
+            none:
+              no-garbage-reads in 1
+              2-atomic in 1
         "#]],
     );
 }
@@ -77,8 +85,11 @@ fn a_read_that_begins_when_the_write_ends_may_miss_it() {
     check(
         "a: w x1 0..5 | b: r x0 5..7",
         expect![[r#"
-        none: no-garbage-reads in 1; linearizable in 1; 2-atomic in 1;
-    "#]],
+            none:
+              no-garbage-reads in 1
+              linearizable in 1
+              2-atomic in 1
+        "#]],
     );
 }
 
@@ -154,10 +165,13 @@ fn two_readers_that_see_two_writes_in_opposite_orders_contradict_each_other() {
     check(
         "a: w x1 0..20 | b: w x2 0..20 | c: r x1 1..4 · r x2 5..8 · r x1 9..12",
         expect![[r#"
-        linearizable: 1 by RealTime
-          ConflictingOrder of x: [0, 2, 1, 3, 4], margin 0
-        none: no-garbage-reads in 3; 2-atomic in 3; monotonic-reads in 2;
-    "#]],
+            linearizable: 1 by RealTime
+              ConflictingOrder of x: [0, 2, 1, 3, 4], margin 0
+            none:
+              no-garbage-reads in 3
+              2-atomic in 3
+              monotonic-reads in 2
+        "#]],
     );
 }
 
@@ -166,16 +180,21 @@ fn an_unknown_write_obliges_nobody_until_it_is_read() {
     check(
         "a: w x1 0..3 · w x2 4.. | b: r x1 10..12",
         expect![[r#"
-        none: no-garbage-reads in 1; linearizable in 1; 2-atomic in 1;
-    "#]],
+            none:
+              no-garbage-reads in 1
+              linearizable in 1
+              2-atomic in 1
+        "#]],
     );
     check(
         "a: w x1 0..3 · w x2 4.. | b: r x2 10..12 | c: r x1 14..16",
         expect![[r#"
-        linearizable: 1 by RealTime
-          StaleRead of x: [0, 1, 2, 3], margin 1
-        none: no-garbage-reads in 2; 2-atomic in 2;
-    "#]],
+            linearizable: 1 by RealTime
+              StaleRead of x: [0, 1, 2, 3], margin 1
+            none:
+              no-garbage-reads in 2
+              2-atomic in 2
+        "#]],
     );
 }
 
@@ -184,21 +203,24 @@ fn one_version_behind_is_two_atomic_and_two_versions_are_not() {
     check(
         "a: w x1 0..1 · w x2 2..3 | b: r x1 10..12",
         expect![[r#"
-        linearizable: 1 by RealTime
-          StaleRead of x: [0, 1, 2], margin 0
-        none: no-garbage-reads in 1; 2-atomic in 1;
-    "#]],
+            linearizable: 1 by RealTime
+              StaleRead of x: [0, 1, 2], margin 0
+            none:
+              no-garbage-reads in 1
+              2-atomic in 1
+        "#]],
     );
     check(
         "a: w x1 0..1 · w x2 2..3 · w x3 4..5 | b: r x1 10..12",
         expect![[r#"
-        linearizable: 2 by RealTime
-          StaleRead of x: [0, 2, 3], margin 1
-          StaleRead of x: [0, 1, 3], margin 0
-        2-atomic: 1 by RealTime
-          StaleRead of x: [0, 2, 3], margin 1
-        none: no-garbage-reads in 1;
-    "#]],
+            linearizable: 2 by RealTime
+              StaleRead of x: [0, 2, 3], margin 1
+              StaleRead of x: [0, 1, 3], margin 0
+            2-atomic: 1 by RealTime
+              StaleRead of x: [0, 2, 3], margin 1
+            none:
+              no-garbage-reads in 1
+        "#]],
     );
 }
 
@@ -207,12 +229,15 @@ fn a_session_reads_an_older_version_after_a_newer_one() {
     check(
         "a: w x1 0..1 · w x2 2..3 | b: r x2 4..5 · r x1 6..7",
         expect![[r#"
-        linearizable: 1 by RealTime
-          StaleRead of x: [0, 1, 2, 3], margin 1
-        monotonic-reads: 1 by SingleWriter
-          NonMonotonicRead of x: [0, 1, 2, 3], margin 0
-        none: no-garbage-reads in 2; 2-atomic in 2; monotonic-writes in 1;
-    "#]],
+            linearizable: 1 by RealTime
+              StaleRead of x: [0, 1, 2, 3], margin 1
+            monotonic-reads: 1 by SingleWriter
+              NonMonotonicRead of x: [0, 1, 2, 3], margin 0
+            none:
+              no-garbage-reads in 2
+              2-atomic in 2
+              monotonic-writes in 1
+        "#]],
     );
 }
 
@@ -221,12 +246,14 @@ fn a_session_does_not_read_its_own_write() {
     check(
         "a: w x1 0..1 · r x0 2..3",
         expect![[r#"
-        linearizable: 1 by RealTime
-          StaleRead of x: [0, 1], margin 0
-        read-your-writes: 1 by SingleWriter
-          OwnWriteNotRead of x: [0, 1], margin 0
-        none: no-garbage-reads in 1; 2-atomic in 1;
-    "#]],
+            linearizable: 1 by RealTime
+              StaleRead of x: [0, 1], margin 0
+            read-your-writes: 1 by SingleWriter
+              OwnWriteNotRead of x: [0, 1], margin 0
+            none:
+              no-garbage-reads in 1
+              2-atomic in 1
+        "#]],
     );
 }
 
@@ -244,7 +271,8 @@ fn writes_of_a_session_are_seen_out_of_order() {
               NonMonotonicRead of x: [1, 2, 3], margin 0
             monotonic-writes: 1 by SingleWriter
               NonMonotonicWrite of x: [0, 1, 2, 3], margin 0
-            none: no-garbage-reads in 2;
+            none:
+              no-garbage-reads in 2
         "#]],
     );
     check(
@@ -254,7 +282,9 @@ fn writes_of_a_session_are_seen_out_of_order() {
               StaleRead of x: [0, 3], margin 2
             monotonic-writes: 1 by SingleWriter
               NonMonotonicWrite of x: [0, 1, 2, 3], margin 0
-            none: no-garbage-reads in 2; 2-atomic in 2;
+            none:
+              no-garbage-reads in 2
+              2-atomic in 2
         "#]],
     );
 }
@@ -268,7 +298,9 @@ fn a_write_is_seen_without_what_its_session_had_read() {
               StaleRead of x: [0, 1, 4], margin 3
             writes-follow-reads: 1 by SingleWriter
               WriteWithoutItsReads of x: [1, 2, 3, 4], margin 0
-            none: no-garbage-reads in 3; 2-atomic in 3;
+            none:
+              no-garbage-reads in 3
+              2-atomic in 3
         "#]],
     );
 }
@@ -278,20 +310,25 @@ fn two_children_of_one_version_leave_no_order_but_that_of_time() {
     check(
         "a: m x0>1 0..4 | b: m x0>2 1..5 | c: r x1 6..7 · r x2 8..9",
         expect![[r#"
-        linearizable: 1 by RealTime
-          ConflictingOrder of x: [0, 1, 3, 2], margin 0
-        none: no-garbage-reads in 4; 2-atomic in 4; monotonic-reads in 1;
-    "#]],
+            linearizable: 1 by RealTime
+              ConflictingOrder of x: [0, 1, 3, 2], margin 0
+            none:
+              no-garbage-reads in 4
+              2-atomic in 4
+              monotonic-reads in 1
+        "#]],
     );
     check(
         "a: m x0>1 0..4 | b: m x1>2 1..5 | c: r x2 6..7 · r x1 8..9",
         expect![[r#"
-        linearizable: 1 by RealTime
-          ConflictingOrder of x: [0, 1, 2, 3], margin 1
-        monotonic-reads: 1 by ReadBeforeWrite
-          NonMonotonicRead of x: [0, 1, 2, 3], margin 0
-        none: no-garbage-reads in 4; 2-atomic in 4;
-    "#]],
+            linearizable: 1 by RealTime
+              ConflictingOrder of x: [0, 1, 2, 3], margin 1
+            monotonic-reads: 1 by ReadBeforeWrite
+              NonMonotonicRead of x: [0, 1, 2, 3], margin 0
+            none:
+              no-garbage-reads in 4
+              2-atomic in 4
+        "#]],
     );
 }
 
@@ -300,12 +337,14 @@ fn a_value_written_twice_takes_its_record_out() {
     check(
         "a: w x1 0..1 · w x1 2..3 · r x0 4..5 · w y1 6..7 · r y0 8..9",
         expect![[r#"
-        linearizable: 1 by RealTime
-          StaleRead of y: [3, 4], margin 0
-        read-your-writes: 1 by SingleWriter
-          OwnWriteNotRead of y: [3, 4], margin 0
-        none: no-garbage-reads in 2; 2-atomic in 1;
-    "#]],
+            linearizable: 1 by RealTime
+              StaleRead of y: [3, 4], margin 0
+            read-your-writes: 1 by SingleWriter
+              OwnWriteNotRead of y: [3, 4], margin 0
+            none:
+              no-garbage-reads in 2
+              2-atomic in 1
+        "#]],
     );
     check(
         "a: w x1 0..1 · w x1 2..3 · r x0 4..5",
@@ -320,21 +359,25 @@ fn a_deletion_of_a_loaded_record_is_told_from_the_time_before() {
     check(
         "a: w x1 0..1 | b: w x0 10..11 · r x0 12..13 · r x1 14..15",
         expect![[r#"
-        linearizable: 1 by RealTime
-          StaleRead of x: [0, 1, 2, 3], margin 1
-        monotonic-reads: 1 by SingleWriter
-          NonMonotonicRead of x: [0, 1, 2, 3], margin 0
-        read-your-writes: 1 by SingleWriter
-          OwnWriteNotRead of x: [0, 1, 3], margin 0
-        none: no-garbage-reads in 2; 2-atomic in 2;
-    "#]],
+            linearizable: 1 by RealTime
+              StaleRead of x: [0, 1, 2, 3], margin 1
+            monotonic-reads: 1 by SingleWriter
+              NonMonotonicRead of x: [0, 1, 2, 3], margin 0
+            read-your-writes: 1 by SingleWriter
+              OwnWriteNotRead of x: [0, 1, 3], margin 0
+            none:
+              no-garbage-reads in 2
+              2-atomic in 2
+        "#]],
     );
     check(
         "a: w x1 0..1 | b: r x0 12..13",
         expect![[r#"
             linearizable: 1 by RealTime
               StaleRead of x: [0, 1], margin 5
-            none: no-garbage-reads in 1; 2-atomic in 1;
+            none:
+              no-garbage-reads in 1
+              2-atomic in 1
         "#]],
     );
 }
@@ -346,36 +389,49 @@ fn acknowledged_writes_are_lost_unless_something_newer_is_read_at_the_end() {
     check(
         "a: w x1 0..1 · w x2 2..3 · w x3 4..5 · r x1 9..10",
         expect![[r#"
-        no-lost-writes: 2 by SingleWriter
-          LostWrite of x: [1, 0, 3], margin 0
-          LostWrite of x: [2, 0, 3], margin 0
-        linearizable: 2 by RealTime
-          StaleRead of x: [0, 2, 3], margin 1
-          StaleRead of x: [0, 1, 3], margin 0
-        2-atomic: 1 by RealTime
-          StaleRead of x: [0, 2, 3], margin 1
-        read-your-writes: 1 by SingleWriter
-          OwnWriteNotRead of x: [0, 2, 3], margin 0
-        none: no-garbage-reads in 1;
-    "#]],
+            no-lost-writes: 2 by SingleWriter
+              LostWrite of x: [1, 0, 3], margin 0
+              LostWrite of x: [2, 0, 3], margin 0
+            linearizable: 2 by RealTime
+              StaleRead of x: [0, 2, 3], margin 1
+              StaleRead of x: [0, 1, 3], margin 0
+            2-atomic: 1 by RealTime
+              StaleRead of x: [0, 2, 3], margin 1
+            read-your-writes: 1 by SingleWriter
+              OwnWriteNotRead of x: [0, 2, 3], margin 0
+            none:
+              no-garbage-reads in 1
+        "#]],
     );
     check(
         "a: w x1 0..4 | b: w x2 1..5 · r x1 9..10",
         expect![[r#"
-        none: no-garbage-reads in 1; no-lost-writes in 2; linearizable in 1; 2-atomic in 1; read-your-writes in 1;
-    "#]],
+            none:
+              no-garbage-reads in 1
+              no-lost-writes in 2
+              linearizable in 1
+              2-atomic in 1
+              read-your-writes in 1
+        "#]],
     );
     check(
         "a: w x1 0..4 | b: w x2 5.. | c: r x2 9..10",
         expect![[r#"
-        none: no-garbage-reads in 1; no-lost-writes in 1; linearizable in 1; 2-atomic in 1;
-    "#]],
+            none:
+              no-garbage-reads in 1
+              no-lost-writes in 1
+              linearizable in 1
+              2-atomic in 1
+        "#]],
     );
     check(
         "a: w x1 0..4 | b: r x1 2..8",
         expect![[r#"
-        none: no-garbage-reads in 1; linearizable in 1; 2-atomic in 1;
-    "#]],
+            none:
+              no-garbage-reads in 1
+              linearizable in 1
+              2-atomic in 1
+        "#]],
     );
 }
 
@@ -386,28 +442,32 @@ fn a_field_is_stale_only_if_no_older_number_can_have_hidden_the_write() {
     check(
         "a: w x1 0..1 | b: w x2 2..3 | c: r x1 5..6",
         expect![[r#"
-        linearizable: 1 by RealTime
-          StaleRead of x: [0, 1, 2], margin 0
-        none: no-garbage-reads in 1;
-    "#]],
+            linearizable: 1 by RealTime
+              StaleRead of x: [0, 1, 2], margin 0
+            none:
+              no-garbage-reads in 1
+        "#]],
     );
     check(
         "a: w x1 0..9 | b: w x2 2..3 | c: r x1 5..6",
         expect![[r#"
-        none: no-garbage-reads in 1;
-    "#]],
+            none:
+              no-garbage-reads in 1
+        "#]],
     );
     check(
         "a: w x1 0.. | b: w x2 2..3 | c: r x1 5..6",
         expect![[r#"
-        none: no-garbage-reads in 1;
-    "#]],
+            none:
+              no-garbage-reads in 1
+        "#]],
     );
     check(
         "a: w x2 0..1 | b: w x1 2..3 | c: r x2 5..6",
         expect![[r#"
-        none: no-garbage-reads in 1;
-    "#]],
+            none:
+              no-garbage-reads in 1
+        "#]],
     );
 }
 
@@ -416,8 +476,11 @@ fn an_answer_before_its_request_takes_the_widest_interval() {
     check(
         "a: w x1 9..0 | b: r x0 5..7",
         expect![[r#"
-        none: no-garbage-reads in 1; linearizable in 1; 2-atomic in 1;
-    "#]],
+            none:
+              no-garbage-reads in 1
+              linearizable in 1
+              2-atomic in 1
+        "#]],
     );
 }
 
@@ -431,7 +494,9 @@ fn times_at_the_ends_of_what_a_number_holds_are_judged() {
         expect![[r#"
             linearizable: 1 by RealTime
               StaleRead of x: [0, 3, 1], margin 9223372036854775807
-            none: no-garbage-reads in 2; 2-atomic in 2;
+            none:
+              no-garbage-reads in 2
+              2-atomic in 2
         "#]],
     );
 }
@@ -490,23 +555,30 @@ fn a_stale_read_within_the_error_of_two_clocks_is_none() {
     check(
         "a: w x1 100..140 | b@1: r x0 155..195",
         expect![[r#"
-        none: no-garbage-reads in 1; linearizable in 1; 2-atomic in 1;
-    "#]],
+            none:
+              no-garbage-reads in 1
+              linearizable in 1
+              2-atomic in 1
+        "#]],
     );
     check(
         "a: w x1 100..140 | b@1: r x0 161..201",
         expect![[r#"
-        linearizable: 1 by RealTime
-          StaleRead of x: [0, 1], margin 10
-        none: no-garbage-reads in 1; 2-atomic in 1;
-    "#]],
+            linearizable: 1 by RealTime
+              StaleRead of x: [0, 1], margin 10
+            none:
+              no-garbage-reads in 1
+              2-atomic in 1
+        "#]],
     );
     check(
         "a: w x1 100..140 | b: r x0 155..195",
         expect![[r#"
-        linearizable: 1 by RealTime
-          StaleRead of x: [0, 1], margin 7
-        none: no-garbage-reads in 1; 2-atomic in 1;
-    "#]],
+            linearizable: 1 by RealTime
+              StaleRead of x: [0, 1], margin 7
+            none:
+              no-garbage-reads in 1
+              2-atomic in 1
+        "#]],
     );
 }

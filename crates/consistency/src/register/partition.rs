@@ -1,0 +1,177 @@
+//! Operations by record, brought together without jumping through the history.
+//!
+//! Following a sorted list of places would miss the cache and the table of pages once for each
+//! operation. So the history is read in its order and its operations are dealt out to as many
+//! parts as a processor can write to at once; each part, with all operations of its records, is
+//! then sorted within the cache (a partitioned sort, as in Manegold, Boncz, Kersten, Optimizing
+//! Main-Memory Join on Modern Hardware, 2002).
+
+use std::ops::RangeInclusive;
+
+use assay_model::Outcome;
+
+use crate::register::prepared::{NEVER, NONE};
+use crate::register::{Access, RegisterOperation, WrittenValue};
+
+/// Operations of a part: some hundred kilobytes, for as long as there are not too many parts.
+const PART: usize = 4096;
+/// Parts: one page for each is what the processor's table of pages has room for.
+const PARTS_MAX: usize = 256;
+
+/// An operation with the values that it read and wrote.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct KeyedOperation {
+    pub(super) key: u64,
+    /// One more than the history's; never where the outcome is not done.
+    pub(super) started: u64,
+    pub(super) ended: u64,
+    pub(super) read: u64,
+    pub(super) written: u64,
+    pub(super) place: u32,
+    pub(super) session: u32,
+    pub(super) agent: u16,
+    pub(super) is_done: bool,
+    pub(super) is_refused: bool,
+    pub(super) has_read: bool,
+    pub(super) has_written: bool,
+}
+
+impl KeyedOperation {
+    fn new(from: &RegisterOperation, place: u32, session: u32) -> KeyedOperation {
+        let is_done = from.outcome == Outcome::Done;
+        let is_refused = from.outcome == Outcome::Refused;
+        let (read, written) = match from.access {
+            Access::Read(read) => (Some(read), None),
+            Access::Write(written) => (None, Some(written)),
+            Access::ReadThenWrite { read, written } => (Some(read), Some(written)),
+        };
+        // A deletion that did not happen leaves no value that nobody may read.
+        let is_nothing = is_refused && written == Some(WrittenValue::ABSENT);
+        // An answer before its request: both times are doubtful, so the interval is the widest.
+        let (started, ended) = match is_done {
+            true => (from.started.min(from.ended).0, from.started.max(from.ended).0),
+            false => (from.started.0, NEVER),
+        };
+        KeyedOperation {
+            key: from.key,
+            started: started.saturating_add(1),
+            ended: ended.saturating_add(1),
+            read: read.map_or(0, |read| read.0),
+            written: written.map_or(0, |written| written.0),
+            place,
+            session,
+            agent: from.agent,
+            is_done,
+            is_refused,
+            has_read: is_done && read.is_some(),
+            has_written: written.is_some() && !is_nothing,
+        }
+    }
+}
+
+/// What one pass over a history tells before its operations are dealt out.
+#[derive(Debug)]
+pub(super) struct Survey {
+    /// Operations of each part.
+    counts: Vec<usize>,
+    pub(super) has_known: bool,
+    greatest_session: u32,
+    least_agent: u16,
+    greatest_agent: u16,
+}
+
+impl Survey {
+    pub(super) fn new(history: &[RegisterOperation]) -> Survey {
+        let parts = (history.len() / PART).clamp(1, PARTS_MAX);
+        let mut survey = Survey {
+            counts: vec![0; 1 << parts.ilog2()],
+            has_known: false,
+            greatest_session: 0,
+            least_agent: u16::MAX,
+            greatest_agent: 0,
+        };
+        for operation in history {
+            survey.has_known |= operation.outcome == Outcome::Done;
+            survey.greatest_session = survey.greatest_session.max(operation.session);
+            survey.least_agent = survey.least_agent.min(operation.agent);
+            survey.greatest_agent = survey.greatest_agent.max(operation.agent);
+            let part = part(operation.key, survey.counts.len());
+            survey.counts[part] += usize::from(says_something(operation));
+        }
+        survey
+    }
+
+    /// From the first agent to the last.
+    pub(super) fn agents(&self) -> RangeInclusive<u16> {
+        self.least_agent..=self.greatest_agent
+    }
+
+    /// The operations that say something, in parts that share no record.
+    pub(super) fn deal_out(
+        &self,
+        history: &[RegisterOperation],
+        sessions: &mut SessionNumbers,
+    ) -> Vec<Vec<KeyedOperation>> {
+        let mut parts: Vec<Vec<KeyedOperation>> =
+            self.counts.iter().map(|count| Vec::with_capacity(*count)).collect();
+        let sayers = history.iter().zip(0..).filter(|(operation, _)| says_something(operation));
+        for (operation, place) in sayers {
+            let session = sessions.assign(operation.session);
+            let part = part(operation.key, self.counts.len());
+            parts[part].push(KeyedOperation::new(operation, place, session));
+        }
+        parts
+    }
+}
+
+/// The part of a record among so many, a power of two.
+///
+/// Multiplied, so that neighbours, which may be popular together, are dealt out evenly.
+fn part(key: u64, parts: usize) -> usize {
+    let product = (key ^ (key >> 32)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    (product >> 32) as usize & (parts - 1)
+}
+
+fn says_something(operation: &RegisterOperation) -> bool {
+    match operation.outcome {
+        Outcome::Done => true,
+        Outcome::Dropped => false,
+        Outcome::Refused | Outcome::Unknown => !matches!(operation.access, Access::Read(_)),
+    }
+}
+
+/// Numbers of sessions without gaps.
+#[derive(Debug, Default)]
+pub(super) struct SessionNumbers {
+    /// The number of each session that has one, or the sessions in their order if those are far
+    /// apart.
+    direct: Vec<u32>,
+    sorted: Vec<u32>,
+    pub(super) count: usize,
+}
+
+impl SessionNumbers {
+    pub(super) fn new(operations: &[RegisterOperation], survey: &Survey) -> SessionNumbers {
+        let greatest = survey.greatest_session as usize;
+        if greatest <= operations.len().max(1024) {
+            let direct = vec![NONE; greatest + 1];
+            return SessionNumbers { direct, ..SessionNumbers::default() };
+        }
+        let mut sorted: Vec<u32> = operations.iter().map(|operation| operation.session).collect();
+        sorted.sort_unstable();
+        sorted.dedup();
+        SessionNumbers { count: sorted.len(), sorted, direct: Vec::new() }
+    }
+
+    /// The number of a session, a new one if it has none.
+    fn assign(&mut self, session: u32) -> u32 {
+        let Some(number) = self.direct.get_mut(session as usize) else {
+            return self.sorted.partition_point(|other| *other < session) as u32;
+        };
+        if *number == NONE {
+            *number = self.count as u32;
+            self.count += 1;
+        }
+        *number
+    }
+}
