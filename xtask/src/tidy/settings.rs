@@ -28,9 +28,11 @@ pub fn check_settings(source: &Source) -> Vec<Finding> {
                 findings.push(source.finding(name.line, "settings", advice));
             }
         }
-        let open = (at..lexed.tokens.len()).find(|&i| {
-            [";", "(", "{"].iter().any(|sign| lexed.tokens[i].is(sign)) && token.is("struct")
-        });
+        if !token.is("struct") {
+            continue;
+        }
+        let is_end = |i: &usize| [";", "(", "{"].iter().any(|sign| lexed.tokens[*i].is(sign));
+        let open = (at..lexed.tokens.len()).find(is_end);
         let Some(open) = open.filter(|&open| lexed.tokens[open].is("{")) else { continue };
         for place in (open..lexed.closing(open)).filter(|&place| lexed.matches(place, &MAP)) {
             let advice = "declare a struct instead of a field that maps strings to strings";
