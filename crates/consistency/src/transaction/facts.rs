@@ -48,6 +48,7 @@ pub(super) struct RegisterWrite {
     pub key: u32,
     pub value: WrittenValue,
     pub transaction: u32,
+    pub step: u32,
     pub version: Option<u64>,
     /// The transaction writes nothing else to this record later.
     pub is_last: bool,
@@ -55,7 +56,7 @@ pub(super) struct RegisterWrite {
     pub parent: Option<WrittenValue>,
 }
 
-/// A register that a committed transaction read before it wrote it, if at all.
+/// A register that a committed transaction read, unless it is what it had written itself last.
 #[derive(Clone, Copy)]
 pub(super) struct RegisterRead {
     pub key: u32,
@@ -224,6 +225,7 @@ impl<'h> Facts<'h> {
                         key,
                         value,
                         transaction: at,
+                        step: *step,
                         version,
                         is_last: false,
                         parent: read,
@@ -231,14 +233,15 @@ impl<'h> Facts<'h> {
                     current = Some(value);
                 }
                 TransactionStep::Read { value: Some(value), .. } => {
-                    if is_known && current.is_some_and(|current| current != value) {
+                    let is_strange = current.is_some_and(|current| current != value);
+                    if is_known && is_strange {
                         log.add(Anomaly::Internal, self.keys[key as usize], &[at]);
                     }
                     let is_outer = self.writes.len() == first;
                     if is_outer {
                         (read, current) = (Some(value), Some(value));
                     }
-                    if is_known && is_outer {
+                    if is_known && (is_outer || is_strange) {
                         self.reads.push(RegisterRead { key, transaction: at, step: *step, value });
                     }
                 }

@@ -4,7 +4,8 @@
 //! write replaces the version that its transaction had read before (*mini-transactions*: MTC, Tan
 //! et al., *Mini-Transactions for Isolation Checking*, 2025). A single write that had read nothing
 //! is the first version, as loaders write it. If there are several, the record has no version
-//! order: edges from what is known are used, and a silence about levels that need it says nothing.
+//! order: edges from what is known are used (each version comes after none at all), and a silence
+//! about levels that need it says nothing.
 //! Choices made:
 //!
 //! * An order is never derived from real time or from sessions: that would assume what is judged.
@@ -70,7 +71,9 @@ impl Register<'_> {
             };
             let both = [write.transaction, read.transaction];
             if write.transaction == read.transaction {
-                log.add(Anomaly::FutureRead, key, &both[..1]);
+                if write.step > read.step {
+                    log.add(Anomaly::FutureRead, key, &both[..1]);
+                }
             } else if dependencies.outcome(write.transaction) == Outcome::Refused {
                 log.add(Anomaly::AbortedRead, key, &both);
             } else {
@@ -171,18 +174,11 @@ fn order(mut versions: Vec<RegisterWrite>) -> (Vec<(WrittenValue, u32)>, Option<
     }
     let replaced = |write: &RegisterWrite| Some((write.parent?, write.transaction));
     let mut steps: Vec<(WrittenValue, u32)> = versions.iter().filter_map(replaced).collect();
-    let mut blind = versions.iter().filter(|write| write.parent.is_none());
-    let (first, second) = (blind.next(), blind.next());
     let has_first = steps.iter().any(|(before, _)| *before == WrittenValue::ABSENT);
-    let is_whole = match (first, second) {
-        (None, _) => true,
-        (Some(first), None) if !has_first => {
-            steps.push((WrittenValue::ABSENT, first.transaction));
-            true
-        }
-        _ => false,
-    };
+    let blind = versions.iter().filter(|write| write.parent.is_none());
+    let firsts = usize::from(has_first) + blind.clone().count();
+    steps.extend(blind.map(|write| (WrittenValue::ABSENT, write.transaction)));
     steps.sort_unstable();
     let is_chain = steps.windows(2).all(|two| two[0].0 != two[1].0);
-    (steps, (is_whole && is_chain).then_some(VersionOrder::ReadBeforeWrite))
+    (steps, (firsts <= 1 && is_chain).then_some(VersionOrder::ReadBeforeWrite))
 }

@@ -19,7 +19,8 @@
 //! * Monotonic views and atomic reads are judged without sessions first, which is what Adya's and
 //!   Bailis' definitions say; what only shows with sessions is marked so, and violates causal.
 //! * Adya's read committed is weaker than Biswas and Enea's: for it, G1 alone counts.
-//! * A transaction of unknown outcome depends on its session, nothing of its session on it.
+//! * A transaction of unknown outcome depends on its session, nothing of its session on it. Where
+//!   its session goes on all the same, only those who read from it are judged by it.
 //!
 //! Memory: 4 bytes per committed transaction and session for causal, at most
 //! [`CLOCK_CELLS`] times 4 bytes, else it is not assessable; 16 bytes per edge.
@@ -324,7 +325,7 @@ fn starts(count: usize, numbers: impl Iterator<Item = u32>) -> Vec<u32> {
 struct Clocks {
     /// Each transaction's session, as a small number.
     session: Vec<u32>,
-    /// Its place in the session, from 1; 0 for those on which nothing of their session depends.
+    /// Its place in the session, from 1; 0 for one of unknown outcome that is not the last.
     place: Vec<u32>,
     /// Its row in `cells`.
     row: Vec<u32>,
@@ -354,7 +355,10 @@ impl Clocks {
             }
             clocks.session[*at as usize] = clocks.width as u32 - 1;
             clocks.row[*at as usize] = row as u32;
-            if weak.dependencies.outcome(*at) == Outcome::Done {
+            let session_of =
+                |at: &u32| weak.dependencies.history.transactions[*at as usize].session;
+            let is_last = sessions.get(row + 1).map(session_of) != of;
+            if is_last || weak.dependencies.outcome(*at) == Outcome::Done {
                 place += 1;
                 clocks.place[*at as usize] = place;
             }
