@@ -1,10 +1,10 @@
 //! Levels decided by trying all orders, for histories of a few transactions.
 //!
 //! Serializable: some order of all committed transactions in which each reads what is there. One
-//! of unknown outcome may be left out; lists that it read are not looked at, as we do. Snapshot isolation: some order
-//! of beginnings and commits in which each reads what was committed when it began, and no two
-//! that wrote the same record overlap. The levels without a version order: some order of commits
-//! that satisfies the axioms of Biswas and Enea (OOPSLA 2019), read literally.
+//! of unknown outcome may be left out; lists that it read are not looked at, as we do. Snapshot
+//! isolation: some order of beginnings and commits in which each reads what was committed when it
+//! began, and no two that wrote the same record overlap. The levels without a version order: some
+//! order of commits that satisfies the axioms of Biswas and Enea (OOPSLA 2019), read literally.
 
 use std::collections::BTreeMap;
 

@@ -350,7 +350,7 @@ fn renamed(history: &TransactionHistory) -> TransactionHistory {
 fn widened(history: &TransactionHistory) -> TransactionHistory {
     let mut history = history.clone();
     for one in &mut history.transactions {
-        one.started.0 = 4 * one.started.0;
+        one.started.0 *= 4;
         one.ended.0 = 4 * one.ended.0 + 7;
     }
     history

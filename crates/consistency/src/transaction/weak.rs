@@ -60,23 +60,31 @@ struct Weak<'a, 'h> {
 /// Whether causal consistency could be judged.
 pub(super) fn check(dependencies: &Dependencies, keys: &[u64], log: &mut Log) -> bool {
     let weak = Weak::new(dependencies);
+    let mut inferred = weak.pairs(false);
+    let atomic_count = inferred.len();
+    inferred.extend(weak.own_session());
+    let session_count = inferred.len();
+    let clocks = Clocks::new(&weak);
+    if let Some(clocks) = clocks.as_ref().filter(|clocks| !clocks.is_cyclic) {
+        inferred.extend(weak.causal(clocks));
+        // The edges of causal are those of all others too.
+        if weak.search(&inferred, Edges::Session).parts.is_empty() {
+            return true;
+        }
+    }
     let mut note = |inferred: &[Inferred], anomaly, edges, known: Option<&Cycles>| {
         let cycles = weak.search(inferred, edges);
         weak.log(&cycles, inferred, known, |show| log.add_cycle(anomaly, edges, show), keys);
         cycles
     };
     note(&weak.pairs(true), Anomaly::NonMonotonicView, Edges::Data, None);
-    let mut inferred = weak.pairs(false);
-    let atomic = note(&inferred, Anomaly::FracturedRead, Edges::Data, None);
-    inferred.extend(weak.own_session());
-    let fractured = note(&inferred, Anomaly::FracturedRead, Edges::Session, Some(&atomic));
-    let Some(clocks) = Clocks::new(&weak) else { return false };
-    if clocks.is_cyclic {
-        return true;
+    let atomic = note(&inferred[..atomic_count], Anomaly::FracturedRead, Edges::Data, None);
+    let of_session = &inferred[..session_count];
+    let fractured = note(of_session, Anomaly::FracturedRead, Edges::Session, Some(&atomic));
+    if inferred.len() > session_count {
+        note(&inferred, Anomaly::CausalityViolation, Edges::Session, Some(&fractured));
     }
-    inferred.extend(weak.causal(&clocks));
-    note(&inferred, Anomaly::CausalityViolation, Edges::Session, Some(&fractured));
-    true
+    clocks.is_some()
 }
 
 /// Components with a cycle: the nodes of each, with a shortest cycle through an inferred edge.
@@ -225,14 +233,17 @@ impl<'a, 'h> Weak<'a, 'h> {
         let mut edges = Vec::new();
         for read in self.reads.iter().filter(|read| (read.key as usize) < keys) {
             let clock = clocks.of(read.transaction);
+            // What the version's transaction depends on comes before it in any case.
+            let of_source = (read.source != NOBODY).then(|| clocks.of(read.source));
             let (key, own) = (read.key as usize, read.transaction);
             let mut rest = &writers[starts[key] as usize..starts[key + 1] as usize];
             while let Some((_, session, _, _)) = rest.first() {
-                let length = rest.partition_point(|writer| writer.1 == *session);
-                let (group, others) = rest.split_at(length);
-                let seen = group.partition_point(|writer| writer.2 <= clock[*session as usize]);
+                let at = *session as usize;
+                let (group, others) = rest.split_at(rest.partition_point(|one| one.1 == *session));
+                let seen = group.partition_point(|writer| writer.2 <= clock[at]);
                 let before = group[..seen].iter().rev().find(|writer| writer.3 != own);
-                if let Some((_, _, _, writer)) = before {
+                let is_news = |place| of_source.is_none_or(|clock| clock[at] < place);
+                if let Some((_, _, _, writer)) = before.filter(|writer| is_news(writer.2)) {
                     self.infer(*writer, read, &mut edges);
                 }
                 rest = others;
