@@ -38,6 +38,8 @@ struct ListOrder<'a, 'h> {
     longest: &'h [WrittenValue],
     /// The append of each element of the longest list, by its place in `appends`.
     versions: Vec<u32>,
+    /// Whether each of `reads` is a prefix of the longest list, as it should be.
+    are_prefixes: Vec<bool>,
 }
 
 /// Judges each list by itself; marks those transactions as committed that others have seen.
@@ -67,7 +69,8 @@ fn orders<'a, 'h>(facts: &'a Facts<'h>) -> Vec<ListOrder<'a, 'h>> {
         let longest = lists.rev().max_by_key(|list| list.len()).unwrap_or(&[]);
         let place = |element| position(appends, element).map_or(NOBODY, |place| place as u32);
         let versions = longest.iter().map(place).collect();
-        orders.push(ListOrder { key, appends, reads, longest, versions });
+        let are_prefixes = reads.iter().map(|read| longest.starts_with(read.elements)).collect();
+        orders.push(ListOrder { key, appends, reads, longest, versions, are_prefixes });
     }
     orders
 }
@@ -82,8 +85,18 @@ impl<'h> ListOrder<'_, 'h> {
         self.appends.get(place as usize)
     }
 
-    fn is_prefix(&self, read: &ListRead) -> bool {
-        self.longest.starts_with(read.elements)
+    /// The reads that are prefixes of the longest list, or those that are not.
+    fn reads(&self, are_prefixes: bool) -> impl Iterator<Item = &ListRead<'h>> {
+        let both = self.reads.iter().zip(&self.are_prefixes);
+        both.filter(move |(_, is)| **is == are_prefixes).map(|(read, _)| read)
+    }
+
+    /// The append behind an element of a read.
+    fn element(&self, read: &ListRead, is_prefix: bool, at: usize) -> Option<&ListAppend> {
+        if is_prefix {
+            return self.append(at);
+        }
+        position(self.appends, read.elements.get(at)?).map(|place| &self.appends[place])
     }
 
     /// Elements that nobody appended, that are there twice, or whose transaction was aborted.
@@ -94,7 +107,7 @@ impl<'h> ListOrder<'_, 'h> {
             self.check_list(read, dependencies, key, log);
             self.check_dirty_updates(dependencies.history, key, log);
         }
-        for read in self.reads.iter().filter(|read| !self.is_prefix(read)) {
+        for read in self.reads(false) {
             let other = witness.map_or(read.transaction, |other| other.transaction);
             log.add(Anomaly::IncompatibleOrder, key, &[other, read.transaction]);
             self.check_list(read, dependencies, key, log);
@@ -148,30 +161,24 @@ impl<'h> ListOrder<'_, 'h> {
     /// Reads of what a transaction replaced itself, and of what it appended only later.
     fn check_reads(&self, dependencies: &Dependencies, facts: &Facts, log: &mut Log) {
         let key = facts.keys[self.key as usize];
-        for read in self.reads {
-            let last = read.outer.checked_sub(1).map(|last| read.elements[last as usize]);
-            let place = last.and_then(|element| position(self.appends, &element));
-            if let Some(append) = place.map(|place| &self.appends[place]) {
+        for (read, is_prefix) in self.reads.iter().zip(&self.are_prefixes) {
+            let last = (read.outer as usize).checked_sub(1);
+            if let Some(append) = last.and_then(|last| self.element(read, *is_prefix, last)) {
                 let is_aborted = dependencies.outcome(append.transaction) == Outcome::Refused;
                 if append.transaction != read.transaction && !append.is_last && !is_aborted {
                     let both = [append.transaction, read.transaction];
                     log.add(Anomaly::IntermediateRead, key, &both);
                 }
             }
-            if read.appends_later && self.sees_later_append(read) {
+            let is_later = |append: &ListAppend| {
+                append.transaction == read.transaction && append.step > read.step
+            };
+            let mut all =
+                (0..read.elements.len()).filter_map(|at| self.element(read, *is_prefix, at));
+            if read.appends_later && all.any(is_later) {
                 log.add(Anomaly::FutureRead, key, &[read.transaction]);
             }
         }
-    }
-
-    fn sees_later_append(&self, read: &ListRead) -> bool {
-        let is_later =
-            |append: &ListAppend| append.transaction == read.transaction && append.step > read.step;
-        if self.is_prefix(read) {
-            return (0..read.elements.len()).filter_map(|at| self.append(at)).any(is_later);
-        }
-        let places = read.elements.iter().filter_map(|one| position(self.appends, one));
-        places.map(|place| &self.appends[place]).any(is_later)
     }
 
     /// Committed transactions that read the same version, then appended to it.
@@ -238,7 +245,7 @@ impl<'h> ListOrder<'_, 'h> {
 
     fn link_readers(&self, next: &[u32], unseen: &[u32], dependencies: &mut Dependencies) {
         let mut last_readers = Vec::new();
-        for read in self.reads.iter().filter(|read| self.is_prefix(read)) {
+        for read in self.reads(true) {
             let outer = read.outer as usize;
             let source = match outer.checked_sub(1) {
                 None => Some(NOBODY),

@@ -98,13 +98,14 @@ impl<'h> Dependencies<'h> {
 
     /// The committed transactions of each session in their order, sessions side by side.
     pub fn sessions(&self) -> Vec<u32> {
-        let all = 0..self.history.transactions.len() as u32;
-        let mut sessions: Vec<u32> = all.filter(|at| self.is_committed[*at as usize]).collect();
-        sessions.sort_unstable_by_key(|at| {
-            let one = &self.history.transactions[*at as usize];
-            (one.session, one.started, one.index, *at)
-        });
-        sessions
+        let place = |(at, one): (usize, &ObservedTransaction)| {
+            (one.session, one.started, one.index, at as u32)
+        };
+        let all = self.history.transactions.iter().enumerate();
+        let committed = all.filter(|(at, _)| self.is_committed[*at]);
+        let mut places: Vec<(u32, Nanos, u64, u32)> = committed.map(place).collect();
+        places.sort_unstable();
+        places.into_iter().map(|(.., at)| at).collect()
     }
 
     /// Links each transaction to the next one of its session; returns how many have a former one.
