@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use assay_consistency::transaction::{TransactionReport, implied, judge};
+use assay_consistency::transaction::{TransactionReport, implied, judge, violated_by};
 use assay_consistency::verdict::Edges;
 use assay_consistency::{
     Anomaly, ClockError, Limitation, Quality, QualityVerdict, TransactionHistory, TransactionStep,
@@ -26,6 +26,9 @@ pub enum Difference {
     /// alone, beside calling it internal; ours draws edges from both, so that PL-2 and PL-2.99,
     /// of which internal says nothing, can show a cycle.
     RepeatedRead,
+    /// adya does not look for elements that nobody appended. Without that anomaly, ours says the
+    /// same.
+    Garbage,
 }
 
 /// What a campaign saw.
@@ -268,6 +271,11 @@ fn difference(
     if is_same || (has_unknown(history) && !theirs && holds(history, quality) == Some(false)) {
         return Some(Difference::Unknown);
     }
+    let mut others = report.anomalies.iter().filter(|one| one.anomaly != Anomaly::GarbageRead);
+    let has_garbage = report.count(Anomaly::GarbageRead, Edges::Data) > 0;
+    if has_garbage && others.any(|one| violated_by(quality, one.anomaly, one.edges)) == theirs {
+        return Some(Difference::Garbage);
+    }
     let is_weak = [Quality::ReadCommitted, Quality::RepeatableRead].contains(&quality);
     let is_repeated = report.count(Anomaly::Internal, Edges::Data) > 0;
     (is_weak && is_repeated && !theirs).then_some(Difference::RepeatedRead)
@@ -317,7 +325,7 @@ fn renamed(history: &TransactionHistory) -> TransactionHistory {
     let mut history = history.clone();
     let value = |value: &mut WrittenValue| {
         if *value != WrittenValue::ABSENT {
-            value.0 = 1_000_000 - value.0;
+            value.0 = 2_000_000_000 - value.0;
         }
     };
     for one in &mut history.transactions {

@@ -26,7 +26,8 @@ pub enum Engine {
     ReadCommitted,
     /// Each write is there at once, and taken back by an abort.
     ReadUncommitted,
-    /// Reads return anything that was written so far, or nothing.
+    /// Reads return anything that was written so far, or nothing; of lists, now and then, in
+    /// another order, something twice, or something that nobody wrote.
     Arbitrary,
 }
 
@@ -191,11 +192,25 @@ impl Run {
             Engine::Arbitrary => {
                 let written = self.written.get(&key).cloned().unwrap_or_default();
                 let length = self.draws.below(written.len() as u64 + 1) as usize;
-                return written[..length].to_vec();
+                return self.scrambled(written[..length].to_vec());
             }
             _ => self.states.get(one.snapshot),
         };
         state.and_then(|state| state.get(&key)).cloned().unwrap_or_default()
+    }
+
+    fn scrambled(&mut self, mut value: Value) -> Value {
+        if value.is_empty() || self.plan.records != Records::Lists {
+            return value;
+        }
+        let (one, other) = (self.draws.below(value.len() as u64), self.draws.below(40));
+        match other {
+            0 => value.swap(one as usize, 0),
+            1 => value.push(value[one as usize]),
+            2 => value.push(WrittenValue(1_000_000_000)),
+            _ => {}
+        }
+        value
     }
 
     fn step(&mut self, one: &mut Open) {

@@ -76,7 +76,7 @@ struct Evidence {
 /// [`super::invariants::constant_total`] judges.
 ///
 /// Time: O(n log n) in steps, elements of lists and edges without anomalies; O(n^1.5) with them.
-/// Memory: about 250 bytes per transaction of three steps, beside the history; see `weak` for
+/// Memory: about 400 bytes per transaction of three steps, beside the history; see `weak` for
 /// causal. Up to 2^29 transactions.
 pub fn judge(history: &TransactionHistory, clocks: &ClockError) -> TransactionReport {
     let mut log = Log::new(history);

@@ -240,13 +240,16 @@ impl<'a, 'h> Weak<'a, 'h> {
             while let Some((_, session, _, _)) = rest.first() {
                 let at = *session as usize;
                 let (group, others) = rest.split_at(rest.partition_point(|one| one.1 == *session));
+                rest = others;
+                if of_source.is_some_and(|before| before[at] >= clock[at]) {
+                    continue;
+                }
                 let seen = group.partition_point(|writer| writer.2 <= clock[at]);
                 let before = group[..seen].iter().rev().find(|writer| writer.3 != own);
                 let is_news = |place| of_source.is_none_or(|clock| clock[at] < place);
                 if let Some((_, _, _, writer)) = before.filter(|writer| is_news(writer.2)) {
                     self.infer(*writer, read, &mut edges);
                 }
-                rest = others;
             }
         }
         edges
