@@ -2,7 +2,7 @@
 //!
 //! Components are Tarjan's (1972) with a stack of our own instead of recursion, so that a chain of
 //! millions of transactions does not overflow the thread's. Memory: 9 bytes per edge, 8 per node,
-//! and 13 per edge while the graph is built.
+//! and 16 per edge while the graph is built.
 
 use std::collections::VecDeque;
 

@@ -30,9 +30,9 @@ use crate::verdict::Anomaly;
 const UNSEEN_EDGES: usize = 8;
 
 /// The versions of one list.
-#[derive(Default)]
-struct ListOrder<'a, 'h> {
+pub(super) struct ListOrder<'a, 'h> {
     key: u32,
+    name: u64,
     appends: &'a [ListAppend],
     reads: &'a [ListRead<'h>],
     longest: &'h [WrittenValue],
@@ -42,20 +42,8 @@ struct ListOrder<'a, 'h> {
     are_prefixes: Vec<bool>,
 }
 
-/// Judges each list by itself; marks those transactions as committed that others have seen.
-pub(super) fn check(facts: &Facts, dependencies: &mut Dependencies, log: &mut Log) {
-    let orders = orders(facts);
-    for order in &orders {
-        order.check_elements(dependencies, facts, log);
-    }
-    for order in &orders {
-        order.check_reads(dependencies, facts, log);
-        order.check_lost_updates(dependencies, facts, log);
-        order.link(dependencies);
-    }
-}
-
-fn orders<'a, 'h>(facts: &'a Facts<'h>) -> Vec<ListOrder<'a, 'h>> {
+/// The lists of a history.
+pub(super) fn all<'a, 'h>(facts: &'a Facts<'h>) -> Vec<ListOrder<'a, 'h>> {
     let (mut append, mut read) = (0, 0);
     let mut orders = Vec::new();
     for key in 0..facts.keys.len() as u32 {
@@ -70,7 +58,8 @@ fn orders<'a, 'h>(facts: &'a Facts<'h>) -> Vec<ListOrder<'a, 'h>> {
         let place = |element| position(appends, element).map_or(NOBODY, |place| place as u32);
         let versions = longest.iter().map(place).collect();
         let are_prefixes = reads.iter().map(|read| longest.starts_with(read.elements)).collect();
-        orders.push(ListOrder { key, appends, reads, longest, versions, are_prefixes });
+        let name = facts.keys[key as usize];
+        orders.push(ListOrder { key, name, appends, reads, longest, versions, are_prefixes });
     }
     orders
 }
@@ -99,9 +88,10 @@ impl<'h> ListOrder<'_, 'h> {
         position(self.appends, read.elements.get(at)?).map(|place| &self.appends[place])
     }
 
-    /// Elements that nobody appended, that are there twice, or whose transaction was aborted.
-    fn check_elements(&self, dependencies: &mut Dependencies, facts: &Facts, log: &mut Log) {
-        let key = facts.keys[self.key as usize];
+    /// Finds elements that nobody appended, that are there twice, or whose transaction was aborted,
+    /// and marks all others' transactions as committed.
+    pub fn observe(&self, dependencies: &mut Dependencies, log: &mut Log) {
+        let key = self.name;
         let witness = self.reads.iter().find(|read| read.elements.len() == self.longest.len());
         if let Some(read) = witness {
             self.check_list(read, dependencies, key, log);
@@ -159,8 +149,8 @@ impl<'h> ListOrder<'_, 'h> {
     }
 
     /// Reads of what a transaction replaced itself, and of what it appended only later.
-    fn check_reads(&self, dependencies: &Dependencies, facts: &Facts, log: &mut Log) {
-        let key = facts.keys[self.key as usize];
+    fn check_reads(&self, dependencies: &Dependencies, log: &mut Log) {
+        let key = self.name;
         for (read, is_prefix) in self.reads.iter().zip(&self.are_prefixes) {
             let last = (read.outer as usize).checked_sub(1);
             if let Some(append) = last.and_then(|last| self.element(read, *is_prefix, last)) {
@@ -182,7 +172,7 @@ impl<'h> ListOrder<'_, 'h> {
     }
 
     /// Committed transactions that read the same version, then appended to it.
-    fn check_lost_updates(&self, dependencies: &Dependencies, facts: &Facts, log: &mut Log) {
+    fn check_lost_updates(&self, dependencies: &Dependencies, log: &mut Log) {
         let replaced = self.reads.iter().filter(|read| {
             read.is_replaced && dependencies.is_committed[read.transaction as usize]
         });
@@ -193,13 +183,16 @@ impl<'h> ListOrder<'_, 'h> {
         for same in replaced.chunk_by(|one, other| one.0 == other.0) {
             if same.len() > 1 {
                 let transactions: Vec<u32> = same.iter().map(|(_, at)| *at).collect();
-                log.add(Anomaly::LostUpdate, facts.keys[self.key as usize], &transactions);
+                log.add(Anomaly::LostUpdate, self.name, &transactions);
             }
         }
     }
 
-    /// The edges between versions, and between versions and their readers.
-    fn link(&self, dependencies: &mut Dependencies) {
+    /// Adds the edges between versions, and between versions and their readers, once all that was
+    /// seen is marked as committed.
+    pub fn link(&self, dependencies: &mut Dependencies, log: &mut Log) {
+        self.check_reads(dependencies, log);
+        self.check_lost_updates(dependencies, log);
         let next = self.next_versions(dependencies);
         let mut unseen: Vec<u32> = Vec::new();
         let mut is_seen = vec![false; self.appends.len()];

@@ -30,30 +30,25 @@ use crate::verdict::{Anomaly, VersionOrder};
 const REPLACEMENTS: usize = 4;
 
 /// One register: its writes by value, its reads.
-struct Register<'a> {
+pub(super) struct Register<'a> {
     key: u32,
+    name: u64,
     writes: &'a [RegisterWrite],
     reads: &'a [RegisterRead],
 }
 
-/// Judges each register by itself; marks those transactions as committed that others have seen.
-pub(super) fn check(facts: &Facts, dependencies: &mut Dependencies, log: &mut Log) {
+/// The registers of a history.
+pub(super) fn all<'a>(facts: &'a Facts) -> Vec<Register<'a>> {
     let (mut write, mut read) = (0, 0);
     let mut registers = Vec::new();
     for key in 0..facts.keys.len() as u32 {
         let writes = group(&facts.writes, &mut write, key, |write| write.key);
         let reads = group(&facts.reads, &mut read, key, |read| read.key);
         if !(writes.is_empty() && reads.is_empty()) {
-            registers.push(Register { key, writes, reads });
+            registers.push(Register { key, name: facts.keys[key as usize], writes, reads });
         }
     }
-    for register in &registers {
-        register.check_reads(dependencies, facts, log);
-    }
-    for register in &registers {
-        register.check_lost_updates(dependencies, facts, log);
-        register.link(dependencies);
-    }
+    registers
 }
 
 impl Register<'_> {
@@ -62,8 +57,9 @@ impl Register<'_> {
         place.ok().map(|place| &self.writes[place])
     }
 
-    fn check_reads(&self, dependencies: &mut Dependencies, facts: &Facts, log: &mut Log) {
-        let key = facts.keys[self.key as usize];
+    /// Judges reads by what was written, and marks those as committed whose writes were read.
+    pub fn observe(&self, dependencies: &mut Dependencies, log: &mut Log) {
+        let key = self.name;
         for read in self.reads.iter().filter(|read| read.value != WrittenValue::ABSENT) {
             let Some(write) = self.write(read.value) else {
                 log.add(Anomaly::GarbageRead, key, &[read.transaction]);
@@ -94,7 +90,7 @@ impl Register<'_> {
     }
 
     /// Committed transactions that read the same version, then replaced it.
-    fn check_lost_updates(&self, dependencies: &Dependencies, facts: &Facts, log: &mut Log) {
+    fn check_lost_updates(&self, dependencies: &Dependencies, log: &mut Log) {
         let mut replaced: Vec<(WrittenValue, u32)> = self
             .versions(dependencies)
             .iter()
@@ -104,12 +100,14 @@ impl Register<'_> {
         for same in replaced.chunk_by(|one, other| one.0 == other.0) {
             if same.len() > 1 {
                 let transactions: Vec<u32> = same.iter().map(|(_, at)| *at).collect();
-                log.add(Anomaly::LostUpdate, facts.keys[self.key as usize], &transactions);
+                log.add(Anomaly::LostUpdate, self.name, &transactions);
             }
         }
     }
 
-    fn link(&self, dependencies: &mut Dependencies) {
+    /// Adds the edges, once all that was seen is marked as committed.
+    pub fn link(&self, dependencies: &mut Dependencies, log: &mut Log) {
+        self.check_lost_updates(dependencies, log);
         let versions = self.versions(dependencies);
         for write in &versions {
             dependencies.writes.push((write.transaction, self.key));
@@ -136,19 +134,13 @@ impl Register<'_> {
         steps: &[(WrittenValue, u32)],
         dependencies: &mut Dependencies,
     ) {
-        let mut version = read.value;
+        let version = read.value;
         let source = if version == WrittenValue::ABSENT {
             NOBODY
         } else {
             let Some(write) = self.write(version) else { return };
             if !dependencies.is_committed[write.transaction as usize] {
                 return;
-            }
-            // What replaced an intermediate value is not known; its own transaction did, at last.
-            if !write.is_last {
-                let own = |one: &&RegisterWrite| one.transaction == write.transaction;
-                let last = self.writes.iter().filter(own).find(|write| write.is_last);
-                version = last.map_or(version, |last| last.value);
             }
             write.transaction
         };

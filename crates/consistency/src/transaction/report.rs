@@ -88,8 +88,12 @@ pub fn judge(history: &TransactionHistory, clocks: &ClockError) -> TransactionRe
     if !dependencies.is_committed.contains(&true) {
         return without_verdict(Limitation::NothingKnown);
     }
-    lists::check(&facts, &mut dependencies, &mut log);
-    registers::check(&facts, &mut dependencies, &mut log);
+    let (lists, registers) = (lists::all(&facts), registers::all(&facts));
+    lists.iter().for_each(|list| list.observe(&mut dependencies, &mut log));
+    registers.iter().for_each(|register| register.observe(&mut dependencies, &mut log));
+    lists.iter().for_each(|list| list.link(&mut dependencies, &mut log));
+    registers.iter().for_each(|register| register.link(&mut dependencies, &mut log));
+    drop(lists);
     let of_session = dependencies.link_sessions();
     let after_others = dependencies.link_real_time(clocks);
     let anti_dependencies = dependencies.edges.iter().filter(|edge| edge.sort == sort::RW).count();

@@ -193,6 +193,16 @@ fn causal_violations_of_blind_writes_are_found_without_an_order() {
         "wx1 | s1 @0-1 rx1 | s1 @1-2 wy1 | s2 @0-1 ry1 | s2 @1-2 rx0 wz1",
         expect!["- ? ? V - - V V - V V | CausalityViolation-session 1, GSingle-session 1"],
     );
+    // Monotonic writes of one record.
+    check(
+        "s1 @0-1 wx1 wa1 | s1 @1-2 wx2 | s2 @0-1 rx2 | s2 @1-2 rx1",
+        expect!["- ? ? V ? ? V V ? V V | CausalityViolation-session 1"],
+    );
+    // A read that misses what the writer of another record had read.
+    check(
+        "wx1 wz1 | rx1 wy1 | ry1 | s1 @0-1 ry1 | s1 @1-2 rx0",
+        expect!["- ? ? V - - V V - V V | CausalityViolation-session 1, GSingle-session 1"],
+    );
     // Two versions of one record, seen in both orders by sessions that saw both.
     check(
         "wx1 wa1 | wx2 wb1 | s1 @0-1 rx1 | s1 @1-2 rx2 | s2 @0-1 rx2 | s2 @1-2 rx1",
@@ -240,6 +250,11 @@ fn unknown_transactions_count_once_they_are_seen() {
         expect!["- V ? V V V V V V V V | FracturedRead 1, GSingle 1, NonMonotonicView 1"],
     );
     check("ax1 ay1 ? | ry[] rx[]", expect!["- - ? ? ? ? ? ? ? ? ? | "]);
+    // Seen in a register, its append to a list happened too.
+    check(
+        "ax1 wz1 ? | rz1 rx[]",
+        expect!["- V ? V V V V V V V V | FracturedRead 1, GSingle 1, NonMonotonicView 1"],
+    );
     // What it read says nothing.
     check("ax1 az1 | ax2 rx[] ? | rx[1,2] az2", expect!["- ? ? ? ? ? ? ? ? ? ? | "]);
 }
