@@ -1,5 +1,26 @@
 //! Transactions over several records, each value or list element written once.
 
+mod facts;
+mod graph;
+mod lists;
+mod registers;
+
+mod cycles;
+mod order;
+mod weak;
+
+mod levels;
+mod log;
+mod report;
+
+pub mod invariants;
+
+#[cfg(test)]
+mod tests;
+
+pub use levels::{implied, violated_by};
+pub use report::{AnomalyCount, TransactionReport, judge};
+
 use assay_model::{Nanos, Outcome};
 
 use crate::register::WrittenValue;

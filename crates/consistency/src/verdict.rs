@@ -85,6 +85,8 @@ pub enum Limitation {
     ClockError,
     /// There are more operations than the checkers can number.
     TooManyOperations,
+    /// More sessions than the check has memory for.
+    TooManySessions,
 }
 
 /// Where the order of a record's versions came from, the strongest source first.
@@ -141,6 +143,9 @@ pub enum Anomaly {
     DirtyUpdate,
     /// Some writes of a transaction without its others.
     FracturedRead,
+    /// A transaction that reads from another, then something that the other had replaced
+    /// (Adya's G-monotonic; what Biswas and Enea call a violation of read committed).
+    NonMonotonicView,
     /// Two transactions that replaced the same version.
     LostUpdate,
     /// Write cycle (Adya's G0).

@@ -1,0 +1,57 @@
+//! Log of anomalies: all are counted, some are kept.
+
+use std::collections::BTreeMap;
+
+use assay_model::Nanos;
+
+use crate::transaction::TransactionHistory;
+use crate::verdict::{Anomaly, Edges, Violations, Witness};
+
+/// The anomalies of a history; [`Violations::WITNESSES`] of each sort are kept.
+pub(super) struct Log<'h> {
+    history: &'h TransactionHistory,
+    sorts: BTreeMap<(Anomaly, Edges), Sort>,
+}
+
+#[derive(Default)]
+struct Sort {
+    count: u64,
+    witnesses: Vec<Witness>,
+}
+
+impl<'h> Log<'h> {
+    pub fn new(history: &'h TransactionHistory) -> Log<'h> {
+        Log { history, sorts: BTreeMap::new() }
+    }
+
+    /// Counts an anomaly that needs no order; `transactions` are positions in the history.
+    pub fn add(&mut self, anomaly: Anomaly, key: u64, transactions: &[u32]) {
+        self.add_cycle(anomaly, Edges::Data, || (key, transactions.to_vec(), Nanos::ZERO));
+    }
+
+    /// Counts a cycle; what it looks like is computed only if it is kept.
+    pub fn add_cycle(
+        &mut self,
+        anomaly: Anomaly,
+        edges: Edges,
+        show: impl FnOnce() -> (u64, Vec<u32>, Nanos),
+    ) {
+        let sort = self.sorts.entry((anomaly, edges)).or_default();
+        sort.count += 1;
+        if sort.witnesses.len() < Violations::WITNESSES {
+            let (key, transactions, margin) = show();
+            let index = |at: &u32| self.history.transactions[*at as usize].index;
+            let operations = transactions.iter().map(index).collect();
+            sort.witnesses.push(Witness { anomaly, edges, key, operations, margin });
+        }
+    }
+
+    /// Each sort with its count and its witnesses, in the order of the enums.
+    pub fn sorts(&self) -> impl Iterator<Item = (Anomaly, Edges, u64, &[Witness])> {
+        let whole = |(key, sort): (&(Anomaly, Edges), &'_ Sort)| (key.0, key.1, sort.count);
+        self.sorts.iter().map(move |(key, sort)| {
+            let (anomaly, edges, count) = whole((key, sort));
+            (anomaly, edges, count, sort.witnesses.as_slice())
+        })
+    }
+}
