@@ -182,7 +182,10 @@ fn showing(name: &'static str, about: &'static str) -> Command {
 fn check() -> Command {
     Command::new("check")
         .about("Judge the consistency of what a store answered, from a run's history")
-        .arg(run_dir().num_args(1..))
+        .arg(run_dir().num_args(1..).help(
+            "A run directory, a name in runs-dir, `last`; or a file: a history of Jepsen or Elle \
+             (EDN, JSON), AWDIT, dbcop or porcupine",
+        ))
         .arg(many(
             "require",
             "QUALITIES",

@@ -1,9 +1,12 @@
 //! Consistency of a run, judged from its history.
 
+use std::fs::File;
 use std::path::Path;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
+use assay_consistency::foreign::{ForeignTimes, read_foreign_history};
 use assay_consistency::register::{RegisterReport, judge};
+use assay_consistency::transaction::judge as judge_transactions;
 use assay_consistency::{
     ClockError, Collected, Limitation, Quality, QualityFinding, QualityVerdict, RecordCollector,
     RecordOptions,
@@ -12,8 +15,9 @@ use assay_history::{History, Manifest};
 use assay_report::consistency::ConsistencyResult;
 use assay_workload::Spec;
 use assay_workload::spec::{ReadFields, WriteFields, no_files};
+use indicatif::ProgressBar;
 
-use crate::exit::as_usage;
+use crate::exit::{as_usage, usage};
 use crate::run_dirs;
 
 /// Operations that are judged beside the analysis of a run: about 100 MB.
@@ -86,8 +90,15 @@ impl Judge {
         if let Some(limitation) = limitation {
             not_assessable(&mut report, limitation);
         }
-        let result = ConsistencyResult::new(self.source, self.title, &history, report);
-        ConsistencyResult { share, seen, ..result }
+        let mut result = ConsistencyResult {
+            source: self.source,
+            title: self.title,
+            share_left_out: 1.0 - share,
+            seen,
+            ..ConsistencyResult::default()
+        };
+        result.add_registers(&history, report);
+        result
     }
 }
 
@@ -119,14 +130,63 @@ pub fn judge_run(dir: &Path, operations_max: usize) -> Result<ConsistencyResult>
     Ok(judge.finish())
 }
 
+/// The verdicts on a history that another tool recorded, in the file at `path`.
+///
+/// # Errors
+/// If it cannot be read; says where and why.
+pub fn judge_file(path: &Path, is_quiet: bool) -> Result<ConsistencyResult> {
+    let name = path.display().to_string();
+    let file = File::open(path).with_context(|| format!("cannot open {name}"))?;
+    let bar = match is_quiet {
+        true => ProgressBar::hidden(),
+        false => ProgressBar::new(file.metadata().map_or(0, |metadata| metadata.len())),
+    };
+    let history = read_foreign_history(file, None, &mut |bytes| bar.set_position(bytes))
+        .map_err(|error| usage(format!("{name}: {error}")))?;
+    bar.finish_and_clear();
+    let mut warnings: Vec<String> = history.warnings.iter().map(ToString::to_string).collect();
+    if !history.aggregates.is_empty() {
+        let number = history.aggregates.len();
+        warnings.push(format!("{number} operations on sets, counters or accounts are not judged"));
+    }
+    let mut result = ConsistencyResult {
+        title: name.clone(),
+        source: name,
+        warnings,
+        ..ConsistencyResult::default()
+    };
+    if !history.registers.operations.is_empty() {
+        let report = judge(&history.registers, &ClockError::NONE);
+        result.add_registers(&history.registers, report);
+    }
+    if !history.transactions.transactions.is_empty() {
+        let report = judge_transactions(&history.transactions, &ClockError::NONE);
+        result.add_transactions(&history.transactions, report);
+    }
+    result.names = Some(history.names);
+    match history.times {
+        ForeignTimes::Nanoseconds => {}
+        ForeignTimes::LineOrder => result.forget_distances(),
+        ForeignTimes::SessionOrder => {
+            result.forget_distances();
+            result.forget_real_time();
+        }
+    }
+    Ok(result)
+}
+
 /// Whether `finding` says that the history can never show the quality, however long the run.
 pub fn is_out_of_reach(finding: &QualityFinding) -> bool {
-    use Limitation::{NoFinalReads, NoTransactions, NoVersionOrder, NoVersions, PartialWrites};
+    use Limitation::{
+        DuplicateValues, NoFinalReads, NoRealTime, NoTransactions, NoVersionOrder, NoVersions,
+        NothingKnown, PartialWrites,
+    };
     let QualityVerdict::NotAssessable(limitation) = finding.verdict else { return false };
-    matches!(
-        limitation,
-        NoFinalReads | NoTransactions | NoVersionOrder | NoVersions | PartialWrites
-    )
+    match limitation {
+        NoFinalReads | NoTransactions | NoVersionOrder | NoVersions | PartialWrites => true,
+        DuplicateValues | NoRealTime | NothingKnown => true,
+        _ => false,
+    }
 }
 
 /// The quality that `name` names.
@@ -138,7 +198,7 @@ pub fn quality(name: &str) -> Result<Quality> {
         let names: Vec<&str> = Quality::ALL.iter().map(|quality| quality.name()).collect();
         let hint = assay_model::closest(name, names.iter().copied())
             .map_or_else(String::new, |closest| format!(" (did you mean {closest:?}?)"));
-        crate::exit::usage(format!(
+        usage(format!(
             "--require: there is no quality {name:?}{hint}; there are {}",
             names.join(", ")
         ))

@@ -174,7 +174,7 @@ pub fn show(options: &Options) -> Result<Show> {
     let choices =
         [("auto", LiveMode::Auto), ("always", LiveMode::Always), ("never", LiveMode::Never)];
     let when = options.choice("live", &choices)?;
-    let is_quiet = options.switch("quiet")?;
+    let is_quiet = options.is_quiet()?;
     let is_terminal = std::io::stderr().is_terminal() && std::io::stdin().is_terminal();
     let is_able = std::env::var_os("TERM").is_some_and(|term| term != "dumb");
     Ok(match when {

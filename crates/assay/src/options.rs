@@ -284,6 +284,14 @@ impl Options {
         self.values.get(name).is_some_and(|given| given.origin == Origin::Flag)
     }
 
+    /// Whether no progress is to be shown.
+    ///
+    /// # Errors
+    /// If the setting is neither true nor false.
+    pub fn is_quiet(&self) -> Result<bool> {
+        self.switch("quiet")
+    }
+
     /// Whether a switch is on.
     ///
     /// # Errors

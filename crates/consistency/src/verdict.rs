@@ -85,6 +85,8 @@ pub enum Limitation {
     ClockError,
     /// There are more operations than the checkers can number.
     TooManyOperations,
+    /// Times order sessions only.
+    NoRealTime,
     /// More sessions than the check has memory for.
     TooManySessions,
 }

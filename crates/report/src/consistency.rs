@@ -5,9 +5,12 @@ mod words;
 
 use std::collections::BTreeSet;
 
-use assay_consistency::register::RegisterReport;
+use assay_consistency::foreign::ForeignNames;
+use assay_consistency::register::{RegisterReport, RegisterStaleness};
+use assay_consistency::transaction::{AnomalyCount, TransactionReport};
 use assay_consistency::{
-    Access, QualityFinding, QualityVerdict, RegisterHistory, RegisterOperation, Seen, Violations,
+    Access, Limitation, ObservedTransaction, Quality, QualityFinding, QualityVerdict,
+    RegisterHistory, RegisterOperation, Seen, TransactionHistory, TransactionStep, Violations,
     Witness, WrittenValue,
 };
 use assay_model::{Nanos, Outcome, version};
@@ -19,70 +22,152 @@ pub(crate) use json::object;
 pub use json::{SCHEMA, json};
 
 /// Verdicts on one history, with the operations that their witnesses name.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ConsistencyResult {
     /// The run directory or file.
     pub source: String,
     /// What it is, such as `ycsb-a on redis`.
     pub title: String,
-    /// Operations that were judged.
+    /// Operations on single records that were judged.
     pub operations: u64,
-    /// The share of the records that were judged, each with all its operations.
-    pub share: f64,
+    /// Transactions that were judged.
+    pub transactions: u64,
+    /// The share of the records that were left out, as there are too many operations.
+    pub share_left_out: f64,
     /// What the history holds beside them.
     pub seen: Seen,
     /// The verdicts.
-    pub report: RegisterReport,
-    /// The operations of witnesses, by rising index.
-    pub witnessed: Vec<RegisterOperation>,
+    pub findings: Vec<QualityFinding>,
+    /// How stale reads of single records were.
+    pub staleness: RegisterStaleness,
+    /// By how much intervals would have to grow in all until the history is linearizable.
+    pub gamma: Nanos,
+    /// By how much reads would have to start earlier.
+    pub delta: Nanos,
+    /// The anomalies of transactions.
+    pub anomalies: Vec<AnomalyCount>,
+    /// The violated qualities of transactions that imply no other violated one.
+    pub weakest_violated: Vec<Quality>,
+    /// The operations of witnesses.
+    pub witnessed: Vec<Witnessed>,
+    /// What another tool calls keys and values, if it recorded the history.
+    pub names: Option<ForeignNames>,
+    /// What a reader must know before believing it.
+    pub warnings: Vec<String>,
+}
+
+/// What a witness names by its number.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Witnessed {
+    /// An operation on a single record.
+    Operation(RegisterOperation),
+    /// A transaction.
+    Transaction(ObservedTransaction),
 }
 
 /// Witnesses of one quality that a text shows; JSON has all.
 const SHOWN: usize = 2;
 
 impl ConsistencyResult {
-    /// The result with the operations of `history` that `report` names.
-    pub fn new(
-        source: String,
-        title: String,
-        history: &RegisterHistory,
-        report: RegisterReport,
-    ) -> ConsistencyResult {
-        let witnesses = report.findings.iter().flat_map(violations).flat_map(|all| &all.witnesses);
-        let named: BTreeSet<(u64, u64)> = witnesses
-            .flat_map(|witness| witness.operations.iter().map(|index| (*index, witness.key)))
-            .collect();
-        let is_named =
-            |operation: &&RegisterOperation| named.contains(&(operation.index, operation.key));
-        let mut witnessed: Vec<RegisterOperation> =
-            history.operations.iter().filter(is_named).copied().collect();
-        witnessed.sort_unstable_by_key(|operation| (operation.index, operation.key));
-        ConsistencyResult {
-            source,
-            title,
-            operations: history.operations.len() as u64,
-            share: 1.0,
-            seen: Seen::default(),
-            report,
-            witnessed,
+    /// Adds the verdicts on single records.
+    pub fn add_registers(&mut self, history: &RegisterHistory, report: RegisterReport) {
+        let named = named(&report.findings);
+        let is_named = |operation: &&RegisterOperation| named.contains(&operation.index);
+        let operations = history.operations.iter().filter(is_named).copied();
+        self.witnessed.extend(operations.map(Witnessed::Operation));
+        self.operations = history.operations.len() as u64;
+        self.findings.extend(report.findings);
+        self.staleness = report.staleness;
+        self.gamma = report.gamma;
+        self.delta = report.delta;
+    }
+
+    /// Adds the verdicts on transactions.
+    pub fn add_transactions(&mut self, history: &TransactionHistory, report: TransactionReport) {
+        let named = named(&report.findings);
+        let is_named = |transaction: &&ObservedTransaction| named.contains(&transaction.index);
+        let transactions = history.transactions.iter().filter(is_named).cloned();
+        self.witnessed.extend(transactions.map(Witnessed::Transaction));
+        self.transactions = history.transactions.len() as u64;
+        self.findings.extend(report.findings);
+        self.anomalies = report.anomalies;
+        self.weakest_violated = report.weakest_violated;
+    }
+
+    /// Leaves out lengths of time, where the history knows the order of moments only.
+    pub fn forget_distances(&mut self) {
+        self.staleness = RegisterStaleness::default();
+        (self.gamma, self.delta) = (Nanos::ZERO, Nanos::ZERO);
+        for finding in &mut self.findings {
+            if let QualityVerdict::Violated(violations) = &mut finding.verdict {
+                violations.witnesses.iter_mut().for_each(|one| one.margin = Nanos::ZERO);
+            }
         }
+    }
+
+    /// Leaves out what needs real time, where the history knows the order of sessions only.
+    pub fn forget_real_time(&mut self) {
+        let needs_it = [
+            Quality::Linearizable,
+            Quality::TwoAtomic,
+            Quality::StrongSnapshotIsolation,
+            Quality::StrictSerializable,
+        ];
+        for finding in self.findings.iter_mut().filter(|one| needs_it.contains(&one.quality)) {
+            finding.verdict = QualityVerdict::NotAssessable(Limitation::NoRealTime);
+        }
+    }
+
+    /// The verdict on a quality, if it was judged.
+    pub fn finding(&self, quality: Quality) -> Option<&QualityFinding> {
+        self.findings.iter().find(|finding| finding.quality == quality)
     }
 
     /// Whether anything could be judged.
     pub fn is_judged(&self) -> bool {
-        let is_judged = |finding: &QualityFinding| match &finding.verdict {
+        self.findings.iter().any(|finding| match &finding.verdict {
             QualityVerdict::Violated(_) => true,
             QualityVerdict::NoneFound(power) => power.opportunities > 0,
             QualityVerdict::NotAssessable(_) => false,
-        };
-        self.report.findings.iter().any(is_judged)
+        })
     }
 
-    fn operation(&self, witness: &Witness, index: u64) -> Option<&RegisterOperation> {
-        let named = (index, witness.key);
-        let place = |operation: &RegisterOperation| (operation.index, operation.key).cmp(&named);
-        self.witnessed.binary_search_by(place).ok().map(|place| &self.witnessed[place])
+    /// The operations that `witness` of a verdict on `quality` names, in its order.
+    fn operations_of(&self, quality: Quality, witness: &Witness) -> Vec<&Witnessed> {
+        let of_transactions = quality >= Quality::Causal;
+        let find = |index: &u64| {
+            self.witnessed.iter().find(|one| match one {
+                Witnessed::Operation(operation) => {
+                    !of_transactions && (operation.index, operation.key) == (*index, witness.key)
+                }
+                Witnessed::Transaction(transaction) => {
+                    of_transactions && transaction.index == *index
+                }
+            })
+        };
+        witness.operations.iter().filter_map(find).collect()
     }
+
+    /// A key as its history calls it.
+    fn key_name(&self, key: u64) -> String {
+        let name = self.names.as_ref().and_then(|names| names.key(key));
+        name.map_or_else(|| count(key), ToString::to_string)
+    }
+
+    /// A value as its history calls it, or by the operation that wrote it.
+    fn value_name(&self, value: WrittenValue) -> String {
+        let Some(names) = &self.names else { return value_name(value) };
+        match value {
+            WrittenValue::ABSENT => "nothing".to_owned(),
+            value => names.value(value).map_or_else(|| "?".to_owned(), ToString::to_string),
+        }
+    }
+}
+
+/// The numbers that the witnesses of `findings` name.
+fn named(findings: &[QualityFinding]) -> BTreeSet<u64> {
+    let witnesses = findings.iter().filter_map(violations).flat_map(|all| &all.witnesses);
+    witnesses.flat_map(|witness| witness.operations.iter().copied()).collect()
 }
 
 fn violations(finding: &QualityFinding) -> Option<&Violations> {
@@ -101,9 +186,10 @@ pub fn terminal(result: &ConsistencyResult, letters: Letters) -> String {
         lines.extend([String::new(), "Staleness".to_owned()]);
         lines.extend(staleness.into_iter().map(|line| format!("  {line}")));
     }
-    for ((finding, witness), named) in witnesses(result) {
-        lines.extend([String::new(), title(finding, witness, letters)]);
-        let table = operations(&named, letters);
+    lines.extend(result.warnings.iter().map(|warning| format!("warning: {warning}")));
+    for (of, named) in witnesses(result) {
+        lines.extend([String::new(), title(result, of, letters)]);
+        let table = operations(result, &named, letters);
         lines.extend(table.lines().into_iter().map(|line| format!("  {line}")));
     }
     lines.join("\n") + "\n"
@@ -118,16 +204,16 @@ pub fn markdown(result: &ConsistencyResult) -> String {
         let lines: Vec<String> = staleness.iter().map(|line| format!("* {line}\n")).collect();
         text += &format!("\n{}", lines.concat());
     }
-    for ((finding, witness), named) in witnesses(result) {
-        let title = title(finding, witness, letters);
-        text += &format!("\n{title}\n\n{}", operations(&named, letters).markdown());
+    for (of, named) in witnesses(result) {
+        let title = title(result, of, letters);
+        text += &format!("\n{title}\n\n{}", operations(result, &named, letters).markdown());
     }
     text
 }
 
 /// The violated qualities in a line, each with the number of its violations; `None` if none is.
 pub(crate) fn violated(result: &ConsistencyResult) -> Option<String> {
-    let named = result.report.findings.iter().filter_map(|finding| {
+    let named = result.findings.iter().filter_map(|finding| {
         let violations = violations(finding)?;
         Some(format!("{} ({})", finding.quality.name(), count(violations.count)))
     });
@@ -137,7 +223,7 @@ pub(crate) fn violated(result: &ConsistencyResult) -> Option<String> {
 
 /// The qualities of which no violation was found, in a line; `None` if none could be judged.
 pub(crate) fn silent(result: &ConsistencyResult) -> Option<String> {
-    let silent = result.report.findings.iter().filter(|finding| match &finding.verdict {
+    let silent = result.findings.iter().filter(|finding| match &finding.verdict {
         QualityVerdict::NoneFound(power) => power.opportunities > 0,
         _ => false,
     });
@@ -146,13 +232,22 @@ pub(crate) fn silent(result: &ConsistencyResult) -> Option<String> {
 }
 
 fn heading(result: &ConsistencyResult) -> String {
-    let share = match result.share < 1.0 {
-        true => {
-            format!(" ({} of the records, each with all its operations)", percent(result.share))
+    let judged = match (result.operations, result.transactions) {
+        (operations, 0) => plural(operations, "operation"),
+        (0, transactions) => plural(transactions, "transaction"),
+        (operations, transactions) => {
+            let transactions = plural(transactions, "transaction");
+            format!("{} and {transactions}", plural(operations, "operation"))
         }
+    };
+    let share = match result.share_left_out > 0.0 {
+        true => format!(
+            ", {} of the records with all their operations",
+            percent(1.0 - result.share_left_out)
+        ),
         false => String::new(),
     };
-    format!("{}: {} operations judged{share}", result.title, count(result.operations))
+    format!("{}: {judged} judged{share}", result.title)
 }
 
 pub(crate) fn verdicts(result: &ConsistencyResult, letters: Letters) -> Table {
@@ -163,7 +258,7 @@ pub(crate) fn verdicts(result: &ConsistencyResult, letters: Letters) -> Table {
         ("opportunities", Align::Right),
         ("remark", Align::Left),
     ]);
-    for finding in &result.report.findings {
+    for finding in &result.findings {
         let (violated, opportunities, remark) = match &finding.verdict {
             QualityVerdict::Violated(all) => {
                 let margin = all.witnesses.iter().map(|witness| witness.margin).max();
@@ -202,7 +297,7 @@ fn by(margin: Nanos, letters: Letters) -> String {
 }
 
 pub(crate) fn staleness(result: &ConsistencyResult, letters: Letters) -> Vec<String> {
-    let staleness = &result.report.staleness;
+    let staleness = &result.staleness;
     if staleness.stale_reads == 0 {
         return Vec::new();
     }
@@ -252,13 +347,13 @@ pub(crate) fn staleness(result: &ConsistencyResult, letters: Letters) -> Vec<Str
 const VISIBLE: [f64; 3] = [0.9, 0.99, 0.999];
 
 /// A quality with one of its witnesses, and the operations of that.
-pub(crate) type ShownWitness<'a> = ((&'a QualityFinding, &'a Witness), Vec<RegisterOperation>);
+pub(crate) type ShownWitness<'a> = ((&'a QualityFinding, &'a Witness), Vec<&'a Witnessed>);
 
 /// Some witnesses of each quality, but none twice: a read that nobody can explain breaks several.
 pub(crate) fn witnesses(result: &ConsistencyResult) -> Vec<ShownWitness<'_>> {
     let mut shown: Vec<&Witness> = Vec::new();
     let mut all = Vec::new();
-    for finding in &result.report.findings {
+    for finding in &result.findings {
         let Some(violations) = violations(finding) else { continue };
         let mut fresh = Vec::new();
         for witness in &violations.witnesses {
@@ -268,25 +363,30 @@ pub(crate) fn witnesses(result: &ConsistencyResult) -> Vec<ShownWitness<'_>> {
             }
         }
         for witness in &fresh {
-            let operations = witness.operations.iter();
-            let operations = operations.filter_map(|index| result.operation(witness, *index));
-            all.push(((finding, *witness), operations.copied().collect()));
+            let operations = result.operations_of(finding.quality, witness);
+            all.push(((finding, *witness), operations));
         }
         shown.extend(fresh);
     }
     all
 }
 
-pub(crate) fn title(finding: &QualityFinding, witness: &Witness, letters: Letters) -> String {
+pub(crate) fn title(
+    result: &ConsistencyResult,
+    (finding, witness): (&QualityFinding, &Witness),
+    letters: Letters,
+) -> String {
     let margin = match witness.margin {
         Nanos::ZERO => String::new(),
         margin => format!(", by {}", duration(margin, letters)),
     };
     let anomaly = words::anomaly(witness.anomaly);
-    format!("{}: {anomaly}, record {}{margin}", finding.quality.name(), witness.key)
+    let edges = words::edges_remark(witness.edges);
+    let key = result.key_name(witness.key);
+    format!("{}: {anomaly}{edges}, record {key}{margin}", finding.quality.name())
 }
 
-fn operations(operations: &[RegisterOperation], letters: Letters) -> Table {
+fn operations(result: &ConsistencyResult, operations: &[&Witnessed], letters: Letters) -> Table {
     let mut table = Table::new(&[
         ("operation", Align::Right),
         ("session", Align::Right),
@@ -295,38 +395,111 @@ fn operations(operations: &[RegisterOperation], letters: Letters) -> Table {
         ("ended", Align::Right),
     ]);
     for operation in operations {
-        table.row(cells(operation, letters).to_vec());
+        table.row(cells(result, operation, letters).to_vec());
     }
     table
 }
 
 /// An operation's number, session, what it did, its start and its end.
-pub(crate) fn cells(operation: &RegisterOperation, letters: Letters) -> [String; 5] {
-    let did = did(operation.access, letters);
-    if operation.index == u64::MAX {
+pub(crate) fn cells(
+    result: &ConsistencyResult,
+    witnessed: &Witnessed,
+    letters: Letters,
+) -> [String; 5] {
+    let (index, session, did) = match witnessed {
+        Witnessed::Operation(one) => (one.index, one.session, did(result, one.access, letters)),
+        Witnessed::Transaction(one) => (one.index, one.session, steps(result, &one.steps)),
+    };
+    if index == u64::MAX {
         return [String::new(), String::new(), did, "before the run".to_owned(), String::new()];
     }
-    let ended = match operation.outcome {
-        Outcome::Done => precise(operation.ended),
+    let (started, ended, outcome) = witnessed.times();
+    let ended = match outcome {
+        Outcome::Done => precise(ended),
         other => other.name().to_owned(),
     };
-    let session = count(u64::from(operation.session));
-    [count(operation.index), session, did, precise(operation.started), ended]
+    [count(index), count(u64::from(session)), did, precise(started), ended]
 }
+
+impl Witnessed {
+    /// Start, end and outcome.
+    pub(crate) fn times(&self) -> (Nanos, Nanos, Outcome) {
+        match self {
+            Witnessed::Operation(one) => (one.started, one.ended, one.outcome),
+            Witnessed::Transaction(one) => (one.started, one.ended, one.outcome),
+        }
+    }
+
+    /// Whether it is the load before the run.
+    pub(crate) fn is_load(&self) -> bool {
+        matches!(self, Witnessed::Operation(operation) if operation.index == u64::MAX)
+    }
+
+    /// Whether it wrote something.
+    pub(crate) fn writes(&self) -> bool {
+        match self {
+            Witnessed::Operation(operation) => operation.access.writes(),
+            Witnessed::Transaction(transaction) => transaction.steps.iter().any(|step| {
+                matches!(step, TransactionStep::Write { .. } | TransactionStep::Append { .. })
+            }),
+        }
+    }
+}
+
+/// More steps of a transaction than a line has room for.
+const STEPS: usize = 6;
+
+fn steps(result: &ConsistencyResult, steps: &[TransactionStep]) -> String {
+    let mut texts: Vec<String> = steps.iter().take(STEPS).map(|one| step(result, one)).collect();
+    if steps.len() > STEPS {
+        texts.push(format!("{} more", steps.len() - STEPS));
+    }
+    texts.join("; ")
+}
+
+fn step(result: &ConsistencyResult, step: &TransactionStep) -> String {
+    let key = |key: &u64| result.key_name(*key);
+    let value = |value: &WrittenValue| result.value_name(*value);
+    match step {
+        TransactionStep::Read { key: read, value: Some(seen) } => {
+            format!("read {}: {}", key(read), value(seen))
+        }
+        TransactionStep::Write { key: written, value: new, .. } => {
+            format!("wrote {}: {}", key(written), value(new))
+        }
+        TransactionStep::Append { key: list, element } => {
+            format!("appended {} to {}", value(element), key(list))
+        }
+        TransactionStep::ReadList { key: list, elements: Some(elements) } => {
+            let skipped = elements.len().saturating_sub(ELEMENTS);
+            let last: Vec<String> = elements.iter().skip(skipped).map(value).collect();
+            let dots = if skipped > 0 { ".. " } else { "" };
+            format!("read {}: [{dots}{}]", key(list), last.join(" "))
+        }
+        TransactionStep::Read { key: read, value: None }
+        | TransactionStep::ReadList { key: read, elements: None } => {
+            format!("read {}: unknown", key(read))
+        }
+    }
+}
+
+/// The last elements of a list that a line shows.
+const ELEMENTS: usize = 8;
 
 /// Seconds of the run's axis to the microsecond: windows of stale reads are short.
 fn precise(at: Nanos) -> String {
     format!("{:.6} s", at.as_secs_f64())
 }
 
-fn did(access: Access, letters: Letters) -> String {
+fn did(result: &ConsistencyResult, access: Access, letters: Letters) -> String {
+    let name = |value: WrittenValue| result.value_name(value);
     match access {
         Access::Read(WrittenValue::ABSENT) => "read: no record".to_owned(),
-        Access::Read(value) => format!("read {}", value_name(value)),
-        Access::Write(value) => format!("wrote {}", value_name(value)),
+        Access::Read(value) => format!("read {}", name(value)),
+        Access::Write(value) => format!("wrote {}", name(value)),
         Access::ReadThenWrite { read, written } => {
             let arrow = letters.pick("→", "->");
-            format!("read {} {arrow} wrote {}", value_name(read), value_name(written))
+            format!("read {} {arrow} wrote {}", name(read), name(written))
         }
     }
 }

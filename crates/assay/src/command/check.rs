@@ -1,4 +1,6 @@
-//! Check: the verb that judges the consistency of what a store answered.
+//! Check: the verb that judges the consistency of what a store answered, in a run or elsewhere.
+
+use std::path::Path;
 
 use anyhow::Result;
 use assay_consistency::{Quality, QualityVerdict};
@@ -6,7 +8,7 @@ use assay_report::consistency::{self, ConsistencyResult};
 use clap::ArgMatches;
 
 use super::look::runs_dir;
-use crate::consistency::{is_out_of_reach, judge_run, quality};
+use crate::consistency::{is_out_of_reach, judge_file, judge_run, quality};
 use crate::exit::{Exit, usage};
 use crate::options::Options;
 use crate::run_dirs;
@@ -24,10 +26,11 @@ pub fn check(matches: &ArgMatches) -> Result<Exit> {
     let display = Display::from(&options)?;
     let required = required(matches)?;
     let names = matches.get_many::<String>("run").into_iter().flatten();
-    let dirs = names.map(|name| run_dirs::find(runs_dir(&options), name));
-    let dirs = dirs.collect::<Result<Vec<_>>>()?;
-    let results =
-        dirs.iter().map(|dir| judge_run(dir, OPERATIONS_MAX)).collect::<Result<Vec<_>>>()?;
+    let results = names.map(|name| match Path::new(name) {
+        file if file.is_file() => judge_file(file, options.is_quiet()?),
+        _ => judge_run(&run_dirs::find(runs_dir(&options), name)?, OPERATIONS_MAX),
+    });
+    let results = results.collect::<Result<Vec<_>>>()?;
     put(&text(&results, &display)?, display.output.as_deref())?;
     let needs_power = needs_hallmark(&options)?;
     let exits = results.iter().map(|result| exit(result, &required, needs_power));
@@ -64,7 +67,7 @@ fn text(results: &[ConsistencyResult], display: &Display) -> Result<String> {
 fn exit(result: &ConsistencyResult, required: &[Quality], needs_power: bool) -> Result<Exit> {
     let mut exit = Exit::Fine;
     for quality in required {
-        let finding = result.report.finding(*quality);
+        let finding = result.finding(*quality);
         let name = quality.name();
         let Some(finding) = finding.filter(|finding| !is_out_of_reach(finding)) else {
             return Err(usage(format!(

@@ -42,7 +42,7 @@ impl RunLab {
             Some("up") => {
                 let text = options.text("up").unwrap_or_default();
                 let expected = store_and_nodes(text).map_err(|why| options.wrong("up", &why))?;
-                let is_quiet = options.switch("quiet")?;
+                let is_quiet = options.is_quiet()?;
                 let mut tell = |text: &str| {
                     if !is_quiet {
                         eprintln!("{text}");

@@ -122,3 +122,63 @@ fn writes_of_single_fields_are_judged_as_far_as_they_can_be() {
     assert_eq!(violated(&result), [""; 0]);
     assert_eq!(finding(&result, "linearizable")["reason"], "partial-writes");
 }
+
+/// Two transactions that each read both records and write one: write skew.
+const WRITE_SKEW: &str = r#"
+{:type :invoke, :process 0, :time 0, :f :txn, :value [[:append :x 1] [:append :y 1]]}
+{:type :ok, :process 0, :time 10, :f :txn, :value [[:append :x 1] [:append :y 1]]}
+{:type :invoke, :process 1, :time 20, :f :txn, :value [[:r :x nil] [:append :y 2]]}
+{:type :invoke, :process 2, :time 21, :f :txn, :value [[:r :y nil] [:append :x 2]]}
+{:type :ok, :process 1, :time 30, :f :txn, :value [[:r :x [1]] [:append :y 2]]}
+{:type :ok, :process 2, :time 31, :f :txn, :value [[:r :y [1]] [:append :x 2]]}
+{:type :invoke, :process 0, :time 40, :f :txn, :value [[:r :x nil] [:r :y nil]]}
+{:type :ok, :process 0, :time 50, :f :txn, :value [[:r :x [1 2]] [:r :y [1 2]]]}
+"#;
+
+#[test]
+fn a_history_of_elle_is_judged_with_its_own_names() {
+    let place = Place::new();
+    place.write("skew.edn", WRITE_SKEW);
+    let result = place.fine("check skew.edn --format json").json();
+    let expected = ["repeatable-read", "serializable"];
+    for quality in expected {
+        assert!(violated(&result).contains(&quality), "{quality}: {result}");
+    }
+    assert_eq!(finding(&result, "snapshot-isolation")["verdict"], "none-found");
+    let witness = &finding(&result, "serializable")["witnesses"][0];
+    assert_eq!(witness["anomaly"], "G2-item");
+    let text = witness["operations"][0]["text"].as_str().expect("a text");
+    assert!(text.contains("read :") && text.contains("appended 2 to :"), "{text}");
+    place.assay("check skew.edn --require snapshot-isolation").code(0);
+    place.assay("check skew.edn --require serializable").code(6).shows("G2-item");
+}
+
+#[test]
+fn a_stale_read_of_a_register_is_no_linearizable_one() {
+    let place = Place::new();
+    let line = |kind: &str, process: u32, f: &str, value: &str, time: u32| {
+        format!("{{:type :{kind}, :process {process}, :f :{f}, :value {value}, :time {time}}}\n")
+    };
+    let history = [
+        line("invoke", 0, "write", "1", 0) + &line("ok", 0, "write", "1", 10),
+        line("invoke", 0, "write", "2", 20) + &line("ok", 0, "write", "2", 30),
+        line("invoke", 1, "read", "nil", 40) + &line("ok", 1, "read", "1", 50),
+    ];
+    place.write("stale.edn", history.concat());
+    let ran = place.assay("check stale.edn --require linearizable").code(6);
+    ran.shows("linearizable: stale read").shows("read 1");
+}
+
+#[test]
+fn what_is_wrong_with_a_foreign_history_is_said_with_its_place() {
+    let place = Place::new();
+    place.write("none.edn", "");
+    place.assay("check none.edn").code(2).says("none.edn");
+    place.write("half.edn", "{:type :invoke, :process 0, :f :txn, :value [[:r :x nil]]");
+    place.assay("check half.edn").code(2).says("line 1");
+    let orphan = "{:type :ok, :process 0, :time 1, :f :txn, :value [[:r :x [1]]]}\n";
+    place.write("orphan.edn", orphan);
+    place.assay("check orphan.edn").code(2).says("line 1");
+    place.write("text.txt", "hello, world\n");
+    place.assay("check text.txt").code(2).says("text.txt");
+}

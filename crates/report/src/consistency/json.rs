@@ -1,12 +1,13 @@
 //! Verdicts on consistency as one JSON object.
 
 use assay_consistency::{
-    Access, QualityFinding, QualityVerdict, RegisterOperation, VerdictPower, Witness,
+    Access, Quality, QualityFinding, QualityVerdict, RegisterOperation, VerdictPower, Witness,
 };
 use assay_model::Outcome;
 use serde_json::{Value, json};
 
-use super::{ConsistencyResult, words};
+use super::{ConsistencyResult, Witnessed, words};
+use crate::units::Letters;
 
 /// The version of the object.
 pub const SCHEMA: &str = "assay/consistency/v1";
@@ -20,7 +21,7 @@ pub fn json(result: &ConsistencyResult) -> String {
 
 /// The verdicts as a value, for an object that holds them among others.
 pub(crate) fn object(result: &ConsistencyResult) -> Value {
-    let staleness = &result.report.staleness;
+    let staleness = &result.staleness;
     let visibility: Vec<Value> = staleness
         .visibility
         .iter()
@@ -33,22 +34,38 @@ pub(crate) fn object(result: &ConsistencyResult) -> Value {
             })
         })
         .collect();
+    let anomalies: Vec<Value> = result
+        .anomalies
+        .iter()
+        .map(|one| {
+            json!({
+                "anomaly": words::anomaly(one.anomaly).replace(' ', "-"),
+                "edges": words::edges(one.edges),
+                "count": one.count,
+            })
+        })
+        .collect();
+    let weakest: Vec<&str> = result.weakest_violated.iter().map(|quality| quality.name()).collect();
     let findings: Vec<Value> =
-        result.report.findings.iter().map(|finding| finding_object(result, finding)).collect();
+        result.findings.iter().map(|finding| finding_object(result, finding)).collect();
     json!({
         "schema": SCHEMA,
         "source": result.source,
         "title": result.title,
         "operations": result.operations,
-        "record_share": result.share,
+        "transactions": result.transactions,
+        "record_share": 1.0 - result.share_left_out,
         "left_out": {
             "of_several_records": result.seen.others,
             "removed_records": result.seen.removed,
             "ambiguous_records": result.seen.ambiguous,
         },
+        "warnings": result.warnings,
         "findings": findings,
-        "gamma_ns": result.report.gamma.0,
-        "delta_ns": result.report.delta.0,
+        "anomalies": anomalies,
+        "weakest_violated": weakest,
+        "gamma_ns": result.gamma.0,
+        "delta_ns": result.delta.0,
         "staleness": {
             "reads": staleness.reads,
             "stale_reads": staleness.stale_reads,
@@ -79,7 +96,7 @@ fn finding_object(result: &ConsistencyResult, finding: &QualityFinding) -> Value
             object["violations"] = violations.count.into();
             let witnesses = violations.witnesses.iter();
             object["witnesses"] =
-                witnesses.map(|witness| witness_object(result, witness)).collect();
+                witnesses.map(|witness| witness_object(result, finding.quality, witness)).collect();
         }
         QualityVerdict::NotAssessable(limitation) => {
             object["reason"] = words::limitation_name(*limitation).into();
@@ -98,37 +115,46 @@ fn power_object(power: VerdictPower) -> Value {
     })
 }
 
-fn witness_object(result: &ConsistencyResult, witness: &Witness) -> Value {
-    let operations: Vec<Value> = witness
-        .operations
-        .iter()
-        .filter_map(|index| result.operation(witness, *index))
-        .map(operation_object)
+fn witness_object(result: &ConsistencyResult, quality: Quality, witness: &Witness) -> Value {
+    let operations: Vec<Value> = result
+        .operations_of(quality, witness)
+        .into_iter()
+        .map(|one| operation_object(result, one))
         .collect();
     json!({
         "anomaly": words::anomaly(witness.anomaly).replace(' ', "-"),
         "edges": words::edges(witness.edges),
-        "key": witness.key,
+        "key": result.key_name(witness.key),
         "margin_ns": witness.margin.0,
         "operations": operations,
     })
 }
 
-fn operation_object(operation: &RegisterOperation) -> Value {
-    let (read, written) = match operation.access {
-        Access::Read(read) => (Some(read.0), None),
-        Access::Write(written) => (None, Some(written.0)),
-        Access::ReadThenWrite { read, written } => (Some(read.0), Some(written.0)),
+fn operation_object(result: &ConsistencyResult, witnessed: &Witnessed) -> Value {
+    let (index, session, agent) = match witnessed {
+        Witnessed::Operation(one) => (one.index, one.session, one.agent),
+        Witnessed::Transaction(one) => (one.index, one.session, one.agent),
     };
-    let is_load = operation.index == u64::MAX;
+    let is_load = witnessed.is_load();
+    let (started, ended, outcome) = witnessed.times();
+    let (read, written) = match witnessed {
+        Witnessed::Operation(RegisterOperation { access, .. }) => match access {
+            Access::Read(read) => (Some(read.0), None),
+            Access::Write(written) => (None, Some(written.0)),
+            Access::ReadThenWrite { read, written } => (Some(read.0), Some(written.0)),
+        },
+        Witnessed::Transaction(_) => (None, None),
+    };
+    let [_, _, did, ..] = super::cells(result, witnessed, Letters::Unicode);
     json!({
-        "index": (!is_load).then_some(operation.index),
-        "session": (!is_load).then_some(operation.session),
-        "agent": operation.agent,
-        "started_ns": operation.started.0,
-        "ended_ns": (operation.outcome == Outcome::Done).then_some(operation.ended.0),
-        "outcome": operation.outcome.name(),
+        "index": (!is_load).then_some(index),
+        "session": (!is_load).then_some(session),
+        "agent": agent,
+        "started_ns": started.0,
+        "ended_ns": (outcome == Outcome::Done).then_some(ended.0),
+        "outcome": outcome.name(),
         "version_read": read,
         "version_written": written,
+        "text": did,
     })
 }

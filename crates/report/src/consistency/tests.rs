@@ -37,7 +37,13 @@ pub(crate) fn stale() -> ConsistencyResult {
         writes_whole_records: true,
     };
     let report = judge(&history, &ClockError::NONE);
-    ConsistencyResult::new("runs/a".to_owned(), "register on sim".to_owned(), &history, report)
+    let mut result = ConsistencyResult {
+        source: "runs/a".to_owned(),
+        title: "register on sim".to_owned(),
+        ..ConsistencyResult::default()
+    };
+    result.add_registers(&history, report);
+    result
 }
 
 #[test]

@@ -25,6 +25,8 @@ pub fn limitation(limitation: Limitation) -> &'static str {
         Limitation::NoFinalReads => "no reads at the end",
         Limitation::ClockError => "clocks are too far apart",
         Limitation::TooManyOperations => "too many operations",
+        Limitation::TooManySessions => "too many sessions",
+        Limitation::NoRealTime => "the format has no times",
     }
 }
 
@@ -41,6 +43,8 @@ pub fn limitation_name(limitation: Limitation) -> &'static str {
         Limitation::NoFinalReads => "no-final-reads",
         Limitation::ClockError => "clock-error",
         Limitation::TooManyOperations => "too-many-operations",
+        Limitation::TooManySessions => "too-many-sessions",
+        Limitation::NoRealTime => "no-real-time",
     }
 }
 
@@ -64,6 +68,7 @@ pub fn anomaly(anomaly: Anomaly) -> &'static str {
         Anomaly::IncompatibleOrder => "incompatible order",
         Anomaly::DirtyUpdate => "dirty update",
         Anomaly::FracturedRead => "fractured read",
+        Anomaly::NonMonotonicView => "non-monotonic view",
         Anomaly::LostUpdate => "lost update",
         Anomaly::G0 => "G0",
         Anomaly::G1c => "G1c",
@@ -92,5 +97,14 @@ pub fn edges(edges: Edges) -> &'static str {
         Edges::Data => "data",
         Edges::Session => "session",
         Edges::RealTime => "real-time",
+    }
+}
+
+/// The same in a sentence: what the anomaly holds only with.
+pub fn edges_remark(edges: Edges) -> &'static str {
+    match edges {
+        Edges::Data => "",
+        Edges::Session => " by the order of a session",
+        Edges::RealTime => "",
     }
 }

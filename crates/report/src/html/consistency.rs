@@ -2,7 +2,6 @@
 
 use std::fmt::Write as _;
 
-use assay_consistency::RegisterOperation;
 use assay_model::Outcome;
 
 use super::axis::Axis;
@@ -10,7 +9,7 @@ use super::charts::{DASHED, SOLID, Timeline};
 use super::escape::escape;
 use super::line_chart::{Height, Line, LineChart};
 use super::sections::{details, grouped, section, table};
-use crate::consistency::{self, ConsistencyResult};
+use crate::consistency::{self, ConsistencyResult, Witnessed};
 use crate::units::{Letters, duration};
 
 /// Charts of the section, which the page's script makes movable.
@@ -23,7 +22,7 @@ pub struct ConsistencyCharts {
 
 /// The charts of `result`.
 pub fn charts(result: &ConsistencyResult, course: &Timeline<'_>) -> ConsistencyCharts {
-    let staleness = &result.report.staleness;
+    let staleness = &result.staleness;
     let is_stale = staleness.stale_reads > 0;
     ConsistencyCharts {
         stale: is_stale.then(|| stale(result, course)),
@@ -32,7 +31,7 @@ pub fn charts(result: &ConsistencyResult, course: &Timeline<'_>) -> ConsistencyC
 }
 
 fn stale(result: &ConsistencyResult, course: &Timeline<'_>) -> LineChart {
-    let per_second = &result.report.staleness.stale_per_second;
+    let per_second = &result.staleness.stale_per_second;
     let values = course.per_interval(per_second).into_iter().map(|count| Some(count as f64));
     let lines = vec![Line {
         label: "stale reads".to_owned(),
@@ -47,7 +46,7 @@ fn stale(result: &ConsistencyResult, course: &Timeline<'_>) -> LineChart {
 }
 
 fn visibility(result: &ConsistencyResult) -> Option<LineChart> {
-    let bins = &result.report.staleness.visibility;
+    let bins = &result.staleness.visibility;
     let xs: Vec<f64> = bins.iter().map(|bin| bin.from.0.max(1) as f64).collect();
     if xs.len() < 2 {
         return None;
@@ -96,8 +95,8 @@ pub fn consistency(result: &ConsistencyResult, charts: &ConsistencyCharts) -> St
         }
     }
     for (place, (title, operations)) in consistency::witnesses(result).iter().enumerate() {
-        let drawn = witness(operations);
-        let title = escape(&consistency::title(title.0, title.1, Letters::Unicode));
+        let drawn = witness(result, operations);
+        let title = escape(&consistency::title(result, *title, Letters::Unicode));
         match place {
             0 => out += &format!("<h3>{title}</h3>\n{drawn}"),
             _ => out += &details(&title, &drawn),
@@ -107,16 +106,27 @@ pub fn consistency(result: &ConsistencyResult, charts: &ConsistencyCharts) -> St
 }
 
 /// The operations of a witness as bars over time, one row each.
-fn witness(operations: &[RegisterOperation]) -> String {
-    let end = |operation: &RegisterOperation| match operation.outcome {
-        Outcome::Done => operation.ended,
-        _ => operation.started,
+fn witness(result: &ConsistencyResult, operations: &[&Witnessed]) -> String {
+    let end = |operation: &Witnessed| match operation.times() {
+        (_, ended, Outcome::Done) => ended,
+        (started, ..) => started,
     };
-    let during: Vec<&RegisterOperation> =
-        operations.iter().filter(|operation| operation.index != u64::MAX).collect();
-    let from = during.iter().map(|operation| operation.started).min().unwrap_or_default();
-    let until = during.iter().map(|operation| end(operation)).max().unwrap_or_default();
+    let start = |operation: &Witnessed| operation.times().0;
+    let during = || operations.iter().filter(|operation| !operation.is_load());
+    let from = during().map(|operation| start(operation)).min().unwrap_or_default();
+    let until = during().map(|operation| end(operation)).max().unwrap_or_default();
     let span = until.since(from).0.max(1) as f64;
+    let bar = |operation: &Witnessed| {
+        let left = start(operation).since(from).0 as f64 / span * 980.0;
+        let width = end(operation).since(start(operation)).0 as f64 / span * 980.0;
+        let class = if operation.writes() { "done" } else { "service" };
+        format!(
+            "<svg viewBox=\"0 0 1000 20\" preserveAspectRatio=\"none\" aria-hidden=\"true\">\
+             <rect class=\"{class}\" x=\"{left:.0}\" y=\"3\" width=\"{:.0}\" height=\"14\"/>\
+             </svg>",
+            width.max(8.0)
+        )
+    };
     let mut out = String::from(
         "<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"Operations\">\
          <table class=\"witness\"><thead><tr><th scope=\"col\" class=\"n\">operation</th>\
@@ -125,35 +135,20 @@ fn witness(operations: &[RegisterOperation]) -> String {
          <th scope=\"col\">in time</th></tr></thead><tbody>\n",
     );
     for operation in operations {
-        let cells = consistency::cells(operation, Letters::Unicode);
-        let bar = match operation.index {
-            u64::MAX => String::new(),
-            _ => {
-                let left = operation.started.since(from).0 as f64 / span * 980.0;
-                let width = end(operation).since(operation.started).0 as f64 / span * 980.0;
-                let class = if operation.access.writes() { "done" } else { "service" };
-                format!(
-                    "<svg viewBox=\"0 0 1000 20\" preserveAspectRatio=\"none\" role=\"img\" \
-                     aria-label=\"from {left:.0} to {:.0} of 1000\"><rect class=\"{class}\" \
-                     x=\"{left:.0}\" y=\"3\" width=\"{:.0}\" height=\"14\"/></svg>",
-                    left + width,
-                    width.max(8.0)
-                )
-            }
+        let [index, session, did, started, _] =
+            consistency::cells(result, operation, Letters::Unicode)
+                .map(|cell| grouped(&escape(&cell)));
+        let took = match operation.times() {
+            _ if operation.is_load() => String::new(),
+            (started, ended, Outcome::Done) => duration(ended.since(started), Letters::Unicode),
+            (.., other) => other.name().to_owned(),
         };
-        let took = match operation.outcome {
-            _ if operation.index == u64::MAX => String::new(),
-            Outcome::Done => duration(end(operation).since(operation.started), Letters::Unicode),
-            other => other.name().to_owned(),
-        };
+        let bar = if operation.is_load() { String::new() } else { bar(operation) };
         let _ = writeln!(
             out,
-            "<tr><td class=\"n\">{}</td><td class=\"n\">{}</td><td>{}</td><td class=\"n\">{}</td>\
-             <td class=\"n\">{}</td><td class=\"span\">{bar}</td></tr>",
-            grouped(&escape(&cells[0])),
-            grouped(&escape(&cells[1])),
-            grouped(&escape(&cells[2])),
-            grouped(&escape(&cells[3])),
+            "<tr><td class=\"n\">{index}</td><td class=\"n\">{session}</td><td>{did}</td>\
+             <td class=\"n\">{started}</td><td class=\"n\">{}</td>\
+             <td class=\"span\">{bar}</td></tr>",
             grouped(&escape(&took)),
         );
     }

@@ -127,7 +127,7 @@ pub fn matrix(matches: &ArgMatches) -> Result<Exit> {
         space::require(&plan, &missing, kept.leftovers(&missing), &dir, labs.root())?;
     }
     kept.keep_file(&plan.file)?;
-    let is_quiet = options.switch("quiet")?;
+    let is_quiet = options.is_quiet()?;
     if !is_quiet {
         eprint_plan(&plan, missing.len(), &dir);
     }

@@ -68,14 +68,16 @@ pub(super) fn consistency() -> Value {
         ("outcome", text()),
         ("version_read", or_null(count())),
         ("version_written", or_null(count())),
+        ("text", text()),
     ]);
     let witness = object(&[
         ("anomaly", text()),
         ("edges", one_of(&["data", "session", "real-time"])),
-        ("key", count()),
+        ("key", text()),
         ("margin_ns", described(count(), "the error of the clocks that would explain it")),
         ("operations", list_of(operation)),
     ]);
+    let anomaly = object(&[("anomaly", text()), ("edges", text()), ("count", count())]);
     let bound = "share of the opportunities that are violations at most (95 %) if none was found";
     let power = object(&[
         ("opportunities", count()),
@@ -106,7 +108,11 @@ pub(super) fn consistency() -> Value {
         ("source", text()),
         ("title", text()),
         ("operations", count()),
+        ("transactions", count()),
         ("record_share", number()),
+        ("warnings", list_of(text())),
+        ("anomalies", list_of(anomaly)),
+        ("weakest_violated", list_of(text())),
         ("left_out", object(&left_out)),
         ("findings", list_of(finding)),
         ("gamma_ns", count()),
