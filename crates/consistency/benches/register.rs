@@ -9,7 +9,8 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use assay_consistency::register::{
-    judge, judge_atomicity, judge_lost_writes, judge_sessions, measure_staleness, prepare,
+    judge, judge_atomicity, judge_lost_writes, judge_sessions, judge_zones, measure_staleness,
+    prepare,
 };
 use assay_consistency::{
     Access, ClockError, QualityVerdict, RegisterHistory, RegisterOperation, WrittenValue,
@@ -89,7 +90,7 @@ fn main() {
             let violated =
                 |verdict: &QualityVerdict| matches!(verdict, QualityVerdict::Violated(_));
             bench(&named("zones"), size, || {
-                let atomicity = black_box(judge_atomicity(&prepared));
+                let atomicity = black_box(judge_zones(&prepared));
                 assert!(atomicity.findings.iter().all(|finding| !violated(&finding.verdict)));
             });
             bench(&named("sessions"), size, || drop(black_box(judge_sessions(&prepared))));
@@ -97,7 +98,7 @@ fn main() {
             bench(&named("lost-writes"), size, || drop(black_box(judge_lost_writes(&prepared))));
             drop(prepared);
             bench(&named("linearizability"), size, || {
-                drop(black_box(judge_atomicity(&prepare(&history, &none))));
+                drop(black_box(judge_atomicity(&history, &none)));
             });
             bench(&named("judge"), size, || drop(black_box(judge(&history, &none))));
         }

@@ -17,7 +17,7 @@ mod staleness;
 mod two_atomic;
 mod zones;
 
-pub use linearizable::{AtomicityFindings, judge_atomicity};
+pub use linearizable::{AtomicityFindings, judge_zones};
 pub use lost::{LostWriteWindow, judge_lost_writes};
 pub use prepare::{MAX_OPERATIONS, prepare};
 pub use prepared::PreparedHistory;
@@ -166,6 +166,13 @@ pub fn judge(history: &RegisterHistory, error: &ClockError) -> RegisterReport {
         lost_writes,
         duplicate_keys: prepared.duplicate_keys,
     }
+}
+
+/// Linearizability and 2-atomicity alone, in less time and memory than all that [`judge`] says.
+pub fn judge_atomicity(history: &RegisterHistory, error: &ClockError) -> AtomicityFindings {
+    let mut atomicity = AtomicityPass::default();
+    let prepared = each_part(history, error, |part| atomicity.add(part));
+    atomicity.finish(&prepared)
 }
 
 /// The verdict on reads that nobody can explain: garbage, aborted and future reads.

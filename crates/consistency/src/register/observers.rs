@@ -76,8 +76,11 @@ pub(super) struct Observations {
 }
 
 impl Observations {
-    pub(super) fn expect_sessions(&mut self, count: usize) {
-        self.sights.resize(count, Vec::new());
+    /// Makes room for so many reads of each session.
+    pub(super) fn expect(&mut self, reads: &[usize]) {
+        if self.sights.is_empty() {
+            self.sights = reads.iter().map(|reads| Vec::with_capacity(*reads)).collect();
+        }
     }
 
     /// Adds a read of the record at hand.
