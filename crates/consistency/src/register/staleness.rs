@@ -4,11 +4,11 @@
 //! write or a newer one (Bailis et al., Probabilistically Bounded Staleness, VLDB 2012). We ask
 //! each read for the newest acknowledged write that had ended before it began, the one that is
 //! hardest to see, so that a read is one trial and old writes, which every read has seen, do not
-//! make the curve look better. *k-staleness* is the number of acknowledged writes that are newer than the
-//! version read and had ended before the read began. The *age* of a stale read is the time since
-//! the first of them had ended. The *inconsistency window* of a write is the time from its end to
-//! the start of the last read that missed it (Bermbach, Tai, MW4SOC 2011); where no later read of
-//! the record followed, it may have lasted longer.
+//! make the curve look better. *k-staleness* is the number of acknowledged writes that are newer
+//! than the version read and had ended before the read began. The *age* of a stale read is the time
+//! since the first newer write had ended. The *inconsistency window* of a write is the time from
+//! its end to the start of the last read that missed it (Bermbach, Tai, MW4SOC 2011); where no
+//! later read of the record followed, it may have lasted longer.
 //!
 //! All are exact where one session writes a record. Else a version is newer only if it certainly
 //! is ([`crate::register::prepared`]), so staleness is a lower bound and visibility an upper one.
