@@ -13,7 +13,7 @@
 //! of versions, so no clock of another agent is trusted.
 //!
 //! Only a read that missed a version which somebody knew can break either guarantee, so only these
-//! are looked up: O(n) for all reads and O(s log n) for each of these. 64 bytes per read, 24
+//! are looked up: O(n) for all reads and O(s log n) for each of these. 80 bytes per read, 24
 //! more per operation on records with doubtful ones.
 
 use std::ops::Range;
