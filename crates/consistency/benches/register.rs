@@ -45,7 +45,7 @@ fn stale_history(size: u64) -> RegisterHistory {
         let operation = &mut history.operations[place];
         operation.key %= STALE_KEYS;
         let key = operation.key as usize;
-        if operation.index % LAG == 0 {
+        if operation.index.is_multiple_of(LAG) {
             states[1] = states[0];
         }
         match &mut operation.access {

@@ -7,7 +7,7 @@ use assay_consistency::{ClockError, Quality, RegisterHistory, RegisterOperation}
 use assay_model::{Nanos, Outcome, Seed};
 
 use crate::differential::{counted, judge, violations};
-use crate::random::{Recipe, SMALL, history};
+use crate::random::{AGENTS, Recipe, SMALL, history, seen_by_agents};
 
 const HISTORIES: u64 = 1_000;
 const MIXED: Recipe = Recipe { operations: 30, keys: 3, wrong: 10, ..SMALL };
@@ -113,20 +113,6 @@ fn a_copy_on_other_records_by_other_sessions_doubles_all_counts() {
         assert_eq!(two.staleness.stale_reads, 2 * one.staleness.stale_reads);
         assert_eq!((two.gamma, two.delta), (one.gamma, one.delta));
     }
-}
-
-const AGENTS: Recipe =
-    Recipe { operations: 60, keys: 2, sessions: 6, agents: 6, wrong: 0, unknown: 5, ..SMALL };
-
-/// The history as agents with clocks that are off by up to `error` see it.
-fn seen_by_agents(history: &RegisterHistory, seed: Seed, error: u64) -> RegisterHistory {
-    let mut draws = seed.draws(2, error);
-    let offsets: Vec<u64> = (0..6).map(|_| draws.below(2 * error + 1)).collect();
-    changed(history, |operation| {
-        let offset = offsets[usize::from(operation.agent)];
-        operation.started.0 = operation.started.0 + offset - error;
-        operation.ended.0 = operation.ended.0 + offset - error;
-    })
 }
 
 #[test]
