@@ -1,7 +1,9 @@
 //! Benchmark of the checkers of single records, at three sizes, on uniform and skewed keys.
 //!
 //! `prepare` sorts and resolves once for all; each checker is timed alone on what that gives, and
-//! `judge` is all of it. Histories are linearizable: 64 sessions, half of their operations writes.
+//! `judge` is all of it. Histories are linearizable: 64 sessions, half of their operations writes;
+//! `judge-stale` has 64 records of which every second read is served by a replica that lags behind
+//! by up to a thousand operations, so that nearly every value is in some conflict.
 //! Times are those that the thread had a core, where Linux tells them: the checkers use one core,
 //! and what else the machine does is not theirs. A number as argument leaves out larger sizes.
 
@@ -9,7 +11,8 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use assay_consistency::register::{
-    judge, judge_atomicity, judge_lost_writes, judge_sessions, measure_staleness, prepare,
+    judge, judge_atomicity, judge_lost_writes, judge_sessions, judge_zones, measure_staleness,
+    prepare,
 };
 use assay_consistency::{
     Access, ClockError, QualityVerdict, RegisterHistory, RegisterOperation, WrittenValue,
@@ -22,10 +25,37 @@ const SESSIONS: u64 = 64;
 /// Repetitions of each size; the best is printed, as the machine is seldom alone.
 const REPETITIONS: usize = 3;
 
+/// How often the lagging replica takes over what it has missed.
+const LAG: u64 = 1_000;
+const STALE_KEYS: u64 = 64;
+
 /// A key, uniformly or with the weight of rank *r* falling as 1/r, as with Zipf's law.
 fn key(is_skewed: bool, unit: f64) -> u64 {
     let place = if is_skewed { (KEYS as f64).powf(unit) - 1.0 } else { unit * KEYS as f64 };
     (place as u64).min(KEYS - 1)
+}
+
+/// A history of few records with a replica that lags behind.
+fn stale_history(size: u64) -> RegisterHistory {
+    let mut history = history(false, size);
+    let mut states = [[WrittenValue::ABSENT; STALE_KEYS as usize]; 2];
+    let mut in_turn: Vec<usize> = (0..history.operations.len()).collect();
+    in_turn.sort_by_key(|place| history.operations[*place].index);
+    for place in in_turn {
+        let operation = &mut history.operations[place];
+        operation.key %= STALE_KEYS;
+        let key = operation.key as usize;
+        if operation.index.is_multiple_of(LAG) {
+            states[1] = states[0];
+        }
+        match &mut operation.access {
+            Access::Read(value) => *value = states[(operation.index / 64 % 2) as usize][key],
+            Access::Write(value) | Access::ReadThenWrite { written: value, .. } => {
+                states[0][key] = *value;
+            }
+        }
+    }
+    history
 }
 
 /// Sessions take turns; an operation takes effect in its middle, when the next session's begins.
@@ -89,7 +119,7 @@ fn main() {
             let violated =
                 |verdict: &QualityVerdict| matches!(verdict, QualityVerdict::Violated(_));
             bench(&named("zones"), size, || {
-                let atomicity = black_box(judge_atomicity(&prepared));
+                let atomicity = black_box(judge_zones(&prepared));
                 assert!(atomicity.findings.iter().all(|finding| !violated(&finding.verdict)));
             });
             bench(&named("sessions"), size, || drop(black_box(judge_sessions(&prepared))));
@@ -97,9 +127,11 @@ fn main() {
             bench(&named("lost-writes"), size, || drop(black_box(judge_lost_writes(&prepared))));
             drop(prepared);
             bench(&named("linearizability"), size, || {
-                drop(black_box(judge_atomicity(&prepare(&history, &none))));
+                drop(black_box(judge_atomicity(&history, &none)));
             });
             bench(&named("judge"), size, || drop(black_box(judge(&history, &none))));
         }
+        let history = stale_history(size.1);
+        bench("judge-stale", size, || drop(black_box(judge(&history, &ClockError::NONE))));
     }
 }

@@ -3,7 +3,8 @@
 //! `cargo run --release -p assay-consistency --example differential_register -- 1000000 7`: how
 //! many of each kind, and the seed. Prints a line per kind of history with its disagreements.
 
-use assay_model::Seed;
+use assay_consistency::{ClockError, QualityFinding, QualityVerdict, register};
+use assay_model::{Nanos, Seed};
 
 #[path = "../tests/register/definitions.rs"]
 mod definitions;
@@ -14,7 +15,7 @@ mod oracle;
 #[path = "../tests/register/random.rs"]
 mod random;
 
-use random::{Recipe, SMALL, history};
+use random::{AGENTS, Recipe, SMALL, history, seen_by_agents};
 
 /// Disagreements that are printed; the others are counted.
 const PRINTED: u64 = 3;
@@ -24,6 +25,7 @@ fn main() {
     let count = arguments.next().unwrap_or(1_000_000);
     let seed = Seed(arguments.next().unwrap_or(7));
     orders(seed, count);
+    clocks(seed, count / 50);
     let mixed = Recipe { operations: 20, keys: 2, wrong: 30, ..SMALL };
     let single = Recipe { has_single_writers: true, ..mixed };
     let chains = Recipe { read_then_write: 50, wrong: 5, unknown: 0, ..mixed };
@@ -35,6 +37,29 @@ fn main() {
     ];
     for (name, recipe, is_whole) in kinds {
         definitions_of(name, &recipe, is_whole, seed, count / kinds.len() as u64);
+    }
+}
+
+/// Correct histories of agents whose clocks are off: none of them may be called violated.
+fn clocks(seed: Seed, count: u64) {
+    for error in [2, 5, 10, 20, 50] {
+        let (mut flagged, mut wrong) = (0, 0);
+        for index in 0..count {
+            let seen = seen_by_agents(&history(&AGENTS, seed, index), Seed(index), error);
+            let off = ClockError::of_agents(vec![Nanos(error); 6]);
+            let is_violated = |report: &register::RegisterReport| {
+                let is_violated = |finding: &QualityFinding| {
+                    matches!(finding.verdict, QualityVerdict::Violated(_))
+                };
+                report.findings.iter().any(is_violated)
+            };
+            flagged += u64::from(is_violated(&register::judge(&seen, &ClockError::NONE)));
+            wrong += u64::from(is_violated(&register::judge(&seen, &off)));
+        }
+        println!(
+            "clocks off by {error}: {count} correct histories of 6 agents, {flagged} violated if \
+             nobody knows of the error: {wrong} violated if one does"
+        );
     }
 }
 

@@ -24,7 +24,8 @@ macro_rules! qualities {
 }
 
 qualities! {
-    /// Every value that was read had been written by somebody, and not by a refused write.
+    /// Every value that was read had been written by somebody before the read ended, and not by a
+    /// refused write.
     NoGarbageReads = "no-garbage-reads",
     /// No acknowledged write is gone at the end, unless a later one has replaced it.
     NoLostWrites = "no-lost-writes",

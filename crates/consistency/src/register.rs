@@ -17,7 +17,7 @@ mod staleness;
 mod two_atomic;
 mod zones;
 
-pub use linearizable::{AtomicityFindings, judge_atomicity};
+pub use linearizable::{AtomicityFindings, judge_zones};
 pub use lost::{LostWriteWindow, judge_lost_writes};
 pub use prepare::{MAX_OPERATIONS, prepare};
 pub use prepared::PreparedHistory;
@@ -143,8 +143,9 @@ impl RegisterReport {
 /// Judges a history of single records: sorts it once, then lets each checker pass over one part of
 /// the records after another, while they are in the cache.
 ///
-/// Besides the history it takes about 60 bytes per operation and 64 to 128 per read. A record in
-/// which a value was written twice is left out of all verdicts but that on garbage reads.
+/// Besides the history it takes 56 bytes per operation, 80 per read, and some hundred per operation
+/// of one part: a 256th of the records, but all of a popular one. A record in which a value was
+/// written twice is left out of all verdicts but that on garbage reads.
 pub fn judge(history: &RegisterHistory, error: &ClockError) -> RegisterReport {
     let mut atomicity = AtomicityPass::default();
     let mut sessions = SessionPass::default();
@@ -173,6 +174,13 @@ pub fn judge(history: &RegisterHistory, error: &ClockError) -> RegisterReport {
         lost_writes,
         duplicate_keys: prepared.duplicate_keys,
     }
+}
+
+/// Linearizability and 2-atomicity alone, in less time and memory than all that [`judge`] says.
+pub fn judge_atomicity(history: &RegisterHistory, error: &ClockError) -> AtomicityFindings {
+    let mut atomicity = AtomicityPass::default();
+    let prepared = each_part(history, error, |part| atomicity.add(part));
+    atomicity.finish(&prepared)
 }
 
 /// The verdict on reads that nobody can explain: garbage, aborted and future reads.

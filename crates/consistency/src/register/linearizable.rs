@@ -32,7 +32,7 @@ pub struct AtomicityFindings {
 ///
 /// Where writes change single fields, zones do not hold: linearizability is then violated by reads
 /// that nobody can explain or that are certainly stale, and a silence is no verdict.
-pub fn judge_atomicity(prepared: &PreparedHistory) -> AtomicityFindings {
+pub fn judge_zones(prepared: &PreparedHistory) -> AtomicityFindings {
     let mut pass = AtomicityPass::default();
     pass.add(prepared);
     pass.finish(prepared)

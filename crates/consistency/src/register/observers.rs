@@ -13,7 +13,7 @@
 //! of versions, so no clock of another agent is trusted.
 //!
 //! Only a read that missed a version which somebody knew can break either guarantee, so only these
-//! are looked up: O(n) for all reads and O(s log n) for each of these. 64 bytes per read, 24
+//! are looked up: O(n) for all reads and O(s log n) for each of these. 80 bytes per read, 24
 //! more per operation on records with doubtful ones.
 
 use std::ops::Range;
@@ -76,8 +76,11 @@ pub(super) struct Observations {
 }
 
 impl Observations {
-    pub(super) fn expect_sessions(&mut self, count: usize) {
-        self.sights.resize(count, Vec::new());
+    /// Makes room for so many reads of each session.
+    pub(super) fn expect(&mut self, reads: &[usize]) {
+        if self.sights.is_empty() {
+            self.sights = reads.iter().map(|reads| Vec::with_capacity(*reads)).collect();
+        }
     }
 
     /// Adds a read of the record at hand.
@@ -220,20 +223,19 @@ impl Observer<'_> {
     /// before; adds the violation.
     fn is_broken(&mut self, side: Side, observer: u32, sight: &Sight) -> bool {
         let doubt = self.observations.doubts[sight.doubt as usize];
-        let mut worst: Option<(Known, Seen)> = None;
-        for known in self.observations.knowledge[side as usize].by_session(doubt.record) {
-            let session = known[0].session;
-            let seen = self.seen[session as usize];
-            if session == observer || seen.observer != observer {
-                continue;
+        // One session is enough: the read is the violation, however many can witness it.
+        let missed = |known: &[Known]| {
+            let seen = self.seen[known[0].session as usize];
+            if known[0].session == observer || seen.observer != observer {
+                return None;
             }
             let before = known.partition_point(|known| known.ended <= seen.until);
-            let Some(newest) = before.checked_sub(1).map(|last| known[last]) else { continue };
-            if newest.high > doubt.low && worst.is_none_or(|(known, _)| known.high < newest.high) {
-                worst = Some((newest, seen));
-            }
-        }
-        let Some((known, seen)) = worst else { return false };
+            let newest = known[before.checked_sub(1)?];
+            (newest.high > doubt.low).then_some((newest, seen))
+        };
+        let knowledge = &self.observations.knowledge[side as usize];
+        let found = knowledge.by_session(doubt.record).find_map(missed);
+        let Some((known, seen)) = found else { return false };
         let (anomaly, guarantee) = match side {
             Side::Writes => (Anomaly::NonMonotonicWrite, &mut self.result.monotonic_writes),
             Side::Reads => (Anomaly::WriteWithoutItsReads, &mut self.result.writes_follow_reads),

@@ -118,7 +118,9 @@ impl Survey {
         for (operation, place) in sayers {
             let session = sessions.assign(operation.session);
             let part = part(operation.key, self.counts.len());
-            parts[part].push(KeyedOperation::new(operation, place, session));
+            let operation = KeyedOperation::new(operation, place, session);
+            sessions.reads[session as usize] += usize::from(operation.has_read);
+            parts[part].push(operation);
         }
         parts
     }
@@ -147,7 +149,8 @@ pub(super) struct SessionNumbers {
     /// apart.
     direct: Vec<u32>,
     sorted: Vec<u32>,
-    pub(super) count: usize,
+    /// Of each number, how many reads were dealt out.
+    pub(super) reads: Vec<usize>,
 }
 
 impl SessionNumbers {
@@ -160,7 +163,7 @@ impl SessionNumbers {
         let mut sorted: Vec<u32> = operations.iter().map(|operation| operation.session).collect();
         sorted.sort_unstable();
         sorted.dedup();
-        SessionNumbers { count: sorted.len(), sorted, direct: Vec::new() }
+        SessionNumbers { reads: vec![0; sorted.len()], sorted, direct: Vec::new() }
     }
 
     /// The number of a session, a new one if it has none.
@@ -169,8 +172,8 @@ impl SessionNumbers {
             return self.sorted.partition_point(|other| *other < session) as u32;
         };
         if *number == NONE {
-            *number = self.count as u32;
-            self.count += 1;
+            *number = self.reads.len() as u32;
+            self.reads.push(0);
         }
         *number
     }

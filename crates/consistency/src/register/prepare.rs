@@ -50,7 +50,7 @@ fn resolve_parts<'h>(
     }
     let mut sessions = SessionNumbers::new(operations, &survey);
     let parts = survey.deal_out(operations, &mut sessions);
-    prepared.sessions = sessions.count;
+    prepared.reads_by_session = sessions.reads;
     let mut resolver = Resolver::default();
     for part in parts {
         resolver.resolve(&part, &mut prepared);

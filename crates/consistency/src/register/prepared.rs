@@ -109,7 +109,8 @@ pub struct PreparedHistory<'h> {
     pub(super) groups: Vec<RecordGroup>,
     /// Records that were left out because a value was written twice.
     pub(super) duplicate_keys: Vec<u64>,
-    pub(super) sessions: usize,
+    /// How many reads each session has, by its number.
+    pub(super) reads_by_session: Vec<usize>,
     pub(super) unexplained: ViolationCollector,
     /// Reads whose value was looked up.
     pub(super) reads: u64,
@@ -130,7 +131,7 @@ impl<'h> PreparedHistory<'h> {
             by_known: Vec::new(),
             groups: Vec::new(),
             duplicate_keys: Vec::new(),
-            sessions: 0,
+            reads_by_session: Vec::new(),
             unexplained: ViolationCollector::default(),
             reads: 0,
             judged: 0,

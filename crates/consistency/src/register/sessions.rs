@@ -110,8 +110,8 @@ pub(super) struct SessionPass {
 
 impl SessionPass {
     pub(super) fn add(&mut self, prepared: &PreparedHistory) {
-        self.states.resize(prepared.sessions, SessionState::new(NONE));
-        self.observations.expect_sessions(prepared.sessions);
+        self.states.resize(prepared.reads_by_session.len(), SessionState::new(NONE));
+        self.observations.expect(&prepared.reads_by_session);
         for group in &prepared.groups {
             self.group(prepared, group);
             self.groups += 1;
@@ -161,14 +161,14 @@ impl SessionPass {
                 *state = SessionState::new(number);
             }
             state.begin(operation.started);
-            let state = *state;
+            let (known_read, known_written) = (state.read, state.written);
             if operation.read != NONE {
                 let low = prepared.versions[operation.read as usize].low;
                 self.observations.add(prepared, group, operation, low < newest);
                 let read = (at as u32, low);
-                let known = (state.read, Anomaly::NonMonotonicRead);
+                let known = (known_read, Anomaly::NonMonotonicRead);
                 check(&mut self.monotonic_reads, prepared, group, read, known);
-                let known = (state.written, Anomaly::OwnWriteNotRead);
+                let known = (known_written, Anomaly::OwnWriteNotRead);
                 check(&mut self.read_your_writes, prepared, group, read, known);
             }
             if operation.is_done {

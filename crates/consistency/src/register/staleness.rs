@@ -6,9 +6,9 @@
 //! hardest to see, so that a read is one trial and old writes, which every read has seen, do not
 //! make the curve look better. *k-staleness* is the number of acknowledged writes that are newer
 //! than the version read and had ended before the read began. The *age* of a stale read is the time
-//! since the first of them had ended. The *inconsistency window* of a write is the time from its
-//! end to the start of the last read that missed it (Bermbach, Tai, MW4SOC 2011); where no later
-//! read of the record followed, it may have lasted longer.
+//! since the first newer write had ended. The *inconsistency window* of a write is the time from
+//! its end to the start of the last read that missed it (Bermbach, Tai, MW4SOC 2011); where no
+//! later read of the record followed, it may have lasted longer.
 //!
 //! All are exact where one session writes a record. Else a version is newer only if it certainly
 //! is ([`crate::register::prepared`]), so staleness is a lower bound and visibility an upper one.

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use assay_consistency::register::{self, RegisterReport};
-use assay_consistency::{ClockError, Quality, RegisterHistory, RegisterOperation};
+use assay_consistency::{Access, ClockError, Quality, RegisterHistory, RegisterOperation};
 use assay_model::{Nanos, Outcome, Seed};
 
 use crate::differential::{counted, judge, violations};
-use crate::random::{Recipe, SMALL, history};
+use crate::random::{AGENTS, Recipe, SMALL, history, seen_by_agents};
 
 const HISTORIES: u64 = 1_000;
 const MIXED: Recipe = Recipe { operations: 30, keys: 3, wrong: 10, ..SMALL };
@@ -85,9 +85,7 @@ fn longer_intervals_show_no_more() {
 fn a_history_without_the_reads_of_a_session_shows_no_more() {
     for history in histories() {
         let mut less = history.clone();
-        let is_read = |operation: &RegisterOperation| {
-            matches!(operation.access, assay_consistency::Access::Read(_))
-        };
+        let is_read = |operation: &RegisterOperation| matches!(operation.access, Access::Read(_));
         less.operations.retain(|operation| operation.session != 1 || !is_read(operation));
         let (one, other) = (judge(&history), judge(&less));
         for quality in ALL.into_iter().filter(|quality| *quality != Quality::NoLostWrites) {
@@ -113,20 +111,6 @@ fn a_copy_on_other_records_by_other_sessions_doubles_all_counts() {
         assert_eq!(two.staleness.stale_reads, 2 * one.staleness.stale_reads);
         assert_eq!((two.gamma, two.delta), (one.gamma, one.delta));
     }
-}
-
-const AGENTS: Recipe =
-    Recipe { operations: 60, keys: 2, sessions: 6, agents: 6, wrong: 0, unknown: 5, ..SMALL };
-
-/// The history as agents with clocks that are off by up to `error` see it.
-fn seen_by_agents(history: &RegisterHistory, seed: Seed, error: u64) -> RegisterHistory {
-    let mut draws = seed.draws(2, error);
-    let offsets: Vec<u64> = (0..6).map(|_| draws.below(2 * error + 1)).collect();
-    changed(history, |operation| {
-        let offset = offsets[usize::from(operation.agent)];
-        operation.started.0 = operation.started.0 + offset - error;
-        operation.ended.0 = operation.ended.0 + offset - error;
-    })
 }
 
 #[test]
@@ -215,4 +199,51 @@ fn hostile_histories_are_judged_without_a_panic() {
             assert_eq!(report.findings.len(), ALL.len());
         }
     }
+}
+
+/// What a linearizable store returns whose records have three fields, of which each write replaces
+/// one: reads return the greatest number among the fields.
+fn with_fields(history: &RegisterHistory, moments: &[u64]) -> RegisterHistory {
+    let mut in_order: Vec<usize> = (0..history.operations.len()).collect();
+    in_order.sort_by_key(|&place| (moments[place], history.operations[place].index));
+    let mut fields: BTreeMap<u64, [u64; 3]> = BTreeMap::new();
+    let mut result = RegisterHistory { writes_whole_records: false, ..history.clone() };
+    for place in in_order {
+        let operation = &mut result.operations[place];
+        let fields = fields.entry(operation.key).or_default();
+        match &mut operation.access {
+            Access::Read(read) => read.0 = fields.iter().copied().max().unwrap_or(0),
+            Access::Write(written) | Access::ReadThenWrite { written, .. } => {
+                let written = *written;
+                operation.access = Access::Write(written);
+                fields[(written.0 * 7 % 5 % 3) as usize] = written.0;
+            }
+        }
+    }
+    result
+}
+
+#[test]
+fn fields_of_a_linearizable_store_break_nothing_and_those_of_a_lagging_one_do() {
+    let recipe = Recipe { operations: 40, keys: 2, sessions: 4, wrong: 0, unknown: 3, ..SMALL };
+    let mut found = 0;
+    for index in 0..HISTORIES {
+        let history = history(&recipe, Seed(8), index);
+        let mut draws = Seed(8).draws(3, index);
+        let mut moment = |operation: &RegisterOperation| {
+            operation.started.0 + draws.below(operation.ended.since(operation.started).0 + 1)
+        };
+        let mut moments: Vec<u64> = history.operations.iter().map(&mut moment).collect();
+        let mut right = with_fields(&history, &moments);
+        right.has_final_reads = true;
+        let counts = all_counts(&judge(&right));
+        assert_eq!(counts, [0; 8], "history {index}: {right:#?}");
+        for (operation, moment) in right.operations.iter().zip(&mut moments) {
+            if matches!(operation.access, Access::Read(_)) {
+                *moment -= 60;
+            }
+        }
+        found += violations(&judge(&with_fields(&history, &moments)), Quality::Linearizable);
+    }
+    assert!(found > HISTORIES, "{found} stale reads");
 }

@@ -125,3 +125,20 @@ fn execute(
         }
     }
 }
+
+/// Correct operations of six agents.
+pub const AGENTS: Recipe =
+    Recipe { operations: 60, keys: 2, sessions: 6, agents: 6, wrong: 0, unknown: 5, ..SMALL };
+
+/// The history as agents with clocks that are off by up to `error` see it.
+pub fn seen_by_agents(history: &RegisterHistory, seed: Seed, error: u64) -> RegisterHistory {
+    let mut draws = seed.draws(2, error);
+    let offsets: Vec<u64> = (0..6).map(|_| draws.below(2 * error + 1)).collect();
+    let mut seen = history.clone();
+    for operation in &mut seen.operations {
+        let offset = offsets[usize::from(operation.agent)];
+        operation.started.0 = operation.started.0 + offset - error;
+        operation.ended.0 = operation.ended.0 + offset - error;
+    }
+    seen
+}
