@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use assay_consistency::transaction::{TransactionReport, implied, judge, violated_by};
+use assay_consistency::transaction::{TransactionReport, implied, judge};
 use assay_consistency::verdict::Edges;
 use assay_consistency::{
     Anomaly, ClockError, Limitation, Quality, QualityVerdict, TransactionHistory, TransactionStep,
@@ -26,8 +26,8 @@ pub enum Difference {
     /// alone, beside calling it internal; ours draws edges from both, so that PL-2 and PL-2.99,
     /// of which internal says nothing, can show a cycle.
     RepeatedRead,
-    /// adya does not look for elements that nobody appended. Without that anomaly, ours says the
-    /// same.
+    /// adya does not look for elements that nobody appended, and takes them for versions, so that
+    /// edges end there. Ours calls them a violation of each level, and its edges skip them.
     Garbage,
 }
 
@@ -149,6 +149,8 @@ impl Tally {
             return;
         }
         let Some(axioms) = Axioms::new(history) else { return };
+        // The axioms do not know which version a transaction of unknown outcome replaced.
+        let report = judge(&without_unknown_reads(history), &ClockError::NONE);
         let view = report.count(Anomaly::NonMonotonicView, Edges::Data) > 0
             || report.violates(Quality::ReadCommitted);
         for (visibility, ours) in [
@@ -260,25 +262,31 @@ fn difference(
     quality: Quality,
     theirs: bool,
 ) -> Option<Difference> {
-    let mut alone = history.clone();
+    let mut alone = without_unknown_reads(history);
     for (one, number) in alone.transactions.iter_mut().zip(1_000_000..) {
         if one.outcome == Outcome::Unknown {
             one.session = number;
-            one.steps.retain(|step| !matches!(step, TransactionStep::Read { .. }));
         }
     }
     let is_same = judge(&alone, &ClockError::NONE).violates(quality) == theirs;
     if is_same || (has_unknown(history) && !theirs && holds(history, quality) == Some(false)) {
         return Some(Difference::Unknown);
     }
-    let mut others = report.anomalies.iter().filter(|one| one.anomaly != Anomaly::GarbageRead);
-    let has_garbage = report.count(Anomaly::GarbageRead, Edges::Data) > 0;
-    if has_garbage && others.any(|one| violated_by(quality, one.anomaly, one.edges)) == theirs {
+    if report.count(Anomaly::GarbageRead, Edges::Data) > 0 && !theirs {
         return Some(Difference::Garbage);
     }
     let is_weak = [Quality::ReadCommitted, Quality::RepeatableRead].contains(&quality);
     let is_repeated = report.count(Anomaly::Internal, Edges::Data) > 0;
     (is_weak && is_repeated && !theirs).then_some(Difference::RepeatedRead)
+}
+
+/// The same history without what transactions of unknown outcome read from registers.
+fn without_unknown_reads(history: &TransactionHistory) -> TransactionHistory {
+    let mut history = history.clone();
+    for one in history.transactions.iter_mut().filter(|one| one.outcome == Outcome::Unknown) {
+        one.steps.retain(|step| !matches!(step, TransactionStep::Read { .. }));
+    }
+    history
 }
 
 fn has_unknown(history: &TransactionHistory) -> bool {

@@ -1,4 +1,4 @@
-//! Differential campaign of the judgement of transactions: `differential_transactions [COUNT]`.
+//! Differential campaign of the judgement of transactions: `… [COUNT [FIRST]]`.
 //!
 //! Each history of a small transaction engine is judged by us, by `adya`, by trying all orders, by
 //! the axioms of weak levels, and once more with other names and with wider times.
@@ -11,9 +11,10 @@ mod foreign;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let count = std::env::args().nth(1).and_then(|count| count.parse().ok());
+    let argument = |at| std::env::args().nth(at).and_then(|text| text.parse().ok());
+    let (count, first) = (argument(1).unwrap_or(1_000_000), argument(2).unwrap_or(0));
     let mut tally = campaign::Tally::default();
-    for number in 0..count.unwrap_or(1_000_000) {
+    for number in first..first + count {
         tally.compare(campaign::spread(number));
     }
     println!("{} histories", tally.histories);

@@ -8,8 +8,7 @@
 //! * An element of an aborted transaction is no version of its own: edges skip it.
 //! * An append that nobody has seen comes after all that was seen, because lists only grow. It is
 //!   ordered behind the last version (ww) and behind its readers (rw); several such appends have
-//!   no order among each other. Elle has the second kind of edge only; the first one decides
-//!   whether a lost update shows in a cycle that snapshot isolation forbids.
+//!   no order among each other, so that a cycle which snapshot isolation forbids can stay hidden.
 //! * A list that is no prefix of the longest is counted, and gives no edges.
 //!
 //! Time: linear in the steps plus the lengths of all lists, plus sorting. Memory: 4 bytes per
