@@ -177,16 +177,9 @@ pub fn judge_file(path: &Path, is_quiet: bool) -> Result<ConsistencyResult> {
 
 /// Whether `finding` says that the history can never show the quality, however long the run.
 pub fn is_out_of_reach(finding: &QualityFinding) -> bool {
-    use Limitation::{
-        DuplicateValues, NoFinalReads, NoRealTime, NoTransactions, NoVersionOrder, NoVersions,
-        NothingKnown, PartialWrites,
-    };
+    use Limitation::{ClockError, NoOpportunity, TooManyOperations, TooManySessions};
     let QualityVerdict::NotAssessable(limitation) = finding.verdict else { return false };
-    match limitation {
-        NoFinalReads | NoTransactions | NoVersionOrder | NoVersions | PartialWrites => true,
-        DuplicateValues | NoRealTime | NothingKnown => true,
-        _ => false,
-    }
+    !matches!(limitation, ClockError | NoOpportunity | TooManyOperations | TooManySessions)
 }
 
 /// The quality that `name` names.
