@@ -1,8 +1,8 @@
 //! Damaged copies of a run directory's tables, read as `assay report` reads them.
 //!
-//! `cargo run --release -p assay-history --example damaged -- RUN COUNT SEED` changes one table of a
-//! copy of the run directory RUN, COUNT times, and reads all of them. What is read without an error
-//! must be what was there before. Ends with code 1 if something else was read, or on a panic.
+//! `cargo run --release -p assay-history --example damaged -- RUN COUNT SEED` changes one table of
+//! a copy of the run directory RUN, COUNT times, and reads all of them. What is read without an
+//! error must be what was there before. Ends with code 1 if something else was read, or on a panic.
 
 use std::collections::BTreeMap;
 use std::fs;
