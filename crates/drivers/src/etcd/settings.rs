@@ -150,7 +150,7 @@ impl Facts {
             format!("{}{state}", options.authority(place))
         };
         let display: Vec<String> = (0..options.endpoints.len()).map(display).collect();
-        let meaning = "who is issued, in turns; followers pass writes and linearizable reads on to \
+        let meaning = "requests go to them in turns; followers pass writes and linearizable reads on to \
                        the leader, which costs a hop";
         setting("endpoints", &display.join(", "), meaning)
     }
