@@ -150,8 +150,8 @@ impl Facts {
             format!("{}{state}", options.authority(place))
         };
         let display: Vec<String> = (0..options.endpoints.len()).map(display).collect();
-        let meaning = "requests go to them in turns; followers pass writes and linearizable reads on \
-                       to the leader, which costs a hop";
+        let meaning = "requests go to them in turns; followers pass writes and linearizable reads \
+                       on to the leader, which costs a hop";
         setting("endpoints", &display.join(", "), meaning)
     }
 
