@@ -1,8 +1,9 @@
 //! Damaged copies of a run directory's tables, read as `assay report` reads them.
 //!
-//! `cargo run --release -p assay-history --example damaged -- RUN COUNT SEED` changes one table of
-//! a copy of the run directory RUN, COUNT times, and reads all of them. What is read without an
-//! error must be what was there before. Ends with code 1 if something else was read, or on a panic.
+//! `cargo run --release -p assay-history --example damaged -- RUN COUNT SEED` changes or removes one
+//! table of a copy of the run directory RUN, COUNT times, and reads all of them. What is read
+//! without an error must be what was there before. Ends with code 1 if something else was read, or
+//! on a panic.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -29,7 +30,9 @@ fn main() {
     let files = tables(run, Path::new(""));
     let read_file = |file: &PathBuf| fs::read(run.join(file)).expect("it was listed");
     let whole: Vec<Vec<u8>> = files.iter().map(read_file).collect();
-    put(&copy.join("run.toml"), &read_file(&"run.toml".into()));
+    for name in ["run.toml", "tables.sum"] {
+        put(&copy.join(name), &read_file(&name.into()));
+    }
     for (file, bytes) in files.iter().zip(&whole) {
         put(&copy.join(file), bytes);
     }
@@ -38,7 +41,10 @@ fn main() {
     let mut counts: BTreeMap<(String, &str), u64> = BTreeMap::new();
     for _ in 0..count {
         let place = draws.below(files.len() as u64) as usize;
-        put(&copy.join(&files[place]), &changed(&whole[place], &mut draws));
+        match draws.below(50) {
+            0 => fs::remove_file(copy.join(&files[place])).expect("it is there"),
+            _ => put(&copy.join(&files[place]), &changed(&whole[place], &mut draws)),
+        }
         let verdict = match catch_unwind(AssertUnwindSafe(|| read(&copy))) {
             Err(_) => "PANIC",
             Ok(Err(_)) => "refused",

@@ -15,7 +15,7 @@ use parquet::file::properties::WriterProperties;
 use parquet::record::{Row, RowAccessor};
 use parquet::schema::types::{Type, TypePtr};
 
-use crate::part::{VERSION, VERSION_KEY, publish, temporary};
+use crate::part::{VERSION, VERSION_KEY, temporary};
 use crate::{place, table};
 
 /// One number that was seen at one moment.
@@ -64,7 +64,8 @@ pub fn write_observations(
 ) -> Result<(), ObservationsError> {
     let path = place::observations(dir);
     let temporary = temporary(&path);
-    let written = write(&temporary, observations).and_then(|()| Ok(publish(&temporary, &path)?));
+    let written = write(&temporary, observations)
+        .and_then(|()| Ok(table::publish_listed(&temporary, &path)?));
     if written.is_err() {
         let _ = std::fs::remove_file(&temporary);
     }
@@ -78,10 +79,9 @@ pub fn write_observations(
 /// If the file is damaged.
 pub fn read_observations(dir: &Path) -> Result<Option<Vec<Observation>>, ObservationsError> {
     let path = place::observations(dir);
-    if !path.exists() {
-        return Ok(None);
-    }
-    read(&path).map(Some).map_err(|source| ObservationsError::Read { path, source })
+    let observations =
+        table::check_listed(&path).and_then(|()| path.exists().then(|| read(&path)).transpose());
+    observations.map_err(|source| ObservationsError::Read { path, source })
 }
 
 fn schema() -> Result<TypePtr, ParquetError> {

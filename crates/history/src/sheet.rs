@@ -1,5 +1,6 @@
 //! A table of figures as one Parquet file: what a study found, one row per run.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -12,7 +13,7 @@ use parquet::record::Field;
 use parquet::schema::types::Type;
 
 use crate::part::{publish, temporary};
-use crate::table::{self, Summed};
+use crate::table;
 
 /// The metadata key that says what the table is.
 const KEY: &str = "assay.table";
@@ -121,7 +122,7 @@ fn levels<T>(values: &[Option<T>]) -> Vec<i16> {
 }
 
 fn put<T: DataType>(
-    group: &mut SerializedRowGroupWriter<'_, Summed>,
+    group: &mut SerializedRowGroupWriter<'_, File>,
     values: &[T::T],
     levels: Option<&[i16]>,
 ) -> Result<(), ParquetError> {

@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 use std::fs::File;
-use std::io::{Read, Write};
+use std::io::{self, Read};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Once;
@@ -18,32 +18,10 @@ use parquet::file::writer::SerializedFileWriter;
 use parquet::record::Row;
 use parquet::schema::types::{Type, TypePtr};
 
+use crate::part::{publish, temporary};
+
 /// More rows per byte than in any valid file: if a footer claims more, its rows are not read.
 const ROWS_PER_BYTE: u64 = 8;
-
-/// The metadata key of the checksum: how many rows there are, how many bytes stand before the
-/// footer, their CRC-32.
-const SUM_KEY: &str = "assay.sum";
-
-/// A file whose bytes are summed up as they are written.
-pub(crate) struct Summed {
-    file: File,
-    sum: Hasher,
-    length: u64,
-}
-
-impl Write for Summed {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        let count = self.file.write(bytes)?;
-        self.sum.update(&bytes[..count]);
-        self.length += count as u64;
-        Ok(count)
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        self.file.flush()
-    }
-}
 
 /// Begins the table at `path`; `metadata` says in its footer what it is.
 pub(crate) fn create(
@@ -51,48 +29,78 @@ pub(crate) fn create(
     schema: TypePtr,
     properties: WriterPropertiesPtr,
     metadata: (&str, String),
-) -> Result<SerializedFileWriter<Summed>, ParquetError> {
-    let out = Summed { file: File::create(path)?, sum: Hasher::new(), length: 0 };
-    let mut table = SerializedFileWriter::new(out, schema, properties)?;
+) -> Result<SerializedFileWriter<File>, ParquetError> {
+    let mut table = SerializedFileWriter::new(File::create(path)?, schema, properties)?;
     table.append_key_value_metadata(KeyValue::new(metadata.0.to_owned(), metadata.1));
     Ok(table)
 }
 
 /// Completes the table, down to the disk.
-pub(crate) fn finish(mut table: SerializedFileWriter<Summed>) -> Result<(), ParquetError> {
-    table.flush()?;
-    let rows: i64 = table.flushed_row_groups().iter().map(|group| group.num_rows()).sum();
-    let Summed { sum, length, .. } = table.inner();
-    let sum = format!("{rows} {length} {:08x}", sum.clone().finalize());
-    table.append_key_value_metadata(KeyValue::new(SUM_KEY.to_owned(), sum));
+pub(crate) fn finish(mut table: SerializedFileWriter<File>) -> Result<(), ParquetError> {
     table.finish()?;
-    Ok(table.inner().file.sync_all()?)
+    Ok(table.inner().sync_all()?)
 }
 
-/// Compares the rows that the footer promises, and the bytes before it, with the checksum; older
-/// files have none.
-fn check_sum(path: &Path, table: &SerializedFileReader<File>) -> Result<(), ParquetError> {
-    let metadata = table.metadata().file_metadata().key_value_metadata();
-    let entry = metadata.and_then(|all| all.iter().find(|entry| entry.key == SUM_KEY));
-    let Some(entry) = entry else { return Ok(()) };
-    let expected = entry.value.as_deref().unwrap_or_default();
-    let length = expected.split(' ').nth(1).and_then(|length| length.parse().ok());
-    let mut rest = File::open(path)?.take(length.unwrap_or_default());
-    let (mut sum, mut chunk, mut read) = (Hasher::new(), vec![0; 1 << 16], 0);
+/// The file beside the tables of a run directory that lists them, a line each: CRC-32, bytes, name.
+const SUMS: &str = "tables.sum";
+
+/// Renames the complete table `temporary` to `path` and lists its checksum.
+///
+/// A table that is read without its line in the list is of an earlier release, or of a run that was
+/// killed between the two steps.
+pub(crate) fn publish_listed(temporary: &Path, path: &Path) -> io::Result<()> {
+    let line = sum_line(temporary, path)?;
+    let list = path.with_file_name(SUMS);
+    let listed = std::fs::read_to_string(&list).unwrap_or_default();
+    let others: Vec<&str> = listed.lines().filter(|line| !is_about(line, path)).collect();
+    // A kill in between must not leave the new table beside the line of the old one.
+    if others.len() < listed.lines().count() {
+        put_list(&list, &others)?;
+    }
+    publish(temporary, path)?;
+    put_list(&list, &[&others[..], &[&line]].concat())
+}
+
+fn put_list(list: &Path, lines: &[&str]) -> io::Result<()> {
+    let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    let temporary = temporary(list);
+    let written = std::fs::write(&temporary, text).and_then(|()| publish(&temporary, list));
+    if written.is_err() {
+        let _ = std::fs::remove_file(&temporary);
+    }
+    written
+}
+
+/// Compares the table at `path` with its line in the list; it may be missing only without one.
+pub(crate) fn check_listed(path: &Path) -> Result<(), ParquetError> {
+    let listed = std::fs::read_to_string(path.with_file_name(SUMS)).unwrap_or_default();
+    let Some(line) = listed.lines().find(|line| is_about(line, path)) else { return Ok(()) };
+    let wrong = |reason: &str| Err(ParquetError::General(format!("{SUMS}: {reason}")));
+    match path.exists() {
+        false => wrong("it is listed and missing"),
+        true if sum_line(path, path)? == line => Ok(()),
+        true => wrong("its checksum is another"),
+    }
+}
+
+fn is_about(line: &str, path: &Path) -> bool {
+    path.file_name().and_then(|name| name.to_str()).is_some_and(|name| line.ends_with(name))
+}
+
+/// The line of the table `path` whose bytes are in `file`.
+fn sum_line(file: &Path, path: &Path) -> io::Result<String> {
+    let mut file = File::open(file)?;
+    let (mut sum, mut chunk, mut length) = (Hasher::new(), vec![0; 1 << 16], 0);
     loop {
-        let count = rest.read(&mut chunk)?;
+        let count = file.read(&mut chunk)?;
         if count == 0 {
             break;
         }
         sum.update(&chunk[..count]);
-        read += count;
+        length += count;
     }
-    let groups = table.metadata().row_groups().iter();
-    let rows = groups.fold(0i64, |sum, group| sum.wrapping_add(group.num_rows()));
-    match format!("{rows} {read} {:08x}", sum.finalize()) == expected {
-        true => Ok(()),
-        false => Err(ParquetError::General("it is not what its checksum says".to_owned())),
-    }
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    Ok(format!("{:08x} {length} {name}", sum.finalize()))
 }
 
 // tidy: allow globals: a hook cannot be given a value.
@@ -128,7 +136,6 @@ pub(crate) fn guarded<T>(
 pub(crate) fn open(path: &Path) -> Result<SerializedFileReader<File>, ParquetError> {
     let file = File::open(path)?;
     let file = guarded(|| SerializedFileReader::new(file))?;
-    check_sum(path, &file)?;
     match codec(&file) {
         None => Ok(file),
         Some(codec) => {

@@ -4,6 +4,7 @@
 //! row belongs to the record of the history with the same session whose `started` is its `at`.
 
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -17,9 +18,9 @@ use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::record::{Row, RowAccessor};
 use parquet::schema::types::{Type, TypePtr};
 
-use crate::part::{VERSION, VERSION_KEY, publish, temporary};
+use crate::part::{VERSION, VERSION_KEY, temporary};
 use crate::place;
-use crate::table::{self, Summed};
+use crate::table;
 
 /// Rows that are gathered before they are written: a few MB.
 const GROUP: usize = 1 << 16;
@@ -79,7 +80,7 @@ pub enum TruthError {
 /// Writes the truth of one run directory, row by row.
 pub struct TruthWriter {
     path: PathBuf,
-    file: SerializedFileWriter<Summed>,
+    file: SerializedFileWriter<File>,
     rows: Vec<TruthRow>,
     /// The first thing that went wrong; later rows are then not kept.
     broken: Option<ParquetError>,
@@ -120,7 +121,8 @@ impl TruthWriter {
         let temporary = temporary(&path);
         let finished = match self.broken {
             Some(source) => Err(source),
-            None => table::finish(self.file).and_then(|()| Ok(publish(&temporary, &path)?)),
+            None => table::finish(self.file)
+                .and_then(|()| Ok(table::publish_listed(&temporary, &path)?)),
         };
         if finished.is_err() {
             let _ = std::fs::remove_file(&temporary);
@@ -142,10 +144,9 @@ impl TruthWriter {
 /// If the file is damaged, or holds kinds that this release does not know.
 pub fn read_truth(dir: &Path) -> Result<Option<Vec<TruthRow>>, TruthError> {
     let path = place::truth(dir);
-    if !path.exists() {
-        return Ok(None);
-    }
-    read(&path).map(Some).map_err(|source| TruthError::Read { path, source })
+    let truth =
+        table::check_listed(&path).and_then(|()| path.exists().then(|| read(&path)).transpose());
+    truth.map_err(|source| TruthError::Read { path, source })
 }
 
 /// How many requests of the run in the run directory `dir` each fault affected, by its name, as the
@@ -155,10 +156,9 @@ pub fn read_truth(dir: &Path) -> Result<Option<Vec<TruthRow>>, TruthError> {
 /// If the file is damaged.
 pub fn count_faults(dir: &Path) -> Result<Option<BTreeMap<String, u64>>, TruthError> {
     let path = place::truth(dir);
-    if !path.exists() {
-        return Ok(None);
-    }
-    count(&path).map(Some).map_err(|source| TruthError::Read { path, source })
+    let counts =
+        table::check_listed(&path).and_then(|()| path.exists().then(|| count(&path)).transpose());
+    counts.map_err(|source| TruthError::Read { path, source })
 }
 
 fn count(path: &Path) -> Result<BTreeMap<String, u64>, ParquetError> {
@@ -229,7 +229,7 @@ fn schema(faults: &str) -> Result<TypePtr, ParquetError> {
 
 /// One row group, its columns in the order of the schema.
 fn write_rows(
-    file: &mut SerializedFileWriter<Summed>,
+    file: &mut SerializedFileWriter<File>,
     rows: &[TruthRow],
 ) -> Result<(), ParquetError> {
     let mut group = file.next_row_group()?;
@@ -250,7 +250,7 @@ fn write_rows(
 }
 
 fn required<T: DataType>(
-    group: &mut SerializedRowGroupWriter<'_, Summed>,
+    group: &mut SerializedRowGroupWriter<'_, File>,
     rows: &[TruthRow],
     of: impl Fn(&TruthRow) -> T::T,
 ) -> Result<(), ParquetError> {
@@ -259,7 +259,7 @@ fn required<T: DataType>(
 }
 
 fn optional(
-    group: &mut SerializedRowGroupWriter<'_, Summed>,
+    group: &mut SerializedRowGroupWriter<'_, File>,
     rows: &[TruthRow],
     of: impl Fn(&TruthRow) -> Option<i64>,
 ) -> Result<(), ParquetError> {
@@ -269,7 +269,7 @@ fn optional(
 }
 
 fn put<T: DataType>(
-    group: &mut SerializedRowGroupWriter<'_, Summed>,
+    group: &mut SerializedRowGroupWriter<'_, File>,
     values: &[T::T],
     levels: Option<&[i16]>,
 ) -> Result<(), ParquetError> {

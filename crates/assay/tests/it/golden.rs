@@ -21,8 +21,9 @@ fn a_bench_leaves_two_whole_run_directories_but_no_store() {
     assert_sealed(&place, "b/load", State::Finished);
     let beside = ["events.parquet", "hallmark.json", "history", "load"];
     assert_eq!(place.list("b")[..4], beside);
-    assert_eq!(place.list("b")[4..], ["observations.parquet", "report.html", "run.toml"]);
-    let load = ["events.parquet", "history", "observations.parquet", "run.toml"];
+    let rest = ["observations.parquet", "report.html", "run.toml", "tables.sum"];
+    assert_eq!(place.list("b")[4..], rest);
+    let load = ["events.parquet", "history", "observations.parquet", "run.toml", "tables.sum"];
     assert_eq!(place.list("b/load"), load);
     assert_eq!(place.list("b/load/history"), ["agent=0"]);
 }

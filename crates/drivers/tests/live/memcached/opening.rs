@@ -79,8 +79,9 @@ fn fill(server: &Server) -> Option<Vec<std::net::TcpStream>> {
     // The server counts a connection when one of its threads takes it: only a connection that got a
     // response, or was refused, is known to be counted.
     while guests.len() < 200 {
-        let mut guest = std::net::TcpStream::connect(("127.0.0.1", server.port)).unwrap();
-        guest.set_read_timeout(Some(std::time::Duration::from_secs(5))).unwrap();
+        let mut guest =
+            std::net::TcpStream::connect(("127.0.0.1", server.port)).expect("it listens");
+        guest.set_read_timeout(Some(std::time::Duration::from_secs(5))).expect("it is not zero");
         let mut answer = [0; 64];
         let _ = guest.write_all(b"version\r\n");
         let length = guest.read(&mut answer).ok()?;
