@@ -1,7 +1,7 @@
 //! Damaged copies of a run directory's tables, read as `assay report` reads them.
 //!
-//! `cargo run --release -p assay-history --example damaged -- RUN COUNT SEED` changes or removes one
-//! table of a copy of the run directory RUN, COUNT times, and reads all of them. What is read
+//! `cargo run --release -p assay-history --example damaged -- RUN COUNT SEED` changes or removes
+//! one table of a copy of the run directory RUN, COUNT times, and reads all of them. What is read
 //! without an error must be what was there before. Ends with code 1 if something else was read, or
 //! on a panic.
 
