@@ -11,7 +11,7 @@ use assay_consistency::{
     ClockError, Collected, Limitation, Quality, QualityFinding, QualityVerdict, RecordCollector,
     RecordOptions,
 };
-use assay_history::{History, Manifest};
+use assay_history::{Columns, History, Manifest, State};
 use assay_report::consistency::ConsistencyResult;
 use assay_workload::Spec;
 use assay_workload::spec::{ReadFields, WriteFields, no_files};
@@ -29,6 +29,8 @@ pub struct Judge {
     title: String,
     collector: RecordCollector,
     is_fresh: bool,
+    /// Records that a whole history has at least; nothing if it cannot be whole.
+    records_min: Option<u64>,
     fields: WrittenFields,
 }
 
@@ -51,7 +53,11 @@ impl Judge {
         let loaded = dataset
             .map_or(0..0, |dataset| dataset.first..dataset.first.saturating_add(dataset.records));
         let is_fresh = run_dirs::load_of(dir).is_some();
-        let fields = spec.as_ref().map_or(WrittenFields::All, written_fields);
+        let fields = spec.as_ref().map_or(WrittenFields::One, written_fields);
+        // A run that was killed has lost its last moments, writes that others read among them.
+        let has_end = matches!(manifest.state, State::Finished | State::Interrupted)
+            && !manifest.run.ended.is_empty();
+        let is_whole = has_end && manifest.history.lost == 0;
         Judge {
             source: dir.display().to_string(),
             title: format!("{} on {}", manifest.spec.name, manifest.store.name),
@@ -62,6 +68,7 @@ impl Judge {
                 writes_whole_records: fields == WrittenFields::All,
             }),
             is_fresh,
+            records_min: is_whole.then_some(manifest.history.records),
             fields,
         }
     }
@@ -71,10 +78,13 @@ impl Judge {
         self.collector.add(u16::try_from(agent).unwrap_or(u16::MAX), records);
     }
 
-    /// The verdicts on what was added.
-    pub fn finish(self) -> ConsistencyResult {
+    /// The verdicts on what was added; the history holds `kept` records, and whether all that it
+    /// holds could be read.
+    pub fn finish(self, kept: u64, is_readable: bool) -> ConsistencyResult {
         let Collected { mut history, share, seen } = self.collector.finish();
+        let is_whole = is_readable && self.records_min.is_some_and(|least| kept >= least);
         let limitation = match self.fields {
+            _ if !is_whole => Some(Limitation::Incomplete),
             _ if seen.with_version == 0 || seen.unversioned_writes > 0 => {
                 Some(Limitation::NoVersions)
             }
@@ -125,9 +135,8 @@ pub fn judge_run(dir: &Path, operations_max: usize) -> Result<ConsistencyResult>
     let manifest = Manifest::read(dir).map_err(as_usage)?;
     let mut judge = Judge::new(dir, &manifest, operations_max);
     let mut history = History::open(dir).map_err(as_usage)?;
-    history
-        .each_batch(assay_history::Columns::ALL, |batch| judge.add(batch.agent, batch.records))?;
-    Ok(judge.finish())
+    let damage = history.each_batch(Columns::ALL, |batch| judge.add(batch.agent, batch.records))?;
+    Ok(judge.finish(history.records(), damage.is_empty()))
 }
 
 /// The verdicts on a history that another tool recorded, in the file at `path`.

@@ -219,7 +219,8 @@ pub fn analyze_beside(
         evidence::gather(&manifest, &summary, &events, observed, kept, contradictions.len());
     facts.warnings.extend(contradictions);
     facts.warnings.extend(truth::planted(dir));
-    facts.consistency = Some(judge.finish()).filter(ConsistencyResult::is_judged);
+    facts.consistency =
+        Some(judge.finish(kept, damages.is_empty())).filter(ConsistencyResult::is_judged);
     facts.hallmark = Some(validator.finish(&summary, &evidence));
     facts.effects = effects_of(&events, whole.as_ref().unwrap_or(&summary), summary.window);
     facts.servers = observe::servers::counted(observed.unwrap_or_default())

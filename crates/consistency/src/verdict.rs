@@ -85,6 +85,8 @@ pub enum Limitation {
     ClockError,
     /// There are more operations than the checkers can number.
     TooManyOperations,
+    /// Operations are missing in the history, so a read may have seen a write that is not there.
+    Incomplete,
     /// Times order sessions only.
     NoRealTime,
     /// More sessions than the check has memory for.

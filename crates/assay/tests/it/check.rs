@@ -123,6 +123,20 @@ fn writes_of_single_fields_are_judged_as_far_as_they_can_be() {
     assert_eq!(finding(&result, "linearizable")["reason"], "partial-writes");
 }
 
+#[test]
+fn a_run_that_has_lost_records_is_not_judged() {
+    let place = Place::new();
+    run(&place, "&stale_cache=1%", "--rate 2k/s");
+    let manifest = place.read("b/run.toml");
+    let killed = manifest.lines().filter(|line| !line.starts_with("ended = "));
+    let killed = killed.map(|line| line.replace("\"finished\"", "\"interrupted\"") + "\n");
+    place.write("b/run.toml", killed.collect::<String>());
+    let result = place.fine("check b --format json").json();
+    assert_eq!(violated(&result), [""; 0]);
+    assert_eq!(finding(&result, "linearizable")["reason"], "incomplete");
+    place.assay("check b --require linearizable").code(2).says("cannot show it");
+}
+
 /// Two transactions that each read both records and write one: write skew.
 const WRITE_SKEW: &str = r#"
 {:type :invoke, :process 0, :time 0, :f :txn, :value [[:append :x 1] [:append :y 1]]}

@@ -27,6 +27,7 @@ pub fn limitation(limitation: Limitation) -> &'static str {
         Limitation::TooManyOperations => "too many operations",
         Limitation::TooManySessions => "too many sessions",
         Limitation::NoRealTime => "the format has no times",
+        Limitation::Incomplete => "the history is incomplete",
     }
 }
 
@@ -45,6 +46,7 @@ pub fn limitation_name(limitation: Limitation) -> &'static str {
         Limitation::TooManyOperations => "too-many-operations",
         Limitation::TooManySessions => "too-many-sessions",
         Limitation::NoRealTime => "no-real-time",
+        Limitation::Incomplete => "incomplete",
     }
 }
 
