@@ -122,10 +122,24 @@ pub fn url(servers: &[Server], rest: &str) -> String {
     format!("memcached://{}{rest}", hosts.join(","))
 }
 
+/// Closes what the process inherited besides its standard streams, then becomes its arguments.
+///
+/// A Java machine in the process of the tests keeps some hundred archives open and lets children
+/// inherit them, and memcached limits its descriptors to its limit of connections: it would have
+/// none left to listen with.
+const CLOSE_INHERITED: &str = r#"
+for file in /proc/self/fd/*; do
+    fd=${file##*/}
+    if ((fd > 2)); then exec {fd}>&-; fi
+done
+exec "$@"
+"#;
+
 /// Dies with the thread that started it, should the test end without dropping it.
 fn spawn(port: u16, arguments: &[String]) -> Child {
-    let mut command = Command::new("setpriv");
-    command.args(["--pdeathsig", "KILL", "memcached", "-l", "127.0.0.1", "-p", &port.to_string()]);
+    let mut command = Command::new("bash");
+    command.args(["-c", CLOSE_INHERITED, "bash", "setpriv", "--pdeathsig", "KILL", "memcached"]);
+    command.args(["-l", "127.0.0.1", "-p", &port.to_string()]);
     if getuid().is_root() {
         command.args(["-u", "root"]);
     }
@@ -135,7 +149,7 @@ fn spawn(port: u16, arguments: &[String]) -> Child {
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()
-        .expect("setpriv comes with util-linux")
+        .expect("bash is everywhere")
 }
 
 /// Makes sure that a memcached is here, installing Debian's package if it is not.
