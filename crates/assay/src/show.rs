@@ -255,8 +255,8 @@ fn effects_of(events: &[Event], time_course: &Summary, window: Window) -> Vec<Ac
     let end = |action: &Event, how: &str| {
         let start = format!("{} {how}", action.text);
         let later = events.iter().filter(|event| event.at >= action.at);
-        let mut told = later.filter(|event| event.kind == EventKind::Warning);
-        told.find(|event| event.text.starts_with(&start)).map(|event| event.at)
+        let mut warnings = later.filter(|event| event.kind == EventKind::Warning);
+        warnings.find(|event| event.text.starts_with(&start)).map(|event| event.at)
     };
     let has_ended = |action: &Event, how: &str| end(action, how).is_some();
     let timed = |event: &&Event| {

@@ -21,15 +21,15 @@ const HISTORIES: u64 = 2000;
 
 #[test]
 fn verdicts_agree_with_adya_with_all_orders_and_with_the_axioms() {
-    let mut tally = campaign::Tally::default();
+    let mut counts = campaign::Counts::default();
     for number in 0..HISTORIES {
-        tally.compare(campaign::spread(number));
+        counts.compare(campaign::spread(number));
     }
-    assert_eq!(tally.disagreements, Vec::<String>::new());
-    let known: u64 = tally.differences.values().sum();
-    let (compared, violated) = tally.compared["adya, lists"];
+    assert_eq!(counts.disagreements, Vec::<String>::new());
+    let known: u64 = counts.differences.values().sum();
+    let (compared, violated) = counts.compared["adya, lists"];
     assert!(compared > 4000 && violated > 400 && known < 100, "{compared} {violated} {known}");
-    assert!(tally.compared["axioms"].1 > 10 && tally.skipped < 10);
+    assert!(counts.compared["axioms"].1 > 10 && counts.skipped < 10);
 }
 
 /// Histories in which a level that an engine does not have shows its absence, if it can.

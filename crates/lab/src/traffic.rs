@@ -116,7 +116,7 @@ fn cable(reported: &str) -> Option<Bytes> {
 mod tests {
     use super::*;
 
-    const TOLD: &str = "ESTAB 0 0 127.42.1.1:6379 127.0.0.1:40000 ino:11 sk:1 <-> cubic rto:204 \
+    const LINE: &str = "ESTAB 0 0 127.42.1.1:6379 127.0.0.1:40000 ino:11 sk:1 <-> cubic rto:204 \
                         bytes_sent:500 bytes_acked:500 bytes_received:70 segs_out:9\n\
                         ESTAB 0 0 127.0.0.1:40000 127.42.1.1:6379 ino:99 sk:2 <-> cubic \
                         bytes_sent:70 bytes_received:500\n\
@@ -127,7 +127,7 @@ mod tests {
     fn sockets_count_for_the_node_that_has_them_open() {
         let mut traffic = Traffic::new();
         let owners = HashMap::from([(11, 1), (12, 2)]);
-        traffic.count(TOLD, &owners);
+        traffic.count(LINE, &owners);
         let expected =
             [(1, Bytes { received: 70, sent: 500 }), (2, Bytes { received: 3, sent: 0 })];
         assert_eq!(traffic.nodes, BTreeMap::from(expected));

@@ -16,7 +16,7 @@ fn replicated(
         .nodes(2)
         .choose("commit", "replicated");
     let house =
-        House { package_cache: folder.join("shelf"), places: Vec::new(), may_install: true };
+        House { package_cache: folder.join("packages"), places: Vec::new(), may_install: true };
     let (stop, tell) = (AtomicBool::new(false), |_: &str| {});
     let lab = Lab::up(&order, &folder.join("lab"), &house, &Watch::new(&stop, &tell), probe);
     lab.unwrap_or_else(|error| panic!("{store}: {error}"))
@@ -91,8 +91,11 @@ fn psql(host: &str, port: u16, text: &str) -> Result<String, String> {
 fn a_replica_joins_although_another_one_is_down() {
     let folder = folder();
     let order = Order::of(recipes::find("postgres").unwrap()).nodes(2);
-    let house =
-        House { package_cache: folder.path().join("shelf"), places: Vec::new(), may_install: true };
+    let house = House {
+        package_cache: folder.path().join("packages"),
+        places: Vec::new(),
+        may_install: true,
+    };
     let (stop, tell) = (AtomicBool::new(false), |_: &str| {});
     let watch = Watch::new(&stop, &tell);
     let mut probe = |_: &str| Ok(());

@@ -1,4 +1,4 @@
-//! Writes a report of every format about a synthetic run into `target/gallery`, to be looked at.
+//! Writes a report of every format about a synthetic run into `target/samples`, to be looked at.
 //!
 //! The run is a queue with four servers that stands still once, refuses for a moment later, and
 //! runs 20 000 operations per second over 64 sessions for a minute after ten seconds of warm-up.
@@ -30,7 +30,7 @@ fn main() -> std::io::Result<()> {
     let timeline = analyzed(&records, Phases::All).series;
     let facts = facts();
 
-    let into = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/gallery"));
+    let into = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/samples"));
     fs::create_dir_all(into)?;
     let style = Style { colour: false, width: 100, letters: Letters::Unicode };
     let log = assay_report::hdr_log(&facts, &summary).map_err(std::io::Error::other)?;

@@ -326,15 +326,15 @@ pub(crate) fn staleness(result: &ConsistencyResult, letters: Letters) -> Vec<Str
         points.push((bin.from, visible as f64 / reads as f64));
     }
     points.reverse();
-    let told: Vec<String> = VISIBLE
+    let shares: Vec<String> = VISIBLE
         .iter()
         .filter_map(|share| {
             let (from, _) = points.iter().find(|(_, visible)| visible >= share)?;
             Some(format!("{} of reads from {} on", percent(*share), duration(*from, letters)))
         })
         .collect();
-    if !told.is_empty() {
-        lines.push(format!("visible after the answer: to {}", told.join(", ")));
+    if !shares.is_empty() {
+        lines.push(format!("visible after the answer: to {}", shares.join(", ")));
     }
     if staleness.longest_window > Nanos::ZERO {
         let window = duration(staleness.longest_window, letters);

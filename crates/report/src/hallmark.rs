@@ -17,7 +17,7 @@ pub use shape::{HallmarkObject, SCHEMA, json};
 pub use words::{figure_name, verdict_name, what};
 
 /// The number of reasons in the one line; of more only the names.
-const TOLD: usize = 3;
+const SHOWN: usize = 3;
 
 /// One of the three times that latencies are made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -120,10 +120,10 @@ fn reasons(hallmark: &Hallmark) -> String {
     if hallmark.verdict == Verdict::NotAssessable {
         return not_assessable(&checks);
     }
-    let reported = checks.iter().take(TOLD);
+    let reported = checks.iter().take(SHOWN);
     let mut texts: Vec<String> =
         reported.map(|check| format!("{}: {}", check.id.name(), words::reason(check))).collect();
-    let others: Vec<&str> = checks.iter().skip(TOLD).map(|check| check.id.name()).collect();
+    let others: Vec<&str> = checks.iter().skip(SHOWN).map(|check| check.id.name()).collect();
     if !others.is_empty() {
         texts.push(format!("also {}", others.join(", ")));
     }

@@ -160,7 +160,7 @@ impl MatrixStudy {
         }
     }
 
-    /// The tier of a setup's store.
+    /// The durability of a setup's store.
     pub(crate) fn durability_of(&self, setup: Setup) -> DurabilityClass {
         self.matrix.runs(setup).next().map_or(DurabilityClass::Untold, |cell| cell.durability)
     }

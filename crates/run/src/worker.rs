@@ -512,7 +512,7 @@ impl<'a, C: Clock + Clone, S: Sink> Worker<'a, C, S> {
     /// Notes the moment until which processes have been issued.
     #[inline]
     fn note_issued(&mut self, intended: Nanos) {
-        // A session that is behind its pace issues now what was intended long ago.
+        // A session that is behind its target throughput issues now what was intended long ago.
         let at = if self.in_flight_table.is_open {
             intended
         } else {

@@ -27,7 +27,7 @@ impl StandIn {
     fn start() -> StandIn {
         let folder = TempDir::new().expect("there is room for temporary files");
         let places = std::env::var_os("PATH").unwrap_or_default();
-        let beside = || PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("shelf");
+        let beside = || PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("packages");
         let package_cache =
             std::env::var_os("ASSAY_TEST_PACKAGE_CACHE").map_or_else(beside, PathBuf::from);
         let house = House {

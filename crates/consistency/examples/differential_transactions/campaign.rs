@@ -33,7 +33,7 @@ pub enum Difference {
 
 /// What a campaign saw.
 #[derive(Default)]
-pub struct Tally {
+pub struct Counts {
     pub histories: u64,
     /// Verdicts compared, and how many of them were violations, per oracle.
     pub compared: BTreeMap<&'static str, (u64, u64)>,
@@ -77,7 +77,7 @@ pub fn spread(number: u64) -> u64 {
     number.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 24
 }
 
-impl Tally {
+impl Counts {
     /// Compares all verdicts on the history with this number.
     pub fn compare(&mut self, number: u64) {
         let plan = plan(number);

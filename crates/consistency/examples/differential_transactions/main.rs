@@ -13,21 +13,21 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     let argument = |at| std::env::args().nth(at).and_then(|text| text.parse().ok());
     let (count, first) = (argument(1).unwrap_or(1_000_000), argument(2).unwrap_or(0));
-    let mut tally = campaign::Tally::default();
+    let mut counts = campaign::Counts::default();
     for number in first..first + count {
-        tally.compare(campaign::spread(number));
+        counts.compare(campaign::spread(number));
     }
-    println!("{} histories", tally.histories);
-    for (oracle, (compared, violated)) in &tally.compared {
+    println!("{} histories", counts.histories);
+    for (oracle, (compared, violated)) in &counts.compared {
         println!("{oracle}: {compared} verdicts compared, {violated} of them violations");
     }
-    println!("not tried, too many orders: {}", tally.skipped);
-    for (difference, count) in &tally.differences {
+    println!("not tried, too many orders: {}", counts.skipped);
+    for (difference, count) in &counts.differences {
         println!("known difference {difference:?}: {count}");
     }
-    println!("disagreements: {}", tally.disagreements.len());
-    for disagreement in tally.disagreements.iter().take(20) {
+    println!("disagreements: {}", counts.disagreements.len());
+    for disagreement in counts.disagreements.iter().take(20) {
         println!("  {disagreement}");
     }
-    if tally.disagreements.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    if counts.disagreements.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

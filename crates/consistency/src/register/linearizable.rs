@@ -6,7 +6,7 @@ use crate::quality::Quality;
 use crate::register::ViolationTimes;
 use crate::register::agents::AgentZones;
 use crate::register::collector::ViolationCollector;
-use crate::register::prepared::{PreparedHistory, RecordGroup, told};
+use crate::register::prepared::{PreparedHistory, RecordGroup, reported};
 use crate::register::staleness::ReadTrials;
 use crate::register::two_atomic::{ReadStarts, chunks, is_two_atomic};
 use crate::register::zones::{Conflict, Zones};
@@ -121,7 +121,7 @@ impl AtomicityPass {
             let by_time = Nanos((trial.early - newest.late) / 2);
             let operations = [version.writer, missed.writer, trial.reader];
             let kind = (Anomaly::StaleRead, Edges::RealTime);
-            self.linearizable.add(told(reader.started), by_order.min(by_time), || {
+            self.linearizable.add(reported(reader.started), by_order.min(by_time), || {
                 prepared.witness(kind, key, &operations)
             });
         });
@@ -152,7 +152,7 @@ fn add(
     key: u64,
     conflict: &Conflict,
 ) {
-    let at = told(conflict.first.start);
+    let at = reported(conflict.first.start);
     collector.add(at, Nanos(conflict.gamma / 2), || witness(prepared, key, conflict));
 }
 

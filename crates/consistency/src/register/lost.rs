@@ -16,7 +16,7 @@ use crate::quality::Quality;
 use crate::register::ViolationTimes;
 use crate::register::collector::ViolationCollector;
 use crate::register::guarantee::{Guarantee, edges};
-use crate::register::prepared::{NONE, PreparedHistory, RecordGroup, told};
+use crate::register::prepared::{NONE, PreparedHistory, RecordGroup, reported};
 use crate::verdict::{Anomaly, Limitation, QualityFinding};
 
 /// Lost writes that ended further apart than this are in different windows: a fault that lasts
@@ -95,7 +95,7 @@ fn judge_group(
         let margin = PreparedHistory::order_margin(group.order, found.low, write.high);
         let reader = (group.operations.start + place) as u32;
         let kind = (Anomaly::LostWrite, edges(group.order));
-        let ended = told(prepared.operations[write.writer as usize].ended);
+        let ended = reported(prepared.operations[write.writer as usize].ended);
         ends.push(ended.0);
         violations.add(ended, margin, || {
             prepared.witness(kind, group.key, &[write.writer, found.writer, reader])

@@ -20,7 +20,7 @@ use std::ops::Range;
 
 use crate::register::guarantee::{Guarantee, edges};
 use crate::register::prepared::{
-    NEVER, NONE, Prepared, PreparedHistory, RecordGroup, RecordVersion, told,
+    NEVER, NONE, Prepared, PreparedHistory, RecordGroup, RecordVersion, reported,
 };
 use crate::register::radix;
 use crate::verdict::{Anomaly, VersionOrder};
@@ -243,7 +243,7 @@ impl Observer<'_> {
         let margin = PreparedHistory::order_margin(doubt.order, doubt.low, known.high);
         let kind = (anomaly, edges(doubt.order));
         let places = [sight.write_place, known.place, seen.write_place, seen.place, sight.place];
-        guarantee.violations.add(told(sight.started), margin, || {
+        guarantee.violations.add(reported(sight.started), margin, || {
             self.prepared.witness_of_places(kind, doubt.key, &places)
         });
         true

@@ -196,8 +196,8 @@ impl<'h> PreparedHistory<'h> {
     }
 }
 
-/// A time of the history as it was told.
-pub(super) fn told(time: u64) -> Nanos {
+/// A time of the history as it was reported.
+pub(super) fn reported(time: u64) -> Nanos {
     Nanos(time.saturating_sub(1))
 }
 

@@ -8,7 +8,7 @@ use crate::register::WrittenValue;
 use crate::register::order;
 use crate::register::partition::KeyedOperation;
 use crate::register::prepared::{
-    NEVER, NONE, Prepared, PreparedHistory, RecordGroup, RecordVersion, told,
+    NEVER, NONE, Prepared, PreparedHistory, RecordGroup, RecordVersion, reported,
 };
 use crate::register::radix;
 use crate::verdict::{Anomaly, Edges};
@@ -210,7 +210,8 @@ fn refuse(to: &mut PreparedHistory, anomaly: Anomaly, key: u64, operations: [u32
         Anomaly::FutureRead => Edges::RealTime,
         _ => Edges::Data,
     };
-    collector.add(told(reader.started), margin, || to.witness((anomaly, edges), key, &operations));
+    collector
+        .add(reported(reader.started), margin, || to.witness((anomaly, edges), key, &operations));
     to.unexplained = collector;
 }
 

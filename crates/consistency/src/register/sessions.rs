@@ -17,7 +17,7 @@ use crate::quality::Quality;
 use crate::register::ViolationTimes;
 use crate::register::guarantee::{Guarantee, edges};
 use crate::register::observers::Observations;
-use crate::register::prepared::{NEVER, NONE, Prepared, PreparedHistory, RecordGroup, told};
+use crate::register::prepared::{NEVER, NONE, Prepared, PreparedHistory, RecordGroup, reported};
 use crate::verdict::{Anomaly, QualityFinding};
 
 /// Verdicts on the four guarantees of sessions.
@@ -203,5 +203,5 @@ fn check(
     let kind = (anomaly, edges(group.order));
     guarantee
         .violations
-        .add(told(read.started), margin, || prepared.witness(kind, group.key, &operations));
+        .add(reported(read.started), margin, || prepared.witness(kind, group.key, &operations));
 }

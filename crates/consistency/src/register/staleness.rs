@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 
 use assay_model::Nanos;
 
-use crate::register::prepared::{NONE, PreparedHistory, RecordGroup, told};
+use crate::register::prepared::{NONE, PreparedHistory, RecordGroup, reported};
 use crate::verdict::VersionOrder;
 
 /// Reads that were this many versions behind or more are counted together.
@@ -299,7 +299,7 @@ impl StalenessPass {
             let low = prepared.versions[reader.read as usize].low;
             if low < newest.high {
                 stale.push(StaleRead { early: trial.early, low, ended: trial.ended });
-                let second = told(reader.started).0 / 1_000_000_000;
+                let second = reported(reader.started).0 / 1_000_000_000;
                 *self.per_second.entry(second).or_default() += 1;
             } else {
                 visible.0[since] += 1;

@@ -179,7 +179,7 @@ public class Ycsb { public static void main(String[] words) throws Exception {
 
 /// What the program printed, if there is a Java that takes sources.
 fn ycsb(at: &str, words: &[&str]) -> Option<String> {
-    let lib = Path::new(env!("CARGO_TARGET_TMPDIR")).join("shelf/ignite-2.17.0/lib/*");
+    let lib = Path::new(env!("CARGO_TARGET_TMPDIR")).join("packages/ignite-2.17.0/lib/*");
     let folder = tempfile::tempdir().expect("there is a folder for temporary files");
     let source = folder.path().join("Ycsb.java");
     std::fs::write(&source, YCSB).expect("the folder is ours");

@@ -139,7 +139,7 @@ fn watched<T>(act: impl FnOnce(&Watch<'_>) -> Result<T, LabError>) -> Result<T, 
 fn house() -> House {
     let places = std::env::var_os("PATH").unwrap_or_default();
     let places = std::env::split_paths(&places).collect();
-    let beside = || PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("shelf");
+    let beside = || PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("packages");
     let package_cache =
         std::env::var_os("ASSAY_TEST_PACKAGE_CACHE").map_or_else(beside, PathBuf::from);
     House { package_cache, places, may_install: true }

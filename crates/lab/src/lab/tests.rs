@@ -9,7 +9,7 @@ use crate::recipes;
 use crate::record::Death;
 
 fn house(folder: &Path) -> House {
-    House { package_cache: folder.join("shelf"), places: Vec::new(), may_install: true }
+    House { package_cache: folder.join("packages"), places: Vec::new(), may_install: true }
 }
 
 fn watched<T>(act: impl FnOnce(&Watch<'_>) -> T) -> T {

@@ -546,7 +546,7 @@ impl<'a, C: Clock, S: Sink> InFlightTable<'a, C, S> {
 
     #[inline]
     fn phase(&self, issued: &IssueInfo) -> Phase {
-        // A session that is behind its pace intended long ago what it issues now.
+        // A session that is behind its target throughput intended long ago what it issues now.
         let at = if self.is_open { issued.intended } else { issued.started };
         match self.is_load {
             true => Phase::Load,

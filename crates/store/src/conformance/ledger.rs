@@ -322,12 +322,12 @@ impl Client for LedgerClient {
     fn wait(&mut self, _timeout: Duration) {}
 
     fn abandon(&mut self, ticket: Ticket) {
-        let place = self.answered.iter().position(|parcel| parcel.ticket == ticket);
-        if let Some(parcel) = place.and_then(|place| self.answered.remove(place)) {
+        let place = self.answered.iter().position(|answer| answer.ticket == ticket);
+        if let Some(answer) = place.and_then(|place| self.answered.remove(place)) {
             if self.flaw == Flaw::KeepsWhatIsAbandoned {
-                let _ = self.commit(parcel.session);
+                let _ = self.commit(answer.session);
             }
-            self.forget(parcel.session);
+            self.forget(answer.session);
         }
     }
 }

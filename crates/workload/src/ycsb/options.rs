@@ -13,7 +13,7 @@ use assay_model::quantity;
 pub enum Interval {
     /// When the call begins.
     Op,
-    /// When the pace wanted it to begin.
+    /// When the target throughput wanted it to begin.
     Intended,
     /// Both, reported apart.
     Both,

@@ -265,15 +265,15 @@ fn a_killed_master_is_replaced_by_its_replica() {
     }
     cluster.until_replicated();
     // Not the one with the index, so that scans go on being possible for those who look.
-    let victim = (0..3).find(|place| *place != cluster.place_of("_indices")).unwrap();
+    let chosen = (0..3).find(|place| *place != cluster.place_of("_indices")).unwrap();
     let lost: Vec<String> =
-        keys.iter().filter(|key| cluster.place_of(key) == victim).cloned().collect();
+        keys.iter().filter(|key| cluster.place_of(key) == chosen).cloned().collect();
     assert!(!lost.is_empty());
-    cluster.nodes[victim].freeze();
+    cluster.nodes[chosen].freeze();
     let sent: HashMap<Ticket, String> =
         lost.iter().map(|key| (test_client.start(&update(key, &["c"])), key.clone())).collect();
     test_client.drain_for(Duration::from_millis(20));
-    cluster.nodes[victim].kill();
+    cluster.nodes[chosen].kill();
     for (ticket, result) in test_client.take(sent.len()) {
         assert!(sent.contains_key(&ticket));
         assert_eq!(result, RequestResult::Unknown(Reason::ConnectionLost));
@@ -297,7 +297,7 @@ fn a_killed_master_is_replaced_by_its_replica() {
         test_client.send_until(&read(key), &RequestResult::row("field0=d field1=b"));
     }
     // The old master comes back as a replica, without any effect.
-    cluster.nodes[victim].restart();
+    cluster.nodes[chosen].restart();
     test_client.drain_for(Duration::from_millis(500));
     for key in &lost {
         test_client.send_until(&read(key), &RequestResult::row("field0=d field1=b"));
@@ -308,16 +308,16 @@ fn a_killed_master_is_replaced_by_its_replica() {
 fn a_frozen_master_is_replaced_too() {
     let cluster = Cluster::start(3, 1);
     let mut test_client = cluster.test_client("?connect_timeout=500");
-    let victim = cluster.place_of("user1");
+    let chosen = cluster.place_of("user1");
     assert_eq!(test_client.send(&insert("user1", &["a", "b"])), RequestResult::WRITTEN);
     cluster.until_replicated();
-    cluster.nodes[victim].freeze();
+    cluster.nodes[chosen].freeze();
     let given_up = test_client.start(&read("user1"));
     test_client.drain_for(Duration::from_millis(50));
     test_client.abandon(given_up);
     assert_eq!(test_client.take(1), [(given_up, RequestResult::Unknown(Reason::ConnectionLost))]);
     test_client.send_until(&read("user1"), &RequestResult::row("field0=a field1=b"));
-    cluster.nodes[victim].thaw();
+    cluster.nodes[chosen].thaw();
     test_client.drain_for(Duration::from_millis(500));
     test_client.send_until(&update("user1", &["c"]), &RequestResult::WRITTEN);
     assert_eq!(test_client.send(&read("user1")), RequestResult::row("field0=c field1=b"));

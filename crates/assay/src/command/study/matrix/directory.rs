@@ -43,7 +43,7 @@ const RECORD: &str = "cell.toml";
 const BLOCK_BYTES: u64 = 512;
 
 /// The differences that are listed; more are only counted.
-const TOLD: usize = 6;
+const SHOWN: usize = 6;
 
 /// What has come of a cell.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -213,8 +213,8 @@ impl Kept {
                 reported.push(format!("{text} (first in {id})"));
             }
         }
-        let more = reported.len().saturating_sub(TOLD);
-        reported.truncate(TOLD);
+        let more = reported.len().saturating_sub(SHOWN);
+        reported.truncate(SHOWN);
         let more = if more > 0 { format!("\n  … and {more} more") } else { String::new() };
         let advice = match is_all_failed {
             true => "they have all failed: --retry-failed runs them as the file says now",
