@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use assay_model::operation::LONE;
-use assay_model::{Named, Nanos, Seed, Source};
+use assay_model::{Named, Nanos, QueryRole, Seed, Source};
 
 use super::dataset::ScriptDataset;
 use super::program::{Program, ProgramSource};
@@ -24,6 +24,8 @@ pub struct ScriptPlan {
     pub schema: Vec<Named>,
     /// The queries; an operation's `statement` is the place here plus one.
     pub queries: Vec<Named>,
+    /// What each query means to the judge of consistency, by its place; empty if none is judged.
+    pub roles: Vec<QueryRole>,
     /// How often each query occurs in one transaction of the run, on average.
     pub frequencies: Vec<f64>,
     /// How many rows each relation has after the load, by its name.
@@ -43,6 +45,7 @@ pub struct ScriptPlan {
 pub(super) struct Compiled {
     pub(super) schema: Vec<Named>,
     pub(super) queries: Vec<Named>,
+    pub(super) roles: Vec<QueryRole>,
     pub(super) frequencies: Vec<f64>,
     pub(super) relation_rows: Vec<(&'static str, u64)>,
     /// The names of the transaction types from number 1 on.
@@ -71,6 +74,7 @@ impl ScriptPlan {
         Ok(ScriptPlan {
             schema: compiled.schema,
             queries: compiled.queries,
+            roles: compiled.roles,
             frequencies: compiled.frequencies,
             relation_rows: compiled.relation_rows,
             transaction_types: types.map(|name| (*name).to_owned()).collect(),
