@@ -14,8 +14,8 @@ use assay_history::{
     Writer,
 };
 use assay_model::{
-    Event, EventKind, Nanos, ObservedValue, OperationEncoder, Phase, QueryRole, Reason, Record, Seed,
-    Source,
+    Event, EventKind, Nanos, ObservedValue, OperationEncoder, Phase, QueryRole, Reason, Record,
+    Seed, Source,
 };
 use assay_report::Style;
 use assay_run::control::Urgency;
@@ -159,7 +159,8 @@ impl Experiment {
             false => (None, Vec::new()),
         };
         let mut observed = observed.into_iter();
-        let sinks = sinks.into_iter().map(|records| HistorySink { records, reads: observed.next() });
+        let sinks =
+            sinks.into_iter().map(|records| HistorySink { records, reads: observed.next() });
         // To the end of all this, so that no impatient interrupt cuts the sealing short.
         let listening = Arc::clone(&self.listening);
         let _during = listening.during();

@@ -520,7 +520,9 @@ impl Setup {
             (None, None) => Calendar::None,
         };
         let calls = self.store.capabilities().calls;
-        let load_config = LoadConfig::from(&self.options, purpose, calls, planned, calendar)?;
+        let usual = self.workload.usual_sessions();
+        let load_config =
+            LoadConfig::from(&self.options, purpose, calls, planned, calendar, usual)?;
         Ok(LoadConfig { room: self.store.room(), ..load_config })
     }
 

@@ -10,20 +10,18 @@ pub enum QueryRole {
     Append,
     /// Writes [`written`] to the register of the operation's key.
     Write,
-    /// Adds the operation's amount to a balance or a counter.
+    /// Adds one to the counter of the operation's key.
     Add,
     /// Returns the list of the operation's key: its first column is a text of numbers.
     ReadList,
-    /// Returns the number of the operation's key in its first column.
+    /// Returns the number, or the numbers, of the operation's key: the first column of each row.
     Read,
-    /// Returns a key and its number in each row.
-    ReadAll,
 }
 
 impl QueryRole {
     /// Whether its rows are observed.
     pub const fn reads(self) -> bool {
-        matches!(self, QueryRole::ReadList | QueryRole::Read | QueryRole::ReadAll)
+        matches!(self, QueryRole::ReadList | QueryRole::Read)
     }
 
     /// Whether it writes a value that no other operation of the run writes.

@@ -9,9 +9,9 @@ use assay_consistency::foreign::ForeignNames;
 use assay_consistency::register::{RegisterReport, RegisterStaleness};
 use assay_consistency::transaction::{AnomalyCount, TransactionReport};
 use assay_consistency::{
-    Access, Limitation, ObservedTransaction, Quality, QualityFinding, QualityVerdict,
-    RegisterHistory, RegisterOperation, Seen, TransactionHistory, TransactionStep, Violations,
-    Witness, WrittenValue,
+    Access, AggregateAccess, AggregateOperation, Limitation, ObservedTransaction, Quality,
+    QualityFinding, QualityVerdict, RegisterHistory, RegisterOperation, Seen, TransactionHistory,
+    TransactionStep, Violations, Witness, WrittenValue,
 };
 use assay_model::{Nanos, Outcome, version};
 
@@ -63,6 +63,8 @@ pub enum Witnessed {
     Operation(RegisterOperation),
     /// A transaction.
     Transaction(ObservedTransaction),
+    /// An operation on a set, a counter, accounts.
+    Aggregate(AggregateOperation),
 }
 
 /// Witnesses of one quality that a text shows; JSON has all.
@@ -92,6 +94,20 @@ impl ConsistencyResult {
         self.findings.extend(report.findings);
         self.anomalies = report.anomalies;
         self.weakest_violated = report.weakest_violated;
+    }
+
+    /// Adds the verdicts on sets, counters, accounts.
+    pub fn add_aggregates(
+        &mut self,
+        operations: &[AggregateOperation],
+        findings: Vec<QualityFinding>,
+    ) {
+        let named = named(&findings);
+        let is_named = |operation: &&AggregateOperation| named.contains(&operation.index);
+        let operations_named = operations.iter().filter(is_named).cloned();
+        self.witnessed.extend(operations_named.map(Witnessed::Aggregate));
+        self.operations += operations.len() as u64;
+        self.findings.extend(findings);
     }
 
     /// Leaves out lengths of time, where the history knows the order of moments only.
@@ -143,6 +159,7 @@ impl ConsistencyResult {
                 Witnessed::Transaction(transaction) => {
                     of_transactions && transaction.index == *index
                 }
+                Witnessed::Aggregate(operation) => operation.index == *index,
             })
         };
         witness.operations.iter().filter_map(find).collect()
@@ -409,6 +426,7 @@ pub(crate) fn cells(
     let (index, session, did) = match witnessed {
         Witnessed::Operation(one) => (one.index, one.session, did(result, one.access, letters)),
         Witnessed::Transaction(one) => (one.index, one.session, steps(result, &one.steps)),
+        Witnessed::Aggregate(one) => (one.index, one.session, aggregate(result, &one.access)),
     };
     if index == u64::MAX {
         return [String::new(), String::new(), did, "before the run".to_owned(), String::new()];
@@ -427,6 +445,7 @@ impl Witnessed {
         match self {
             Witnessed::Operation(one) => (one.started, one.ended, one.outcome),
             Witnessed::Transaction(one) => (one.started, one.ended, one.outcome),
+            Witnessed::Aggregate(one) => (one.started, one.ended, one.outcome),
         }
     }
 
@@ -442,6 +461,10 @@ impl Witnessed {
             Witnessed::Transaction(transaction) => transaction.steps.iter().any(|step| {
                 matches!(step, TransactionStep::Write { .. } | TransactionStep::Append { .. })
             }),
+            Witnessed::Aggregate(operation) => matches!(
+                operation.access,
+                AggregateAccess::Add(_) | AggregateAccess::Transfer { .. }
+            ),
         }
     }
 }
@@ -480,6 +503,33 @@ fn step(result: &ConsistencyResult, step: &TransactionStep) -> String {
         | TransactionStep::ReadList { key: read, elements: None } => {
             format!("read {}: unknown", key(read))
         }
+    }
+}
+
+fn aggregate(result: &ConsistencyResult, access: &AggregateAccess) -> String {
+    match access {
+        AggregateAccess::Add(element) => format!("added {}", result.value_name(*element)),
+        AggregateAccess::Transfer { from, to, amount } => {
+            let (from, to) = (result.key_name(*from), result.key_name(*to));
+            format!("moved {amount} from {from} to {to}")
+        }
+        AggregateAccess::Elements(elements) => {
+            let last = elements.iter().rev().take(ELEMENTS).rev();
+            let names: Vec<String> = last.map(|element| result.value_name(*element)).collect();
+            format!("read {}: {}", plural(elements.len() as u64, "element"), names.join(", "))
+        }
+        AggregateAccess::Sum(sum) => format!("read {sum}"),
+        AggregateAccess::Balances(balances) => {
+            let sum: i128 =
+                balances.iter().filter_map(|(_, balance)| *balance).map(i128::from).sum();
+            let shown = balances.iter().take(ELEMENTS);
+            let shown: Vec<String> = shown
+                .map(|(_, balance)| balance.map_or("nothing".to_owned(), |one| one.to_string()))
+                .collect();
+            let dots = if balances.len() > ELEMENTS { " .." } else { "" };
+            format!("read {}{dots}, in all {sum}", shown.join(" "))
+        }
+        AggregateAccess::UnknownRead => "read: unknown".to_owned(),
     }
 }
 

@@ -14,8 +14,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use assay_model::{
-    Fields, Filled, Kind, Nanos, Operation, OperationEncoder, Parameters, QueryRole, Reason, Source,
-    SourceError, version,
+    Fields, Filled, Kind, Nanos, Operation, OperationEncoder, Parameters, QueryRole, Reason,
+    Source, SourceError, version,
 };
 use assay_store::{Call, Calls, Client, Request, Step, Ticket, Values};
 

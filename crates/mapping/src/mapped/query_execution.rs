@@ -435,7 +435,9 @@ impl QueryExecution {
                     Change::Subtract(term) => sum(term, true),
                     Change::Append(term) => {
                         appended = value::appended(old, self.term(term));
-                        appended.as_ref().map(|text| text.as_deref().map_or(Datum::Null, Datum::Text))
+                        appended
+                            .as_ref()
+                            .map(|text| text.as_deref().map_or(Datum::Null, Datum::Text))
                     }
                 };
                 let new = new.and_then(|new| fit(new, writing.types[place]));

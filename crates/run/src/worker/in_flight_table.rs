@@ -14,9 +14,9 @@ use crate::clock::Clock;
 use crate::live_counters::{LiveCounters, WorkerStats};
 use crate::load::WorkloadKind;
 use crate::sink::Sink;
+use crate::worker::observe::observe;
 use crate::worker::scheduler::{DueProcess, Freed, Scheduler};
 use crate::worker::script::Script;
-use crate::worker::observe::observe;
 use crate::worker::{Failure, Task, WorkerOutcome, role_of, slot_of, ticket, version_of};
 
 /// Deadlines that are kept beyond two for each slot before those that are over are sought.

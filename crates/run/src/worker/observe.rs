@@ -10,27 +10,23 @@ pub(super) fn observe(
     rows: &Rows<'_>,
     keep: &mut dyn FnMut(ObservedValue),
 ) {
-    let (mut item, mut column, mut row) = (0, 0, None);
-    let mut key = operation.key;
-    let mut give = |key, value| {
-        keep(ObservedValue { index: operation.index, item, key, value });
+    let (mut item, mut row) = (0, None);
+    let mut give = |value| {
+        keep(ObservedValue { index: operation.index, item, key: operation.key, value });
         item += 1;
     };
     rows.each(|field| {
-        column = if row == Some(field.row) { column + 1 } else { 0 };
-        row = Some(field.row);
+        // Only the first column of each row is of interest.
+        if row.replace(field.row) == Some(field.row) {
+            return;
+        }
         let datum = Datum::decode(field.value).map_or(Datum::Null, |(datum, _)| datum);
-        match (role, column) {
-            (QueryRole::ReadList, 0) => match datum {
-                Datum::Text(list) => {
-                    list.split_ascii_whitespace().for_each(|one| give(key, one.parse().ok()));
-                }
-                _ => give(key, None),
-            },
-            (QueryRole::Read, 0) | (QueryRole::ReadAll, 1) => give(key, whole(&datum)),
-            (QueryRole::ReadAll, 0) => {
-                key = whole(&datum).map_or(u64::MAX, |number| number as u64);
+        match (role, datum) {
+            (QueryRole::ReadList, Datum::Text(list)) => {
+                list.split_ascii_whitespace().for_each(|one| give(one.parse().ok()));
             }
+            (QueryRole::ReadList, _) => give(None),
+            (QueryRole::Read, _) => give(whole(&datum)),
             _ => {}
         }
     });
@@ -92,11 +88,10 @@ mod tests {
     }
 
     #[test]
-    fn rows_of_pairs_have_keys_of_their_own() {
-        let rows: &[&[Datum<'_>]] =
-            &[&[Datum::Int(1), Datum::Int(10)], &[Datum::Int(2), Datum::Int(20)]];
-        let found = observed(QueryRole::ReadAll, rows);
-        assert_eq!(found, [(30, 0, 1, Some(10)), (30, 1, 2, Some(20))]);
+    fn a_set_has_a_value_for_each_row() {
+        let rows: &[&[Datum<'_>]] = &[&[Datum::Int(1)], &[Datum::Int(2)]];
+        let found = observed(QueryRole::Read, rows);
+        assert_eq!(found, [(30, 0, 7, Some(1)), (30, 1, 7, Some(2))]);
     }
 
     #[test]
