@@ -491,11 +491,12 @@ fn step(result: &ConsistencyResult, step: &TransactionStep) -> String {
             format!("wrote {}: {}", key(written), value(new))
         }
         TransactionStep::Append { key: list, element } => {
-            format!("appended {} to {}", value(element), key(list))
+            format!("appended {} to {}", element_name(result, *element), key(list))
         }
         TransactionStep::ReadList { key: list, elements: Some(elements) } => {
             let skipped = elements.len().saturating_sub(ELEMENTS);
-            let last: Vec<String> = elements.iter().skip(skipped).map(value).collect();
+            let last = elements.iter().skip(skipped);
+            let last: Vec<String> = last.map(|one| element_name(result, *one)).collect();
             let dots = if skipped > 0 { ".. " } else { "" };
             format!("read {}: [{dots}{}]", key(list), last.join(" "))
         }
@@ -508,15 +509,16 @@ fn step(result: &ConsistencyResult, step: &TransactionStep) -> String {
 
 fn aggregate(result: &ConsistencyResult, access: &AggregateAccess) -> String {
     match access {
-        AggregateAccess::Add(element) => format!("added {}", result.value_name(*element)),
+        AggregateAccess::Add(element) => format!("added {}", element_name(result, *element)),
         AggregateAccess::Transfer { from, to, amount } => {
             let (from, to) = (result.key_name(*from), result.key_name(*to));
             format!("moved {amount} from {from} to {to}")
         }
         AggregateAccess::Elements(elements) => {
             let last = elements.iter().rev().take(ELEMENTS).rev();
-            let names: Vec<String> = last.map(|element| result.value_name(*element)).collect();
-            format!("read {}: {}", plural(elements.len() as u64, "element"), names.join(", "))
+            let names: Vec<String> = last.map(|one| element_name(result, *one)).collect();
+            let dots = if elements.len() > ELEMENTS { ".. " } else { "" };
+            format!("read [{dots}{}]", names.join(" "))
         }
         AggregateAccess::Sum(sum) => format!("read {sum}"),
         AggregateAccess::Balances(balances) => {
@@ -554,12 +556,27 @@ fn did(result: &ConsistencyResult, access: Access, letters: Letters) -> String {
     }
 }
 
+/// An element of a list or a set: by the number of the operation that wrote it.
+fn element_name(result: &ConsistencyResult, element: WrittenValue) -> String {
+    match element {
+        WrittenValue(number) if result.names.is_none() && is_of_run(number) => {
+            (number - version::RUN).to_string()
+        }
+        other => result.value_name(other),
+    }
+}
+
+/// Whether an operation of the run wrote it.
+fn is_of_run(number: u64) -> bool {
+    (version::RUN..version::END).contains(&number)
+}
+
 /// A value by the operation that wrote it.
 fn value_name(value: WrittenValue) -> String {
     match value {
         WrittenValue::ABSENT => "nothing".to_owned(),
         WrittenValue::GARBAGE => "a value without a version".to_owned(),
-        WrittenValue(number) if (version::RUN..version::END).contains(&number) => {
+        WrittenValue(number) if is_of_run(number) => {
             format!("what operation {} wrote", count(number - version::RUN))
         }
         WrittenValue(number) => format!("what was loaded ({})", count(number)),
