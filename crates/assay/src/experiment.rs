@@ -491,7 +491,8 @@ impl Experiment {
         if matches!(open.arrivals.process, ArrivalProcess::Recorded(_)) {
             return None;
         }
-        let window = phases.last().filter(|window| window.from_ns < window.to_ns)?;
+        let measured = phases.iter().find(|phase| phase.name == Phase::Measure.name());
+        let window = measured.filter(|window| window.from_ns < window.to_ns)?;
         let rate_profile = self.listening.control().rate_profile()?;
         Some(rate_profile.mean_rate(Nanos(window.from_ns), Nanos(window.to_ns)))
     }

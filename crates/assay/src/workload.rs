@@ -559,7 +559,7 @@ fn specified(header: &Header) -> Option<WorkloadSource> {
     let spec = ScriptSpec::from_toml(&header.spec, "trace").ok()?;
     let phase = match header.phase {
         Phase::Load => PlanPhase::Load,
-        Phase::WarmUp | Phase::Measure => PlanPhase::Run,
+        Phase::WarmUp | Phase::Measure | Phase::Final => PlanPhase::Run,
     };
     let plan = ScriptPlan::new(&spec, header.seed, phase).ok()?;
     let is_same = plan.schema == script.ddl && plan.queries == script.queries;

@@ -33,8 +33,8 @@ pub(crate) fn stale() -> ConsistencyResult {
             operation(5, 2, 11_400, Access::Read(loaded)),
             operation(6, 2, 12_000, Access::Read(written)),
         ],
-        has_final_reads: false,
         writes_whole_records: true,
+        ..RegisterHistory::default()
     };
     let report = judge(&history, &ClockError::NONE);
     let mut result = ConsistencyResult {
