@@ -24,6 +24,7 @@ use assay_trace::{Header, TraceHash};
 
 use crate::actions::{self, Action, ActionKind, ExecutedActions};
 use crate::exit::{Exit, as_usage, from_open};
+use crate::final_reads::{FinalContext, FinalReads, FinalReadsOutcome, UsedNumbers};
 use crate::lab::LabClient;
 use crate::live::{Caption, Dashboard};
 use crate::load_config::LoadConfig;
@@ -86,6 +87,10 @@ pub struct Experiment {
     pub actions: Vec<Action>,
     /// What was done to it, with how that ended.
     pub done: ExecutedActions,
+    /// What is read when the run is over, if anything.
+    pub final_reads: Option<FinalReads>,
+    /// What came of that.
+    pub read_finally: FinalReadsOutcome,
 }
 
 /// What came of an experiment.
@@ -99,28 +104,35 @@ pub struct Finished {
 }
 
 /// A sink of the history as the executor sees it.
-struct HistorySink(WorkerSink);
+struct HistorySink {
+    sink: WorkerSink,
+    /// What its records have used up, if anybody asks.
+    used: Option<UsedNumbers>,
+}
 
 impl Sink for HistorySink {
     #[inline]
     fn push(&mut self, record: Record) {
-        self.0.push(record);
+        if let Some(used) = &mut self.used {
+            used.add(&record);
+        }
+        self.sink.push(record);
     }
 
     fn flush(&mut self) {
-        self.0.flush();
+        self.sink.flush();
     }
 
     fn is_broken(&self) -> bool {
-        self.0.is_broken()
+        self.sink.is_broken()
     }
 
     fn room(&self) -> usize {
-        self.0.room()
+        self.sink.room()
     }
 
     fn stalls(&self) -> u64 {
-        self.0.stalls()
+        self.sink.stalls()
     }
 }
 
@@ -183,7 +195,8 @@ impl Experiment {
             sinks.iter().map(|_| LiveCounters::new(latency)).collect();
         let store =
             with_blocking_threads(Arc::clone(&self.store), self.load_config.blocking_threads);
-        let sinks = sinks.into_iter().map(HistorySink).collect();
+        let used = self.final_reads.as_ref().map(|_| UsedNumbers::default());
+        let sinks = sinks.into_iter().map(|sink| HistorySink { sink, used }).collect();
         let is_over = Arc::new(AtomicBool::new(false));
         let raised_at_end = RaisedAtEnd(&is_over);
         let rate_control =
@@ -194,7 +207,7 @@ impl Experiment {
         let observers = self.observers(&rate_control);
         let is_simulated = self.is_simulated();
         let experiment = &*self;
-        let (outcome, observations, done) = thread::scope(|scope| {
+        let (outcome, observations, done, read_finally) = thread::scope(|scope| {
             let run = experiment.run();
             let (worker_counters, over) = (&worker_counters, &is_over);
             let watch = move || progress::watch(worker_counters, &rate_control, observers, over);
@@ -225,20 +238,49 @@ impl Experiment {
                 eprintln!("warning: the view of the run broke; the run itself went on");
             }
             let (outcome, sinks) = result.map_err(from_execute)?;
-            drop(sinks);
             let mut observed = joined(observer);
             let (servers, mut done) = (joined(servers), joined(actions));
             observed.extend(servers.observations);
             done.events.extend(servers.events);
             done.lab_end = servers.is_lab_gone.then(|| LAB_END.to_owned());
-            anyhow::Ok((outcome, observed, done))
+            // Every action has ended by now: what was broken is mended, or stays as it is.
+            let read_finally = experiment.read_finally(&outcome, store.as_ref(), sinks, control);
+            anyhow::Ok((outcome, observed, done, read_finally))
         })?;
         if let Some(clock) = control.clock() {
             self.manifest.run.started = rfc3339(clock.epoch());
         }
         self.observations = observations;
         self.done = done;
+        self.read_finally = read_finally;
         Ok(outcome)
+    }
+
+    /// Reads the records once more, if that is wanted, into the same history as the run's.
+    fn read_finally(
+        &self,
+        outcome: &Outcome,
+        store: &dyn Store,
+        mut sinks: Vec<HistorySink>,
+        control: &Control,
+    ) -> FinalReadsOutcome {
+        let Some(final_reads) = &self.final_reads else {
+            return FinalReadsOutcome::default();
+        };
+        if outcome.is_interrupted || outcome.trouble().is_some() {
+            let note = "no final reads: the run was stopped; lost writes cannot be judged";
+            return FinalReadsOutcome {
+                notes: vec![note.to_owned()],
+                ..FinalReadsOutcome::default()
+            };
+        }
+        if self.show != Show::Nothing {
+            eprintln!("waiting for the store to respond, then reading all records once more");
+        }
+        let used = sinks.iter().filter_map(|sink| sink.used);
+        let used = used.fold(UsedNumbers::default(), UsedNumbers::and);
+        let context = FinalContext { run: self.run(), store, control, used };
+        final_reads.perform(&context, sinks.swap_remove(0))
     }
 
     /// Watches the servers of the lab, if the store is in one.
@@ -451,7 +493,8 @@ impl Experiment {
         counters.offered = outcome.sum(|worker| worker.offered);
         (counters.done, counters.refused) = (done, refused);
         (counters.unknown, counters.dropped) = (unknown, dropped);
-        manifest.history.records = counters.offered - broken.map_or(0, |error| error.lost);
+        let records = counters.offered + self.read_finally.records;
+        manifest.history.records = records - broken.map_or(0, |error| error.lost);
         manifest.history.lost = broken.map_or(0, |error| error.lost);
         manifest.history.stalls = stalls;
         let executed = TraceHash::from_sum(outcome.fingerprint()).seal(&self.header).to_string();
@@ -469,6 +512,9 @@ impl Experiment {
         note("issued_all", issued_all.to_string());
         note("executed_hash", executed);
         note("queued", outcome.sum(|worker| worker.queued).to_string());
+        if self.final_reads.is_some() {
+            note("final_reads", self.read_finally.records.to_string());
+        }
         if let Some(held) = held_back(outcome) {
             note("held_back", held);
         }
@@ -540,6 +586,7 @@ impl Experiment {
             notes.push(format!("{late} answers came after the timeout had expired"));
         }
         notes.extend(first_failure(outcome));
+        notes.extend(self.read_finally.notes.iter().cloned());
     }
 
     fn state(&self, outcome: &Outcome, broken: Option<&WriteError>) -> (State, Option<String>) {
@@ -598,6 +645,7 @@ impl Experiment {
             phases.push(section(Phase::WarmUp, Nanos::ZERO, extent.warm_up.min(end)));
         }
         phases.push(section(Phase::Measure, extent.warm_up.min(end), end));
+        phases.extend(self.read_finally.window.map(|(from, to)| section(Phase::Final, from, to)));
         phases
     }
 

@@ -269,7 +269,9 @@ impl Workload {
             .map_err(|error| usage(format!("there is no file {text}, and {error}")))?;
         let mut workload = match entry.form {
             Form::Toml => {
-                Workload::plain(entry.name, WorkloadSource::from_toml(entry.text, entry.name)?)
+                let (text, settings) = section::cut(entry.text, RUN);
+                let requested = WorkloadSource::from_toml(&text, entry.name)?;
+                Workload { settings, ..Workload::plain(entry.name, requested) }
             }
             Form::Properties => {
                 let properties =

@@ -339,6 +339,19 @@ pub const KEYS: &[Key] = &[
         &[Run],
         "Delete the run's inserts when it is over, so that the data set is as loaded",
     ),
+    switch(
+        "final-reads",
+        &[Bench, Run],
+        "Read every record once more when the run is over, to find acknowledged writes that are \
+         gone; workload register does it anyway",
+    ),
+    text(
+        "final-wait",
+        "TIME",
+        Some("2s"),
+        &[Bench, Run],
+        "How long a store that responds is left alone before final reads",
+    ),
     text(
         "mapping",
         "FILE",

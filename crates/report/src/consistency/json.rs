@@ -6,7 +6,7 @@ use assay_consistency::{
 use assay_model::Outcome;
 use serde_json::{Value, json};
 
-use super::{ConsistencyResult, Witnessed, words};
+use super::{ConsistencyResult, LOST_KEPT, Witnessed, words};
 use crate::units::Letters;
 
 /// The version of the object.
@@ -48,6 +48,15 @@ pub(crate) fn object(result: &ConsistencyResult) -> Value {
     let weakest: Vec<&str> = result.weakest_violated.iter().map(|quality| quality.name()).collect();
     let findings: Vec<Value> =
         result.findings.iter().map(|finding| finding_object(result, finding)).collect();
+    let lost = &result.lost_writes;
+    let lost_windows = lost.windows.iter().map(|window| {
+        json!({ "first_ns": window.first.0, "last_ns": window.last.0, "writes": window.writes })
+    });
+    let lost_writes = lost.operations.iter().take(LOST_KEPT).map(|write| {
+        let mut object = operation_object(result, &Witnessed::Operation(*write));
+        object["key"] = result.key_name(write.key).into();
+        object
+    });
     json!({
         "schema": SCHEMA,
         "source": result.source,
@@ -64,6 +73,11 @@ pub(crate) fn object(result: &ConsistencyResult) -> Value {
         "findings": findings,
         "anomalies": anomalies,
         "weakest_violated": weakest,
+        "lost_writes": {
+            "count": lost.operations.len(),
+            "windows": lost_windows.collect::<Vec<Value>>(),
+            "first": lost_writes.collect::<Vec<Value>>(),
+        },
         "gamma_ns": result.gamma.0,
         "delta_ns": result.delta.0,
         "staleness": {

@@ -59,7 +59,7 @@ fn runs() -> Value {
 }
 
 pub(super) fn consistency() -> Value {
-    let operation = object(&[
+    let operation = [
         ("index", described(or_null(count()), "null: the load before the run")),
         ("session", or_null(count())),
         ("agent", count()),
@@ -69,6 +69,14 @@ pub(super) fn consistency() -> Value {
         ("version_read", or_null(count())),
         ("version_written", or_null(count())),
         ("text", text()),
+    ];
+    let lost_write = object(&[&operation[..], &[("key", text())]].concat());
+    let operation = object(&operation);
+    let lost_window = object(&["first_ns", "last_ns", "writes"].map(|name| (name, count())));
+    let lost_writes = object(&[
+        ("count", count()),
+        ("windows", list_of(lost_window)),
+        ("first", described(list_of(lost_write), "at most a thousand, by time")),
     ]);
     let witness = object(&[
         ("anomaly", text()),
@@ -115,6 +123,7 @@ pub(super) fn consistency() -> Value {
         ("weakest_violated", list_of(text())),
         ("left_out", object(&left_out)),
         ("findings", list_of(finding)),
+        ("lost_writes", lost_writes),
         ("gamma_ns", count()),
         ("delta_ns", count()),
         ("staleness", object(&staleness)),
