@@ -18,7 +18,7 @@ use assay_store::Store;
 /// Records that are read at most; of more, a part.
 const KEYS_MAX: u64 = 1_000_000;
 /// How long after the run the store may take until it responds.
-const PATIENCE: Nanos = Nanos::from_secs(30);
+const RESPONSE_TIMEOUT: Nanos = Nanos::from_secs(30);
 /// How long final reads may take.
 const LENGTH_MAX: Nanos = Nanos::from_secs(60);
 /// The store responds when reads of this many records, far apart, are all answered.
@@ -163,8 +163,10 @@ impl FinalReads {
         let is_stopped = || reader.context.control.urgency() > Urgency::None;
         let begun = reader.clock.now();
         while !is_stopped() && !reader.responds(&self.keys(reader.context.used, PROBES)) {
-            if reader.clock.now().since(begun) >= PATIENCE {
-                return Err(format!("the store did not respond within {PATIENCE} after the run"));
+            if reader.clock.now().since(begun) >= RESPONSE_TIMEOUT {
+                return Err(format!(
+                    "the store did not respond within {RESPONSE_TIMEOUT} after the run"
+                ));
             }
             pause(PROBE_EVERY);
         }

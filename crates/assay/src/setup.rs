@@ -293,12 +293,12 @@ impl Setup {
     /// # Errors
     /// If the store holds other data than the workload wants, or the run could not begin.
     pub fn run(&mut self, purpose: Purpose) -> Result<Finished> {
-        self.require_undoable()?;
+        let undoes_inserts = self.undoes_inserts()?;
         let final_reads = self.final_reads()?;
         let experiment = self.ready(purpose)?;
         let finished = Experiment { final_reads, ..experiment }.execute()?;
         self.examine(&finished)?;
-        if self.options.switch("clean-up-inserts")? {
+        if undoes_inserts {
             self.cleanup_inserts(&finished.dir)?;
         }
         if self.options.switch("clean-up")? {
@@ -339,10 +339,10 @@ impl Setup {
         Ok(())
     }
 
-    /// What cannot be undone must not be found out after the run.
-    fn require_undoable(&self) -> Result<()> {
+    /// Whether what the run inserts is undone; that it cannot be must not be found out after it.
+    fn undoes_inserts(&self) -> Result<bool> {
         if !self.options.switch("clean-up-inserts")? {
-            return Ok(());
+            return Ok(false);
         }
         if self.workload.records().is_none_or(|spec| spec.dataset.is_recorded()) {
             return Err(usage(
@@ -350,7 +350,7 @@ impl Setup {
             ));
         }
         match self.store.capabilities().can(Kind::Delete) {
-            true => Ok(()),
+            true => Ok(true),
             false => Err(usage(format!("--clean-up-inserts: {} cannot delete", self.url))),
         }
     }

@@ -339,6 +339,14 @@ pub const KEYS: &[Key] = &[
         &[Run],
         "Delete the run's inserts when it is over, so that the data set is as loaded",
     ),
+    text(
+        "mapping",
+        "FILE",
+        None,
+        LOADING,
+        "The physical schema of a store without a query language, as `assay mapping explain` saves \
+         it",
+    ),
     switch(
         "final-reads",
         &[Bench, Run],
@@ -351,13 +359,5 @@ pub const KEYS: &[Key] = &[
         Some("2s"),
         &[Bench, Run],
         "How long a store that responds is left alone before final reads",
-    ),
-    text(
-        "mapping",
-        "FILE",
-        None,
-        LOADING,
-        "The physical schema of a store without a query language, as `assay mapping explain` saves \
-         it",
     ),
 ];

@@ -68,9 +68,11 @@ fn final_reads_are_in_the_history_but_in_no_figure() {
     let with = place.fine(&format!("{words} --run-dir b")).json();
     place.write("assay.toml", "final-reads = false\n");
     let without = place.fine(&format!("{words} --run-dir c")).json();
-    for part in ["overall", "latencies", "series", "in_flight", "availability", "window"] {
+    for part in ["overall", "kinds", "lag", "in_flight", "availability", "series"] {
+        assert!(!with[part].is_null(), "{part}");
         assert_eq!(with[part], without[part], "{part}");
     }
+    assert_eq!(with["window"]["until_ns"], without["window"]["until_ns"]);
     assert_balanced(&with);
     assert_eq!(number(&with, "/overall/counts/offered"), 5000);
     assert_eq!(records(&place.path("c")), by_phase(&place).0);

@@ -8,7 +8,8 @@
 //! newer replaced them, and nothing newer is there. (Jepsen's `set-full` asks the same of sets,
 //! where nothing replaces anything.)
 //!
-//! Records that were not read at the end (of which nobody knows whether their store was at rest), or whose last read nobody can explain, are left out.
+//! Records that were not read at the end, when the store was at rest, or whose last read nobody can
+//! explain, are left out.
 
 use assay_model::Nanos;
 
@@ -128,8 +129,7 @@ fn windows(writes: &[RegisterOperation]) -> Vec<LostWriteWindow> {
         last: writes[writes.len() - 1].ended,
         writes: writes.len() as u64,
     };
-    let are_near = |one: &RegisterOperation, other: &RegisterOperation| {
-        other.ended.since(one.ended) <= GAP
-    };
+    let are_near =
+        |one: &RegisterOperation, other: &RegisterOperation| other.ended.since(one.ended) <= GAP;
     writes.chunk_by(are_near).map(window).collect()
 }

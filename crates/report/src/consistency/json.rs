@@ -48,15 +48,6 @@ pub(crate) fn object(result: &ConsistencyResult) -> Value {
     let weakest: Vec<&str> = result.weakest_violated.iter().map(|quality| quality.name()).collect();
     let findings: Vec<Value> =
         result.findings.iter().map(|finding| finding_object(result, finding)).collect();
-    let lost = &result.lost_writes;
-    let lost_windows = lost.windows.iter().map(|window| {
-        json!({ "first_ns": window.first.0, "last_ns": window.last.0, "writes": window.writes })
-    });
-    let lost_writes = lost.operations.iter().take(LOST_KEPT).map(|write| {
-        let mut object = operation_object(result, &Witnessed::Operation(*write));
-        object["key"] = result.key_name(write.key).into();
-        object
-    });
     json!({
         "schema": SCHEMA,
         "source": result.source,
@@ -73,11 +64,7 @@ pub(crate) fn object(result: &ConsistencyResult) -> Value {
         "findings": findings,
         "anomalies": anomalies,
         "weakest_violated": weakest,
-        "lost_writes": {
-            "count": lost.operations.len(),
-            "windows": lost_windows.collect::<Vec<Value>>(),
-            "first": lost_writes.collect::<Vec<Value>>(),
-        },
+        "lost_writes": lost_writes_object(result),
         "gamma_ns": result.gamma.0,
         "delta_ns": result.delta.0,
         "staleness": {
@@ -90,6 +77,23 @@ pub(crate) fn object(result: &ConsistencyResult) -> Value {
             "visibility": visibility,
             "stale_per_second": staleness.stale_per_second,
         },
+    })
+}
+
+fn lost_writes_object(result: &ConsistencyResult) -> Value {
+    let lost = &result.lost_writes;
+    let windows = lost.windows.iter().map(|window| {
+        json!({ "first_ns": window.first.0, "last_ns": window.last.0, "writes": window.writes })
+    });
+    let first = lost.operations.iter().take(LOST_KEPT).map(|write| {
+        let mut object = operation_object(result, &Witnessed::Operation(*write));
+        object["key"] = result.key_name(write.key).into();
+        object
+    });
+    json!({
+        "count": lost.operations.len(),
+        "windows": windows.collect::<Vec<Value>>(),
+        "first": first.collect::<Vec<Value>>(),
     })
 }
 

@@ -70,14 +70,8 @@ pub(super) fn consistency() -> Value {
         ("version_written", or_null(count())),
         ("text", text()),
     ];
-    let lost_write = object(&[&operation[..], &[("key", text())]].concat());
+    let lost_writes = lost_writes(object(&[&operation[..], &[("key", text())]].concat()));
     let operation = object(&operation);
-    let lost_window = object(&["first_ns", "last_ns", "writes"].map(|name| (name, count())));
-    let lost_writes = object(&[
-        ("count", count()),
-        ("windows", list_of(lost_window)),
-        ("first", described(list_of(lost_write), "at most a thousand, by time")),
-    ]);
     let witness = object(&[
         ("anomaly", text()),
         ("edges", one_of(&["data", "session", "real-time"])),
@@ -127,6 +121,15 @@ pub(super) fn consistency() -> Value {
         ("gamma_ns", count()),
         ("delta_ns", count()),
         ("staleness", object(&staleness)),
+    ])
+}
+
+fn lost_writes(lost_write: Value) -> Value {
+    let window = object(&["first_ns", "last_ns", "writes"].map(|name| (name, count())));
+    object(&[
+        ("count", count()),
+        ("windows", list_of(window)),
+        ("first", described(list_of(lost_write), "at most a thousand, by time")),
     ])
 }
 
