@@ -24,6 +24,7 @@ mod consistency;
 mod evidence;
 mod exit;
 mod experiment;
+mod final_reads;
 mod floor;
 mod identity;
 mod lab;

@@ -27,6 +27,7 @@ use crate::compiled::{Compiled, replayed};
 use crate::conditions::Examinable;
 use crate::exit::{Exit, Failure, from_open, usage};
 use crate::experiment::{Experiment, Finished, load_settings};
+use crate::final_reads::{FinalReads, FinalReadsOutcome};
 use crate::lab::tied::RunLab;
 use crate::load_config::{LoadConfig, Purpose, USUAL_DURATION};
 use crate::note::{Loaded, Note};
@@ -118,6 +119,7 @@ impl Setup {
             Purpose::Run => suggest_length(&mut options, &workload, &changes),
             Purpose::Load => {}
         }
+        suggest_sessions(&mut options, &workload);
         set_length(&mut workload, &options, purpose)?;
         let thresholds = thresholds::changed(&options, &workload.hallmark, &sets)?;
         let seed = seed(&options, workload.trace.as_ref())?;
@@ -291,16 +293,34 @@ impl Setup {
     /// # Errors
     /// If the store holds other data than the workload wants, or the run could not begin.
     pub fn run(&mut self, purpose: Purpose) -> Result<Finished> {
-        self.require_undoable()?;
-        let finished = self.ready(purpose)?.execute()?;
+        let undoes_inserts = self.undoes_inserts()?;
+        let final_reads = self.final_reads()?;
+        let experiment = self.ready(purpose)?;
+        let finished = Experiment { final_reads, ..experiment }.execute()?;
         self.examine(&finished)?;
-        if self.options.switch("clean-up-inserts")? {
+        if undoes_inserts {
             self.cleanup_inserts(&finished.dir)?;
         }
         if self.options.switch("clean-up")? {
             self.clean_up(&finished.dir)?;
         }
         Ok(finished)
+    }
+
+    /// What is read when the run is over, if that is wanted.
+    fn final_reads(&self) -> Result<Option<FinalReads>> {
+        if !self.options.switch("final-reads")? || self.store.capabilities().is_no_op {
+            return Ok(None);
+        }
+        let wait = self.options.duration("final-wait")?.unwrap_or_default();
+        let Some(spec) = self.workload.records().filter(|spec| !spec.dataset.is_recorded()) else {
+            let reason = "only the records of a specification are known, no rows of queries, and \
+                          no keys of an imported trace";
+            return Err(self.options.wrong("final-reads", reason));
+        };
+        let dataset = &spec.dataset;
+        let loaded = dataset.first..dataset.first.saturating_add(dataset.share());
+        Ok(Some(FinalReads { wait, loaded, inserts_from: dataset.records }))
     }
 
     /// Removes what was loaded; the last phase of a run, which its run directory has as an event.
@@ -319,10 +339,10 @@ impl Setup {
         Ok(())
     }
 
-    /// What cannot be undone must not be found out after the run.
-    fn require_undoable(&self) -> Result<()> {
+    /// Whether what the run inserts is undone; that it cannot be must not be found out after it.
+    fn undoes_inserts(&self) -> Result<bool> {
         if !self.options.switch("clean-up-inserts")? {
-            return Ok(());
+            return Ok(false);
         }
         if self.workload.records().is_none_or(|spec| spec.dataset.is_recorded()) {
             return Err(usage(
@@ -330,7 +350,7 @@ impl Setup {
             ));
         }
         match self.store.capabilities().can(Kind::Delete) {
-            true => Ok(()),
+            true => Ok(true),
             false => Err(usage(format!("--clean-up-inserts: {} cannot delete", self.url))),
         }
     }
@@ -520,9 +540,7 @@ impl Setup {
             (None, None) => Calendar::None,
         };
         let calls = self.store.capabilities().calls;
-        let usual = self.workload.usual_sessions();
-        let load_config =
-            LoadConfig::from(&self.options, purpose, calls, planned, calendar, usual)?;
+        let load_config = LoadConfig::from(&self.options, purpose, calls, planned, calendar)?;
         Ok(LoadConfig { room: self.store.room(), ..load_config })
     }
 
@@ -601,6 +619,8 @@ impl Setup {
             actions: self.actions.clone(),
             done: actions::ExecutedActions::default(),
             stops_at_failure: is_load,
+            final_reads: None,
+            read_finally: FinalReadsOutcome::default(),
         })
     }
 
@@ -788,6 +808,15 @@ fn suggest_length(options: &mut Options, workload: &Workload, changes: &Changes)
     let example = workload.entry.and_then(|_| workload.records()?.operations.count);
     if example.is_some() && !says_length && !is_chosen {
         options.set("duration", &quantity::write_time(USUAL_DURATION), Origin::Default);
+    }
+}
+
+/// Sessions of a workload that is nothing without some.
+fn suggest_sessions(options: &mut Options, workload: &Workload) {
+    let suggested = workload.entry.and_then(|entry| entry.suggested_sessions);
+    let is_chosen = ["rate", "closed"].iter().any(|name| options.text(name).is_some());
+    if let Some(sessions) = suggested.filter(|_| !is_chosen) {
+        options.set("closed", &sessions.to_string(), Origin::Default);
     }
 }
 

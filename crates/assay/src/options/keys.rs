@@ -347,4 +347,17 @@ pub const KEYS: &[Key] = &[
         "The physical schema of a store without a query language, as `assay mapping explain` saves \
          it",
     ),
+    switch(
+        "final-reads",
+        &[Bench, Run],
+        "Read every record once more when the run is over, to find acknowledged writes that are \
+         gone; workload register does it anyway",
+    ),
+    text(
+        "final-wait",
+        "TIME",
+        Some("2s"),
+        &[Bench, Run],
+        "How long a store that responds is left alone before final reads",
+    ),
 ];
