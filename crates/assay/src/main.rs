@@ -41,6 +41,7 @@ mod progress;
 mod rate_control;
 mod repeat;
 mod run_dirs;
+mod schedule;
 mod section;
 mod setup;
 mod shell;

@@ -20,7 +20,7 @@ use assay_workload::PlanPhase;
 use assay_workload::spec::WriteFields;
 use clap::ArgMatches;
 
-use crate::actions::{self, Action};
+use crate::actions;
 use crate::arrivals::Calendar;
 use crate::binding::{is_java, redacted, sizes, with_properties};
 use crate::compiled::{Compiled, replayed};
@@ -33,6 +33,7 @@ use crate::note::{Loaded, Note};
 use crate::options::{Options, Origin};
 use crate::port::{self, Port};
 use crate::progress::Show;
+use crate::schedule::Schedule;
 use crate::show::{Display, PAGE_FILE, analyze_run, keep_hallmark, require_hallmark, show};
 use crate::signals::Listening;
 use crate::workload::{Changes, Workload};
@@ -79,8 +80,8 @@ pub struct Setup {
     pub is_loaded: bool,
     /// How long it took to make the store ready the last time.
     pub init: Nanos,
-    /// The actions on the lab under load.
-    pub actions: Vec<Action>,
+    /// What is done to the lab under load.
+    pub schedule: Schedule,
     /// The lab that the store is in, if it is in one. The last field: it ends after the store's
     /// connections.
     pub lab: Option<RunLab>,
@@ -128,10 +129,13 @@ impl Setup {
             None => run_dirs::fresh(&runs_dir, &workload.name, seed.0),
         };
         run_dirs::require_free(&dir)?;
-        let actions = actions::read(&options)?;
+        let mut schedule = Schedule::read(&options, seed)?;
         let lab = RunLab::from(&options)?;
         if let Some(lab) = &lab {
-            actions::check(&actions, lab.record(), &options)?;
+            schedule.settle_in(lab.record(), &options)?;
+            if schedule.is_drawn() && !options.is_quiet()? {
+                eprintln!("the nemesis of seed {seed} is --at '{schedule}'");
+            }
         }
         let target = match &lab {
             Some(lab) => lab.url().to_owned(),
@@ -164,7 +168,7 @@ impl Setup {
             thresholds,
             is_loaded: false,
             init: Nanos::ZERO,
-            actions,
+            schedule,
             lab,
         })
     }
@@ -551,6 +555,7 @@ impl Setup {
         let load_config = self.in_the_stores_time(load_config);
         let mut settings = self.store.settings().map_err(from_open)?;
         settings.extend(self.lab.iter().flat_map(RunLab::settings));
+        settings.extend(self.schedule.settings().filter(|_| !is_load));
         let manifest = self.manifest(plan, &load_config, settings, is_load);
         let header = plan.header(self.seed);
         let fields = plan.fields();
@@ -595,7 +600,7 @@ impl Setup {
             floor: Nanos::ZERO,
             observations: Vec::new(),
             lab: self.lab.as_ref().map(|lab| lab.client().clone()),
-            actions: self.actions.clone(),
+            schedule: self.schedule.clone(),
             done: actions::ExecutedActions::default(),
             stops_at_failure: is_load,
         })

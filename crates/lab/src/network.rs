@@ -1,5 +1,8 @@
 //! Network of nodes: on loopback addresses, or each in a network namespace of its own.
 
+pub(crate) mod cut;
+mod probe;
+
 use std::net::{Ipv4Addr, SocketAddrV4, TcpListener};
 use std::process::Command;
 

@@ -35,6 +35,7 @@ use crate::options::Options;
 use crate::port::{self, Port};
 use crate::progress::Show;
 use crate::run_dirs;
+use crate::schedule::Schedule;
 use crate::setup::Setup;
 use crate::show::{AnalyzedRun, keep_hallmark, put, require_place};
 use crate::signals::Listening;
@@ -188,7 +189,7 @@ fn setup(request: &Request) -> Result<Setup> {
     Ok(Setup {
         is_loaded: false,
         init: Nanos::ZERO,
-        actions: Vec::new(),
+        schedule: Schedule::default(),
         lab: None,
         options: Options::default(),
         workload,
