@@ -142,7 +142,10 @@ impl Schedule {
 
     /// Draws what is to be drawn, and compares it with the lab.
     fn settle(&mut self, place: &LabPlace, options: &Options) -> Result<()> {
+        let setting = if self.is_drawn() { "nemesis" } else { "at" };
         if let Some(nemesis) = &self.nemesis {
+            // Whatever is drawn: a schedule of another seed is as good.
+            actions::check(&nemesis.samples(), place, setting, options)?;
             let recipe = recipes::find(&place.store).map_err(usage)?;
             self.actions = nemesis.draw(Seed(self.seed), place.nodes, recipe.leader().is_some());
         }
@@ -151,7 +154,7 @@ impl Schedule {
                 injection.seed = Seed(self.seed).draws(RANDOM_NODES, index as u64).bits();
             }
         }
-        actions::check(&self.actions, place, options)
+        actions::check(&self.actions, place, setting, options)
     }
 
     /// Whether there is nothing to do.
@@ -218,6 +221,18 @@ impl Nemesis {
             return Err(options.wrong("nemesis", &reason));
         }
         Ok(Some(Nemesis { faults, every, from, until }))
+    }
+
+    /// Each of its faults, of some node.
+    fn samples(&self) -> Vec<Action> {
+        let sample = |fault: &Fault| {
+            let facts = fault.facts();
+            let node = (facts.scope == Scope::Named).then_some(Target::Random);
+            let by = facts.amount.map(|amount| amount.example.to_owned());
+            let injection = Injection { by, ..Injection::of(*fault, node) };
+            Action { at: self.from, act: ActionKind::Fault(injection) }
+        };
+        self.faults.iter().map(sample).collect()
     }
 
     /// One fault in each whole interval, with what mends it, for a lab of so many nodes.

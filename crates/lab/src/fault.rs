@@ -175,12 +175,24 @@ impl Fault {
         if let Some(row) = FAULTS.iter().find(is_it) {
             return Ok(row.fault);
         }
-        let hint = match closest(name, names()) {
-            Some(near) => format!("did you mean {near}?"),
-            None => format!("there are {}", names().collect::<Vec<_>>().join(", ")),
-        };
-        Err(format!("there is no {name:?}; {hint}"))
+        Err(unknown(name, names()))
     }
+
+    /// Whether a fault's name begins with this word.
+    pub fn begins_with(word: &str) -> bool {
+        let mut names =
+            FAULTS.iter().flat_map(|row| [row.name].into_iter().chain(row.aliases.iter().copied()));
+        names.any(|name| name.split('-').next() == Some(word))
+    }
+}
+
+/// The error for a name that is none of `names`.
+pub fn unknown(name: &str, names: impl Iterator<Item = &'static str> + Clone) -> String {
+    let hint = match closest(name, names.clone()) {
+        Some(near) => format!("did you mean {near}?"),
+        None => format!("there are {}", names.collect::<Vec<_>>().join(", ")),
+    };
+    format!("there is no {name:?}; {hint}")
 }
 
 /// The names of all faults, without aliases.

@@ -30,28 +30,28 @@ pub fn check_injection(
     network: Network,
 ) -> Result<(), LabError> {
     injection.check().map_err(LabError::Order)?;
-    let wrong = |reason: String| Err(LabError::Order(reason));
-    let name = injection.fault.name();
+    let wrong = |reason: String| Err(LabError::Order(format!("{}: {reason}", injection.text())));
     let needs = injection.fault.facts().needs;
     if needs != Needs::Nothing && network != Network::Namespaces {
-        return wrong(format!(
-            "{name} needs a network namespace for each node: start the lab with --network \
-             namespaces, as root"
-        ));
+        return wrong(
+            "links between nodes are cut in a lab with network namespaces only: start it with \
+             --network namespaces, as root"
+                .to_owned(),
+        );
     }
     match (needs, injection.node) {
         (Needs::Nodes(least), _) if nodes < least => {
-            wrong(format!("{name} needs {least} nodes, and there are {nodes}"))
+            wrong(format!("it needs {least} nodes, and there are {nodes}"))
         }
         (_, Some(Target::Node(node))) if node > nodes => {
             wrong(format!("there is no node {node}; there are 1 to {nodes}"))
         }
         (_, Some(Target::Minority)) if nodes < 3 => {
-            wrong(format!("{name} minority: there is none of {nodes} nodes; it takes 3"))
+            wrong(format!("of {nodes} nodes none are a minority; it takes 3"))
         }
         (_, Some(Target::Leader)) if recipe.leader().is_none() => wrong(format!(
-            "{name} leader: no single node of {} leads; name another target: a node's number, \
-             minority, majority, all or random",
+            "no single node of {} leads; name another target: a node's number, minority, \
+             majority, all or random",
             recipe.card().name
         )),
         _ => Ok(()),
@@ -294,8 +294,8 @@ mod tests {
             ("etcd", 3, Loopback, "partition leader", "--network namespaces"),
             ("etcd", 3, Loopback, "heal", "--network namespaces"),
             ("etcd", 1, Namespaces, "partition leader", "needs 2 nodes, and there are 1"),
-            ("etcd", 2, Namespaces, "partition ring", "needs 3 nodes"),
-            ("etcd", 2, Loopback, "kill minority", "there is none of 2 nodes"),
+            ("etcd", 2, Namespaces, "partition ring", "it needs 3 nodes"),
+            ("etcd", 2, Loopback, "kill minority", "of 2 nodes none are a minority"),
             ("etcd", 3, Loopback, "kill node 4", "there is no node 4; there are 1 to 3"),
         ] {
             let reported = refused(store, nodes, network, text);
