@@ -1,5 +1,7 @@
 //! Actions on the store during a run, at given moments.
 
+pub mod schedule;
+
 use std::fmt;
 use std::str::FromStr;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,10 +13,10 @@ use assay_lab::{Fault, Injected, Injection, check_injection, check_scale, fault,
 use assay_model::{Event, EventKind, Nanos};
 use assay_run::{Clock, Control, Wall};
 
+use crate::actions::schedule::{ActionSchedule, LabPlace};
 use crate::exit::usage;
 use crate::lab::{GoesOn, LabClient, Request};
 use crate::options::Options;
-use crate::schedule::{LabPlace, Schedule};
 use crate::units;
 
 /// What the texts of events about actions begin with.
@@ -194,7 +196,7 @@ pub fn check(actions: &[Action], place: &LabPlace, setting: &str, options: &Opti
 /// began and how it ended. What the run ends before is not done. What a nemesis has broken is
 /// mended in the end, however that comes.
 pub fn execute(
-    schedule: &Schedule,
+    schedule: &ActionSchedule,
     control: &Control,
     is_over: &AtomicBool,
     mut act: impl FnMut(&ActionKind) -> Ended,
@@ -324,15 +326,15 @@ mod tests {
     use assay_run::Spin;
 
     use super::*;
-    use crate::schedule::Nemesis;
+    use crate::actions::schedule::Nemesis;
 
     fn fault(text: &str) -> ActionKind {
         ActionKind::Fault(Injection::parse(text).expect("it is a fault"))
     }
 
-    fn schedule<const N: usize>(actions: [&str; N]) -> Schedule {
+    fn schedule<const N: usize>(actions: [&str; N]) -> ActionSchedule {
         let actions = actions.map(|text| text.parse().expect("it is an action"));
-        Schedule { actions: actions.to_vec(), ..Schedule::default() }
+        ActionSchedule { actions: actions.to_vec(), ..ActionSchedule::default() }
     }
 
     fn action(text: &str) -> Result<Action, String> {
@@ -460,7 +462,7 @@ mod tests {
         let control = Control::new();
         control.set_clock(Some(Wall::starting_in(Duration::ZERO, Spin::Never)));
         let actions = ["1ms: kill leader", "1h: restart", "2h: pause random", "3h: thaw"];
-        let schedule = Schedule { nemesis: Some(Nemesis::default()), ..schedule(actions) };
+        let schedule = ActionSchedule { nemesis: Some(Nemesis::default()), ..schedule(actions) };
         let (is_over, mut did) = (AtomicBool::new(false), Vec::new());
         let executed = execute(&schedule, &control, &is_over, |act| {
             is_over.store(true, Ordering::Relaxed);

@@ -22,6 +22,7 @@ use assay_store::blocking::BlockingThreads;
 use assay_store::{Calls, Store, StoreTime};
 use assay_trace::{Header, TraceHash};
 
+use crate::actions::schedule::ActionSchedule;
 use crate::actions::{self, ActionKind, ExecutedActions};
 use crate::exit::{Exit, as_usage, from_open};
 use crate::lab::LabClient;
@@ -31,7 +32,6 @@ use crate::observe::servers::Watched;
 use crate::port::{Port, Subject};
 use crate::progress::{self, Goal, Lines, Observer, Show};
 use crate::rate_control::RateControl;
-use crate::schedule::Schedule;
 use crate::signals::Listening;
 use crate::{floor, observe, truth};
 
@@ -84,7 +84,7 @@ pub struct Experiment {
     /// The lab that the store is in, if it is in one.
     pub lab: Option<LabClient>,
     /// What is done to it meanwhile.
-    pub schedule: Schedule,
+    pub schedule: ActionSchedule,
     /// What was done to it, with how that ended.
     pub done: ExecutedActions,
 }

@@ -23,7 +23,9 @@ mod traffic;
 mod usage;
 
 pub use card::{Card, Choice, Need, NodeCounts, Port, Scaling, Supply, Version};
-pub use fault::{Amount, FAULTS, Fault, FaultFacts, Injected, Injection, Needs, Scope, Target};
+pub use fault::{
+    Amount, FAULTS, Fault, FaultFacts, FaultScope, FaultTarget, Injected, Injection, Needs,
+};
 pub use lab::{
     Ground, House, Lab, LabError, NodeState, NodeView, Order, check_injection, check_programs,
     check_scale, clean, is_held, is_marked,

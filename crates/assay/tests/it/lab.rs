@@ -738,7 +738,7 @@ fn a_partition_cuts_nodes_off_until_it_is_healed() {
     let outside = |to: usize| reaches(None, &nodes[to - 1].1);
     assert!(between(1, 2) && between(2, 1) && between(2, 3) && outside(1));
     let cut = labs.lab("fault partition --node leader").code(0);
-    cut.says("partition leader (node 1) is done, verified");
+    cut.says("partition leader (node 1) is done, verified").shows("are cut: 1-2, 1-3");
     assert!(!between(1, 2) && !between(2, 1) && !between(3, 1));
     assert!(between(2, 3) && outside(1) && outside(2));
     labs.lab("fault heal").code(0).says("heal (nodes 1, 2, 3) is done, verified");

@@ -3,7 +3,7 @@
 use assay_model::{Draws, Seed};
 
 use super::{Lab, LabError, NodeState};
-use crate::fault::{Fault, Injection, Needs, Scope, Target};
+use crate::fault::{Fault, FaultScope, FaultTarget, Injection, Needs};
 use crate::lab::House;
 use crate::network::Network;
 use crate::network::cut::{self, Cuts};
@@ -43,13 +43,13 @@ pub fn check_injection(
         (Needs::Nodes(least), _) if nodes < least => {
             wrong(format!("it needs {least} nodes, and there are {nodes}"))
         }
-        (_, Some(Target::Node(node))) if node > nodes => {
+        (_, Some(FaultTarget::Node(node))) if node > nodes => {
             wrong(format!("there is no node {node}; there are 1 to {nodes}"))
         }
-        (_, Some(Target::Minority)) if nodes < 3 => {
+        (_, Some(FaultTarget::Minority)) if nodes < 3 => {
             wrong(format!("of {nodes} nodes none are a minority; it takes 3"))
         }
-        (_, Some(Target::Leader)) if recipe.leader().is_none() => wrong(format!(
+        (_, Some(FaultTarget::Leader)) if recipe.leader().is_none() => wrong(format!(
             "no single node of {} leads; name another target: a node's number, minority, \
              majority, all or random",
             recipe.card().name
@@ -152,6 +152,11 @@ impl Lab {
         })
     }
 
+    /// What is broken besides what the states of nodes say, a sentence each.
+    pub fn broken(&self) -> Vec<String> {
+        if self.cuts.is_empty() { Vec::new() } else { vec![cut::describe(&self.cuts)] }
+    }
+
     /// The nodes that are meant at this moment, in order.
     ///
     /// # Errors
@@ -165,14 +170,14 @@ impl Lab {
         let (fault, count) = (injection.fault, self.nodes.len());
         let fitting = self.fitting(fault);
         let wanted = match injection.node {
-            Some(Target::Node(node)) => return Ok(vec![node]),
-            Some(Target::Leader) => return self.leader(watch).map(|node| vec![node]),
-            None if fault.facts().scope == Scope::Whole => return Ok(Vec::new()),
+            Some(FaultTarget::Node(node)) => return Ok(vec![node]),
+            Some(FaultTarget::Leader) => return self.leader(watch).map(|node| vec![node]),
+            None if fault.facts().scope == FaultScope::Whole => return Ok(Vec::new()),
             None => return Ok(fitting),
-            Some(Target::Minority) => (count - 1) / 2,
-            Some(Target::Majority) => count / 2 + 1,
-            Some(Target::All) => fitting.len(),
-            Some(Target::Random) => 1,
+            Some(FaultTarget::Minority) => (count - 1) / 2,
+            Some(FaultTarget::Majority) => count / 2 + 1,
+            Some(FaultTarget::All) => fitting.len(),
+            Some(FaultTarget::Random) => 1,
         };
         if fitting.len() < wanted.max(1) {
             let (name, fit) = (injection.text(), fitting.len());
