@@ -28,7 +28,8 @@ use assay_store::blocking::BlockingThreads;
 use assay_store::{Calls, Store, StoreTime};
 use assay_trace::{Header, TraceHash};
 
-use crate::actions::{self, Action, ActionKind, ExecutedActions};
+use crate::actions::schedule::ActionSchedule;
+use crate::actions::{self, ActionKind, ExecutedActions};
 use crate::exit::{Exit, as_usage, from_open};
 use crate::final_reads::{FinalContext, FinalReads, FinalReadsOutcome, UsedNumbers};
 use crate::lab::LabClient;
@@ -92,7 +93,7 @@ pub struct Experiment {
     /// The lab that the store is in, if it is in one.
     pub lab: Option<LabClient>,
     /// What is done to it meanwhile.
-    pub actions: Vec<Action>,
+    pub schedule: ActionSchedule,
     /// What was done to it, with how that ended.
     pub done: ExecutedActions,
     /// What is read when the run is over, if anything.
@@ -353,14 +354,18 @@ impl Experiment {
         control: &'env Control,
         is_over: &'env AtomicBool,
     ) -> Result<Option<ScopedJoinHandle<'scope, ExecutedActions>>> {
-        let (Some(lab), false) = (&self.lab, self.actions.is_empty() || self.is_load) else {
+        let (Some(lab), false) = (&self.lab, self.schedule.is_empty() || self.is_load) else {
             return Ok(None);
         };
-        let actions = &self.actions;
-        // A run that was stopped does not wait for what may take as long as it likes.
-        let is_expected = || !is_over.load(Ordering::Relaxed) || control.urgency() == Urgency::None;
-        let act = move |act: ActionKind| act.upon(lab, &is_expected);
-        let execute = move || actions::execute(actions, control, is_over, act);
+        let schedule = &self.schedule;
+        // A run that was stopped does not wait for what may take as long as it likes; only what a
+        // nemesis has broken is mended all the same.
+        let is_expected = move || {
+            let is_stopped = control.urgency() != Urgency::None;
+            schedule.is_drawn() || !is_stopped || !is_over.load(Ordering::Relaxed)
+        };
+        let act = move |act: &ActionKind| act.upon(lab, &is_expected);
+        let execute = move || actions::execute(schedule, control, is_over, act);
         let thread = thread::Builder::new().name("actions".to_owned()).spawn_scoped(scope, execute);
         thread.map(Some).context("cannot start the thread that scales or breaks the store")
     }
@@ -589,7 +594,8 @@ impl Experiment {
             ));
         }
         let done = &self.done;
-        notes.extend(done.failures.iter().chain(&done.goes_on).chain(&done.lab_end).cloned());
+        let failures = done.failures.iter().chain(&done.unmended);
+        notes.extend(failures.chain(&done.goes_on).chain(&done.lab_end).cloned());
         let stalls = self.manifest.history.stalls;
         if stalls > 0 {
             notes.push(format!(
@@ -735,6 +741,7 @@ impl Experiment {
                 eprintln!("error: {}", in_vain(outcome));
             }
         }
+        self.done.unmended.iter().for_each(|what| eprintln!("error: {what}"));
         self.done.goes_on.iter().for_each(|what| eprintln!("warning: {what}"));
     }
 
@@ -753,6 +760,7 @@ impl Experiment {
             }
             State::Finished if self.done.lab_end.is_some() => Exit::Internal,
             State::Finished if self.done.goes_on.is_some() => Exit::Interrupted,
+            State::Finished | State::Interrupted if !self.done.unmended.is_empty() => Exit::Undone,
             State::Finished if !self.done.failures.is_empty() => Exit::Undone,
             State::Finished | State::Running => Exit::Fine,
             State::Interrupted => Exit::Interrupted,

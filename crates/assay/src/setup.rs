@@ -20,7 +20,8 @@ use assay_workload::PlanPhase;
 use assay_workload::spec::WriteFields;
 use clap::ArgMatches;
 
-use crate::actions::{self, Action};
+use crate::actions;
+use crate::actions::schedule::ActionSchedule;
 use crate::arrivals::Calendar;
 use crate::binding::{is_java, redacted, sizes, with_properties};
 use crate::compiled::{Compiled, replayed};
@@ -80,8 +81,8 @@ pub struct Setup {
     pub is_loaded: bool,
     /// How long it took to make the store ready the last time.
     pub init: Nanos,
-    /// The actions on the lab under load.
-    pub actions: Vec<Action>,
+    /// What is done to the lab under load.
+    pub schedule: ActionSchedule,
     /// The lab that the store is in, if it is in one. The last field: it ends after the store's
     /// connections.
     pub lab: Option<RunLab>,
@@ -130,10 +131,10 @@ impl Setup {
             None => run_dirs::fresh(&runs_dir, &workload.name, seed.0),
         };
         run_dirs::require_free(&dir)?;
-        let actions = actions::read(&options)?;
+        let mut schedule = ActionSchedule::read(&options, seed)?;
         let lab = RunLab::from(&options)?;
         if let Some(lab) = &lab {
-            actions::check(&actions, lab.record(), &options)?;
+            schedule.settle_in(lab.record(), &options)?;
         }
         let target = match &lab {
             Some(lab) => lab.url().to_owned(),
@@ -166,7 +167,7 @@ impl Setup {
             thresholds,
             is_loaded: false,
             init: Nanos::ZERO,
-            actions,
+            schedule,
             lab,
         })
     }
@@ -571,6 +572,7 @@ impl Setup {
         let load_config = self.in_the_stores_time(load_config);
         let mut settings = self.store.settings().map_err(from_open)?;
         settings.extend(self.lab.iter().flat_map(RunLab::settings));
+        settings.extend(self.schedule.settings().filter(|_| !is_load));
         let manifest = self.manifest(plan, &load_config, settings, is_load);
         let header = plan.header(self.seed);
         let fields = plan.fields();
@@ -616,7 +618,7 @@ impl Setup {
             floor: Nanos::ZERO,
             observations: Vec::new(),
             lab: self.lab.as_ref().map(|lab| lab.client().clone()),
-            actions: self.actions.clone(),
+            schedule: self.schedule.clone(),
             done: actions::ExecutedActions::default(),
             stops_at_failure: is_load,
             final_reads: None,

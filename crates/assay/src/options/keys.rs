@@ -246,6 +246,14 @@ pub const KEYS: &[Key] = &[
         "Actions on the lab's store during the run: '300s: scale to 2; 10m: kill node 1'",
     ),
     text(
+        "nemesis",
+        "FAULTS",
+        None,
+        &[Bench, Run],
+        "Random faults of the lab's store, each mended before the next: kill,pause,partition",
+    ),
+    text("every", "TIME", None, &[Bench, Run], "How often the nemesis strikes; default: 20s"),
+    text(
         "timeout",
         "TIME",
         Some("10s"),
