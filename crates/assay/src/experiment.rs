@@ -358,13 +358,12 @@ impl Experiment {
             return Ok(None);
         };
         let schedule = &self.schedule;
-        // A run that was stopped does not wait for what may take as long as it likes; only what a
-        // nemesis has broken is mended all the same.
-        let is_expected = move || {
-            let is_stopped = control.urgency() != Urgency::None;
-            schedule.is_drawn() || !is_stopped || !is_over.load(Ordering::Relaxed)
+        // A run that was stopped does not wait for what may take as long as it likes; only what
+        // was broken is mended all the same.
+        let is_stopped = || is_over.load(Ordering::Relaxed) && control.urgency() != Urgency::None;
+        let act = move |act: &ActionKind| {
+            act.upon(lab, &|| schedule.is_drawn() || act.is_mend() || !is_stopped())
         };
-        let act = move |act: &ActionKind| act.upon(lab, &is_expected);
         let execute = move || actions::execute(schedule, control, is_over, act);
         let thread = thread::Builder::new().name("actions".to_owned()).spawn_scoped(scope, execute);
         thread.map(Some).context("cannot start the thread that scales or breaks the store")
