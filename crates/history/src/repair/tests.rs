@@ -86,6 +86,7 @@ fn final_reads_of_a_killed_run_are_kept_but_not_counted() {
     samples::ycsb_a(0, 100, 10).into_iter().chain(last).for_each(|record| sinks[0].push(record));
     drop(sinks);
     writer.finish().unwrap();
+    drop(run_dir);
     let manifest = repair(&dir).unwrap().manifest.unwrap();
     assert_eq!((manifest.history.records, manifest.counters.offered), (120, 100));
     let phases: Vec<&str> = manifest.phases.iter().map(|phase| phase.name.as_str()).collect();
