@@ -181,7 +181,7 @@ impl FinalReads {
         while !is_stopped() && reader.clock.now() < end {
             pause(end.since(reader.clock.now()).min(PROBE_EVERY));
         }
-        if is_stopped() { Err("they were stopped".to_owned()) } else { Ok(()) }
+        if is_stopped() { Err("stopped while waiting for them".to_owned()) } else { Ok(()) }
     }
 
     /// At most `most` of the records that are there, or should be; of the inserted ones half at
