@@ -1,14 +1,14 @@
 //! `assay study FILE`: stores × workloads × nodes × loads, each cell a run directory.
 
-mod commands;
-mod directory;
-mod execute;
+pub mod commands;
+pub mod directory;
+pub mod execute;
 pub mod file;
 mod java;
 mod plan;
 mod published;
 mod result;
-mod shift;
+pub mod shift;
 mod space;
 
 use std::fmt::Write as _;
