@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use assay_model::{
-    Catalogue, Layout, Nanos, Operation, OperationEncoder, Phase, Seed, Source, version,
+    Catalogue, Layout, Nanos, Operation, OperationEncoder, Phase, QueryRole, Seed, Source, version,
 };
 use assay_run::WorkloadKind;
 use assay_trace::{Header, Script, Trace};
@@ -73,6 +73,14 @@ impl Compiled {
         match self {
             Compiled::Records(_) => WorkloadKind::Records,
             Compiled::Script(..) | Compiled::Replay(..) => WorkloadKind::Queries,
+        }
+    }
+
+    /// What each query means to the judge, by its place in the catalogue; empty if none is judged.
+    pub fn roles(&self) -> Arc<[QueryRole]> {
+        match self {
+            Compiled::Script(plan, _) => plan.roles.as_slice().into(),
+            Compiled::Records(_) | Compiled::Replay(..) => Arc::default(),
         }
     }
 

@@ -1,20 +1,24 @@
 //! Consistency of a run, judged from its history.
 
 use std::fs::File;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use assay_consistency::foreign::{ForeignTimes, read_foreign_history};
-use assay_consistency::register::{RegisterReport, judge};
+use assay_consistency::foreign::{ForeignName, ForeignTimes, read_foreign_history};
+use assay_consistency::register::judge;
 use assay_consistency::transaction::judge as judge_transactions;
 use assay_consistency::{
-    ClockError, Collected, Limitation, Quality, QualityFinding, QualityVerdict, RecordCollector,
-    RecordOptions,
+    AggregateRules, ClockError, Collected, CollectedQueries, Limitation, Quality, QualityFinding,
+    QualityVerdict, QueryCollector, QueryModel, QueryOptions, RecordCollector, RecordOptions,
+    judge_aggregates,
 };
-use assay_history::{Columns, History, Manifest, State};
+use assay_history::{Columns, History, Manifest, State, each_read};
+use assay_model::Seed;
 use assay_report::consistency::ConsistencyResult;
-use assay_workload::Spec;
+use assay_workload::script::consistency::BALANCE;
+use assay_workload::script::{ScriptName, ScriptPlan, ScriptSpec};
 use assay_workload::spec::{ReadFields, WriteFields, no_files};
+use assay_workload::{PlanPhase, Spec};
 use indicatif::ProgressBar;
 
 use crate::exit::{as_usage, usage};
@@ -25,13 +29,21 @@ pub const BESIDE_ANALYSIS: usize = 400_000;
 
 /// What a run directory says of its workload, as far as verdicts need it.
 pub struct Judge {
+    dir: PathBuf,
     source: String,
     title: String,
-    collector: RecordCollector,
+    collector: Collector,
     is_fresh: bool,
     /// Records that a whole history has at least; nothing if it cannot be whole.
     records_min: Option<u64>,
-    fields: WrittenFields,
+}
+
+/// What gathers the operations of a run, by the kind of its workload.
+enum Collector {
+    /// Records by key.
+    Records(RecordCollector, WrittenFields),
+    /// Queries of a workload that is made to be judged.
+    Queries(QueryCollector, QueryModel),
 }
 
 /// How much of a record its writes replace, and its reads return.
@@ -48,67 +60,162 @@ enum WrittenFields {
 impl Judge {
     /// A judge of the run in `dir`, who keeps at most `operations_max` operations.
     pub fn new(dir: &Path, manifest: &Manifest, operations_max: usize) -> Judge {
-        let spec = Spec::from_toml(&manifest.spec.text, "run.toml", &no_files).ok();
-        let dataset = spec.as_ref().map(|spec| &spec.dataset);
-        let loaded = dataset
-            .map_or(0..0, |dataset| dataset.first..dataset.first.saturating_add(dataset.records));
         let is_fresh = run_dirs::load_of(dir).is_some();
-        let fields = spec.as_ref().map_or(WrittenFields::One, written_fields);
         // A run that was killed has lost its last moments, writes that others read among them.
         let has_end = matches!(manifest.state, State::Finished | State::Interrupted)
             && !manifest.run.ended.is_empty();
         let is_whole = has_end && manifest.history.lost == 0;
         Judge {
+            dir: dir.to_owned(),
             source: dir.display().to_string(),
             title: format!("{} on {}", manifest.spec.name, manifest.store.name),
-            collector: RecordCollector::new(RecordOptions {
-                operations_max,
-                loaded,
-                is_fresh,
-                writes_whole_records: fields == WrittenFields::All,
-            }),
+            collector: queries(manifest, operations_max)
+                .unwrap_or_else(|| records(manifest, is_fresh, operations_max)),
             is_fresh,
             records_min: is_whole.then_some(manifest.history.records),
-            fields,
         }
     }
 
     /// Adds records of `agent`.
     pub fn add(&mut self, agent: u32, records: &[assay_model::Record]) {
-        self.collector.add(u16::try_from(agent).unwrap_or(u16::MAX), records);
+        let agent = u16::try_from(agent).unwrap_or(u16::MAX);
+        match &mut self.collector {
+            Collector::Records(collector, _) => collector.add(agent, records),
+            Collector::Queries(collector, _) => collector.add(agent, records),
+        }
     }
 
     /// The verdicts on what was added; the history holds `kept` records, and whether all that it
     /// holds could be read.
     pub fn finish(self, kept: u64, is_readable: bool) -> ConsistencyResult {
-        let Collected { mut history, share, seen } = self.collector.finish();
         let is_whole = is_readable && self.records_min.is_some_and(|least| kept >= least);
-        let limitation = match self.fields {
-            _ if !is_whole => Some(Limitation::Incomplete),
-            _ if seen.with_version == 0 || seen.unversioned_writes > 0 => {
-                Some(Limitation::NoVersions)
-            }
-            WrittenFields::One => Some(Limitation::PartialWrites),
-            // Which of the values of an earlier run a field holds, the newest number hides.
-            WrittenFields::OneReadWithAll if !self.is_fresh => Some(Limitation::PartialWrites),
-            _ => None,
-        };
-        if limitation.is_some() {
-            history.operations.clear();
-        }
-        let mut report = judge(&history, &ClockError::NONE);
-        if let Some(limitation) = limitation {
-            not_assessable(&mut report, limitation);
-        }
         let mut result = ConsistencyResult {
             source: self.source,
             title: self.title,
-            share_left_out: 1.0 - share,
-            seen,
             ..ConsistencyResult::default()
         };
-        result.add_registers(&history, report);
+        match self.collector {
+            Collector::Records(collector, fields) => {
+                judge_records(collector.finish(), fields, is_whole, self.is_fresh, &mut result);
+            }
+            Collector::Queries(collector, model) => {
+                judge_queries(&self.dir, collector, model, is_whole, self.is_fresh, &mut result);
+            }
+        }
         result
+    }
+}
+
+fn records(manifest: &Manifest, is_fresh: bool, operations_max: usize) -> Collector {
+    let spec = Spec::from_toml(&manifest.spec.text, "run.toml", &no_files).ok();
+    let dataset = spec.as_ref().map(|spec| &spec.dataset);
+    let loaded = dataset
+        .map_or(0..0, |dataset| dataset.first..dataset.first.saturating_add(dataset.records));
+    let fields = spec.as_ref().map_or(WrittenFields::One, written_fields);
+    let options = RecordOptions {
+        operations_max,
+        loaded,
+        is_fresh,
+        writes_whole_records: fields == WrittenFields::All,
+    };
+    Collector::Records(RecordCollector::new(options), fields)
+}
+
+/// The collector of a workload of queries that is made to be judged.
+fn queries(manifest: &Manifest, operations_max: usize) -> Option<Collector> {
+    let text = &manifest.spec.text;
+    let spec = ScriptSpec::is_script(text).then(|| ScriptSpec::from_toml(text, "run.toml"));
+    let spec = spec?.ok()?;
+    let model = match (&spec, spec.name()) {
+        (ScriptSpec::Consistency(spec), ScriptName::Bank) => {
+            QueryModel::Accounts(spec.dataset.keys)
+        }
+        (ScriptSpec::Consistency(_), ScriptName::Set) => QueryModel::Sets,
+        (ScriptSpec::Consistency(_), ScriptName::Counter) => QueryModel::Counters,
+        (ScriptSpec::Consistency(_), _) => QueryModel::Transactions,
+        (ScriptSpec::Consbench(_), _) => QueryModel::SingleWrites,
+        _ => return None,
+    };
+    let roles = ScriptPlan::new(&spec, Seed(0), PlanPhase::Run).ok()?.roles;
+    let isolation = manifest.store.capabilities.get("isolation");
+    let has_transactions = isolation.is_some_and(|isolation| isolation != "none");
+    let options = QueryOptions { model, roles, has_transactions, operations_max };
+    Some(Collector::Queries(QueryCollector::new(options), model))
+}
+
+fn judge_records(
+    collected: Collected,
+    fields: WrittenFields,
+    is_whole: bool,
+    is_fresh: bool,
+    result: &mut ConsistencyResult,
+) {
+    let Collected { mut history, share, seen } = collected;
+    let limitation = match fields {
+        _ if !is_whole => Some(Limitation::Incomplete),
+        _ if seen.with_version == 0 || seen.unversioned_writes > 0 => Some(Limitation::NoVersions),
+        WrittenFields::One => Some(Limitation::PartialWrites),
+        // Which of the values of an earlier run a field holds, the newest number hides.
+        WrittenFields::OneReadWithAll if !is_fresh => Some(Limitation::PartialWrites),
+        _ => None,
+    };
+    if limitation.is_some() {
+        history.operations.clear();
+    }
+    let report = judge(&history, &ClockError::NONE);
+    result.share_left_out = 1.0 - share;
+    result.seen = seen;
+    result.add_registers(&history, report);
+    if let Some(limitation) = limitation {
+        not_assessable(&mut result.findings, limitation);
+    }
+}
+
+/// Judges the queries that `collector` holds, with the values beside the history in `dir`.
+fn judge_queries(
+    dir: &Path,
+    collector: QueryCollector,
+    model: QueryModel,
+    is_whole: bool,
+    is_fresh: bool,
+    result: &mut ConsistencyResult,
+) {
+    let mut values = Vec::new();
+    let has_values = each_read(dir, |value| values.push(value)).unwrap_or_else(|error| {
+        result.warnings.push(error.to_string());
+        false
+    });
+    let mut collected = collector.finish(values);
+    let limitation = match collected.is_too_long {
+        true => Some(Limitation::TooManyOperations),
+        false if !is_whole || !has_values => Some(Limitation::Incomplete),
+        false if !is_fresh => Some(Limitation::UsedBefore),
+        false => None,
+    };
+    if limitation.is_some() {
+        collected = CollectedQueries::default();
+    }
+    match model {
+        QueryModel::Transactions => {
+            let report = judge_transactions(&collected.transactions, &ClockError::NONE);
+            result.add_transactions(&collected.transactions, report);
+        }
+        QueryModel::SingleWrites => {
+            let report = judge(&collected.registers, &ClockError::NONE);
+            result.add_registers(&collected.registers, report);
+        }
+        QueryModel::Sets | QueryModel::Counters | QueryModel::Accounts(_) => {
+            let total = match model {
+                QueryModel::Accounts(accounts) => Some(accounts as i64 * BALANCE),
+                _ => None,
+            };
+            let rules = AggregateRules { total, amount: &|_| Some(1) };
+            let findings = judge_aggregates(&collected.aggregates, &rules);
+            result.add_aggregates(&collected.aggregates, findings);
+        }
+    }
+    if let Some(limitation) = limitation {
+        not_assessable(&mut result.findings, limitation);
     }
 }
 
@@ -121,8 +228,8 @@ fn written_fields(spec: &Spec) -> WrittenFields {
     }
 }
 
-fn not_assessable(report: &mut RegisterReport, limitation: Limitation) {
-    for finding in &mut report.findings {
+fn not_assessable(findings: &mut [QualityFinding], limitation: Limitation) {
+    for finding in findings {
         finding.verdict = QualityVerdict::NotAssessable(limitation);
     }
 }
@@ -153,11 +260,7 @@ pub fn judge_file(path: &Path, is_quiet: bool) -> Result<ConsistencyResult> {
     let history = read_foreign_history(file, None, &mut |bytes| bar.set_position(bytes))
         .map_err(|error| usage(format!("{name}: {error}")))?;
     bar.finish_and_clear();
-    let mut warnings: Vec<String> = history.warnings.iter().map(ToString::to_string).collect();
-    if !history.aggregates.is_empty() {
-        let number = history.aggregates.len();
-        warnings.push(format!("{number} operations on sets, counters or accounts are not judged"));
-    }
+    let warnings: Vec<String> = history.warnings.iter().map(ToString::to_string).collect();
     let mut result = ConsistencyResult {
         title: name.clone(),
         source: name,
@@ -171,6 +274,16 @@ pub fn judge_file(path: &Path, is_quiet: bool) -> Result<ConsistencyResult> {
     if !history.transactions.transactions.is_empty() {
         let report = judge_transactions(&history.transactions, &ClockError::NONE);
         result.add_transactions(&history.transactions, report);
+    }
+    if !history.aggregates.is_empty() {
+        let names = &history.names;
+        let amount = |value| match names.value(value) {
+            Some(ForeignName::Integer(amount)) => Some(*amount),
+            _ => None,
+        };
+        let rules = AggregateRules { total: None, amount: &amount };
+        let findings = judge_aggregates(&history.aggregates, &rules);
+        result.add_aggregates(&history.aggregates, findings);
     }
     result.names = Some(history.names);
     match history.times {

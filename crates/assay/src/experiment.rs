@@ -9,8 +9,14 @@ use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result};
 use assay_history::manifest::{FloorSection, PhaseSection, SettingSection};
-use assay_history::{Manifest, Memory, Observation, RunDir, State, WorkerSink, WriteError, Writer};
-use assay_model::{Event, EventKind, Nanos, OperationEncoder, Phase, Reason, Record, Seed, Source};
+use assay_history::{
+    Manifest, Memory, Observation, ReadsSink, ReadsWriter, RunDir, State, WorkerSink, WriteError,
+    Writer,
+};
+use assay_model::{
+    Event, EventKind, Nanos, ObservedValue, OperationEncoder, Phase, QueryRole, Reason, Record,
+    Seed, Source,
+};
 use assay_report::Style;
 use assay_run::control::Urgency;
 use assay_run::executor::{Failure as FirstFailure, Trouble, WorkerOutcome};
@@ -48,6 +54,8 @@ pub struct Experiment {
     pub fields: Arc<[String]>,
     /// The protocol of the plan's processes.
     pub workload_kind: WorkloadKind,
+    /// What each query means to the judge, by its place in the catalogue.
+    pub roles: Arc<[QueryRole]>,
     /// How long it took to make the store ready.
     pub init: Nanos,
     /// The load.
@@ -99,28 +107,38 @@ pub struct Finished {
 }
 
 /// A sink of the history as the executor sees it.
-struct HistorySink(WorkerSink);
+struct HistorySink {
+    records: WorkerSink,
+    /// For the values that queries return, where they are judged.
+    reads: Option<ReadsSink>,
+}
 
 impl Sink for HistorySink {
     #[inline]
     fn push(&mut self, record: Record) {
-        self.0.push(record);
+        self.records.push(record);
+    }
+
+    fn observe(&mut self, value: ObservedValue) {
+        if let Some(reads) = &mut self.reads {
+            reads.push(value);
+        }
     }
 
     fn flush(&mut self) {
-        self.0.flush();
+        self.records.flush();
     }
 
     fn is_broken(&self) -> bool {
-        self.0.is_broken()
+        self.records.is_broken()
     }
 
     fn room(&self) -> usize {
-        self.0.room()
+        self.records.room()
     }
 
     fn stalls(&self) -> u64 {
-        self.0.stalls()
+        self.records.stalls()
     }
 }
 
@@ -135,11 +153,19 @@ impl Experiment {
         run_dir.write_manifest(&self.manifest)?;
         let workers = self.load_config.workers;
         let (writer, sinks) = run_dir.writer(workers as u16, Memory::default())?;
+        let is_observed = !self.is_load && self.roles.iter().any(|role| role.reads());
+        let (reads, observed) = match is_observed {
+            true => ReadsWriter::start(&self.dir, workers).map(|(one, all)| (Some(one), all))?,
+            false => (None, Vec::new()),
+        };
+        let mut observed = observed.into_iter();
+        let sinks =
+            sinks.into_iter().map(|records| HistorySink { records, reads: observed.next() });
         // To the end of all this, so that no impatient interrupt cuts the sealing short.
         let listening = Arc::clone(&self.listening);
         let _during = listening.during();
         self.manifest.floor = self.measure_floor()?;
-        let outcome = match self.send(sinks, listening.control()) {
+        let outcome = match self.send(sinks.collect(), listening.control()) {
             Ok(outcome) => outcome,
             Err(error) => {
                 self.close_failed(&mut run_dir, writer, &error)?;
@@ -157,6 +183,10 @@ impl Experiment {
             self.manifest.notes.push(error.to_string());
         }
         self.keep_truth()?;
+        if let Some(Err(error)) = reads.map(ReadsWriter::finish) {
+            // The figures are worth more; without the values the judge says what is missing.
+            self.manifest.notes.push(error.to_string());
+        }
         let sealed = run_dir.seal(0, &self.part_facts());
         if let Ok(sealed) = &sealed {
             self.manifest.notes.extend(sealed.damage.iter().map(ToString::to_string));
@@ -177,13 +207,12 @@ impl Experiment {
         Ok(Finished { dir: self.dir.clone(), exit: self.exit(&outcome), is_whole })
     }
 
-    fn send(&mut self, sinks: Vec<WorkerSink>, control: &Control) -> Result<Outcome> {
+    fn send(&mut self, sinks: Vec<HistorySink>, control: &Control) -> Result<Outcome> {
         let latency = self.gauged();
         let worker_counters: Vec<LiveCounters> =
             sinks.iter().map(|_| LiveCounters::new(latency)).collect();
         let store =
             with_blocking_threads(Arc::clone(&self.store), self.load_config.blocking_threads);
-        let sinks = sinks.into_iter().map(HistorySink).collect();
         let is_over = Arc::new(AtomicBool::new(false));
         let raised_at_end = RaisedAtEnd(&is_over);
         let rate_control =
@@ -398,6 +427,7 @@ impl Experiment {
             encoder: Arc::clone(&self.encoder),
             fields: Arc::clone(&self.fields),
             workload_kind: self.workload_kind,
+            roles: Arc::clone(&self.roles),
             load: self.load_config.load.clone(),
             extent: self.load_config.extent,
             timeout: self.load_config.timeout,

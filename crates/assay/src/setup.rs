@@ -520,7 +520,9 @@ impl Setup {
             (None, None) => Calendar::None,
         };
         let calls = self.store.capabilities().calls;
-        let load_config = LoadConfig::from(&self.options, purpose, calls, planned, calendar)?;
+        let usual = self.workload.usual_sessions();
+        let load_config =
+            LoadConfig::from(&self.options, purpose, calls, planned, calendar, usual)?;
         Ok(LoadConfig { room: self.store.room(), ..load_config })
     }
 
@@ -554,7 +556,7 @@ impl Setup {
         let manifest = self.manifest(plan, &load_config, settings, is_load);
         let header = plan.header(self.seed);
         let fields = plan.fields();
-        let workload_kind = plan.workload_kind();
+        let (workload_kind, roles) = (plan.workload_kind(), plan.roles());
         let plan = plan.clone();
         let trace = match is_load {
             true => self.workload.preload()?,
@@ -579,6 +581,7 @@ impl Setup {
             encoder,
             fields,
             workload_kind,
+            roles,
             init: self.init,
             load_config,
             is_load,

@@ -50,6 +50,9 @@ pub struct Workload {
     pub settings: toml::Table,
 }
 
+/// Sessions of a workload that is made to be judged.
+const JUDGED_SESSIONS: u32 = 10;
+
 /// Properties of YCSB's client with the settings that stand for them here.
 const OF_CLIENT: [(&str, &str); 4] = [
     ("threadcount", "--closed"),
@@ -311,6 +314,15 @@ impl Workload {
         }
         let properties = Properties::parse(&bytes, &origin).map_err(as_usage)?;
         Workload::from_properties(&name, properties, changes)
+    }
+
+    /// How many sessions it has in a closed loop unless somebody says so: one session alone would
+    /// show nothing of a workload that is made to be judged.
+    pub fn usual_sessions(&self) -> Option<u32> {
+        match self.requested {
+            WorkloadSource::Script(ScriptSpec::Consistency(_)) => Some(JUDGED_SESSIONS),
+            _ => None,
+        }
     }
 
     fn from_trace(path: &Path, name: &str) -> Result<Workload> {

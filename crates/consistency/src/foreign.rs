@@ -35,7 +35,6 @@ mod porcupine;
 
 mod export;
 
-pub use aggregate::{AggregateAccess, AggregateOperation};
 pub use error::{ForeignError, ForeignProblem, ForeignWarning, ForeignWarningKind, TextPosition};
 pub use export::{ElleFormat, write_registers, write_transactions};
 pub use names::{ForeignName, ForeignNames};
@@ -79,7 +78,7 @@ pub struct ForeignHistory {
     /// Everything, single operations as transactions of one or two steps.
     pub transactions: TransactionHistory,
     /// What was done to sets, counters and accounts, which is in neither of them.
-    pub aggregates: Vec<AggregateOperation>,
+    pub aggregates: Vec<crate::aggregate::AggregateOperation>,
     /// What keys, values and sessions are called there.
     pub names: ForeignNames,
     /// What the times mean.

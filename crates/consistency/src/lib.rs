@@ -8,14 +8,18 @@
 pub mod quality;
 pub mod verdict;
 
+pub mod aggregate;
 pub mod clock;
 pub mod foreign;
+pub mod queries;
 pub mod records;
 pub mod register;
 pub mod transaction;
 
+pub use aggregate::{AggregateAccess, AggregateOperation, AggregateRules, judge_aggregates};
 pub use clock::ClockError;
 pub use quality::Quality;
+pub use queries::{CollectedQueries, QueryCollector, QueryModel, QueryOptions};
 pub use records::{Collected, RecordCollector, RecordOptions, Seen};
 pub use register::{Access, RegisterHistory, RegisterOperation, WrittenValue};
 pub use transaction::{ObservedTransaction, TransactionHistory, TransactionStep};

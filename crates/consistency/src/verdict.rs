@@ -91,6 +91,8 @@ pub enum Limitation {
     NoRealTime,
     /// More sessions than the check has memory for.
     TooManySessions,
+    /// The store was not loaded for this run, so it held values of an earlier one.
+    UsedBefore,
 }
 
 /// Where the order of a record's versions came from, the strongest source first.
@@ -164,6 +166,8 @@ pub enum Anomaly {
     G2Item,
     /// A snapshot whose balances have another sum.
     WrongTotal,
+    /// A value of a counter that no order of its additions explains.
+    WrongCount,
 }
 
 /// Operations that together show a violation.

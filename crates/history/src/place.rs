@@ -22,6 +22,11 @@ pub fn truth(dir: &Path) -> PathBuf {
     dir.join("truth.parquet")
 }
 
+/// The values that operations returned.
+pub fn reads(dir: &Path) -> PathBuf {
+    dir.join("reads.parquet")
+}
+
 /// The lock file of the run directory while a process writes it.
 pub fn lock(dir: &Path) -> PathBuf {
     dir.join("lock")

@@ -19,6 +19,7 @@ pub mod script;
 pub mod source;
 pub mod version;
 
+pub mod observed;
 pub mod outcome;
 pub mod record;
 
@@ -31,6 +32,7 @@ pub use datum::{Datum, Decimal};
 pub use event::{Event, EventKind};
 pub use layout::{Layout, Table};
 pub use nanos::Nanos;
+pub use observed::{ObservedValue, QueryRole};
 pub use operation::{Fields, Kind, Operation};
 pub use outcome::{Outcome, Reason, Verified};
 pub use query::{Catalogue, Named, Query, Statement};

@@ -159,6 +159,8 @@ pub enum Change {
     Add(Term),
     /// `column = column - term`
     Subtract(Term),
+    /// `column = column || term`, of texts
+    Append(Term),
 }
 
 /// `DELETE FROM relation WHERE filters`.

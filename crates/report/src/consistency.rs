@@ -9,9 +9,9 @@ use assay_consistency::foreign::ForeignNames;
 use assay_consistency::register::{RegisterReport, RegisterStaleness};
 use assay_consistency::transaction::{AnomalyCount, TransactionReport};
 use assay_consistency::{
-    Access, Limitation, ObservedTransaction, Quality, QualityFinding, QualityVerdict,
-    RegisterHistory, RegisterOperation, Seen, TransactionHistory, TransactionStep, Violations,
-    Witness, WrittenValue,
+    Access, AggregateAccess, AggregateOperation, Limitation, ObservedTransaction, Quality,
+    QualityFinding, QualityVerdict, RegisterHistory, RegisterOperation, Seen, TransactionHistory,
+    TransactionStep, Violations, Witness, WrittenValue,
 };
 use assay_model::{Nanos, Outcome, version};
 
@@ -64,6 +64,8 @@ pub enum Witnessed {
     Operation(RegisterOperation),
     /// A transaction.
     Transaction(ObservedTransaction),
+    /// An operation on a set, a counter, accounts.
+    Aggregate(AggregateOperation),
 }
 
 /// Witnesses of one quality that a text shows; JSON has all.
@@ -93,6 +95,20 @@ impl ConsistencyResult {
         self.findings.extend(report.findings);
         self.anomalies = report.anomalies;
         self.weakest_violated = report.weakest_violated;
+    }
+
+    /// Adds the verdicts on sets, counters, accounts.
+    pub fn add_aggregates(
+        &mut self,
+        operations: &[AggregateOperation],
+        findings: Vec<QualityFinding>,
+    ) {
+        let named = named(&findings);
+        let is_named = |operation: &&AggregateOperation| named.contains(&operation.index);
+        let operations_named = operations.iter().filter(is_named).cloned();
+        self.witnessed.extend(operations_named.map(Witnessed::Aggregate));
+        self.operations += operations.len() as u64;
+        self.findings.extend(findings);
     }
 
     /// Leaves out lengths of time, where the history knows the order of moments only.
@@ -144,6 +160,7 @@ impl ConsistencyResult {
                 Witnessed::Transaction(transaction) => {
                     of_transactions && transaction.index == *index
                 }
+                Witnessed::Aggregate(operation) => operation.index == *index,
             })
         };
         witness.operations.iter().filter_map(find).collect()
@@ -410,6 +427,7 @@ pub(crate) fn cells(
     let (index, session, did) = match witnessed {
         Witnessed::Operation(one) => (one.index, one.session, did(result, one.access, letters)),
         Witnessed::Transaction(one) => (one.index, one.session, steps(result, &one.steps)),
+        Witnessed::Aggregate(one) => (one.index, one.session, aggregate(result, &one.access)),
     };
     if index == u64::MAX {
         return [String::new(), String::new(), did, "before the run".to_owned(), String::new()];
@@ -428,6 +446,7 @@ impl Witnessed {
         match self {
             Witnessed::Operation(one) => (one.started, one.ended, one.outcome),
             Witnessed::Transaction(one) => (one.started, one.ended, one.outcome),
+            Witnessed::Aggregate(one) => (one.started, one.ended, one.outcome),
         }
     }
 
@@ -443,6 +462,10 @@ impl Witnessed {
             Witnessed::Transaction(transaction) => transaction.steps.iter().any(|step| {
                 matches!(step, TransactionStep::Write { .. } | TransactionStep::Append { .. })
             }),
+            Witnessed::Aggregate(operation) => matches!(
+                operation.access,
+                AggregateAccess::Add(_) | AggregateAccess::Transfer { .. }
+            ),
         }
     }
 }
@@ -469,11 +492,12 @@ fn step(result: &ConsistencyResult, step: &TransactionStep) -> String {
             format!("wrote {}: {}", key(written), value(new))
         }
         TransactionStep::Append { key: list, element } => {
-            format!("appended {} to {}", value(element), key(list))
+            format!("appended {} to {}", element_name(result, *element), key(list))
         }
         TransactionStep::ReadList { key: list, elements: Some(elements) } => {
             let skipped = elements.len().saturating_sub(ELEMENTS);
-            let last: Vec<String> = elements.iter().skip(skipped).map(value).collect();
+            let last = elements.iter().skip(skipped);
+            let last: Vec<String> = last.map(|one| element_name(result, *one)).collect();
             let dots = if skipped > 0 { ".. " } else { "" };
             format!("read {}: [{dots}{}]", key(list), last.join(" "))
         }
@@ -481,6 +505,34 @@ fn step(result: &ConsistencyResult, step: &TransactionStep) -> String {
         | TransactionStep::ReadList { key: read, elements: None } => {
             format!("read {}: unknown", key(read))
         }
+    }
+}
+
+fn aggregate(result: &ConsistencyResult, access: &AggregateAccess) -> String {
+    match access {
+        AggregateAccess::Add(element) => format!("added {}", element_name(result, *element)),
+        AggregateAccess::Transfer { from, to, amount } => {
+            let (from, to) = (result.key_name(*from), result.key_name(*to));
+            format!("moved {amount} from {from} to {to}")
+        }
+        AggregateAccess::Elements(elements) => {
+            let last = elements.iter().rev().take(ELEMENTS).rev();
+            let names: Vec<String> = last.map(|one| element_name(result, *one)).collect();
+            let dots = if elements.len() > ELEMENTS { ".. " } else { "" };
+            format!("read [{dots}{}]", names.join(" "))
+        }
+        AggregateAccess::Sum(sum) => format!("read {sum}"),
+        AggregateAccess::Balances(balances) => {
+            let sum: i128 =
+                balances.iter().filter_map(|(_, balance)| *balance).map(i128::from).sum();
+            let shown = balances.iter().take(ELEMENTS);
+            let shown: Vec<String> = shown
+                .map(|(_, balance)| balance.map_or("nothing".to_owned(), |one| one.to_string()))
+                .collect();
+            let dots = if balances.len() > ELEMENTS { " .." } else { "" };
+            format!("read {}{dots}, in all {sum}", shown.join(" "))
+        }
+        AggregateAccess::UnknownRead => "read: unknown".to_owned(),
     }
 }
 
@@ -505,12 +557,27 @@ fn did(result: &ConsistencyResult, access: Access, letters: Letters) -> String {
     }
 }
 
+/// An element of a list or a set: by the number of the operation that wrote it.
+fn element_name(result: &ConsistencyResult, element: WrittenValue) -> String {
+    match element {
+        WrittenValue(number) if result.names.is_none() && is_of_run(number) => {
+            (number - version::RUN).to_string()
+        }
+        other => result.value_name(other),
+    }
+}
+
+/// Whether an operation of the run wrote it.
+fn is_of_run(number: u64) -> bool {
+    (version::RUN..version::END).contains(&number)
+}
+
 /// A value by the operation that wrote it.
 fn value_name(value: WrittenValue) -> String {
     match value {
         WrittenValue::ABSENT => "nothing".to_owned(),
         WrittenValue::GARBAGE => "a value without a version".to_owned(),
-        WrittenValue(number) if (version::RUN..version::END).contains(&number) => {
+        WrittenValue(number) if is_of_run(number) => {
             format!("what operation {} wrote", count(number - version::RUN))
         }
         WrittenValue(number) => format!("what was loaded ({})", count(number)),

@@ -6,7 +6,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use assay_model::{Nanos, OperationEncoder, Record, Seed, Source};
+use assay_model::{Nanos, OperationEncoder, QueryRole, Record, Seed, Source};
 use assay_store::{OpenError, Store};
 
 use crate::clock::{Clock, SimulatedClock, Wall, be_punctual};
@@ -40,6 +40,8 @@ pub struct Workers<'a> {
     pub fields: Arc<[String]>,
     /// The protocol of the plan's processes.
     pub workload_kind: WorkloadKind,
+    /// What each query means to the judge, by its place in the catalogue; empty if none is judged.
+    pub roles: Arc<[QueryRole]>,
     /// The load model.
     pub load: Load,
     /// The run's length.
@@ -375,6 +377,7 @@ impl Workers<'_> {
             encoder: Arc::clone(&self.encoder),
             fields: Arc::clone(&self.fields),
             workload_kind: self.workload_kind,
+            roles: Arc::clone(&self.roles),
             calls: store.capabilities().calls,
             scheduler,
             in_flight,

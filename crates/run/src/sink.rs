@@ -1,11 +1,14 @@
 //! Sink of a worker's records.
 
-use assay_model::Record;
+use assay_model::{ObservedValue, Record};
 
 /// Takes the records of one worker, in the order in which operations end.
 pub trait Sink {
     /// Keeps one record. On the hot path: a copy into a buffer, nothing more.
     fn push(&mut self, record: Record);
+
+    /// Keeps one value that an operation returned, before the record of that operation.
+    fn observe(&mut self, _value: ObservedValue) {}
 
     /// Hands over what is buffered, so that a crash loses nothing of it.
     fn flush(&mut self);

@@ -4,6 +4,7 @@ mod ahead;
 mod burst;
 mod held_back;
 mod in_flight_table;
+mod observe;
 mod scheduler;
 mod script;
 
@@ -13,8 +14,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use assay_model::{
-    Fields, Filled, Kind, Nanos, Operation, OperationEncoder, Parameters, Reason, Source,
-    SourceError, version,
+    Fields, Filled, Kind, Nanos, Operation, OperationEncoder, Parameters, QueryRole, Reason,
+    Source, SourceError, version,
 };
 use assay_store::{Call, Calls, Client, Request, Step, Ticket, Values};
 
@@ -56,6 +57,8 @@ pub(crate) struct Task {
     pub fields: Arc<[String]>,
     /// The protocol of the plan's processes.
     pub workload_kind: WorkloadKind,
+    /// What each query means to the judge, by its place in the catalogue.
+    pub roles: Arc<[QueryRole]>,
     /// How the client answers.
     pub calls: Calls,
     /// When processes are issued.
@@ -677,12 +680,23 @@ fn ticket(slot: u32, use_number: u64) -> Ticket {
 
 /// The version that `operation` writes if it is done, or [`version::NONE`].
 #[inline]
-fn version_of(operation: &Operation, encoder: &dyn OperationEncoder) -> u64 {
+fn version_of(operation: &Operation, encoder: &dyn OperationEncoder, roles: &[QueryRole]) -> u64 {
     let writes = matches!(operation.kind, Kind::Update | Kind::Insert);
-    match writes && operation.statement == 0 {
-        true => encoder.version_written(operation),
-        false => version::NONE,
+    match (writes, operation.statement) {
+        (false, _) => version::NONE,
+        (true, 0) => encoder.version_written(operation),
+        (true, statement) => match role_of(roles, statement).writes_once() {
+            true => version::written(operation.index),
+            false => version::NONE,
+        },
     }
+}
+
+/// What the query that `statement` names means to the judge.
+#[inline]
+fn role_of(roles: &[QueryRole], statement: u16) -> QueryRole {
+    let place = usize::from(statement).wrapping_sub(1);
+    roles.get(place).copied().unwrap_or_default()
 }
 
 /// The slot that a ticket stands for.

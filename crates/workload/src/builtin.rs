@@ -136,7 +136,7 @@ const fn script(
     Entry { name, description, form: Form::Toml, text, suggested_records, suggested_operations }
 }
 
-const ENTRIES: [Entry; 18] = [
+const ENTRIES: [Entry; 25] = [
     ycsb(
         "ycsb-a",
         "session store: half reads, half updates, some records hotter than others",
@@ -218,6 +218,48 @@ const ENTRIES: [Entry; 18] = [
         "consbench as BenchFoundry's generator plans it",
         include_str!("builtin/consbench-repo.toml"),
         (100, 36_000_000),
+    ),
+    script(
+        "list-append",
+        "lists that transactions append to and read, which shows every isolation anomaly",
+        include_str!("builtin/list-append.toml"),
+        (10_000, 100_000),
+    ),
+    script(
+        "bank",
+        "transfers between accounts, with snapshots whose sum must stay",
+        include_str!("builtin/bank.toml"),
+        (8, 100_000),
+    ),
+    script(
+        "long-fork",
+        "keys that are written once, with readers of several: do all see one order?",
+        include_str!("builtin/long-fork.toml"),
+        (20_000, 100_000),
+    ),
+    script(
+        "write-skew",
+        "transactions that read two keys and write one of them",
+        include_str!("builtin/write-skew.toml"),
+        (10_000, 100_000),
+    ),
+    script(
+        "causal-chain",
+        "a write that follows from another one, with readers of both",
+        include_str!("builtin/causal-chain.toml"),
+        (40_000, 100_000),
+    ),
+    script(
+        "set",
+        "additions to sets, with reads of whole sets: is anything lost?",
+        include_str!("builtin/set.toml"),
+        (10_000, 100_000),
+    ),
+    script(
+        "counter",
+        "additions to counters, with reads of them: is anything lost or counted twice?",
+        include_str!("builtin/counter.toml"),
+        (4, 100_000),
     ),
     Entry {
         name: "facebook-etc",

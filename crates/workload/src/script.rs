@@ -16,6 +16,7 @@ mod engine;
 
 pub mod benchfoundry;
 pub mod consbench;
+pub mod consistency;
 pub mod tpcc;
 
 pub use dataset::ScriptDataset;

@@ -112,6 +112,9 @@ pub fn schema(matches: &ArgMatches) -> Result<Exit> {
             with_sections(ScriptSpec::json_schema(ScriptName::TpccBenchfoundry))
         }
         Some("consbench") => with_sections(ScriptSpec::json_schema(ScriptName::Consbench)),
+        Some("consistency-workload") => {
+            with_sections(ScriptSpec::json_schema(ScriptName::ListAppend))
+        }
         _ => name
             .and_then(assay_report::schema_of)
             .unwrap_or_else(|| with_sections(Spec::json_schema())),

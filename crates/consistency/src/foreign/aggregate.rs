@@ -4,56 +4,11 @@
 //! amount, `transfer` of an amount between accounts, and a `read` that answers with all elements,
 //! the sum, or the balance of every account.
 
-use assay_model::{Nanos, Outcome};
-
 use super::error::ForeignProblem;
 use super::form::Form;
 use super::names::{ForeignName, ForeignNames};
-use crate::register::WrittenValue;
+use crate::aggregate::{AggregateAccess, AggregateOperation};
 use crate::transaction::{ObservedTransaction, TransactionStep};
-
-/// One operation on a set, a counter or the accounts of a bank.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct AggregateOperation {
-    /// Its number in the history, for witnesses.
-    pub index: u64,
-    /// The set, the counter or the bank.
-    pub key: u64,
-    /// The session that issued it, one operation at a time.
-    pub session: u32,
-    /// When the request left.
-    pub started: Nanos,
-    /// When the answer came. Of no meaning unless the outcome is [`Outcome::Done`].
-    pub ended: Nanos,
-    /// Whether it happened.
-    pub outcome: Outcome,
-    /// What it did.
-    pub access: AggregateAccess,
-}
-
-/// What an operation did to a set, a counter or accounts.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum AggregateAccess {
-    /// It added this to a set, or to a counter the amount that is the value's name.
-    Add(WrittenValue),
-    /// It moved an amount from one account to another; accounts are keys.
-    Transfer {
-        /// The account that has less afterwards.
-        from: u64,
-        /// The account that has more afterwards.
-        to: u64,
-        /// How much.
-        amount: i64,
-    },
-    /// It returned the elements of a set.
-    Elements(Vec<WrittenValue>),
-    /// It returned the value of a counter.
-    Sum(i64),
-    /// It returned the balances of accounts; nothing for one that was not there.
-    Balances(Vec<(u64, Option<i64>)>),
-    /// It read, and its answer is unknown.
-    UnknownRead,
-}
 
 impl AggregateOperation {
     pub(super) fn new(

@@ -4,11 +4,12 @@ use std::collections::{HashMap, HashSet};
 
 use assay_model::{Nanos, Outcome};
 
-use super::aggregate::{self, AggregateAccess, AggregateOperation};
+use super::aggregate;
 use super::error::{ForeignProblem, ForeignWarning, ForeignWarningKind};
 use super::form::Form;
 use super::names::{ForeignName, Interner};
 use super::{ForeignEvent, ForeignHistory, ForeignTimes};
+use crate::aggregate::{AggregateAccess, AggregateOperation};
 use crate::register::{Access, RegisterHistory, RegisterOperation, WrittenValue};
 use crate::transaction::{ObservedTransaction, TransactionHistory, TransactionStep};
 

@@ -6,6 +6,7 @@ use assay_model::{Nanos, Outcome};
 use expect_test::{Expect, expect};
 
 use super::*;
+use crate::aggregate::AggregateAccess;
 use crate::register::{Access, WrittenValue};
 use crate::transaction::{ObservedTransaction, TransactionStep};
 

@@ -1,14 +1,11 @@
-//! Invariants of whole records: totals of accounts, members of sets, values of counters.
+//! Invariants of whole records: totals of accounts, values of counters.
 //!
-//! The workloads are Jepsen's *bank*, *set-full* and *counter*, from their documentation. Transfers
+//! The workloads are Jepsen's *bank* and *counter*, from their documentation. Transfers
 //! and increments whose outcome is unknown make intervals of what is allowed, never violations.
-
-use std::collections::{HashMap, HashSet};
 
 use assay_model::{Nanos, Outcome};
 
 use crate::quality::Quality;
-use crate::register::WrittenValue;
 use crate::verdict::{
     Anomaly, Edges, Limitation, QualityFinding, QualityVerdict, VerdictPower, VersionOrder,
     Violations, Witness,
@@ -92,72 +89,6 @@ pub fn constant_total(
         QualityVerdict::NoneFound(power)
     };
     QualityFinding { quality: Quality::ConstantTotal, order: VersionOrder::NotNeeded, verdict }
-}
-
-/// An element that a client tried to add to a set.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SetAddition {
-    /// The element.
-    pub element: WrittenValue,
-    /// Whether it was added.
-    pub outcome: Outcome,
-}
-
-/// What a final read of a set shows, each list sorted.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct SetReport {
-    /// Acknowledged, but not there.
-    pub lost: Vec<WrittenValue>,
-    /// There several times.
-    pub duplicate: Vec<WrittenValue>,
-    /// There, but never added, or certainly refused.
-    pub phantom: Vec<WrittenValue>,
-    /// There, though nobody knew whether they were added.
-    pub recovered: Vec<WrittenValue>,
-    /// Acknowledged ones that are there.
-    pub kept: u64,
-}
-
-/// Compares the last read of a set with what was added to it. Linear; 48 bytes per element.
-///
-/// An element that was tried several times is acknowledged if one of the tries was, and phantom
-/// only if all of them were refused.
-pub fn set_members(additions: &[SetAddition], last_read: &[WrittenValue]) -> SetReport {
-    let mut tried: HashMap<WrittenValue, Outcome> = HashMap::new();
-    for addition in additions.iter().filter(|one| one.outcome != Outcome::Dropped) {
-        let best = tried.entry(addition.element).or_insert(addition.outcome);
-        let ranks = |outcome| match outcome {
-            Outcome::Done => 2,
-            Outcome::Unknown => 1,
-            _ => 0,
-        };
-        if ranks(addition.outcome) > ranks(*best) {
-            *best = addition.outcome;
-        }
-    }
-    let (mut report, mut seen) = (SetReport::default(), HashSet::new());
-    for element in last_read {
-        if !seen.insert(*element) {
-            report.duplicate.push(*element);
-            continue;
-        }
-        match tried.get(element) {
-            Some(Outcome::Done) => report.kept += 1,
-            Some(Outcome::Unknown) => report.recovered.push(*element),
-            _ => report.phantom.push(*element),
-        }
-    }
-    let is_lost = |(element, outcome): &(&WrittenValue, &Outcome)| {
-        **outcome == Outcome::Done && !seen.contains(element)
-    };
-    report.lost.extend(tried.iter().filter(is_lost).map(|(element, _)| *element));
-    for list in
-        [&mut report.lost, &mut report.duplicate, &mut report.phantom, &mut report.recovered]
-    {
-        list.sort_unstable();
-        list.dedup();
-    }
-    report
 }
 
 /// An amount that was added to a counter, or a value that was read from it.
@@ -299,27 +230,6 @@ mod tests {
         assert_eq!(wrong(&constant_total(&RULES, &snapshots, &transfers)), [0, 1]);
         let none = constant_total(&RULES, &[], &transfers);
         assert_eq!(none.verdict, QualityVerdict::NotAssessable(Limitation::NoOpportunity));
-    }
-
-    #[test]
-    fn a_set_tells_lost_doubled_and_phantom_elements() {
-        let add = |element, outcome| SetAddition { element: WrittenValue(element), outcome };
-        let additions = [
-            add(1, Outcome::Done),
-            add(2, Outcome::Done),
-            add(3, Outcome::Unknown),
-            add(4, Outcome::Unknown),
-            add(5, Outcome::Refused),
-            add(6, Outcome::Refused),
-            add(6, Outcome::Done),
-        ];
-        let read = [1, 3, 3, 5, 6, 9].map(WrittenValue);
-        let report = set_members(&additions, &read);
-        assert_eq!(report.lost, [WrittenValue(2)]);
-        assert_eq!(report.duplicate, [WrittenValue(3)]);
-        assert_eq!(report.phantom, [WrittenValue(5), WrittenValue(9)]);
-        assert_eq!(report.recovered, [WrittenValue(3)]);
-        assert_eq!(report.kept, 2);
     }
 
     fn counter(outcome: Outcome, times: (u64, u64), access: CounterAccess) -> CounterOperation {

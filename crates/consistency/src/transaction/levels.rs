@@ -73,6 +73,7 @@ fn weakest_violated(anomaly: Anomaly, edges: Edges) -> &'static [Quality] {
         (Anomaly::G2Item, Edges::Session) => &[Q::StrongSessionSerializable],
         (Anomaly::G2Item, Edges::RealTime) => &[Q::StrictSerializable],
         (Anomaly::WrongTotal, _) => &[Q::ConstantTotal],
+        (Anomaly::WrongCount, _) => &[],
         _ => &[],
     }
 }

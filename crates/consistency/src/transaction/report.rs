@@ -239,7 +239,15 @@ impl Evidence {
 
     /// Why the silence about a quality says nothing.
     fn limitation(&self, quality: Quality) -> Option<Limitation> {
-        let is_level = ![Quality::NoGarbageReads, Quality::NoLostUpdates].contains(&quality);
+        // Single operations show these too: what a session, or everybody, saw before counts.
+        let is_level = ![
+            Quality::NoGarbageReads,
+            Quality::NoLostUpdates,
+            Quality::Causal,
+            Quality::StrongSessionSerializable,
+            Quality::StrictSerializable,
+        ]
+        .contains(&quality);
         if is_level && !self.has_several_steps {
             Some(Limitation::NoTransactions)
         } else if needs_order(quality) && self.unordered > 0 {

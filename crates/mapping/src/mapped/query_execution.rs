@@ -428,10 +428,17 @@ impl QueryExecution {
                 let place = usize::from(*column);
                 let old = lines::datum(&self.buffer, self.written.line(number)[place]);
                 let sum = |term, is_subtracted| value::sum(old, self.term(term), is_subtracted);
+                let appended;
                 let new = match change {
                     Change::Set(term) => Some(self.term(term)),
                     Change::Add(term) => sum(term, false),
                     Change::Subtract(term) => sum(term, true),
+                    Change::Append(term) => {
+                        appended = value::appended(old, self.term(term));
+                        appended
+                            .as_ref()
+                            .map(|text| text.as_deref().map_or(Datum::Null, Datum::Text))
+                    }
                 };
                 let new = new.and_then(|new| fit(new, writing.types[place]));
                 let is_missing = |new: &Datum<'_>| new.is_null() && writing.needed.contains(column);

@@ -114,6 +114,15 @@ pub(crate) fn sum<'a>(left: Datum<'a>, right: Datum<'_>, is_subtracted: bool) ->
     Some(Datum::Double(if is_subtracted { left - right } else { left + right }))
 }
 
+/// `left || right`, no value if either has none; `None` if one is no text.
+pub(crate) fn appended(left: Datum<'_>, right: Datum<'_>) -> Option<Option<String>> {
+    match (left, right) {
+        (Datum::Null, _) | (_, Datum::Null) => Some(None),
+        (Datum::Text(left), Datum::Text(right)) => Some(Some(format!("{left}{right}"))),
+        _ => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -146,6 +155,14 @@ mod tests {
         assert!(holds("0", Comparison::Less, 1e-30) && holds("0.01", Comparison::Greater, 1e-30));
         assert!(holds("0", Comparison::Greater, -1e-30));
         assert_eq!(compared(Datum::Double(f64::NAN), money), None);
+    }
+
+    #[test]
+    fn text_is_appended_to_text_only() {
+        let both = Some(Some("1 2".to_owned()));
+        assert_eq!(appended(Datum::Text("1"), Datum::Text(" 2")), both);
+        assert_eq!(appended(Datum::Null, Datum::Text(" 2")), Some(None));
+        assert_eq!(appended(Datum::Text("1"), Datum::Int(2)), None);
     }
 
     #[test]

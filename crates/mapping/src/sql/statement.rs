@@ -391,10 +391,19 @@ impl Reader<'_> {
         let column = relation.column(number);
         let changed = ColumnRef { relation: 0, column: number };
         let is_sum = matches!(op, BinaryOperator::Plus | BinaryOperator::Minus);
-        if !is_sum || scope.column(text, left)? != Some(changed) {
+        let is_append = *op == BinaryOperator::StringConcat;
+        if !(is_sum || is_append) || scope.column(text, left)? != Some(changed) {
             let clause = format!("setting {} to {}", column.name, display(expr));
-            let advice = format!("write ?, a value, or {0} + or - one of them", column.name);
+            let advice = format!("write ?, a value, or {0} + or - or || one of them", column.name);
             return Err(text.outside(begin(expr), clause, advice));
+        }
+        if is_append {
+            if !matches!(column.kind, ColumnType::Text { .. }) || is_null(right) {
+                let reason =
+                    format!("only text can be appended, to a column of text: {}", display(expr));
+                return Err(text.wrong(begin(expr), reason));
+            }
+            return self.value(relation, number, right).map(Change::Append);
         }
         let is_number = matches!(
             column.kind,

@@ -183,7 +183,7 @@ fn what_would_not_follow_keys_is_refused_by_name() {
         (
             "UPDATE \"order\" SET weight = weight * 2",
             "1:29: setting weight to weight * 2 is outside; \
-             write ?, a value, or weight + or - one of them",
+             write ?, a value, or weight + or - or || one of them",
         ),
         (
             "SELECT id FROM \"order\" WHERE id > 1 AND weight < 2",

@@ -111,6 +111,7 @@ fn write_update(schema: &Schema, update: &Update) -> String {
                 Change::Set(value) => format!("{name} = {}", term(value)),
                 Change::Add(value) => format!("{name} = {name} + {}", term(value)),
                 Change::Subtract(value) => format!("{name} = {name} - {}", term(value)),
+                Change::Append(value) => format!("{name} = {name} || {}", term(value)),
             }
         })
         .collect();

@@ -91,6 +91,13 @@ impl Value {
         }
     }
 
+    fn followed_by(&self, other: &Value) -> Value {
+        match (self, other) {
+            (Value::Text(one), Value::Text(other)) => Value::Text(format!("{one}{other}")),
+            _ => Value::Null,
+        }
+    }
+
     fn plus(&self, other: &Value, sign: i8) -> Value {
         match (self, other) {
             (Value::Exact(one), Value::Exact(other)) => {
@@ -154,6 +161,7 @@ impl<'a> Evaluator<'a> {
                             Change::Set(term) => value(term, kind, arguments),
                             Change::Add(term) => cell.plus(&value(term, kind, arguments), 1),
                             Change::Subtract(term) => cell.plus(&value(term, kind, arguments), -1),
+                            Change::Append(term) => cell.followed_by(&value(term, kind, arguments)),
                         };
                     }
                     if !is_whole(relation, row) {

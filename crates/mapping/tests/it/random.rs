@@ -402,9 +402,10 @@ fn null_percent(catalogue: &Catalogue, statement: &Statement, number: u16) -> Op
         }
         Statement::Update(Update { relation, changes, .. }) => {
             let changed = changes.iter().find(|(_, change)| match change {
-                Change::Set(term) | Change::Add(term) | Change::Subtract(term) => {
-                    *term == parameter
-                }
+                Change::Set(term)
+                | Change::Add(term)
+                | Change::Subtract(term)
+                | Change::Append(term) => *term == parameter,
             });
             Some(match changed {
                 Some((column, _)) if is_nullable(*relation, *column) => 20,

@@ -134,6 +134,7 @@ fn operation_object(result: &ConsistencyResult, witnessed: &Witnessed) -> Value 
     let (index, session, agent) = match witnessed {
         Witnessed::Operation(one) => (one.index, one.session, one.agent),
         Witnessed::Transaction(one) => (one.index, one.session, one.agent),
+        Witnessed::Aggregate(one) => (one.index, one.session, 0),
     };
     let is_load = witnessed.is_load();
     let (started, ended, outcome) = witnessed.times();
@@ -143,7 +144,7 @@ fn operation_object(result: &ConsistencyResult, witnessed: &Witnessed) -> Value 
             Access::Write(written) => (None, Some(written.0)),
             Access::ReadThenWrite { read, written } => (Some(read.0), Some(written.0)),
         },
-        Witnessed::Transaction(_) => (None, None),
+        Witnessed::Transaction(_) | Witnessed::Aggregate(_) => (None, None),
     };
     let [_, _, did, ..] = super::cells(result, witnessed, Letters::Unicode);
     json!({

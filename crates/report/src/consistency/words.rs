@@ -28,6 +28,7 @@ pub fn limitation(limitation: Limitation) -> &'static str {
         Limitation::TooManySessions => "too many sessions",
         Limitation::NoRealTime => "the format has no times",
         Limitation::Incomplete => "the history is incomplete",
+        Limitation::UsedBefore => "not loaded for this run",
     }
 }
 
@@ -47,6 +48,7 @@ pub fn limitation_name(limitation: Limitation) -> &'static str {
         Limitation::TooManySessions => "too-many-sessions",
         Limitation::NoRealTime => "no-real-time",
         Limitation::Incomplete => "incomplete",
+        Limitation::UsedBefore => "used-before",
     }
 }
 
@@ -78,6 +80,7 @@ pub fn anomaly(anomaly: Anomaly) -> &'static str {
         Anomaly::GNonadjacent => "G-nonadjacent",
         Anomaly::G2Item => "G2-item",
         Anomaly::WrongTotal => "wrong total",
+        Anomaly::WrongCount => "wrong count",
     }
 }
 

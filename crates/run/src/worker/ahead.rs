@@ -112,7 +112,7 @@ impl Drawn {
         let operation = &self.operations[0];
         self.scratch.encoder(operation, encoder, fields);
         self.fingerprint = operation.fingerprint();
-        self.version = version_of(operation, encoder);
+        self.version = version_of(operation, encoder, &[]);
         self.process = process;
     }
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use assay_model::operation::fingerprint_with;
 use assay_model::{
-    Arguments, Kind, Nanos, Operation, OperationEncoder, Outcome, Phase, Reason, Record, Verified,
-    version,
+    Arguments, Kind, Nanos, Operation, OperationEncoder, Outcome, Phase, QueryRole, Reason, Record,
+    Verified, version,
 };
 use assay_store::{Answer, Answers, Client, Reply, Ticket};
 
@@ -14,9 +14,10 @@ use crate::clock::Clock;
 use crate::live_counters::{LiveCounters, WorkerStats};
 use crate::load::WorkloadKind;
 use crate::sink::Sink;
+use crate::worker::observe::observe;
 use crate::worker::scheduler::{DueProcess, Freed, Scheduler};
 use crate::worker::script::Script;
-use crate::worker::{Failure, Task, WorkerOutcome, slot_of, ticket, version_of};
+use crate::worker::{Failure, Task, WorkerOutcome, role_of, slot_of, ticket, version_of};
 
 /// Deadlines that are kept beyond two for each slot before those that are over are sought.
 const DEADLINES_KEPT: usize = 1024;
@@ -41,6 +42,7 @@ pub(super) struct InFlightTable<'a, C, S> {
     fields: Arc<[String]>,
     verifies: bool,
     workload_kind: WorkloadKind,
+    roles: Arc<[QueryRole]>,
     is_load: bool,
     /// Whether arrivals decide when something is issued.
     pub is_open: bool,
@@ -149,6 +151,7 @@ impl<'a, C: Clock, S: Sink> InFlightTable<'a, C, S> {
             fields: Arc::clone(&task.fields),
             verifies: task.encoder.verifies(),
             workload_kind: task.workload_kind,
+            roles: Arc::clone(&task.roles),
             is_load: task.is_load,
             is_open: matches!(task.scheduler, Scheduler::Open(_)),
             warm_up: task.extent.warm_up,
@@ -498,7 +501,7 @@ impl<'a, C: Clock, S: Sink> InFlightTable<'a, C, S> {
             started: slot.started,
             requests: slot.requests,
             ends_process: slot.at + 1 == slot.operations.len(),
-            version: version_of(operation, self.encoder.as_ref()),
+            version: version_of(operation, self.encoder.as_ref(), &self.roles),
         };
         let record = self.record(operation, &issued, ended_at, ended);
         self.count(&record);
@@ -633,7 +636,8 @@ impl<'a, C: Clock, S: Sink> InFlightTable<'a, C, S> {
         ended
     }
 
-    /// Keeps the rows that a later operation of the process takes something from.
+    /// Keeps the rows that a later operation of the process takes something from, or that are to be
+    /// judged.
     #[inline(never)]
     fn keep_rows(&mut self, number: usize, reply: &Reply<'_>) {
         let slot = &mut self.slots[number];
@@ -641,6 +645,11 @@ impl<'a, C: Clock, S: Sink> InFlightTable<'a, C, S> {
             && script.wants(slot.at)
         {
             script.keep(slot.at, &reply.rows);
+        }
+        let operation = &slot.operations[slot.at];
+        let role = role_of(&self.roles, operation.statement);
+        if role.reads() {
+            observe(role, operation, &reply.rows, &mut |value| self.sink.observe(value));
         }
     }
 

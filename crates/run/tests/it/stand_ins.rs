@@ -276,6 +276,7 @@ pub fn workers<'a>(
         encoder: Arc::new(Bytes),
         fields: Arc::new(["field0".to_owned()]),
         workload_kind: WorkloadKind::Records,
+        roles: Arc::default(),
         load,
         extent,
         timeout: Nanos::from_secs(10),

@@ -122,6 +122,16 @@ impl<'a> Writer<'a> {
                     self.add(&format!("{name} = {name} - "));
                     self.operand(term, kind);
                 }
+                // To MariaDB, `||` means OR.
+                Change::Append(term) if self.dialect == Dialect::MySql => {
+                    self.add(&format!("{name} = CONCAT({name}, "));
+                    self.term(term, kind);
+                    self.add(")");
+                }
+                Change::Append(term) => {
+                    self.add(&format!("{name} = {name} || "));
+                    self.term(term, kind);
+                }
             }
         }
         self.filters(&update.filters);

@@ -312,6 +312,20 @@ fn an_update_sets_and_adds_and_subtracts() {
 }
 
 #[test]
+fn text_is_appended_by_each_dialects_operator() {
+    let changes = vec![(3, Change::Append(Term::Parameter(0)))];
+    let filters = vec![filter(0, Comparison::Equal, Term::Parameter(1))];
+    check(
+        Statement::Update(Update { relation: 0, changes, filters }),
+        expect![[r#"
+            UPDATE customer SET city = city || $1 WHERE id = $2 [0, 1]
+            UPDATE Customer SET city = CONCAT(city, ?) WHERE id = ? [0, 1]
+            UPDATE Customer SET city = city || ?1 WHERE id = ?2 [0, 1]
+        "#]],
+    );
+}
+
+#[test]
 fn a_delete_has_its_filters() {
     let filters = vec![filter(0, Comparison::Equal, Term::Parameter(0))];
     check(

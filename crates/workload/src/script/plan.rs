@@ -4,12 +4,12 @@ use std::fmt;
 use std::sync::Arc;
 
 use assay_model::operation::LONE;
-use assay_model::{Named, Nanos, Seed, Source};
+use assay_model::{Named, Nanos, QueryRole, Seed, Source};
 
 use super::dataset::ScriptDataset;
 use super::program::{Program, ProgramSource};
 use super::spec::ScriptSpec;
-use super::{benchfoundry, consbench, tpcc};
+use super::{benchfoundry, consbench, consistency, tpcc};
 use crate::plan::PlanPhase;
 use crate::spec::SpecError;
 
@@ -24,6 +24,8 @@ pub struct ScriptPlan {
     pub schema: Vec<Named>,
     /// The queries; an operation's `statement` is the place here plus one.
     pub queries: Vec<Named>,
+    /// What each query means to the judge of consistency, by its place; empty if none is judged.
+    pub roles: Vec<QueryRole>,
     /// How often each query occurs in one transaction of the run, on average.
     pub frequencies: Vec<f64>,
     /// How many rows each relation has after the load, by its name.
@@ -43,6 +45,7 @@ pub struct ScriptPlan {
 pub(super) struct Compiled {
     pub(super) schema: Vec<Named>,
     pub(super) queries: Vec<Named>,
+    pub(super) roles: Vec<QueryRole>,
     pub(super) frequencies: Vec<f64>,
     pub(super) relation_rows: Vec<(&'static str, u64)>,
     /// The names of the transaction types from number 1 on.
@@ -66,11 +69,13 @@ impl ScriptPlan {
             ScriptSpec::Tpcc(spec) => tpcc::compile(spec, seed, phase),
             ScriptSpec::TpccBenchfoundry(spec) => benchfoundry::compile(spec, seed, phase),
             ScriptSpec::Consbench(spec) => consbench::compile(spec, seed, phase),
+            ScriptSpec::Consistency(spec) => consistency::compile(spec, seed, phase),
         };
         let types = std::iter::once(&LONE).chain(compiled.transaction_types);
         Ok(ScriptPlan {
             schema: compiled.schema,
             queries: compiled.queries,
+            roles: compiled.roles,
             frequencies: compiled.frequencies,
             relation_rows: compiled.relation_rows,
             transaction_types: types.map(|name| (*name).to_owned()).collect(),

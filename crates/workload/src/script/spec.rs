@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::benchfoundry::BenchfoundrySpec;
 use super::consbench::ConsbenchSpec;
+use super::consistency::ConsistencySpec;
 use super::dataset::ScriptDataset;
 use super::tpcc::TpccSpec;
 use crate::spec::{Place, Problem, SpecError, place_of, toml_error};
@@ -21,12 +22,36 @@ pub enum ScriptName {
     TpccBenchfoundry,
     /// One write of a key among many readers.
     Consbench,
+    /// Lists that transactions append to and read.
+    ListAppend,
+    /// Transfers between accounts, with reads of all of them.
+    Bank,
+    /// Single writes to the keys of a group, with reads of the whole group.
+    LongFork,
+    /// Transactions that read both keys of a pair and write one of them.
+    WriteSkew,
+    /// A write that follows from reading another one, with readers of both.
+    CausalChain,
+    /// Additions to sets, with reads of them.
+    Set,
+    /// Additions to counters, with reads of them.
+    Counter,
 }
 
 impl ScriptName {
     /// All of them.
-    pub const ALL: [ScriptName; 3] =
-        [ScriptName::Tpcc, ScriptName::TpccBenchfoundry, ScriptName::Consbench];
+    pub const ALL: [ScriptName; 10] = [
+        ScriptName::Tpcc,
+        ScriptName::TpccBenchfoundry,
+        ScriptName::Consbench,
+        ScriptName::ListAppend,
+        ScriptName::Bank,
+        ScriptName::LongFork,
+        ScriptName::WriteSkew,
+        ScriptName::CausalChain,
+        ScriptName::Set,
+        ScriptName::Counter,
+    ];
 
     /// The name as it is written.
     pub const fn name(self) -> &'static str {
@@ -34,6 +59,13 @@ impl ScriptName {
             ScriptName::Tpcc => "tpcc",
             ScriptName::TpccBenchfoundry => "tpcc-benchfoundry",
             ScriptName::Consbench => "consbench",
+            ScriptName::ListAppend => "list-append",
+            ScriptName::Bank => "bank",
+            ScriptName::LongFork => "long-fork",
+            ScriptName::WriteSkew => "write-skew",
+            ScriptName::CausalChain => "causal-chain",
+            ScriptName::Set => "set",
+            ScriptName::Counter => "counter",
         }
     }
 }
@@ -47,6 +79,8 @@ pub enum ScriptSpec {
     TpccBenchfoundry(BenchfoundrySpec),
     /// One write of a key among many readers.
     Consbench(ConsbenchSpec),
+    /// A workload that is made to be judged.
+    Consistency(ConsistencySpec),
 }
 
 /// The key that makes a TOML text a script.
@@ -69,6 +103,13 @@ impl ScriptSpec {
             ScriptName::Tpcc => ScriptSpec::Tpcc(read(text, origin)?),
             ScriptName::TpccBenchfoundry => ScriptSpec::TpccBenchfoundry(read(text, origin)?),
             ScriptName::Consbench => ScriptSpec::Consbench(read(text, origin)?),
+            ScriptName::ListAppend
+            | ScriptName::Bank
+            | ScriptName::LongFork
+            | ScriptName::WriteSkew
+            | ScriptName::CausalChain
+            | ScriptName::Set
+            | ScriptName::Counter => ScriptSpec::Consistency(read(text, origin)?),
         };
         spec.find_problem().map_err(|Problem { key, value, reason }| SpecError::Value {
             place: place_of(text, origin, key),
@@ -85,6 +126,7 @@ impl ScriptSpec {
             ScriptSpec::Tpcc(spec) => toml::to_string(spec),
             ScriptSpec::TpccBenchfoundry(spec) => toml::to_string(spec),
             ScriptSpec::Consbench(spec) => toml::to_string(spec),
+            ScriptSpec::Consistency(spec) => toml::to_string(spec),
         };
         text.expect("a checked specification has no number that TOML cannot hold")
     }
@@ -95,6 +137,7 @@ impl ScriptSpec {
             ScriptName::Tpcc => schemars::schema_for!(TpccSpec).to_value(),
             ScriptName::TpccBenchfoundry => schemars::schema_for!(BenchfoundrySpec).to_value(),
             ScriptName::Consbench => schemars::schema_for!(ConsbenchSpec).to_value(),
+            _ => schemars::schema_for!(ConsistencySpec).to_value(),
         }
     }
 
@@ -104,6 +147,7 @@ impl ScriptSpec {
             ScriptSpec::Tpcc(_) => ScriptName::Tpcc,
             ScriptSpec::TpccBenchfoundry(_) => ScriptName::TpccBenchfoundry,
             ScriptSpec::Consbench(_) => ScriptName::Consbench,
+            ScriptSpec::Consistency(spec) => spec.workload,
         }
     }
 
@@ -126,6 +170,7 @@ impl ScriptSpec {
             ScriptSpec::Tpcc(spec) => spec.describe(seed),
             ScriptSpec::TpccBenchfoundry(spec) => spec.describe(seed),
             ScriptSpec::Consbench(spec) => spec.describe(),
+            ScriptSpec::Consistency(spec) => spec.describe(),
         }
     }
 
@@ -135,7 +180,7 @@ impl ScriptSpec {
         let own = match self {
             ScriptSpec::Tpcc(spec) => &mut spec.dataset.seed,
             ScriptSpec::TpccBenchfoundry(spec) => &mut spec.dataset.seed,
-            ScriptSpec::Consbench(_) => return false,
+            ScriptSpec::Consbench(_) | ScriptSpec::Consistency(_) => return false,
         };
         let before = *own;
         *own = before.or_else(|| loaded.seed.as_deref()?.parse().ok());
@@ -147,6 +192,7 @@ impl ScriptSpec {
             ScriptSpec::Tpcc(spec) => spec.find_problem(),
             ScriptSpec::TpccBenchfoundry(spec) => spec.find_problem(),
             ScriptSpec::Consbench(spec) => spec.find_problem(),
+            ScriptSpec::Consistency(spec) => spec.find_problem(),
         }
     }
 }

@@ -52,6 +52,7 @@ pub(super) fn compile(spec: &TpccSpec, seed: Seed, phase: PlanPhase) -> Compiled
     Compiled {
         schema: named(schema::TABLES),
         queries: queries(&query::QUERIES),
+        roles: Vec::new(),
         frequencies: query::frequencies(&spec.transactions.weights()),
         relation_rows: rows::by_relation(spec),
         transaction_types: match phase {

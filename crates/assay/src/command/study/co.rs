@@ -341,6 +341,7 @@ fn describe(
         encoder: plan.encoder(),
         fields: plan.layout().tables[0].fields.clone().into(),
         workload_kind: WorkloadKind::Records,
+        roles: std::sync::Arc::default(),
         load,
         extent,
         // There is no timeout: the longest wait is part of the measurement.

@@ -1,0 +1,435 @@
+//! Sets, counters and accounts: operations on records that hold more than one value.
+//!
+//! The workloads are Jepsen's *set*, *set-full*, *counter* and *bank*, from their documentation. Each
+//! operation is one transaction.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use assay_model::{Nanos, Outcome};
+
+use crate::quality::Quality;
+use crate::register::WrittenValue;
+use crate::transaction::invariants::{
+    BalanceSnapshot, BankRules, CounterAccess, CounterOperation, constant_total, counter_reads,
+};
+use crate::verdict::{
+    Anomaly, Edges, Limitation, QualityFinding, QualityVerdict, VerdictPower, VersionOrder,
+    Violations, Witness,
+};
+
+/// One operation on a set, a counter or the accounts of a bank.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AggregateOperation {
+    /// Its number in the history, for witnesses.
+    pub index: u64,
+    /// The set, the counter or the bank.
+    pub key: u64,
+    /// The session that issued it, one operation at a time.
+    pub session: u32,
+    /// When the request left.
+    pub started: Nanos,
+    /// When the answer came. Of no meaning unless the outcome is [`Outcome::Done`].
+    pub ended: Nanos,
+    /// Whether it happened.
+    pub outcome: Outcome,
+    /// What it did.
+    pub access: AggregateAccess,
+}
+
+/// What an operation did to a set, a counter or accounts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AggregateAccess {
+    /// It added this to a set, or to a counter the amount that is the value's name.
+    Add(WrittenValue),
+    /// It moved an amount from one account to another; accounts are keys.
+    Transfer {
+        /// The account that has less afterwards.
+        from: u64,
+        /// The account that has more afterwards.
+        to: u64,
+        /// How much.
+        amount: i64,
+    },
+    /// It returned the elements of a set.
+    Elements(Vec<WrittenValue>),
+    /// It returned the value of a counter.
+    Sum(i64),
+    /// It returned the balances of accounts; nothing for one that was not there.
+    Balances(Vec<(u64, Option<i64>)>),
+    /// It read, and its answer is unknown.
+    UnknownRead,
+}
+
+/// What is known of the operations beside themselves.
+pub struct AggregateRules<'a> {
+    /// The sum of all accounts; nothing takes that of the first snapshot.
+    pub total: Option<i64>,
+    /// The amount that a value stands for which was added to a counter.
+    pub amount: &'a dyn Fn(WrittenValue) -> Option<i64>,
+}
+
+/// Judges what was read from sets, counters and accounts: one finding per quality that these
+/// operations can show.
+///
+/// * A set: [`Quality::NoGarbageReads`] (elements that nobody added, or twice),
+///   [`Quality::Linearizable`] (a read without what had been acknowledged before it began), and
+///   [`Quality::NoLostWrites`], by the last read of a set where that began after all additions had
+///   ended.
+/// * A counter: [`Quality::Linearizable`], see [`counter_reads`].
+/// * Accounts: [`Quality::ConstantTotal`], see [`constant_total`]; they may be overdrawn.
+///
+/// Time: for a set, its reads times its elements; O(n log n) else. Memory: 200 bytes per operation
+/// beside what it holds.
+pub fn judge_aggregates(
+    operations: &[AggregateOperation],
+    rules: &AggregateRules<'_>,
+) -> Vec<QualityFinding> {
+    let mut records: BTreeMap<u64, Vec<&AggregateOperation>> = BTreeMap::new();
+    for operation in operations.iter().filter(|one| one.outcome != Outcome::Dropped) {
+        records.entry(operation.key).or_default().push(operation);
+    }
+    let mut log = AggregateLog::default();
+    for (key, mut operations) in records {
+        operations.sort_unstable_by_key(|operation| (operation.started, operation.index));
+        let has = |is: &dyn Fn(&AggregateAccess) -> bool| {
+            operations.iter().any(|operation| is(&operation.access))
+        };
+        if has(&|access| matches!(access, AggregateAccess::Balances(_))) {
+            log.bank(&operations, rules);
+        } else if has(&|access| matches!(access, AggregateAccess::Sum(_))) {
+            log.counter(key, &operations, rules);
+        } else if has(&|access| matches!(access, AggregateAccess::Elements(_))) {
+            log.set(key, &operations);
+        }
+    }
+    log.findings()
+}
+
+/// Violations and opportunities of one quality.
+#[derive(Default)]
+struct Found {
+    count: u64,
+    witnesses: Vec<Witness>,
+    power: VerdictPower,
+}
+
+impl Found {
+    fn add(&mut self, anomaly: Anomaly, key: u64, operations: Vec<u64>, margin: Nanos) {
+        self.count += 1;
+        if self.witnesses.len() < Violations::WITNESSES {
+            self.witnesses.push(Witness { anomaly, edges: Edges::Data, key, operations, margin });
+        }
+    }
+
+    fn opportunities(&mut self, count: u64) {
+        self.power.opportunities += count;
+        self.power.judged += count;
+    }
+}
+
+#[derive(Default)]
+struct AggregateLog {
+    found: BTreeMap<Quality, Found>,
+    finished: Vec<QualityFinding>,
+    /// Whether there is a set whose last read says what is lost.
+    has_final_reads: bool,
+}
+
+/// An addition to a set.
+struct Added<'a> {
+    operation: &'a AggregateOperation,
+    element: WrittenValue,
+}
+
+impl AggregateLog {
+    fn quality(&mut self, quality: Quality) -> &mut Found {
+        self.found.entry(quality).or_default()
+    }
+
+    fn bank(&mut self, operations: &[&AggregateOperation], rules: &AggregateRules<'_>) {
+        let mut snapshots = Vec::new();
+        for operation in operations.iter().filter(|one| one.outcome == Outcome::Done) {
+            let AggregateAccess::Balances(balances) = &operation.access else { continue };
+            let balances = balances.iter().map(|(_, balance)| *balance).collect();
+            snapshots.push(BalanceSnapshot { index: operation.index, balances });
+        }
+        let sum = |snapshot: &BalanceSnapshot| snapshot.balances.iter().flatten().sum();
+        let total = rules.total.or_else(|| snapshots.first().map(sum));
+        let rules = BankRules { total: total.unwrap_or(0), allows_negative: true };
+        self.finished.push(constant_total(&rules, &snapshots, &[]));
+    }
+
+    fn counter(
+        &mut self,
+        key: u64,
+        operations: &[&AggregateOperation],
+        rules: &AggregateRules<'_>,
+    ) {
+        let access = |operation: &AggregateOperation| match operation.access {
+            AggregateAccess::Add(value) => (rules.amount)(value).map(CounterAccess::Add),
+            AggregateAccess::Sum(sum) => Some(CounterAccess::Read(sum)),
+            _ => None,
+        };
+        let counted: Vec<CounterOperation> = operations
+            .iter()
+            .filter_map(|operation| {
+                Some(CounterOperation {
+                    index: operation.index,
+                    started: operation.started,
+                    ended: operation.ended,
+                    outcome: operation.outcome,
+                    access: access(operation)?,
+                })
+            })
+            .collect();
+        let is_read = |one: &&CounterOperation| {
+            one.outcome == Outcome::Done && matches!(one.access, CounterAccess::Read(_))
+        };
+        let reads = counted.iter().filter(is_read).count() as u64;
+        let found = self.quality(Quality::Linearizable);
+        found.opportunities(reads);
+        for wrong in counter_reads(&counted) {
+            found.add(Anomaly::WrongCount, key, vec![wrong.index], Nanos::ZERO);
+        }
+    }
+
+    fn set(&mut self, key: u64, operations: &[&AggregateOperation]) {
+        let mut added: Vec<Added<'_>> = Vec::new();
+        let mut reads: Vec<(&AggregateOperation, &[WrittenValue])> = Vec::new();
+        for operation in operations {
+            match &operation.access {
+                AggregateAccess::Add(element) => {
+                    added.push(Added { operation, element: *element });
+                }
+                AggregateAccess::Elements(elements) if operation.outcome == Outcome::Done => {
+                    reads.push((operation, elements));
+                }
+                _ => {}
+            }
+        }
+        let tries: HashMap<WrittenValue, &AggregateOperation> = added
+            .iter()
+            .map(|added| (added.element, added.operation))
+            // Of several tries, the first that may have happened counts.
+            .rev()
+            .fold(HashMap::new(), |mut tries, (element, operation)| {
+                let is_better = |old: &&AggregateOperation| {
+                    operation.outcome != Outcome::Refused || old.outcome == Outcome::Refused
+                };
+                let old = tries.get(&element).copied();
+                if old.as_ref().is_none_or(is_better) {
+                    tries.insert(element, operation);
+                }
+                tries
+            });
+        for (read, elements) in &reads {
+            self.garbage(key, read, elements, &tries);
+            self.missing(key, read, elements, &added);
+        }
+        let last = reads.last().filter(|(read, _)| {
+            added.iter().all(|added| match added.operation.outcome {
+                Outcome::Done => added.operation.ended < read.started,
+                _ => added.operation.started < read.started,
+            })
+        });
+        if let Some((read, elements)) = last {
+            self.has_final_reads = true;
+            let there: HashSet<&WrittenValue> = elements.iter().collect();
+            let found = self.quality(Quality::NoLostWrites);
+            for added in added.iter().filter(|one| one.operation.outcome == Outcome::Done) {
+                found.opportunities(1);
+                if !there.contains(&added.element) {
+                    let operations = vec![added.operation.index, read.index];
+                    found.add(Anomaly::LostWrite, key, operations, Nanos::ZERO);
+                }
+            }
+        }
+    }
+
+    /// Elements that cannot be there, or are there twice.
+    fn garbage(
+        &mut self,
+        key: u64,
+        read: &AggregateOperation,
+        elements: &[WrittenValue],
+        tries: &HashMap<WrittenValue, &AggregateOperation>,
+    ) {
+        let mut seen = HashSet::new();
+        let found = self.quality(Quality::NoGarbageReads);
+        found.opportunities(elements.len() as u64);
+        for element in elements {
+            if !seen.insert(element) {
+                found.add(Anomaly::DuplicateElement, key, vec![read.index], Nanos::ZERO);
+                continue;
+            }
+            let (anomaly, by) = match tries.get(element) {
+                None => (Anomaly::GarbageRead, None),
+                Some(one) if one.outcome == Outcome::Refused => (Anomaly::AbortedRead, Some(one)),
+                Some(one) if one.started > read.ended => (Anomaly::FutureRead, Some(one)),
+                Some(_) => continue,
+            };
+            let operations = by.map(|one| one.index).into_iter().chain([read.index]).collect();
+            found.add(anomaly, key, operations, Nanos::ZERO);
+        }
+    }
+
+    /// Elements that had been acknowledged before the read began, and are not there.
+    fn missing(
+        &mut self,
+        key: u64,
+        read: &AggregateOperation,
+        elements: &[WrittenValue],
+        added: &[Added<'_>],
+    ) {
+        let there: HashSet<&WrittenValue> = elements.iter().collect();
+        let is_before = |added: &&Added<'_>| {
+            added.operation.outcome == Outcome::Done && added.operation.ended < read.started
+        };
+        let mut before = added.iter().filter(is_before).peekable();
+        if before.peek().is_none() {
+            return;
+        }
+        // A read misses much or little: it is one violation, by the oldest element.
+        let missed = before.filter(|added| !there.contains(&added.element));
+        let oldest = missed.min_by_key(|added| added.operation.ended);
+        let found = self.quality(Quality::Linearizable);
+        found.opportunities(1);
+        if let Some(oldest) = oldest {
+            let margin = read.started.since(oldest.operation.ended);
+            found.add(Anomaly::StaleRead, key, vec![oldest.operation.index, read.index], margin);
+        }
+    }
+
+    fn findings(mut self) -> Vec<QualityFinding> {
+        let has_sets = self.found.contains_key(&Quality::NoGarbageReads);
+        if has_sets && !self.has_final_reads {
+            self.finished.push(QualityFinding {
+                quality: Quality::NoLostWrites,
+                order: VersionOrder::NotNeeded,
+                verdict: QualityVerdict::NotAssessable(Limitation::NoFinalReads),
+            });
+        }
+        for (quality, found) in self.found {
+            let Found { count, witnesses, power } = found;
+            let verdict = match (count, power.opportunities) {
+                (0, 0) => QualityVerdict::NotAssessable(Limitation::NoOpportunity),
+                (0, _) => QualityVerdict::NoneFound(power),
+                _ => QualityVerdict::Violated(Violations { count, witnesses, power }),
+            };
+            self.finished.push(QualityFinding { quality, order: VersionOrder::NotNeeded, verdict });
+        }
+        self.finished.sort_by_key(|finding| finding.quality);
+        self.finished
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn operation(
+        index: u64,
+        (started, ended): (u64, u64),
+        access: AggregateAccess,
+    ) -> AggregateOperation {
+        AggregateOperation {
+            index,
+            key: 1,
+            session: 0,
+            started: Nanos(started),
+            ended: Nanos(ended),
+            outcome: Outcome::Done,
+            access,
+        }
+    }
+
+    fn add(index: u64, times: (u64, u64)) -> AggregateOperation {
+        operation(index, times, AggregateAccess::Add(WrittenValue(index)))
+    }
+
+    fn read(index: u64, times: (u64, u64), elements: &[u64]) -> AggregateOperation {
+        let elements = elements.iter().copied().map(WrittenValue).collect();
+        operation(index, times, AggregateAccess::Elements(elements))
+    }
+
+    /// Every violated quality with the anomalies and operations of its witnesses.
+    fn violated(operations: &[AggregateOperation]) -> Vec<(Quality, Vec<(Anomaly, Vec<u64>)>)> {
+        let amount = |value: WrittenValue| Some(value.0 as i64);
+        let rules = AggregateRules { total: None, amount: &amount };
+        let findings = judge_aggregates(operations, &rules).into_iter();
+        findings
+            .filter_map(|finding| match finding.verdict {
+                QualityVerdict::Violated(all) => {
+                    let show = |one: Witness| (one.anomaly, one.operations);
+                    Some((finding.quality, all.witnesses.into_iter().map(show).collect()))
+                }
+                _ => None,
+            })
+            .collect()
+    }
+
+    #[test]
+    fn a_set_that_shows_what_was_added_before_is_fine() {
+        let unknown = AggregateOperation { outcome: Outcome::Unknown, ..add(3, (5, 6)) };
+        let refused = AggregateOperation { outcome: Outcome::Refused, ..add(4, (5, 6)) };
+        let all = [add(1, (0, 10)), unknown, refused, add(2, (20, 40)), read(9, (30, 35), &[1])];
+        assert_eq!(violated(&all), []);
+        let more = [&all[..], &[read(10, (50, 60), &[1, 2, 3])]].concat();
+        assert_eq!(violated(&more), []);
+    }
+
+    #[test]
+    fn what_a_set_misses_is_stale_and_at_the_end_lost() {
+        let all = [add(1, (0, 10)), add(2, (0, 11)), read(9, (30, 35), &[2])];
+        let expected = vec![
+            (Quality::NoLostWrites, vec![(Anomaly::LostWrite, vec![1, 9])]),
+            (Quality::Linearizable, vec![(Anomaly::StaleRead, vec![1, 9])]),
+        ];
+        assert_eq!(violated(&all), expected);
+        // With another addition after it, the read is no last one.
+        let later = [&all[..], &[add(3, (40, 50))]].concat();
+        assert_eq!(violated(&later), expected[1..]);
+    }
+
+    #[test]
+    fn what_cannot_be_in_a_set_is_garbage() {
+        let refused = AggregateOperation { outcome: Outcome::Refused, ..add(4, (5, 6)) };
+        let all = [refused, add(1, (0, 3)), read(9, (7, 8), &[1, 1, 4, 5, 6]), add(6, (20, 30))];
+        let garbage = vec![
+            (Anomaly::DuplicateElement, vec![9]),
+            (Anomaly::AbortedRead, vec![4, 9]),
+            (Anomaly::GarbageRead, vec![9]),
+            (Anomaly::FutureRead, vec![6, 9]),
+        ];
+        assert_eq!(violated(&all), [(Quality::NoGarbageReads, garbage)]);
+    }
+
+    #[test]
+    fn an_element_that_was_tried_twice_is_there_by_one_of_them() {
+        let refused = AggregateOperation { outcome: Outcome::Refused, ..add(1, (5, 6)) };
+        let again = AggregateOperation { index: 2, ..add(1, (7, 8)) };
+        let retried = [refused, again, read(9, (20, 21), &[1])];
+        assert_eq!(violated(&retried), []);
+    }
+
+    #[test]
+    fn a_counter_beyond_what_was_added_is_wrong() {
+        let sum = |index, times, sum| operation(index, times, AggregateAccess::Sum(sum));
+        let one = |index, times| operation(index, times, AggregateAccess::Add(WrittenValue(1)));
+        let all = [one(1, (0, 5)), one(2, (6, 20)), sum(3, (7, 9), 1), sum(4, (30, 31), 1)];
+        let wrong = vec![(Anomaly::WrongCount, vec![4])];
+        assert_eq!(violated(&all), [(Quality::Linearizable, wrong)]);
+    }
+
+    #[test]
+    fn a_snapshot_with_another_sum_is_wrong() {
+        let snapshot = |index, balances: [i64; 2]| {
+            let balances = balances.into_iter().zip(0..).map(|(one, account)| (account, Some(one)));
+            let access = AggregateAccess::Balances(balances.collect());
+            operation(index, (index, index + 1), access)
+        };
+        let all = [snapshot(1, [50, 50]), snapshot(2, [40, 60]), snapshot(3, [40, 50])];
+        let wrong = vec![(Anomaly::WrongTotal, vec![3])];
+        assert_eq!(violated(&all), [(Quality::ConstantTotal, wrong)]);
+    }
+}
