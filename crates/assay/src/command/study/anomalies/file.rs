@@ -136,6 +136,11 @@ impl AnomalyFile {
         Ok(file)
     }
 
+    /// The JSON Schema of such a file.
+    pub fn json_schema() -> serde_json::Value {
+        schemars::schema_for!(AnomalyFile).to_value()
+    }
+
     /// Its name.
     pub fn name_of(&self, path: &Path) -> String {
         let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or("anomalies");
