@@ -35,7 +35,7 @@ mod trust;
 mod wire;
 
 #[cfg(any(feature = "postgres", feature = "redis"))]
-pub mod read_from;
+pub mod read_server;
 pub mod registry;
 
 #[cfg(feature = "cassandra")]

@@ -11,8 +11,8 @@
 //!   by its SQLSTATE. An error after which it hangs up leaves the requests before it unknown.
 //! * A connection that breaks while an answer is awaited makes that unknown, a commit too. It is
 //!   made anew in the background; meanwhile the others do the work.
-//! * With `read=standby` or `read=any` reads of records and scans go to standbys too, everything else
-//!   to the primary. A server without a connection refuses what would go there.
+//! * With `read=standby` or `read=any` reads of records and scans go to standbys too, everything
+//!   else to the primary. A server without a connection refuses what would go there.
 //! * An update or delete of a missing row is done with `found = false`; an insert over an existing
 //!   one is refused, as SQL has it.
 
@@ -37,7 +37,7 @@ use assay_store::{
     Calls, Capabilities, Client, DataModel, Existing, OpenError, ScanOrder, Store, StoreTime,
 };
 
-use crate::read_from::{ReadFrom, ReadSpread};
+use crate::read_server::{ReadServer, ReadSpread};
 use crate::task::Pool;
 use connector::Connector;
 use link::Postgres as Library;
@@ -80,8 +80,8 @@ impl Postgres {
     /// The connectors of the standbys that are read.
     fn standbys(&self) -> Vec<Connector> {
         match self.options().read {
-            ReadFrom::Primary => Vec::new(),
-            ReadFrom::Replica | ReadFrom::Any => self.connector.standbys(),
+            ReadServer::Primary => Vec::new(),
+            ReadServer::Replica | ReadServer::Any => self.connector.standbys(),
         }
     }
 

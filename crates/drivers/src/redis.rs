@@ -51,7 +51,7 @@ pub use options::{Index, Options, Password, RecordShape, Tls, Topology, Trust};
 use settings::Facts;
 use worker::Worker;
 
-use crate::read_from::ReadFrom;
+use crate::read_server::ReadServer;
 use crate::wire::link::Wire;
 use crate::wire::sockets;
 
@@ -282,7 +282,7 @@ impl Store for Redis {
         };
         let (_, mut connections) = self.connect(target, codec.clone(), sentinels)?;
         let mut hosts = 1;
-        if options.read != ReadFrom::Primary {
+        if options.read != ReadServer::Primary {
             for replica in sentinel::replicas(&self.connector)? {
                 connections.extend(self.connect(replica, codec.clone(), Vec::new())?.1);
                 hosts += 1;
@@ -301,18 +301,18 @@ impl Store for Redis {
     fn room(&self) -> Option<usize> {
         let options = self.options();
         // The number of a cluster's masters, or of replicas, is not known in advance.
-        let is_known = options.topology != Topology::Cluster && options.read == ReadFrom::Primary;
+        let is_known = options.topology != Topology::Cluster && options.read == ReadServer::Primary;
         is_known.then_some(options.connections * options.depth)
     }
 
     fn settings(&self) -> Result<Vec<Setting>, OpenError> {
         let mut settings = cluster::settings(&self.connector)?;
         let (value, meaning) = match self.options().read {
-            ReadFrom::Primary => return Ok(settings),
-            ReadFrom::Replica => {
+            ReadServer::Primary => return Ok(settings),
+            ReadServer::Replica => {
                 ("replica", "reads and scans go to replicas, which may lag behind")
             }
-            ReadFrom::Any => ("any", "reads and scans go to the master and its replicas in turn"),
+            ReadServer::Any => ("any", "reads and scans go to the master and its replicas in turn"),
         };
         settings.push(Setting {
             name: "read".into(),

@@ -131,19 +131,23 @@ impl AdminConnection<'_> {
     /// Waits until these tables have come from the primary.
     pub(super) async fn until_there(&mut self, tables: &[Table]) -> Result<(), OpenError> {
         let timeout = self.connector.options.connect_timeout;
-        let deadline = tokio::time::Instant::now() + timeout;
         for table in tables {
-            while self.columns(&table.name).await?.is_none() {
-                if tokio::time::Instant::now() > deadline {
-                    return Err(self.unsupported(format!(
-                        "table {} of the primary does not come to a standby within {} ms; does it \
-                         follow that primary? (connect_timeout= gives it longer)",
-                        table.name,
-                        timeout.as_millis()
-                    )));
-                }
-                tokio::time::sleep(LOOK).await;
-            }
+            let waited = tokio::time::timeout(timeout, self.until_named(&table.name)).await;
+            waited.unwrap_or_else(|_| {
+                Err(self.unsupported(format!(
+                    "table {} of the primary does not come to a standby within {} ms; does it \
+                     follow that primary? (connect_timeout= gives it longer)",
+                    table.name,
+                    timeout.as_millis()
+                )))
+            })?;
+        }
+        Ok(())
+    }
+
+    async fn until_named(&mut self, table: &str) -> Result<(), OpenError> {
+        while self.columns(table).await?.is_none() {
+            tokio::time::sleep(LOOK).await;
         }
         Ok(())
     }

@@ -12,7 +12,7 @@ use tokio_postgres::Config;
 use tokio_postgres::config::SslMode;
 
 use crate::address::split_host;
-use crate::read_from::ReadFrom;
+use crate::read_server::ReadServer;
 use crate::registry::without_secrets;
 pub use crate::trust::Trust;
 
@@ -83,7 +83,7 @@ pub struct Options {
     /// Option `standbys`: `host[:port]` of each, with commas between them.
     pub standbys: Vec<(String, u16)>,
     /// Option `read=primary|standby|any`.
-    pub read: ReadFrom,
+    pub read: ReadServer,
     displayed: String,
 }
 
@@ -126,7 +126,7 @@ fn parse(url: &str) -> Result<Options, String> {
         ca_file: None,
         connect_timeout: Duration::from_secs(5),
         standbys: Vec::new(),
-        read: ReadFrom::Primary,
+        read: ReadServer::Primary,
         displayed: display(url),
     };
     let mut theirs = Vec::new();
@@ -152,7 +152,7 @@ fn parse(url: &str) -> Result<Options, String> {
     if config.get_hosts().is_empty() && config.get_hostaddrs().is_empty() {
         return Err("the host is missing".into());
     }
-    if options.read != ReadFrom::Primary && options.standbys.is_empty() {
+    if options.read != ReadServer::Primary && options.standbys.is_empty() {
         return Err("option read needs standbys=host:port".into());
     }
     if config.get_user().is_none() {
@@ -210,7 +210,7 @@ impl Options {
                 let hosts = value.split(',').map(|host| split_host(host, DEFAULT_PORT));
                 self.standbys = hosts.collect::<Result<_, String>>()?;
             }
-            "read" => self.read = ReadFrom::from_word(value, READ_WORDS)?,
+            "read" => self.read = ReadServer::from_word(value, READ_WORDS)?,
             "password_file" => self.password_file = Some(PathBuf::from(value)),
             "ca_file" => self.ca_file = Some(PathBuf::from(value)),
             "sslmode" => {
@@ -294,8 +294,11 @@ mod tests {
         let options = right("postgres://h/db?standbys=a:7000,[::1],b&read=any");
         let expected = [("a", 7000), ("::1", 5432), ("b", 5432)];
         assert_eq!(options.standbys, expected.map(|(host, port)| (host.to_owned(), port)));
-        assert_eq!((options.read, right("postgres://h").read), (ReadFrom::Any, ReadFrom::Primary));
-        assert_eq!(right("postgres://h?standbys=a&read=standby").read, ReadFrom::Replica);
+        assert_eq!(
+            (options.read, right("postgres://h").read),
+            (ReadServer::Any, ReadServer::Primary)
+        );
+        assert_eq!(right("postgres://h?standbys=a&read=standby").read, ReadServer::Replica);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use assay_model::Setting;
 
-use crate::read_from::ReadFrom;
+use crate::read_server::ReadServer;
 
 /// A setting of `pg_settings`, with what its value means.
 struct Known {
@@ -64,13 +64,13 @@ pub(super) fn explain(reported: &[(String, String)]) -> Vec<Setting> {
 }
 
 /// The settings, with who answers reads of records.
-pub(super) fn with_read(mut settings: Vec<Setting>, read: ReadFrom) -> Vec<Setting> {
+pub(super) fn with_read(mut settings: Vec<Setting>, read: ReadServer) -> Vec<Setting> {
     let (value, meaning) = match read {
-        ReadFrom::Primary => return settings,
-        ReadFrom::Replica => {
+        ReadServer::Primary => return settings,
+        ReadServer::Replica => {
             ("standby", "reads of records and scans go to standbys, which may lag behind")
         }
-        ReadFrom::Any => {
+        ReadServer::Any => {
             ("any", "reads of records and scans go to the primary and the standbys in turn")
         }
     };

@@ -8,7 +8,7 @@ use assay_store::{Answer, Answers, Call, Client, Request, Step, Ticket};
 
 use super::link::{Job, Postgres, Step as Doing};
 use super::plan::StatementId;
-use crate::read_from::ReadSpread;
+use crate::read_server::ReadSpread;
 use crate::task::{Context, Pool};
 
 /// The connections of one worker.

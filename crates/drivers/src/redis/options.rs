@@ -11,7 +11,7 @@ use assay_model::closest;
 
 use crate::address::{TWO_PASSWORDS, decode, require_encoded_login, split_host};
 
-use crate::read_from::ReadFrom;
+use crate::read_server::ReadServer;
 pub use crate::trust::Trust;
 
 /// An example of a right URL, for errors.
@@ -79,7 +79,7 @@ pub struct Options {
     /// greeting; the executor times the workload's requests.
     pub connect_timeout: Duration,
     /// Option `read=master|replica|any`, behind sentinels.
-    pub read: ReadFrom,
+    pub read: ReadServer,
 }
 
 /// What a URL's hosts are.
@@ -166,7 +166,7 @@ impl Options {
             index: Index::Kept,
             shape: RecordShape::Hash,
             connect_timeout: Duration::from_secs(5),
-            read: ReadFrom::Primary,
+            read: ReadServer::Primary,
         }
     }
 
@@ -186,7 +186,7 @@ impl Options {
                 self.shape = choose(name, value, &shapes)?;
             }
             "read" => match self.topology {
-                Topology::Sentinel { .. } => self.read = ReadFrom::from_word(value, READ_WORDS)?,
+                Topology::Sentinel { .. } => self.read = ReadServer::from_word(value, READ_WORDS)?,
                 _ => return Err(format!("option {name} needs redis+sentinel://")),
             },
             "password_file" => self.password_file = Some(PathBuf::from(value)),
@@ -267,7 +267,7 @@ impl fmt::Display for Options {
         if self.shape == RecordShape::String {
             option(f, "layout", &"string")?;
         }
-        if let Some(place) = ReadFrom::ALL[1..].iter().position(|read| *read == self.read) {
+        if let Some(place) = ReadServer::ALL[1..].iter().position(|read| *read == self.read) {
             option(f, "read", &READ_WORDS[1 + place])?;
         }
         if self.tls.as_ref().is_some_and(|tls| tls.trust == Trust::Insecure) {
@@ -457,7 +457,7 @@ mod tests {
             index: Index::Off,
             shape: RecordShape::String,
             connect_timeout: Duration::from_millis(250),
-            read: ReadFrom::Primary,
+            read: ReadServer::Primary,
         };
         assert_eq!(options, expected);
         assert_eq!(
@@ -482,7 +482,7 @@ mod tests {
         assert_eq!((options.database, options.tls.is_some()), (3, true));
         assert_eq!(options.to_string(), "rediss+sentinel://ann@a:26379,b:7/m 1/3");
         let options = right("redis+sentinel://a/m?read=any");
-        assert_eq!((options.read, right("redis://a").read), (ReadFrom::Any, ReadFrom::Primary));
+        assert_eq!((options.read, right("redis://a").read), (ReadServer::Any, ReadServer::Primary));
         assert_eq!(options.to_string(), "redis+sentinel://a:26379/m?read=any");
         assert!(matches!(right("valkey-sentinel://a/m").topology, Topology::Sentinel { .. }));
     }

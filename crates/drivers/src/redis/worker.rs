@@ -6,7 +6,7 @@ use assay_model::Nanos;
 use assay_store::{Answers, Client, Request, Ticket};
 
 use super::connection::Connection;
-use crate::read_from::{ReadFrom, ReadSpread};
+use crate::read_server::{ReadServer, ReadSpread};
 use crate::wire::sockets;
 
 /// The connections of one worker. A session always uses the same one, so its order holds.
@@ -27,7 +27,7 @@ impl Worker {
     pub(super) fn new(
         connections: Vec<Connection>,
         depth: usize,
-        read: ReadFrom,
+        read: ReadServer,
         hosts: usize,
     ) -> Worker {
         let (room, each) = (connections.len() * depth, connections.len() / hosts);

@@ -23,6 +23,10 @@ const SECONDS: u32 = 90;
 const SECONDS_TO_JOIN: u32 = 600;
 /// The database that our driver is pointed to.
 const DATABASE: &str = "assay";
+/// Its options.
+const SYNC_WAIT: &str = "sync-wait";
+const SNAPSHOT_ISOLATION: &str = "snapshot-isolation";
+const FLUSH: &str = "flush";
 /// What a node keeps of the last transactions, for nodes that were away for a short while.
 const CACHE: &str = "16M";
 
@@ -49,21 +53,21 @@ impl Recipe for Galera {
             ],
             choices: &[
                 Choice {
-                    name: "sync-wait",
+                    name: SYNC_WAIT,
                     values: &["0", "1", "3", "7", "15"],
                     usual: "0",
                     about: "which statements wait until the node has applied what others have \
                             committed (wsrep_sync_wait): 0 none, 1 reads, 7 writes as well",
                 },
                 Choice {
-                    name: "snapshot-isolation",
+                    name: SNAPSHOT_ISOLATION,
                     values: &["default", "on", "off"],
                     usual: "default",
                     about: "whether a change of what another transaction has changed since is \
                             refused (innodb_snapshot_isolation), where the version has it",
                 },
                 Choice {
-                    name: "flush",
+                    name: FLUSH,
                     values: &["0", "1", "2"],
                     usual: "1",
                     about: "when a node's log is on its disk (innodb_flush_log_at_trx_commit): 1 \
@@ -192,10 +196,10 @@ fn launch(site: &mut Site<'_>, node: usize, begin: Begin) -> Result<(), LabError
         .args([format!("--wsrep-node-incoming-address={}", site.authority(node, "client"))])
         .args([format!("--wsrep-sst-receive-address={}", site.authority(node, "sst"))])
         .args([format!("--wsrep-node-name=n{node}")])
-        .args([format!("--wsrep-sync-wait={}", site.choice("sync-wait"))])
-        .args([format!("--innodb-flush-log-at-trx-commit={}", site.choice("flush"))])
+        .args([format!("--wsrep-sync-wait={}", site.choice(SYNC_WAIT))])
+        .args([format!("--innodb-flush-log-at-trx-commit={}", site.choice(FLUSH))])
         .user(USER);
-    let isolation = site.choice("snapshot-isolation");
+    let isolation = site.choice(SNAPSHOT_ISOLATION);
     if isolation != "default" {
         launch = launch.args([format!("--loose-innodb-snapshot-isolation={isolation}")]);
     }

@@ -21,6 +21,8 @@ const FOLDERS: [&str; 5] = [
 /// The server refuses to be root.
 const USER: &str = "postgres";
 const PRIMARY: usize = 1;
+/// The option of how late replicas apply.
+const APPLY_DELAY: &str = "apply-delay";
 const SECONDS: u32 = 60;
 /// A copy of the primary takes as long as its data are large.
 const SECONDS_TO_COPY: u32 = 1800;
@@ -49,7 +51,7 @@ impl Recipe for Postgres {
                     about: "what a commit waits for: the primary's disk, or a replica's as well",
                 },
                 Choice {
-                    name: "apply-delay",
+                    name: APPLY_DELAY,
                     values: &[],
                     usual: "0",
                     about: "milliseconds that replicas wait before they show a commit \
@@ -123,7 +125,7 @@ impl Recipe for Postgres {
             "wal_level=replica".to_owned(),
             "max_wal_senders=10".to_owned(),
             // The primary does not apply anything.
-            format!("recovery_min_apply_delay={}ms", site.choice("apply-delay")),
+            format!("recovery_min_apply_delay={}ms", site.choice(APPLY_DELAY)),
         ];
         let settings = settings.into_iter().flat_map(|setting| ["-c".to_owned(), setting]);
         let launch = Launch::new("server", site.program("postgres"))

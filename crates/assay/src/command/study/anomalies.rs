@@ -24,6 +24,7 @@ use super::builtin;
 use super::matrix::directory::{self, Kept, write_whole};
 use super::matrix::execute::{end_child, last_error, start_child};
 use super::matrix::shift::Stop;
+use super::matrix::{self, TypedOptions};
 use crate::consistency::judge_run;
 use crate::exit::{Exit, usage};
 use crate::options::Options;
@@ -83,25 +84,21 @@ pub fn anomalies(matches: &ArgMatches, text: &str) -> Result<Exit> {
     if let Some(flag) = FOREIGN.into_iter().find(|flag| matches.contains_id(flag)) {
         return Err(usage(format!("--{flag}: a study of anomalies has no such thing")));
     }
-    let path = PathBuf::from(matches.get_one::<String>("file").context("a FILE is needed")?);
-    let mut file = AnomalyFile::parse(text, &path)?;
-    if options.is_typed("seed") {
-        file.seed = options.count("seed")?.unwrap_or(file.seed);
+    let typed = TypedOptions::from(matches, &options)?;
+    let path = &typed.path;
+    let mut file = AnomalyFile::parse(text, path)?;
+    file.seed = typed.study_request.seed.unwrap_or(file.seed);
+    if !typed.study_request.stores.is_empty() {
+        choose(&mut file, &typed.study_request.stores)?;
     }
-    if let Some(names) = matches.get_one::<String>("stores") {
-        choose(&mut file, names)?;
-    }
-    if matches.get_flag("plan") {
+    if typed.is_plan {
         put(&listed(&file), display.output.as_deref())?;
         return Ok(Exit::Fine);
     }
     let timeout = units::duration(&file.give_up)
         .map_err(|error| usage(format!("{}: give-up: {error}", path.display())))?;
-    let name = file.name_of(&path);
-    let dir = match matches.get_one::<String>("dir") {
-        Some(dir) => PathBuf::from(dir),
-        None => Path::new(options.text("runs-dir").unwrap_or("runs")).join("studies").join(&name),
-    };
+    let name = file.name_of(path);
+    let dir = matrix::directory(matches, &options, &name);
     let _kept = Kept::open(&dir, &name)?;
     let stop = Stop::listen()?;
     let is_quiet = options.is_quiet()?;
@@ -113,7 +110,7 @@ pub fn anomalies(matches: &ArgMatches, text: &str) -> Result<Exit> {
         timeout,
         is_quiet,
     };
-    let (cells, is_whole) = executor.execute(matches.get_flag("retry-failed"))?;
+    let (cells, is_whole) = executor.execute(typed.retries_failed)?;
     let study = AnomalyStudy {
         title: file.title.clone(),
         about: file.about.clone(),
@@ -135,14 +132,13 @@ pub fn anomalies(matches: &ArgMatches, text: &str) -> Result<Exit> {
 }
 
 /// Leaves only cells of these names, or whose store is of one of these recipes.
-fn choose(file: &mut AnomalyFile, names: &str) -> Result<()> {
-    let names: Vec<&str> = names.split(',').map(str::trim).collect();
+fn choose(file: &mut AnomalyFile, names: &[String]) -> Result<()> {
     let recipe = |cell: &CellSection| {
         let target = cell.up.as_ref().or(cell.url.as_ref()).cloned().unwrap_or_default();
         target.split(':').next().unwrap_or_default().to_owned()
     };
     let is_meant = |cell: &CellSection, name: &str| cell.name == name || recipe(cell) == name;
-    for name in &names {
+    for name in names {
         if !file.cells.iter().any(|cell| is_meant(cell, name)) {
             let all = file.cells.iter().map(|cell| cell.name.as_str());
             let near = assay_model::closest(name, all);

@@ -58,7 +58,8 @@ pub struct CellSection {
     pub url: Option<String>,
     /// What is chosen of the lab's options.
     #[serde(default)]
-    pub option: BTreeMap<String, String>,
+    #[schemars(with = "BTreeMap<String, String>")]
+    pub option: toml::Table,
     /// Options of the URL of a store that the lab starts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url_options: Option<String>,
@@ -214,7 +215,7 @@ impl CellSection {
             add("target", &url_in(url, dir));
         }
         for (name, value) in &self.option {
-            add("option", &format!("{name}={value}"));
+            add("option", &format!("{name}={}", text_of(value.clone())));
         }
         if let Some(options) = &self.url_options {
             add("url-options", options);
