@@ -12,7 +12,7 @@ use tokio::runtime::{Builder, LocalOptions, LocalRuntime};
 
 use super::alarm::Alarm;
 use super::notifier::{Notifier, either, one_turn};
-use super::slot::{Hold, Message, Order, Shared, Slot, tend};
+use super::slot::{Hold, Message, Order, Shared, Slot, Waiting, tend};
 use super::{Completion, Library};
 
 /// How often idle connections are looked at, to notice that one broke.
@@ -210,7 +210,7 @@ impl<L: Library> Pool<L> {
             shared.holders.borrow_mut().remove(&slot.session.get());
             return;
         }
-        let is_waiting = |(_, message): &(usize, Box<Message<L::Job>>)| message.ticket == ticket;
+        let is_waiting = |(_, message): &Waiting<L::Job>| message.ticket == ticket;
         let at = shared.waiting.borrow().iter().position(is_waiting);
         if let Some(at) = at {
             return drop(shared.waiting.borrow_mut().remove(at));

@@ -29,7 +29,7 @@ pub(super) struct Shared<L: Library> {
     /// What was answered and not delivered.
     pub(super) answered: RefCell<VecDeque<Box<Message<L::Job>>>>,
     /// Requests whose host has no free connection, with that host.
-    pub(super) waiting: RefCell<VecDeque<(usize, Box<Message<L::Job>>)>>,
+    pub(super) waiting: RefCell<VecDeque<Waiting<L::Job>>>,
     /// How many connections there are at present, by host.
     pub(super) up: Vec<Cell<usize>>,
     /// How many tasks have something to do.
@@ -39,6 +39,9 @@ pub(super) struct Shared<L: Library> {
     /// Notified when something changes for the worker.
     pub(super) notifier: Notifier,
 }
+
+/// A job with the host that it is for.
+pub(super) type Waiting<J> = (usize, Box<Message<J>>);
 
 /// Where a session's transaction is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -165,10 +168,11 @@ impl<L: Library> Shared<L> {
         let host = self.host(place);
         let left = self.up[host].get() - 1;
         self.up[host].set(left);
-        while left == 0 {
-            let Some(mut message) = self.longest_waiting(host) else { break };
-            message.ending = Completion::Refused(Reason::Unreachable);
-            self.answered.borrow_mut().push_back(message);
+        if left == 0 {
+            while let Some(mut message) = self.longest_waiting(host) {
+                message.ending = Completion::Refused(Reason::Unreachable);
+                self.answered.borrow_mut().push_back(message);
+            }
         }
         self.free.borrow_mut().retain(|&other| other != place);
         for hold in self.holders.borrow_mut().values_mut() {
