@@ -83,7 +83,8 @@ impl Analyzer {
 
     fn starting_at(options: AnalysisOptions, origin: Nanos) -> Analyzer {
         let side = |phase: Phase| {
-            let is_same_plan = (phase == Phase::Load) == (options.phases == Phases::Load);
+            let is_same_plan =
+                phase != Phase::Final && (phase == Phase::Load) == (options.phases == Phases::Load);
             match options.phases.include(phase) {
                 true => PhaseClass::AnalyzedRun,
                 false if is_same_plan => PhaseClass::Beside,

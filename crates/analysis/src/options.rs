@@ -117,7 +117,7 @@ pub enum Phases {
     Measure,
     /// A load.
     Load,
-    /// Everything that is in the history.
+    /// Everything that is in the history but final reads, which came after all load had ended.
     All,
 }
 
@@ -127,7 +127,7 @@ impl Phases {
         match self {
             Phases::Measure => phase == Phase::Measure,
             Phases::Load => phase == Phase::Load,
-            Phases::All => true,
+            Phases::All => phase != Phase::Final,
         }
     }
 }

@@ -1,18 +1,21 @@
 //! Actions on the store during a run, at given moments.
 
+pub mod schedule;
+
+use std::fmt;
 use std::str::FromStr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
 use anyhow::{Error, Result};
-use assay_lab::{Record, check_scale, recipes};
-use assay_model::{Event, EventKind, Nanos, closest};
+use assay_lab::{Fault, Injected, Injection, check_injection, check_scale, fault, recipes};
+use assay_model::{Event, EventKind, Nanos};
 use assay_run::{Clock, Control, Wall};
 
+use crate::actions::schedule::{ActionSchedule, LabPlace};
 use crate::exit::usage;
-use crate::lab::tied::store_setting;
-use crate::lab::{Fault, GoesOn, LabClient, Request};
+use crate::lab::{GoesOn, LabClient, Request};
 use crate::options::Options;
 use crate::units;
 
@@ -20,9 +23,13 @@ use crate::units;
 pub const MARK: &str = "lab: ";
 /// How long the thread that waits for the next moment sleeps at a time.
 const NAP: Nanos = Nanos::from_millis(20);
+/// How often it is tried to mend what a nemesis has broken.
+const MEND_ATTEMPTS: u32 = 3;
+/// How long is waited before the next attempt.
+const MEND_PAUSE: Duration = Duration::from_secs(1);
 
 /// Something that is to be done.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Action {
     /// When, on the run's time axis, which begins with the warm-up.
     pub at: Nanos,
@@ -31,27 +38,19 @@ pub struct Action {
 }
 
 /// What can be done to a lab's store.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ActionKind {
     /// Add or remove nodes until there are so many.
     Scale(usize),
-    /// `kill -9` of a node.
-    Kill(usize),
-    /// End a node as its administrator would.
-    Stop(usize),
-    /// Suspend a node, its sockets open.
-    Freeze(usize),
-    /// Let a frozen node go on.
-    Thaw(usize),
-    /// Start a node that is down again.
-    Restart(usize),
+    /// Break something, or mend it.
+    Fault(Injection),
 }
 
 /// How an action ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ended {
-    /// It is done.
-    Done,
+    /// It is done; what the lab says of a fault.
+    Done(Option<Injected>),
     /// It is not, for this reason.
     Failed(String),
     /// The lab is still at it, but the run was stopped.
@@ -65,62 +64,67 @@ pub struct ExecutedActions {
     pub events: Vec<Event>,
     /// What was to be done but was not, a sentence each.
     pub failures: Vec<String>,
+    /// What the nemesis has broken and could not mend, a sentence each.
+    pub unmended: Vec<String>,
     /// What the lab is still at, in a sentence.
     pub goes_on: Option<String>,
     /// The warning that the lab ended before the run did.
     pub lab_end: Option<String>,
 }
 
-/// An action for so many nodes, with its verb.
-type Verb = fn(usize) -> ActionKind;
-
-const VERBS: [(&str, Verb); 6] = [
-    ("scale", ActionKind::Scale),
-    ("kill", ActionKind::Kill),
-    ("stop", ActionKind::Stop),
-    ("freeze", ActionKind::Freeze),
-    ("thaw", ActionKind::Thaw),
-    ("restart", ActionKind::Restart),
-];
+/// The word for a change of the number of nodes.
+const SCALE: &str = "scale";
 
 impl ActionKind {
     /// In words.
-    pub fn text(self) -> String {
+    pub fn text(&self) -> String {
         match self {
-            ActionKind::Scale(nodes) => format!("scale to {nodes}"),
-            ActionKind::Kill(node) => format!("kill node {node}"),
-            ActionKind::Stop(node) => format!("stop node {node}"),
-            ActionKind::Freeze(node) => format!("freeze node {node}"),
-            ActionKind::Thaw(node) => format!("thaw node {node}"),
-            ActionKind::Restart(node) => format!("restart node {node}"),
+            ActionKind::Scale(nodes) => format!("{SCALE} to {nodes}"),
+            ActionKind::Fault(injection) => injection.text(),
+        }
+    }
+
+    /// In words, when the lab has said which nodes it was done to.
+    fn text_of(&self, injected: Option<&Injected>) -> String {
+        match (self, injected) {
+            (ActionKind::Fault(injection), Some(injected)) => injection.text_of(&injected.nodes),
+            _ => self.text(),
         }
     }
 
     /// Executes it on `lab`, and returns when that has ended, or when `is_target` says that nobody
     /// waits for it any more.
-    pub fn upon(self, lab: &LabClient, is_target: &dyn Fn() -> bool) -> Ended {
-        let fault = |fault, node| Request::Fault { fault, node };
+    pub fn upon(&self, lab: &LabClient, is_target: &dyn Fn() -> bool) -> Ended {
         let request = match self {
-            ActionKind::Scale(nodes) => Request::Scale { nodes },
-            ActionKind::Kill(node) => fault(Fault::Kill, node),
-            ActionKind::Stop(node) => fault(Fault::Stop, node),
-            ActionKind::Freeze(node) => fault(Fault::Freeze, node),
-            ActionKind::Thaw(node) => fault(Fault::Thaw, node),
-            ActionKind::Restart(node) => fault(Fault::Restart, node),
+            ActionKind::Scale(nodes) => Request::Scale { nodes: *nodes },
+            ActionKind::Fault(injection) => Request::Fault(injection.clone()),
         };
         match lab.change(&request, is_target) {
-            Ok(()) => Ended::Done,
+            Ok(injected) => Ended::Done(injected),
             Err(error) if error.is::<GoesOn>() => Ended::GoesOn,
             Err(error) => Ended::Failed(format!("{error:#}")),
         }
     }
 
     /// What sort of event it is: a change that was wanted, or something broken or mended.
-    pub fn kind(self) -> EventKind {
+    pub fn kind(&self) -> EventKind {
         match self {
             ActionKind::Scale(_) => EventKind::Change,
-            _ => EventKind::Fault,
+            ActionKind::Fault(_) => EventKind::Fault,
         }
+    }
+
+    /// What mends it, if it breaks something.
+    fn undo(&self) -> Option<Fault> {
+        match self {
+            ActionKind::Scale(_) => None,
+            ActionKind::Fault(injection) => injection.fault.facts().undo,
+        }
+    }
+
+    /// Whether it is this fault.
+    fn is(&self, fault: Fault) -> bool {
+        matches!(self, ActionKind::Fault(injection) if injection.fault == fault)
     }
 }
 
@@ -134,129 +138,160 @@ impl FromStr for Action {
         let (at, act) =
             text.split_once(':').ok_or_else(|| wrong("has no moment before a colon"))?;
         let at = units::duration(at.trim())?;
-        let mut words = act.split_whitespace();
-        let verb = words.next().ok_or_else(|| wrong("says nothing to do"))?;
-        let names = VERBS.iter().map(|(name, _)| *name);
-        let Some((_, act)) = VERBS.iter().find(|(name, _)| *name == verb) else {
-            let hint = match closest(verb, names.clone()) {
-                Some(near) => format!("did you mean {near}?"),
-                None => format!("there are {}", names.collect::<Vec<_>>().join(", ")),
-            };
-            return Err(usage(format!("{text:?}: there is no {verb:?}; {hint}")));
+        let words: Vec<&str> = act.split_whitespace().collect();
+        let act = match words[..] {
+            [] => return Err(wrong("says nothing to do")),
+            [SCALE, "to", number] | [SCALE, number] => {
+                let number = number.parse().ok().filter(|number| *number > 0);
+                let number = number.ok_or_else(|| wrong("has no number from 1 on at its end"))?;
+                ActionKind::Scale(number)
+            }
+            [SCALE, ..] => return Err(wrong("has no number from 1 on at its end")),
+            [verb, ..] => match Injection::parse(act) {
+                Ok(injection) => ActionKind::Fault(injection),
+                Err(_) if !Fault::begins_with(verb) => {
+                    let all = [SCALE].into_iter().chain(fault::names());
+                    return Err(usage(format!("{text:?}: {}", fault::unknown(verb, all))));
+                }
+                Err(reason) => return Err(usage(format!("{text:?}: {reason}"))),
+            },
         };
-        let rest: Vec<&str> = words.collect();
-        let number = match (verb, &rest[..]) {
-            (_, [number]) | ("scale", ["to", number]) => number.parse().ok(),
-            (verb, ["node", number]) if verb != "scale" => number.parse().ok(),
-            _ => None,
-        };
-        let number = number.filter(|number| *number > 0);
-        let number = number.ok_or_else(|| wrong("has no number from 1 on at its end"))?;
-        Ok(Action { at, act: act(number) })
+        Ok(Action { at, act })
     }
 }
 
-/// The actions that setting `at` names, in order of time.
-///
-/// # Errors
-/// If one of them is invalid, there is no lab for it, or it lies beyond the run's end.
-pub fn read(options: &Options) -> Result<Vec<Action>> {
-    let text = options.text("at").unwrap_or_default();
-    let parts = text.split([';', '\n']).map(str::trim).filter(|part| !part.is_empty());
-    let actions = parts.map(str::parse).collect::<Result<Vec<Action>>>();
-    let mut actions = actions.map_err(|error| options.wrong("at", &error.to_string()))?;
-    actions.sort_by_key(|action| action.at);
-    if !actions.is_empty() && store_setting(options)?.is_none_or(|place| place == "target") {
-        let reason = "only a lab's store can be scaled or break; name it by --up or --lab";
-        return Err(options.wrong("at", reason));
-    }
-    let end = options.duration("duration")?.map(|duration| {
-        duration + options.duration("warm-up").ok().flatten().unwrap_or(Nanos::ZERO)
-    });
-    match actions.last().zip(end) {
-        Some((last, end)) if last.at >= end => {
-            let reason = format!("at {} the run is over, which ends at {end}", last.at);
-            Err(options.wrong("at", &reason))
-        }
-        _ => Ok(actions),
+impl fmt::Display for Action {
+    /// As it is parsed.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}ms: {}", self.at.0 / 1_000_000, self.act.text())
     }
 }
 
-/// Compares what is to be done with the lab that it is to be done to.
+/// Compares what is to be done, as `setting` says, with the lab that it is to be done to.
 ///
 /// # Errors
-/// If the store cannot have as many nodes, or there is no such node at that time.
-pub fn check(actions: &[Action], lab: &Record, options: &Options) -> Result<()> {
-    let card = recipes::find(&lab.store).map_err(usage)?.card();
-    let mut nodes = lab.nodes.len();
+/// If the store cannot have as many nodes, there is no such node at that time, or the lab cannot
+/// have such a fault.
+pub fn check(actions: &[Action], place: &LabPlace, setting: &str, options: &Options) -> Result<()> {
+    let recipe = recipes::find(&place.store).map_err(usage)?;
+    let mut nodes = place.nodes;
     for action in actions {
-        let text = action.act.text();
-        match action.act {
+        let possible = match &action.act {
             ActionKind::Scale(target) => {
-                let possible = check_scale(&card, nodes, target);
-                possible.map_err(|error| options.wrong("at", &format!("{text}: {error}")))?;
-                nodes = target;
+                let possible = check_scale(&recipe.card(), nodes, *target);
+                nodes = *target;
+                possible.map_err(|error| format!("{}: {error}", action.act.text()))
             }
-            ActionKind::Kill(node)
-            | ActionKind::Stop(node)
-            | ActionKind::Freeze(node)
-            | ActionKind::Thaw(node)
-            | ActionKind::Restart(node)
-                if node > nodes =>
-            {
-                let reason = format!("{text}: there are {nodes} nodes at that time");
-                return Err(options.wrong("at", &reason));
+            ActionKind::Fault(injection) => {
+                let possible = check_injection(injection, recipe, nodes, place.network);
+                possible.map_err(|error| error.to_string())
             }
-            _ => {}
-        }
+        };
+        possible.map_err(|reason| options.wrong(setting, &reason))?;
     }
     Ok(())
 }
 
 /// Does them, each at its moment, or as soon as the one before is done; tells of each when it
-/// began and how it ended. What the run ends before is not done.
+/// began and how it ended. What the run ends before is not done. What a nemesis has broken is
+/// mended in the end, however that comes.
 pub fn execute(
-    actions: &[Action],
+    schedule: &ActionSchedule,
     control: &Control,
     is_over: &AtomicBool,
-    mut act: impl FnMut(ActionKind) -> Ended,
+    mut act: impl FnMut(&ActionKind) -> Ended,
 ) -> ExecutedActions {
     let mut executed = ExecutedActions::default();
     let Some(clock) = begun(control, is_over) else { return executed };
-    for action in actions {
-        let what = action.act.text();
-        if !is_reached(&clock, action.at, is_over) {
-            let text = format!("{MARK}{what} was not done, the run was over before");
-            executed.failures.push(text.clone());
-            executed.tell(clock.now(), EventKind::Warning, text);
+    let mut broken: Vec<Fault> = Vec::new();
+    for action in &schedule.actions {
+        if is_reached(&clock, action.at, is_over) {
+            let ended = executed.perform(action, &clock, &mut act);
+            let undo = action.act.undo().filter(|undo| !broken.contains(undo));
+            broken.extend(undo);
+            if matches!(ended, Ended::Done(_)) {
+                broken.retain(|undo| !action.act.is(*undo));
+            }
+            if let Ended::Failed(reason) = ended {
+                executed.failures.push(reason);
+            }
             continue;
         }
-        let began = clock.now();
-        executed.tell(began, action.act.kind(), format!("{MARK}{what}"));
-        let ended = act(action.act);
-        let took = clock.now().since(began);
-        let text = match ended {
-            Ended::Done => format!("{MARK}{what} is done, {took} after it began"),
-            Ended::Failed(reason) => {
-                let text = format!("{MARK}{what} failed after {took}: {reason}");
-                executed.failures.push(text.clone());
-                text
-            }
-            Ended::GoesOn => {
-                let text = format!(
-                    "{MARK}{what} goes on, {took} after it began; the run was stopped, nobody \
-                     waits for it any more"
-                );
-                executed.goes_on = Some(text.clone());
-                text
-            }
-        };
-        executed.tell(clock.now(), EventKind::Warning, text);
+        // What a nemesis did not come to is missed by nobody.
+        if !schedule.is_drawn() {
+            let text = format!("{MARK}{} was not done, the run was over before", action.act.text());
+            executed.failures.push(text.clone());
+            executed.tell(clock.now(), EventKind::Warning, text);
+        }
+    }
+    if schedule.is_drawn() {
+        broken.into_iter().for_each(|undo| executed.mend(undo, &clock, &mut act));
     }
     executed
 }
 
 impl ExecutedActions {
+    /// Does something now; how it ended, with the whole sentence if it failed.
+    fn perform(
+        &mut self,
+        action: &Action,
+        clock: &Wall,
+        act: &mut impl FnMut(&ActionKind) -> Ended,
+    ) -> Ended {
+        let asked = clock.now();
+        let ended = act(&action.act);
+        let took = clock.now().since(asked);
+        let injected = match &ended {
+            Ended::Done(injected) => injected.as_ref(),
+            _ => None,
+        };
+        let what = action.act.text_of(injected);
+        // Before that its leader was looked for.
+        let found = injected.map_or(Nanos::ZERO, |injected| Nanos(injected.found_ns));
+        self.tell(asked + found, action.act.kind(), format!("{MARK}{what}"));
+        let text = match &ended {
+            Ended::Done(Some(injected)) => format!(
+                "{MARK}{what} is done, verified {} after it began (applied after {}, intended at \
+                 {})",
+                Nanos(injected.verified_ns),
+                Nanos(injected.applied_ns),
+                action.at
+            ),
+            Ended::Done(None) => format!("{MARK}{what} is done, {took} after it began"),
+            Ended::Failed(reason) => format!("{MARK}{what} failed after {took}: {reason}"),
+            Ended::GoesOn => format!(
+                "{MARK}{what} goes on, {took} after it began; the run was stopped, nobody waits \
+                 for it any more"
+            ),
+        };
+        self.tell(clock.now(), EventKind::Warning, text.clone());
+        match ended {
+            Ended::Failed(_) => Ended::Failed(text),
+            Ended::GoesOn => {
+                self.goes_on = Some(text);
+                Ended::GoesOn
+            }
+            done => done,
+        }
+    }
+
+    /// Mends what is left, which may take several attempts: the lab may be busy.
+    fn mend(&mut self, undo: Fault, clock: &Wall, act: &mut impl FnMut(&ActionKind) -> Ended) {
+        let mut last = None;
+        for attempt in 0..MEND_ATTEMPTS {
+            if attempt > 0 {
+                thread::sleep(MEND_PAUSE);
+            }
+            let action =
+                Action { at: clock.now(), act: ActionKind::Fault(Injection::of(undo, None)) };
+            match self.perform(&action, clock, act) {
+                Ended::Failed(reason) => last = Some(reason),
+                _ => return,
+            }
+        }
+        self.unmended.extend(last);
+    }
+
     fn tell(&mut self, at: Nanos, kind: EventKind, text: String) {
         self.events.push(Event { at, kind, text });
     }
@@ -287,9 +322,20 @@ fn is_reached(clock: &Wall, moment: Nanos, is_over: &AtomicBool) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use assay_lab::Network;
     use assay_run::Spin;
 
     use super::*;
+    use crate::actions::schedule::Nemesis;
+
+    fn fault(text: &str) -> ActionKind {
+        ActionKind::Fault(Injection::parse(text).expect("it is a fault"))
+    }
+
+    fn schedule<const N: usize>(actions: [&str; N]) -> ActionSchedule {
+        let actions = actions.map(|text| text.parse().expect("it is an action"));
+        ActionSchedule { actions: actions.to_vec(), ..ActionSchedule::default() }
+    }
 
     fn action(text: &str) -> Result<Action, String> {
         text.parse::<Action>().map_err(|error| error.to_string())
@@ -300,7 +346,7 @@ mod tests {
         let at = Nanos::from_secs(300);
         assert_eq!(action("300s: scale to 2"), Ok(Action { at, act: ActionKind::Scale(2) }));
         assert_eq!(action("5m:scale 2"), Ok(Action { at, act: ActionKind::Scale(2) }));
-        assert_eq!(action("5m: kill node 1"), Ok(Action { at, act: ActionKind::Kill(1) }));
+        assert_eq!(action("5m: kill node 1"), Ok(Action { at, act: fault("kill node 1") }));
         assert_eq!(
             action("5m: restart 3").map(|action| action.act.text()),
             Ok("restart node 3".into())
@@ -316,7 +362,7 @@ mod tests {
             ("5s: scael to 2", "did you mean scale?"),
             ("5s: explode 1", "there are scale, kill"),
             ("5s: scale to", "no number from 1 on"),
-            ("5s: kill node 0", "no number from 1 on"),
+            ("5s: kill node 0", "\"0\" is no node"),
             ("5s: scale node 2", "no number from 1 on"),
         ] {
             let message = action(text).unwrap_err();
@@ -326,43 +372,40 @@ mod tests {
 
     #[test]
     fn actions_that_the_lab_cannot_do_are_errors_before_the_run() {
-        let lab = |store: &str, nodes: usize| -> Record {
-            let node = |number: usize| {
-                format!(r#"{{"number":{number},"address":"","folder":"","servers":[]}}"#)
-            };
-            let nodes: Vec<String> = (1..=nodes).map(node).collect();
-            let text = format!(
-                r#"{{"store":"{store}","version":"","url":"","network":"loopback","holder":1,
-                "nodes":[{}]}}"#,
-                nodes.join(",")
-            );
-            serde_json::from_str(&text).unwrap()
+        let lab = |store: &str, nodes: usize| LabPlace {
+            store: store.to_owned(),
+            nodes,
+            network: Network::Loopback,
         };
         let describe = |store: &str, nodes: usize, actions: &[&str]| {
             let actions: Vec<Action> = actions.iter().map(|text| text.parse().unwrap()).collect();
-            let checked = check(&actions, &lab(store, nodes), &Options::default());
+            let checked = check(&actions, &lab(store, nodes), "at", &Options::default());
             checked.map_err(|error| error.to_string())
         };
         assert_eq!(describe("etcd", 1, &["1s: scale 3", "2s: kill 3"]), Ok(()));
         let late = describe("etcd", 3, &["1s: scale 1", "2s: kill 3"]).unwrap_err();
-        assert!(late.contains("kill node 3: there are 1 nodes at that time"), "{late}");
+        assert!(late.contains("kill node 3: there is no node 3; there are 1 to 1"), "{late}");
         let many = describe("etcd", 1, &["1s: scale 99"]).unwrap_err();
         assert!(many.contains("scale to 99: etcd can have 1 to"), "{many}");
         let fixed = describe("redis", 1, &["1s: scale 2"]).unwrap_err();
         assert!(fixed.contains("redis can have 1 nodes here, not 2"), "{fixed}");
+        let equal = describe("cassandra", 3, &["1s: kill primary"]).unwrap_err();
+        assert!(equal.contains("no single node of cassandra leads"), "{equal}");
+        let loopback = describe("etcd", 3, &["1s: partition leader"]).unwrap_err();
+        assert!(loopback.contains("--network namespaces"), "{loopback}");
     }
 
     #[test]
     fn each_action_is_reported_with_its_end() {
         let control = Control::new();
         control.set_clock(Some(Wall::starting_in(Duration::ZERO, Spin::Never)));
-        let actions =
-            ["1ms: kill 1", "2ms: scale 3", "3ms: kill 2"].map(|text| text.parse().unwrap());
-        let executed = execute(&actions, &control, &AtomicBool::new(false), |act| match act {
-            ActionKind::Kill(1) => Ended::Done,
-            ActionKind::Kill(_) => Ended::GoesOn,
-            _ => Ended::Failed("no room".into()),
+        let schedule = schedule(["1ms: kill 1", "2ms: scale 3", "3ms: kill 2"]);
+        let executed = execute(&schedule, &control, &AtomicBool::new(false), |act| match act {
+            ActionKind::Scale(_) => Ended::Failed("no room".into()),
+            act if *act == fault("kill 1") => Ended::Done(None),
+            _ => Ended::GoesOn,
         });
+        let actions = &schedule.actions;
         assert_eq!(executed.failures, [executed.events[3].text.clone()]);
         assert_eq!(executed.goes_on.as_deref(), Some(&*executed.events[5].text));
         let executed = executed.events;
@@ -380,13 +423,69 @@ mod tests {
     fn what_the_run_ends_before_is_not_done() {
         let control = Control::new();
         control.set_clock(Some(Wall::starting_in(Duration::ZERO, Spin::Never)));
-        let actions = ["1h: kill 1".parse().unwrap()];
+        let actions = schedule(["1h: kill 1"]);
         let describe =
             execute(&actions, &control, &AtomicBool::new(true), |_| panic!("it is too late"));
         let expected = "lab: kill node 1 was not done, the run was over before";
         assert_eq!(describe.events[0].text, expected);
         assert_eq!(describe.failures, [expected]);
-        let never = execute(&actions, &Control::new(), &AtomicBool::new(true), |_| Ended::Done);
+        let never =
+            execute(&actions, &Control::new(), &AtomicBool::new(true), |_| Ended::Done(None));
         assert_eq!(never, ExecutedActions::default());
+    }
+
+    #[test]
+    fn the_event_of_a_fault_names_the_node_and_when_it_was_seen() {
+        let control = Control::new();
+        control.set_clock(Some(Wall::starting_in(Duration::ZERO, Spin::Never)));
+        let schedule = schedule(["1ms: kill leader"]);
+        let executed = execute(&schedule, &control, &AtomicBool::new(false), |_| {
+            Ended::Done(Some(Injected {
+                nodes: vec![2],
+                found_ns: 5_000_000,
+                applied_ns: 7_000_000,
+                verified_ns: 12_000_000,
+            }))
+        });
+        let [began, done] = &executed.events[..] else { panic!("{executed:?}") };
+        assert_eq!(began.text, "lab: kill leader (node 2)");
+        assert!(began.at >= Nanos::from_millis(6), "{began:?}");
+        assert_eq!(
+            done.text,
+            "lab: kill leader (node 2) is done, verified 12.00 ms after it began (applied after \
+             7.00 ms, intended at 1.00 ms)"
+        );
+    }
+
+    /// Ends as soon as the nemesis has killed a node; what was done, how it ended.
+    fn interrupted(restart: &Ended) -> (Vec<String>, ExecutedActions) {
+        let control = Control::new();
+        control.set_clock(Some(Wall::starting_in(Duration::ZERO, Spin::Never)));
+        let actions = ["1ms: kill leader", "1h: restart", "2h: pause random", "3h: thaw"];
+        let schedule = ActionSchedule { nemesis: Some(Nemesis::default()), ..schedule(actions) };
+        let (is_over, mut did) = (AtomicBool::new(false), Vec::new());
+        let executed = execute(&schedule, &control, &is_over, |act| {
+            is_over.store(true, Ordering::Relaxed);
+            did.push(act.text());
+            if act.is(Fault::Restart) { restart.clone() } else { Ended::Done(None) }
+        });
+        (did, executed)
+    }
+
+    #[test]
+    fn what_a_nemesis_has_broken_is_mended_when_the_run_ends_early() {
+        let (did, executed) = interrupted(&Ended::Done(None));
+        assert_eq!(did, ["kill leader", "restart"]);
+        assert_eq!((executed.failures.len(), executed.unmended.len()), (0, 0));
+        let texts: Vec<&str> = executed.events.iter().map(|event| event.text.as_str()).collect();
+        assert_eq!((texts.len(), texts[2]), (4, "lab: restart"), "{texts:?}");
+    }
+
+    #[test]
+    fn what_cannot_be_mended_is_told_after_some_attempts() {
+        let (did, executed) = interrupted(&Ended::Failed("no room".into()));
+        assert_eq!(did, ["kill leader", "restart", "restart", "restart"]);
+        let [unmended] = &executed.unmended[..] else { panic!("{executed:?}") };
+        assert!(unmended.starts_with("lab: restart failed after "), "{unmended}");
     }
 }

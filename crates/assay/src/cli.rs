@@ -6,6 +6,7 @@ use anyhow::Result;
 use clap::error::ErrorKind;
 use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint};
 
+use crate::command::history;
 use crate::completion;
 use crate::options::{ALIASES, KEYS, Key, Shape, Verb, two_names};
 
@@ -236,6 +237,21 @@ fn history() -> Command {
             Command::new("repair")
                 .about("Seal what a killed run left behind")
                 .arg(run_dir())
+                .args(keys(Verb::Report))
+                .arg(config_file()),
+        )
+        .subcommand(
+            Command::new("export")
+                .about("The operations of a run as another tool reads them")
+                .arg(run_dir())
+                .arg(
+                    Arg::new("as")
+                        .long("as")
+                        .value_name("FORMAT")
+                        .value_parser(history::FORMATS.map(|(name, _)| name))
+                        .default_value("elle-edn")
+                        .help("elle-edn: a map of EDN per line, elle-json: an object of JSON"),
+                )
                 .args(keys(Verb::Report))
                 .arg(config_file()),
         )

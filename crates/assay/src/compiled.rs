@@ -211,7 +211,7 @@ impl Compiled {
             Compiled::Script(plan, _) => plan.phase(),
             Compiled::Replay(trace, _) => match trace.header().phase {
                 Phase::Load => PlanPhase::Load,
-                Phase::WarmUp | Phase::Measure => PlanPhase::Run,
+                Phase::WarmUp | Phase::Measure | Phase::Final => PlanPhase::Run,
             },
         }
     }

@@ -10,7 +10,7 @@ use assay_consistency::transaction::judge as judge_transactions;
 use assay_consistency::{
     AggregateRules, ClockError, Collected, CollectedQueries, Limitation, Quality, QualityFinding,
     QualityVerdict, QueryCollector, QueryModel, QueryOptions, RecordCollector, RecordOptions,
-    judge_aggregates,
+    RegisterHistory, TransactionHistory, judge_aggregates,
 };
 use assay_history::{Columns, History, Manifest, State, each_read};
 use assay_model::Seed;
@@ -45,6 +45,10 @@ enum Collector {
     /// Queries of a workload that is made to be judged.
     Queries(QueryCollector, QueryModel),
 }
+
+/// What a reader must know of a store that makes nothing one.
+const WITHOUT_TRANSACTIONS: &str = "the store has no transactions here: each query is judged by \
+                                    itself, and one that adds to a value is a read, then a write";
 
 /// How much of a record its writes replace, and its reads return.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -185,10 +189,15 @@ fn judge_queries(
         result.warnings.push(error.to_string());
         false
     });
+    if !collector.has_transactions() && model != QueryModel::SingleWrites {
+        result.warnings.push(WITHOUT_TRANSACTIONS.to_owned());
+    }
     let mut collected = collector.finish(values);
     let limitation = match collected.is_too_long {
         true => Some(Limitation::TooManyOperations),
-        false if !is_whole || !has_values => Some(Limitation::Incomplete),
+        false if !is_whole || !has_values || collected.incomplete > 0 => {
+            Some(Limitation::Incomplete)
+        }
         false if !is_fresh => Some(Limitation::UsedBefore),
         false => None,
     };
@@ -245,6 +254,54 @@ pub fn judge_run(dir: &Path, operations_max: usize) -> Result<ConsistencyResult>
     let damage = history.each_batch(Columns::ALL, |batch| judge.add(batch.agent, batch.records))?;
     Ok(judge.finish(history.records(), damage.is_empty()))
 }
+
+/// The operations of a run, as far as others can judge them.
+pub enum RunHistory {
+    /// Transactions over lists or registers.
+    Transactions(TransactionHistory),
+    /// Operations on single records.
+    Registers(RegisterHistory),
+}
+
+/// The operations of the run in `dir`.
+///
+/// # Errors
+/// If it is no run directory, its history cannot be read, or holds no such operations.
+pub fn history_of(dir: &Path) -> Result<RunHistory> {
+    let manifest = Manifest::read(dir).map_err(as_usage)?;
+    let mut judge = Judge::new(dir, &manifest, EXPORTED);
+    let mut history = History::open(dir).map_err(as_usage)?;
+    let damage = history.each_batch(Columns::ALL, |batch| judge.add(batch.agent, batch.records))?;
+    let wrong = |reason: &str| usage(format!("{}: {reason}", dir.display()));
+    if !damage.is_empty() {
+        return Err(wrong("its history is damaged; `assay report` says where"));
+    }
+    match judge.collector {
+        Collector::Records(collector, _) => {
+            let collected = collector.finish();
+            match collected.seen.with_version {
+                0 => Err(wrong("its values carry no versions, so nothing tells what a read saw")),
+                _ => Ok(RunHistory::Registers(collected.history)),
+            }
+        }
+        Collector::Queries(collector, model) => {
+            let mut values = Vec::new();
+            each_read(dir, |value| values.push(value))?;
+            let collected = collector.finish(values);
+            match model {
+                _ if collected.is_too_long => Err(wrong("its history is too long")),
+                QueryModel::Transactions => Ok(RunHistory::Transactions(collected.transactions)),
+                QueryModel::SingleWrites => Ok(RunHistory::Registers(collected.registers)),
+                QueryModel::Sets | QueryModel::Counters | QueryModel::Accounts(_) => {
+                    Err(wrong("Elle judges lists and registers, no sets, counters or accounts"))
+                }
+            }
+        }
+    }
+}
+
+/// Operations of a run that are exported at most; of records, all operations of a sample.
+const EXPORTED: usize = 8_000_000;
 
 /// The verdicts on a history that another tool recorded, in the file at `path`.
 ///

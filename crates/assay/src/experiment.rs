@@ -28,8 +28,10 @@ use assay_store::blocking::BlockingThreads;
 use assay_store::{Calls, Store, StoreTime};
 use assay_trace::{Header, TraceHash};
 
-use crate::actions::{self, Action, ActionKind, ExecutedActions};
+use crate::actions::schedule::ActionSchedule;
+use crate::actions::{self, ActionKind, ExecutedActions};
 use crate::exit::{Exit, as_usage, from_open};
+use crate::final_reads::{FinalContext, FinalReads, FinalReadsOutcome, UsedNumbers};
 use crate::lab::LabClient;
 use crate::live::{Caption, Dashboard};
 use crate::load_config::LoadConfig;
@@ -91,9 +93,13 @@ pub struct Experiment {
     /// The lab that the store is in, if it is in one.
     pub lab: Option<LabClient>,
     /// What is done to it meanwhile.
-    pub actions: Vec<Action>,
+    pub schedule: ActionSchedule,
     /// What was done to it, with how that ended.
     pub done: ExecutedActions,
+    /// What is read when the run is over, if anything.
+    pub final_reads: Option<FinalReads>,
+    /// What came of that.
+    pub read_finally: FinalReadsOutcome,
 }
 
 /// What came of an experiment.
@@ -111,11 +117,16 @@ struct HistorySink {
     records: WorkerSink,
     /// For the values that queries return, where they are judged.
     reads: Option<ReadsSink>,
+    /// What its records have used up, if anybody asks.
+    used: Option<UsedNumbers>,
 }
 
 impl Sink for HistorySink {
     #[inline]
     fn push(&mut self, record: Record) {
+        if let Some(used) = &mut self.used {
+            used.add(&record);
+        }
         self.records.push(record);
     }
 
@@ -159,8 +170,11 @@ impl Experiment {
             false => (None, Vec::new()),
         };
         let mut observed = observed.into_iter();
-        let sinks =
-            sinks.into_iter().map(|records| HistorySink { records, reads: observed.next() });
+        let used = self.final_reads.as_ref().map(|_| UsedNumbers::default());
+        let sinks = sinks.into_iter().map(|records| {
+            let reads = observed.next();
+            HistorySink { records, reads, used }
+        });
         // To the end of all this, so that no impatient interrupt cuts the sealing short.
         let listening = Arc::clone(&self.listening);
         let _during = listening.during();
@@ -223,7 +237,7 @@ impl Experiment {
         let observers = self.observers(&rate_control);
         let is_simulated = self.is_simulated();
         let experiment = &*self;
-        let (outcome, observations, done) = thread::scope(|scope| {
+        let (outcome, observations, done, read_finally) = thread::scope(|scope| {
             let run = experiment.run();
             let (worker_counters, over) = (&worker_counters, &is_over);
             let watch = move || progress::watch(worker_counters, &rate_control, observers, over);
@@ -254,20 +268,49 @@ impl Experiment {
                 eprintln!("warning: the view of the run broke; the run itself went on");
             }
             let (outcome, sinks) = result.map_err(from_execute)?;
-            drop(sinks);
             let mut observed = joined(observer);
             let (servers, mut done) = (joined(servers), joined(actions));
             observed.extend(servers.observations);
             done.events.extend(servers.events);
             done.lab_end = servers.is_lab_gone.then(|| LAB_END.to_owned());
-            anyhow::Ok((outcome, observed, done))
+            // Every action has ended by now: what was broken is mended, or stays as it is.
+            let read_finally = experiment.read_finally(&outcome, store.as_ref(), sinks, control);
+            anyhow::Ok((outcome, observed, done, read_finally))
         })?;
         if let Some(clock) = control.clock() {
             self.manifest.run.started = rfc3339(clock.epoch());
         }
         self.observations = observations;
         self.done = done;
+        self.read_finally = read_finally;
         Ok(outcome)
+    }
+
+    /// Reads the records once more, if that is wanted, into the same history as the run's.
+    fn read_finally(
+        &self,
+        outcome: &Outcome,
+        store: &dyn Store,
+        mut sinks: Vec<HistorySink>,
+        control: &Control,
+    ) -> FinalReadsOutcome {
+        let Some(final_reads) = &self.final_reads else {
+            return FinalReadsOutcome::default();
+        };
+        if outcome.is_interrupted || outcome.trouble().is_some() {
+            let note = "no final reads: the run was stopped; lost writes cannot be judged";
+            return FinalReadsOutcome {
+                notes: vec![note.to_owned()],
+                ..FinalReadsOutcome::default()
+            };
+        }
+        if self.show != Show::Nothing {
+            eprintln!("waiting for the store to respond, then reading all records once more");
+        }
+        let used = sinks.iter().filter_map(|sink| sink.used);
+        let used = used.fold(UsedNumbers::default(), UsedNumbers::and);
+        let context = FinalContext { run: self.run(), store, control, used };
+        final_reads.perform(&context, sinks.swap_remove(0))
     }
 
     /// Watches the servers of the lab, if the store is in one.
@@ -311,14 +354,18 @@ impl Experiment {
         control: &'env Control,
         is_over: &'env AtomicBool,
     ) -> Result<Option<ScopedJoinHandle<'scope, ExecutedActions>>> {
-        let (Some(lab), false) = (&self.lab, self.actions.is_empty() || self.is_load) else {
+        let (Some(lab), false) = (&self.lab, self.schedule.is_empty() || self.is_load) else {
             return Ok(None);
         };
-        let actions = &self.actions;
-        // A run that was stopped does not wait for what may take as long as it likes.
-        let is_expected = || !is_over.load(Ordering::Relaxed) || control.urgency() == Urgency::None;
-        let act = move |act: ActionKind| act.upon(lab, &is_expected);
-        let execute = move || actions::execute(actions, control, is_over, act);
+        let schedule = &self.schedule;
+        // A run that was stopped does not wait for what may take as long as it likes; only what a
+        // nemesis has broken is mended all the same.
+        let is_expected = move || {
+            let is_stopped = control.urgency() != Urgency::None;
+            schedule.is_drawn() || !is_stopped || !is_over.load(Ordering::Relaxed)
+        };
+        let act = move |act: &ActionKind| act.upon(lab, &is_expected);
+        let execute = move || actions::execute(schedule, control, is_over, act);
         let thread = thread::Builder::new().name("actions".to_owned()).spawn_scoped(scope, execute);
         thread.map(Some).context("cannot start the thread that scales or breaks the store")
     }
@@ -481,7 +528,8 @@ impl Experiment {
         counters.offered = outcome.sum(|worker| worker.offered);
         (counters.done, counters.refused) = (done, refused);
         (counters.unknown, counters.dropped) = (unknown, dropped);
-        manifest.history.records = counters.offered - broken.map_or(0, |error| error.lost);
+        let records = counters.offered + self.read_finally.records;
+        manifest.history.records = records - broken.map_or(0, |error| error.lost);
         manifest.history.lost = broken.map_or(0, |error| error.lost);
         manifest.history.stalls = stalls;
         let executed = TraceHash::from_sum(outcome.fingerprint()).seal(&self.header).to_string();
@@ -499,6 +547,9 @@ impl Experiment {
         note("issued_all", issued_all.to_string());
         note("executed_hash", executed);
         note("queued", outcome.sum(|worker| worker.queued).to_string());
+        if self.final_reads.is_some() {
+            note("final_reads", self.read_finally.records.to_string());
+        }
         if let Some(held) = held_back(outcome) {
             note("held_back", held);
         }
@@ -521,7 +572,8 @@ impl Experiment {
         if matches!(open.arrivals.process, ArrivalProcess::Recorded(_)) {
             return None;
         }
-        let window = phases.last().filter(|window| window.from_ns < window.to_ns)?;
+        let measured = phases.iter().find(|phase| phase.name == Phase::Measure.name());
+        let window = measured.filter(|window| window.from_ns < window.to_ns)?;
         let rate_profile = self.listening.control().rate_profile()?;
         Some(rate_profile.mean_rate(Nanos(window.from_ns), Nanos(window.to_ns)))
     }
@@ -542,7 +594,8 @@ impl Experiment {
             ));
         }
         let done = &self.done;
-        notes.extend(done.failures.iter().chain(&done.goes_on).chain(&done.lab_end).cloned());
+        let failures = done.failures.iter().chain(&done.unmended);
+        notes.extend(failures.chain(&done.goes_on).chain(&done.lab_end).cloned());
         let stalls = self.manifest.history.stalls;
         if stalls > 0 {
             notes.push(format!(
@@ -569,6 +622,7 @@ impl Experiment {
             notes.push(format!("{late} answers came after the timeout had expired"));
         }
         notes.extend(first_failure(outcome));
+        notes.extend(self.read_finally.notes.iter().cloned());
     }
 
     fn state(&self, outcome: &Outcome, broken: Option<&WriteError>) -> (State, Option<String>) {
@@ -627,6 +681,7 @@ impl Experiment {
             phases.push(section(Phase::WarmUp, Nanos::ZERO, extent.warm_up.min(end)));
         }
         phases.push(section(Phase::Measure, extent.warm_up.min(end), end));
+        phases.extend(self.read_finally.window.map(|(from, to)| section(Phase::Final, from, to)));
         phases
     }
 
@@ -686,6 +741,7 @@ impl Experiment {
                 eprintln!("error: {}", in_vain(outcome));
             }
         }
+        self.done.unmended.iter().for_each(|what| eprintln!("error: {what}"));
         self.done.goes_on.iter().for_each(|what| eprintln!("warning: {what}"));
     }
 
@@ -704,6 +760,7 @@ impl Experiment {
             }
             State::Finished if self.done.lab_end.is_some() => Exit::Internal,
             State::Finished if self.done.goes_on.is_some() => Exit::Interrupted,
+            State::Finished | State::Interrupted if !self.done.unmended.is_empty() => Exit::Undone,
             State::Finished if !self.done.failures.is_empty() => Exit::Undone,
             State::Finished | State::Running => Exit::Fine,
             State::Interrupted => Exit::Interrupted,

@@ -74,6 +74,8 @@ impl Sink for Counts {
         }
     }
 
+    fn observe(&mut self, _value: assay_model::ObservedValue) {}
+
     #[cold]
     fn flush(&mut self) {
         for (response, service) in self.gathered.drain(..) {

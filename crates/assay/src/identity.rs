@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use assay_history::manifest::PHASES_KEY;
 use assay_history::{History, Manifest, RecordSum, State};
-use assay_model::{Outcome, Record};
+use assay_model::{Outcome, Phase, Record};
 
 /// How much later than the run's end by the wall clock a window may end: that clock can be set
 /// during a run.
@@ -13,14 +13,15 @@ const SLACK: Duration = Duration::from_secs(60);
 /// The setting that names a run's clock.
 const TIME: &str = "time";
 
-/// The records by outcome, to compare with the counts in `run.toml`.
+/// The records by outcome, final reads apart, to compare with the counts in `run.toml`.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Endings([u64; Outcome::ALL.len()]);
 
 impl Endings {
     /// Counts `records`.
     pub fn push(&mut self, records: &[Record]) {
-        records.iter().for_each(|record| self.0[record.outcome as usize] += 1);
+        let counted = records.iter().filter(|record| record.phase != Phase::Final);
+        counted.for_each(|record| self.0[record.outcome as usize] += 1);
     }
 }
 
@@ -187,6 +188,16 @@ mod tests {
         let said = counters(&manifest, &endings).expect("one was refused");
         assert!(said.contains("counts 2 done, 1 refused"), "{said}");
         manifest.history.lost = 1;
+        assert_eq!(counters(&manifest, &endings), None);
+    }
+
+    #[test]
+    fn final_reads_are_not_among_what_is_counted() {
+        let last = Record { phase: Phase::Final, ..Record::BLANK };
+        let mut endings = Endings::default();
+        endings.push(&[Record::BLANK, last]);
+        let mut manifest = finished();
+        (manifest.counters.offered, manifest.counters.done) = (1, 1);
         assert_eq!(counters(&manifest, &endings), None);
     }
 }

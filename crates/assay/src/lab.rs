@@ -16,4 +16,4 @@ pub mod wire;
 
 pub use client::{GoesOn, LabClient};
 pub use labs::Labs;
-pub use wire::{Fault, Request};
+pub use wire::Request;

@@ -75,8 +75,8 @@ impl LoadConfig {
 
     /// Reads the settings for `purpose` with a store whose client works as `calls` says.
     ///
-    /// `planned` is the number of processes in the spec, `calendar` who may bring a schedule of its
-    /// own, `usual` how many sessions the workload has in a closed loop unless a setting says so.
+    /// `planned` is the number of processes in the spec, `calendar` who may
+    /// bring a schedule of its own.
     ///
     /// # Errors
     /// If a setting is invalid, or two contradict each other.
@@ -86,12 +86,8 @@ impl LoadConfig {
         calls: Calls,
         planned: Option<u64>,
         calendar: Calendar<'_>,
-        usual: Option<u32>,
     ) -> Result<LoadConfig> {
-        let usual = usual.filter(|_| purpose != Purpose::Load);
-        let usual =
-            usual.unwrap_or_else(|| usual_sessions(purpose, calls, machine::cores() as u32));
-        let load = load_model(options, purpose, usual, calendar)?;
+        let load = load_model(options, purpose, calls, calendar)?;
         let workers = workers(options, &load, calls)?;
         let timeout = options.duration("timeout")?.unwrap_or(Nanos::from_secs(10));
         if timeout == Nanos::ZERO {
@@ -204,7 +200,7 @@ fn rounded(number: f64) -> f64 {
 fn load_model(
     options: &Options,
     purpose: Purpose,
-    usual: u32,
+    calls: Calls,
     calendar: Calendar<'_>,
 ) -> Result<Load> {
     let measures = purpose != Purpose::Load;
@@ -226,7 +222,7 @@ fn load_model(
             };
             Err(options.wrong("speed", reason))
         }
-        (false, sessions) => closed_model(options, purpose, sessions.unwrap_or(u64::from(usual))),
+        (false, sessions) => closed_model(options, purpose, calls, sessions),
     }
 }
 
@@ -286,17 +282,24 @@ fn open_arrivals(options: &Options, calendar: Calendar<'_>) -> Result<Arrivals> 
     Ok(Arrivals { rate_profile, process })
 }
 
-fn closed_model(options: &Options, purpose: Purpose, sessions: u64) -> Result<Load> {
+fn closed_model(
+    options: &Options,
+    purpose: Purpose,
+    calls: Calls,
+    sessions: Option<u64>,
+) -> Result<Load> {
     bounded(options, "closed", IN_FLIGHT_MAX)?;
     for name in ["arrivals", "in-flight", "overflow"] {
         if purpose != Purpose::Load && options.is_typed(name) {
             return Err(options.wrong(name, "only an open loop does that; give --rate as well"));
         }
     }
+    let usual = usual_sessions(purpose, calls, machine::cores() as u32);
+    let sessions = sessions.map_or(usual, |sessions| sessions as u32);
     let measures = purpose != Purpose::Load;
     let think = if measures { think(options)? } else { Think::No };
     let target_rate = if measures { options.rate("target-throughput")? } else { None };
-    Ok(Load::Closed(Closed { sessions: sessions as u32, think, target_rate }))
+    Ok(Load::Closed(Closed { sessions, think, target_rate }))
 }
 
 /// The default number of sessions of a closed loop, on a machine of `cores` processors.

@@ -24,6 +24,7 @@ mod consistency;
 mod evidence;
 mod exit;
 mod experiment;
+mod final_reads;
 mod floor;
 mod identity;
 mod lab;
@@ -85,7 +86,7 @@ fn dispatch(matches: &ArgMatches) -> Result<Exit> {
         "report" => command::look::report(matches),
         "check" => command::check::check(matches),
         "compare" => command::compare::compare(matches),
-        "history" => command::look::repair(matches),
+        "history" => command::history::dispatch(matches),
         "lab" => command::lab::dispatch(matches),
         "sim" => command::sim::dispatch(matches),
         "study" => command::study::dispatch(matches),

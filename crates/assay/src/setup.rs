@@ -20,13 +20,15 @@ use assay_workload::PlanPhase;
 use assay_workload::spec::WriteFields;
 use clap::ArgMatches;
 
-use crate::actions::{self, Action};
+use crate::actions;
+use crate::actions::schedule::ActionSchedule;
 use crate::arrivals::Calendar;
 use crate::binding::{is_java, redacted, sizes, with_properties};
 use crate::compiled::{Compiled, replayed};
 use crate::conditions::Examinable;
 use crate::exit::{Exit, Failure, from_open, usage};
 use crate::experiment::{Experiment, Finished, load_settings};
+use crate::final_reads::{FinalReads, FinalReadsOutcome};
 use crate::lab::tied::RunLab;
 use crate::load_config::{LoadConfig, Purpose, USUAL_DURATION};
 use crate::note::{Loaded, Note};
@@ -79,8 +81,8 @@ pub struct Setup {
     pub is_loaded: bool,
     /// How long it took to make the store ready the last time.
     pub init: Nanos,
-    /// The actions on the lab under load.
-    pub actions: Vec<Action>,
+    /// What is done to the lab under load.
+    pub schedule: ActionSchedule,
     /// The lab that the store is in, if it is in one. The last field: it ends after the store's
     /// connections.
     pub lab: Option<RunLab>,
@@ -118,6 +120,7 @@ impl Setup {
             Purpose::Run => suggest_length(&mut options, &workload, &changes),
             Purpose::Load => {}
         }
+        suggest_sessions(&mut options, &workload);
         set_length(&mut workload, &options, purpose)?;
         let thresholds = thresholds::changed(&options, &workload.hallmark, &sets)?;
         let seed = seed(&options, workload.trace.as_ref())?;
@@ -128,10 +131,10 @@ impl Setup {
             None => run_dirs::fresh(&runs_dir, &workload.name, seed.0),
         };
         run_dirs::require_free(&dir)?;
-        let actions = actions::read(&options)?;
+        let mut schedule = ActionSchedule::read(&options, seed)?;
         let lab = RunLab::from(&options)?;
         if let Some(lab) = &lab {
-            actions::check(&actions, lab.record(), &options)?;
+            schedule.settle_in(lab.record(), &options)?;
         }
         let target = match &lab {
             Some(lab) => lab.url().to_owned(),
@@ -164,7 +167,7 @@ impl Setup {
             thresholds,
             is_loaded: false,
             init: Nanos::ZERO,
-            actions,
+            schedule,
             lab,
         })
     }
@@ -291,16 +294,34 @@ impl Setup {
     /// # Errors
     /// If the store holds other data than the workload wants, or the run could not begin.
     pub fn run(&mut self, purpose: Purpose) -> Result<Finished> {
-        self.require_undoable()?;
-        let finished = self.ready(purpose)?.execute()?;
+        let undoes_inserts = self.undoes_inserts()?;
+        let final_reads = self.final_reads()?;
+        let experiment = self.ready(purpose)?;
+        let finished = Experiment { final_reads, ..experiment }.execute()?;
         self.examine(&finished)?;
-        if self.options.switch("clean-up-inserts")? {
+        if undoes_inserts {
             self.cleanup_inserts(&finished.dir)?;
         }
         if self.options.switch("clean-up")? {
             self.clean_up(&finished.dir)?;
         }
         Ok(finished)
+    }
+
+    /// What is read when the run is over, if that is wanted.
+    fn final_reads(&self) -> Result<Option<FinalReads>> {
+        if !self.options.switch("final-reads")? || self.store.capabilities().is_no_op {
+            return Ok(None);
+        }
+        let wait = self.options.duration("final-wait")?.unwrap_or_default();
+        let Some(spec) = self.workload.records().filter(|spec| !spec.dataset.is_recorded()) else {
+            let reason = "only the records of a specification are known, no rows of queries, and \
+                          no keys of an imported trace";
+            return Err(self.options.wrong("final-reads", reason));
+        };
+        let dataset = &spec.dataset;
+        let loaded = dataset.first..dataset.first.saturating_add(dataset.share());
+        Ok(Some(FinalReads { wait, loaded, inserts_from: dataset.records }))
     }
 
     /// Removes what was loaded; the last phase of a run, which its run directory has as an event.
@@ -319,10 +340,10 @@ impl Setup {
         Ok(())
     }
 
-    /// What cannot be undone must not be found out after the run.
-    fn require_undoable(&self) -> Result<()> {
+    /// Whether what the run inserts is undone; that it cannot be must not be found out after it.
+    fn undoes_inserts(&self) -> Result<bool> {
         if !self.options.switch("clean-up-inserts")? {
-            return Ok(());
+            return Ok(false);
         }
         if self.workload.records().is_none_or(|spec| spec.dataset.is_recorded()) {
             return Err(usage(
@@ -330,7 +351,7 @@ impl Setup {
             ));
         }
         match self.store.capabilities().can(Kind::Delete) {
-            true => Ok(()),
+            true => Ok(true),
             false => Err(usage(format!("--clean-up-inserts: {} cannot delete", self.url))),
         }
     }
@@ -520,9 +541,7 @@ impl Setup {
             (None, None) => Calendar::None,
         };
         let calls = self.store.capabilities().calls;
-        let usual = self.workload.usual_sessions();
-        let load_config =
-            LoadConfig::from(&self.options, purpose, calls, planned, calendar, usual)?;
+        let load_config = LoadConfig::from(&self.options, purpose, calls, planned, calendar)?;
         Ok(LoadConfig { room: self.store.room(), ..load_config })
     }
 
@@ -553,6 +572,7 @@ impl Setup {
         let load_config = self.in_the_stores_time(load_config);
         let mut settings = self.store.settings().map_err(from_open)?;
         settings.extend(self.lab.iter().flat_map(RunLab::settings));
+        settings.extend(self.schedule.settings().filter(|_| !is_load));
         let manifest = self.manifest(plan, &load_config, settings, is_load);
         let header = plan.header(self.seed);
         let fields = plan.fields();
@@ -598,9 +618,11 @@ impl Setup {
             floor: Nanos::ZERO,
             observations: Vec::new(),
             lab: self.lab.as_ref().map(|lab| lab.client().clone()),
-            actions: self.actions.clone(),
+            schedule: self.schedule.clone(),
             done: actions::ExecutedActions::default(),
             stops_at_failure: is_load,
+            final_reads: None,
+            read_finally: FinalReadsOutcome::default(),
         })
     }
 
@@ -788,6 +810,15 @@ fn suggest_length(options: &mut Options, workload: &Workload, changes: &Changes)
     let example = workload.entry.and_then(|_| workload.records()?.operations.count);
     if example.is_some() && !says_length && !is_chosen {
         options.set("duration", &quantity::write_time(USUAL_DURATION), Origin::Default);
+    }
+}
+
+/// Sessions of a workload that is nothing without some.
+fn suggest_sessions(options: &mut Options, workload: &Workload) {
+    let suggested = workload.entry.and_then(|entry| entry.suggested_sessions);
+    let is_chosen = ["rate", "closed"].iter().any(|name| options.text(name).is_some());
+    if let Some(sessions) = suggested.filter(|_| !is_chosen) {
+        options.set("closed", &sessions.to_string(), Origin::Default);
     }
 }
 

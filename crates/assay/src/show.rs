@@ -188,7 +188,7 @@ pub fn analyze_beside(
     let analysis_options = analysis_options(&manifest, phases);
     let phases = analysis_options.phases;
     // The course shows the warm-up too, which the figures leave out.
-    let has_warm_up = manifest.phases.len() > 1;
+    let has_warm_up = manifest.phases.iter().any(|one| one.name == Phase::WarmUp.name());
     let all = AnalysisOptions { phases: Phases::All, window: None, ..analysis_options.clone() };
     let mut time_course = has_warm_up.then(|| Analyzer::new(all));
     let mut analyze_run = Analyzer::new(analysis_options.clone());

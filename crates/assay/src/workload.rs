@@ -50,9 +50,6 @@ pub struct Workload {
     pub settings: toml::Table,
 }
 
-/// Sessions of a workload that is made to be judged.
-const JUDGED_SESSIONS: u32 = 10;
-
 /// Properties of YCSB's client with the settings that stand for them here.
 const OF_CLIENT: [(&str, &str); 4] = [
     ("threadcount", "--closed"),
@@ -272,7 +269,9 @@ impl Workload {
             .map_err(|error| usage(format!("there is no file {text}, and {error}")))?;
         let mut workload = match entry.form {
             Form::Toml => {
-                Workload::plain(entry.name, WorkloadSource::from_toml(entry.text, entry.name)?)
+                let (text, settings) = section::cut(entry.text, RUN);
+                let requested = WorkloadSource::from_toml(&text, entry.name)?;
+                Workload { settings, ..Workload::plain(entry.name, requested) }
             }
             Form::Properties => {
                 let properties =
@@ -314,15 +313,6 @@ impl Workload {
         }
         let properties = Properties::parse(&bytes, &origin).map_err(as_usage)?;
         Workload::from_properties(&name, properties, changes)
-    }
-
-    /// How many sessions it has in a closed loop unless somebody says so: one session alone would
-    /// show nothing of a workload that is made to be judged.
-    pub fn usual_sessions(&self) -> Option<u32> {
-        match self.requested {
-            WorkloadSource::Script(ScriptSpec::Consistency(_)) => Some(JUDGED_SESSIONS),
-            _ => None,
-        }
     }
 
     fn from_trace(path: &Path, name: &str) -> Result<Workload> {
@@ -571,7 +561,7 @@ fn specified(header: &Header) -> Option<WorkloadSource> {
     let spec = ScriptSpec::from_toml(&header.spec, "trace").ok()?;
     let phase = match header.phase {
         Phase::Load => PlanPhase::Load,
-        Phase::WarmUp | Phase::Measure => PlanPhase::Run,
+        Phase::WarmUp | Phase::Measure | Phase::Final => PlanPhase::Run,
     };
     let plan = ScriptPlan::new(&spec, header.seed, phase).ok()?;
     let is_same = plan.schema == script.ddl && plan.queries == script.queries;

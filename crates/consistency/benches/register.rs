@@ -85,7 +85,12 @@ fn history(is_skewed: bool, size: u64) -> RegisterHistory {
     };
     let mut operations: Vec<RegisterOperation> = (0..size).map(operation).collect();
     operations.sort_by_key(|operation| operation.started);
-    RegisterHistory { operations, has_final_reads: true, writes_whole_records: true }
+    RegisterHistory {
+        operations,
+        has_final_reads: true,
+        writes_whole_records: true,
+        ..RegisterHistory::default()
+    }
 }
 
 /// Seconds that this thread has had a core, or else since some moment.

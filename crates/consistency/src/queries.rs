@@ -61,6 +61,7 @@ struct QueryOperation {
     outcome: Outcome,
     role: QueryRole,
     found: bool,
+    rows: u32,
     ends_transaction: bool,
 }
 
@@ -75,12 +76,19 @@ pub struct CollectedQueries {
     pub aggregates: Vec<AggregateOperation>,
     /// Whether there were more operations than may be kept; then nothing is here.
     pub is_too_long: bool,
+    /// Queries that returned other numbers of rows than there are values of them.
+    pub incomplete: u64,
 }
 
 impl QueryCollector {
     /// A collector without operations.
     pub fn new(options: QueryOptions) -> QueryCollector {
         QueryCollector { options, operations: Vec::new(), is_too_long: false }
+    }
+
+    /// Whether the store makes the queries of a transaction one.
+    pub fn has_transactions(&self) -> bool {
+        self.options.has_transactions
     }
 
     /// Adds records of `agent`, in any order.
@@ -107,6 +115,7 @@ impl QueryCollector {
                 outcome: record.outcome,
                 role,
                 found: record.found,
+                rows: record.rows,
                 ends_transaction: record.ends_transaction,
             });
         }
@@ -121,7 +130,12 @@ impl QueryCollector {
         self.operations.sort_unstable_by_key(|operation| operation.index);
         values.sort_by_key(|value| (value.index, value.item));
         let values = Values(values);
-        let mut collected = CollectedQueries::default();
+        let is_incomplete = |one: &&QueryOperation| {
+            let is_read = one.role == QueryRole::Read && one.outcome == Outcome::Done;
+            is_read && values.of(one.index).count() != one.rows as usize
+        };
+        let incomplete = self.operations.iter().filter(is_incomplete).count() as u64;
+        let mut collected = CollectedQueries { incomplete, ..CollectedQueries::default() };
         let model = self.options.model;
         let is_together = self.options.has_transactions || matches!(model, QueryModel::Accounts(_));
         let together = |one: &QueryOperation, other: &QueryOperation| {
@@ -451,6 +465,14 @@ mod tests {
         let expected =
             [Access::Write(written), Access::Read(WrittenValue::ABSENT), Access::Read(written)];
         assert_eq!(accesses, expected);
+    }
+
+    #[test]
+    fn rows_without_their_values_are_counted() {
+        let options = options(QueryModel::Transactions, &REGISTERS, true);
+        let read = Record { rows: 1, ..record(31, Kind::Read) };
+        assert_eq!(collected(options.clone(), &[read], &[value(31, 0, 5)]).incomplete, 0);
+        assert_eq!(collected(options, &[read], &[]).incomplete, 1);
     }
 
     #[test]

@@ -5,7 +5,7 @@
 //! operations than may be kept, fewer records are judged, all of each.
 
 use assay_model::seed::mix;
-use assay_model::{Kind, Nanos, Outcome, Record, version};
+use assay_model::{Kind, Nanos, Outcome, Phase, Record, version};
 
 use crate::register::{Access, RegisterHistory, RegisterOperation, WrittenValue};
 
@@ -32,6 +32,8 @@ pub struct RecordCollector {
     threshold: u64,
     /// Records that were removed, of which no read says which removal it saw.
     removed: Vec<u64>,
+    /// When final reads began; never if there are none.
+    final_reads_from: Nanos,
     seen: Seen,
 }
 
@@ -74,6 +76,7 @@ impl RecordCollector {
             operations: Vec::new(),
             threshold: u64::MAX,
             removed: Vec::new(),
+            final_reads_from: Nanos::NEVER,
             seen: Seen::default(),
         }
     }
@@ -91,6 +94,9 @@ impl RecordCollector {
             if !Kind::OF_RECORDS.contains(&record.kind) {
                 continue;
             }
+            if record.phase == Phase::Final {
+                self.final_reads_from = self.final_reads_from.min(record.started);
+            }
             self.seen.of_records += 1;
             if mix(record.key) > self.threshold {
                 continue;
@@ -103,7 +109,7 @@ impl RecordCollector {
             self.operations.push(RegisterOperation {
                 index: record.index,
                 key: record.key,
-                session: u32::from(agent) << 24 | record.session & 0xFF_FFFF,
+                session: session(agent, record.session),
                 agent,
                 started: record.started,
                 ended: record.ended,
@@ -180,7 +186,8 @@ impl RecordCollector {
         Collected {
             history: RegisterHistory {
                 operations: judged,
-                has_final_reads: false,
+                has_final_reads: self.final_reads_from != Nanos::NEVER,
+                final_reads_from: self.final_reads_from,
                 writes_whole_records: self.options.writes_whole_records,
             },
             share: (self.threshold as f64 + 1.0) / u64::MAX as f64,
@@ -221,6 +228,12 @@ impl RecordCollector {
         }
         Some(earlier.unwrap_or(loaded))
     }
+}
+
+/// A number for the session of an agent, of whose sessions each must keep its own: those of an open
+/// loop are as many as its processes, and two under one number would look like one that forgets.
+fn session(agent: u16, session: u32) -> u32 {
+    u32::from(agent) << 24 ^ session
 }
 
 /// Adds `operations` on one record that had the value `first` when the run began.
@@ -323,6 +336,28 @@ mod tests {
         let result = collected(used, &[read(3, version::written(1), 7), update(3, 1, 20)]);
         assert!(result.history.operations.is_empty());
         assert_eq!(result.seen.ambiguous, 1);
+    }
+
+    #[test]
+    fn final_reads_are_judged_from_the_first_of_them_on() {
+        let written = version::written(1);
+        let last = Record { phase: Phase::Final, ..read(3, version::loaded(3), 90) };
+        let records = [update(3, 1, 20), update(4, 2, 21), read(4, version::loaded(4), 40), last];
+        let history = collected(FRESH, &records).history;
+        assert_eq!((history.has_final_reads, history.final_reads_from), (true, Nanos(90)));
+        let report = crate::register::judge(&history, &crate::ClockError::NONE);
+        // Record 4 has the same anomaly, but was not read when the store was at rest.
+        let lost: Vec<_> =
+            report.lost_writes.operations.iter().map(|write| (write.key, write.access)).collect();
+        assert_eq!(lost, [(3, Access::Write(WrittenValue(written)))]);
+        assert!(!collected(FRESH, &records[..3]).history.has_final_reads);
+    }
+
+    #[test]
+    fn an_open_loop_of_many_processes_has_as_many_sessions() {
+        let of = |session| Record { session, ..read(3, version::loaded(3), 7) };
+        let history = collected(FRESH, &[of(1), of(1 << 24 | 1)]).history;
+        assert_ne!(history.operations[1].session, history.operations[2].session);
     }
 
     #[test]

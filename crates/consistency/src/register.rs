@@ -18,7 +18,7 @@ mod two_atomic;
 mod zones;
 
 pub use linearizable::{AtomicityFindings, judge_zones};
-pub use lost::{LostWriteWindow, judge_lost_writes};
+pub use lost::{LostWriteWindow, LostWrites, judge_lost_writes};
 pub use prepare::{MAX_OPERATIONS, prepare};
 pub use prepared::PreparedHistory;
 pub use sessions::{SessionFindings, judge_sessions};
@@ -100,6 +100,8 @@ pub struct RegisterHistory {
     /// Whether the last read of each record came after everything else, when the store was at
     /// rest and healthy, so that what is missing then is lost.
     pub has_final_reads: bool,
+    /// Reads that began before this are none of those: a record without one is not judged.
+    pub final_reads_from: Nanos,
     /// Whether writes replaced whole records. Else a read's value is the newest, by number, of the
     /// versions that its fields hold, and numbers grow with the intended time.
     pub writes_whole_records: bool,
@@ -127,8 +129,8 @@ pub struct RegisterReport {
     pub gamma: Nanos,
     /// By how much reads would have to start earlier.
     pub delta: Nanos,
-    /// When acknowledged writes were lost, by time.
-    pub lost_writes: Vec<LostWriteWindow>,
+    /// The acknowledged writes that were lost.
+    pub lost_writes: LostWrites,
     /// Records of which nothing is said as a value was written twice.
     pub duplicate_keys: Vec<u64>,
 }

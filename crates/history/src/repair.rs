@@ -155,7 +155,7 @@ fn settle(
         let course = course(run_dir.dir());
         manifest.state = State::Interrupted;
         manifest.reason = Some("the process ended without closing the run".to_owned());
-        manifest.history.records = course.counters.offered;
+        manifest.history.records = course.records;
         manifest.counters = course.counters;
         if manifest.phases.is_empty() {
             manifest.phases = course.phases();
@@ -173,6 +173,8 @@ fn settle(
 /// The course of a killed run, as its records tell it.
 #[derive(Default)]
 struct RunTimeline {
+    records: u64,
+    /// Final reads are no part of them.
     counters: Counters,
     /// When the first operation of each phase was intended, when the last was given to the store.
     requested: [Option<(Nanos, Nanos)>; Phase::ALL.len()],
@@ -181,6 +183,17 @@ struct RunTimeline {
 
 impl RunTimeline {
     fn add(&mut self, record: &Record) {
+        self.records += 1;
+        if record.phase != Phase::Final {
+            self.count(record);
+        }
+        let requested = &mut self.requested[record.phase as usize];
+        let (first, last) = requested.unwrap_or((record.intended, record.started));
+        *requested = Some((first.min(record.intended), last.max(record.started)));
+        self.ended = self.ended.max(record.ended);
+    }
+
+    fn count(&mut self, record: &Record) {
         let counter = match record.outcome {
             Outcome::Done => &mut self.counters.done,
             Outcome::Refused => &mut self.counters.refused,
@@ -189,10 +202,6 @@ impl RunTimeline {
         };
         *counter += 1;
         self.counters.offered += 1;
-        let requested = &mut self.requested[record.phase as usize];
-        let (first, last) = requested.unwrap_or((record.intended, record.started));
-        *requested = Some((first.min(record.intended), last.max(record.started)));
-        self.ended = self.ended.max(record.ended);
     }
 
     fn phases(&self) -> Vec<PhaseSection> {

@@ -2,6 +2,7 @@
 
 mod error;
 mod ground;
+mod inject;
 mod order;
 #[cfg(test)]
 mod tests;
@@ -16,6 +17,7 @@ use rustix::process::Signal;
 use serde::{Deserialize, Serialize};
 
 use crate::network::Network;
+use crate::network::cut::{self, Cuts};
 use crate::package_cache::{Kit, PackageCache};
 use crate::process::Server;
 use crate::recipe::Recipe;
@@ -26,6 +28,7 @@ use crate::tool::Watch;
 
 pub use error::LabError;
 pub use ground::{Ground, clean, is_held, is_marked};
+pub use inject::{check_injection, check_programs};
 pub use order::{House, Order, check_scale};
 
 /// How long a cluster that formed may take until a record can be written and read.
@@ -43,6 +46,10 @@ pub struct Lab {
     pub(crate) shift: u16,
     network: Network,
     slot: Slot,
+    /// The links between its nodes that are cut.
+    cuts: Cuts,
+    /// Where installed programs are looked for first.
+    places: Vec<PathBuf>,
     folder: PathBuf,
     url: String,
     _ground: Ground,
@@ -112,7 +119,15 @@ impl Lab {
         let card = recipe.card();
         let (nodes, version) = order.check(&card)?;
         check_disk(ground.folder(), card.disk_mib * nodes as u64)?;
-        let kit = recipe.fetch(&version, &PackageCache::new(house, watch))?;
+        let package_cache = PackageCache::new(house, watch);
+        let kit = recipe.fetch(&version, &package_cache)?;
+        if order.network == Network::Namespaces && house.may_install {
+            // A lab without partitions is better than none.
+            if let Err(error) = package_cache.debian(cut::NFT, cut::PACKAGE) {
+                watch.check()?;
+                watch.tell(&format!("links between nodes cannot be cut: {error}"));
+            }
+        }
         let slot = Slot::claim()?;
         order.network.build(slot.number)?;
         // Later nodes need the same ports to be free.
@@ -133,6 +148,8 @@ impl Lab {
             shift,
             network,
             slot,
+            cuts: Cuts::new(),
+            places: house.places.clone(),
             folder,
             url,
             _ground: ground,
@@ -213,6 +230,7 @@ impl Lab {
         let Some(mut node) = self.nodes.pop() else { return };
         node.servers.iter_mut().for_each(Server::end);
         self.network.take_away(self.slot.number, node.number);
+        self.forget_cuts();
         // What cannot be removed now is removed with the lab.
         let _ = fs::remove_dir_all(&node.folder);
     }

@@ -6,6 +6,7 @@
 //! the `Lab` holds the processes: they end with it, also when their holder is killed.
 
 pub mod card;
+pub mod fault;
 pub mod lab;
 pub mod package_cache;
 pub mod recipe;
@@ -22,14 +23,17 @@ mod traffic;
 mod usage;
 
 pub use card::{Card, Choice, Need, NodeCounts, Port, Scaling, Supply, Version};
+pub use fault::{
+    Amount, FAULTS, Fault, FaultFacts, FaultScope, FaultTarget, Injected, Injection, Needs,
+};
 pub use lab::{
-    Ground, House, Lab, LabError, NodeState, NodeView, Order, check_scale, clean, is_held,
-    is_marked,
+    Ground, House, Lab, LabError, NodeState, NodeView, Order, check_injection, check_programs,
+    check_scale, clean, is_held, is_marked,
 };
 pub use network::Network;
 pub use package_cache::{Kit, PackageCache};
 pub use process::tail;
-pub use recipe::Recipe;
+pub use recipe::{FindLeader, Recipe};
 pub use record::{Death, NodeRecord, Record, ServerRecord};
 pub use site::{Launch, Site};
 pub use tool::Watch;

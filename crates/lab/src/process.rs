@@ -11,7 +11,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::lab::LabError;
 use crate::record::{Death, ServerRecord};
-use crate::usage::{family, runs, started};
+use crate::usage::{family, runs, stands_still, started};
 
 /// How long a process has to end by itself after SIGTERM.
 const SECONDS_TO_END: u32 = 20;
@@ -149,6 +149,17 @@ impl Server {
             thread::sleep(LOOK);
         }
         self.kill();
+    }
+
+    /// Whether all of it is suspended.
+    pub(crate) fn stands_still(&self) -> bool {
+        family(self.pid()).into_iter().all(stands_still)
+    }
+
+    /// As [`Server::kill`], but does not wait for its end.
+    pub(crate) fn strike(&mut self) {
+        self.is_done_with |= self.ended().is_none();
+        self.signal_family(Signal::KILL);
     }
 
     /// `kill -9`.

@@ -5,6 +5,10 @@ use crate::lab::LabError;
 use crate::package_cache::{Kit, PackageCache};
 use crate::site::Site;
 
+/// Finds the node that leads at this moment, if one does. Nodes that are down or frozen need not be
+/// asked; the caller asks again until one that runs leads.
+pub type FindLeader = fn(&mut Site<'_>) -> Result<Option<usize>, LabError>;
+
 /// How a store's servers are installed, started, joined and addressed. One file each, without
 /// state.
 ///
@@ -48,6 +52,12 @@ pub trait Recipe: Send + Sync {
     /// # Errors
     /// If it does not start.
     fn restart(&self, site: &mut Site<'_>, node: usize) -> Result<(), LabError>;
+
+    /// What finds the node that leads, if a single one of them does: for faults of the leader,
+    /// also called primary or master.
+    fn leader(&self) -> Option<FindLeader> {
+        None
+    }
 
     /// What that URL begins with, known before anything is started; usually the first word of the
     /// recipe's name, so that `redis-cluster` is driven by `redis`.

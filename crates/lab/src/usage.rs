@@ -83,6 +83,12 @@ pub(crate) fn runs(pid: u32) -> bool {
     stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']))
 }
 
+/// Whether process `pid` is suspended.
+pub(crate) fn stands_still(pid: u32) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('T'))
+}
+
 /// Field `number` of `/proc/PID/stat`, as `man proc` counts them. The name in parentheses, which
 /// may hold spaces, is the second.
 fn field(stat: &str, number: usize) -> Option<u64> {

@@ -14,11 +14,13 @@ pub enum Phase {
     WarmUp = 1,
     /// What the figures are about.
     Measure = 2,
+    /// Reads of all records after everything else; in no figure, but verdicts need them.
+    Final = 3,
 }
 
 impl Phase {
     /// All phases, in the order of their codes.
-    pub const ALL: [Phase; 3] = [Phase::Load, Phase::WarmUp, Phase::Measure];
+    pub const ALL: [Phase; 4] = [Phase::Load, Phase::WarmUp, Phase::Measure, Phase::Final];
 
     /// The name used in columns and reports.
     pub const fn name(self) -> &'static str {
@@ -26,6 +28,7 @@ impl Phase {
             Phase::Load => "load",
             Phase::WarmUp => "warm-up",
             Phase::Measure => "measure",
+            Phase::Final => "final-read",
         }
     }
 

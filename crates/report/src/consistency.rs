@@ -6,7 +6,7 @@ mod words;
 use std::collections::BTreeSet;
 
 use assay_consistency::foreign::ForeignNames;
-use assay_consistency::register::{RegisterReport, RegisterStaleness};
+use assay_consistency::register::{LostWriteWindow, LostWrites, RegisterReport, RegisterStaleness};
 use assay_consistency::transaction::{AnomalyCount, TransactionReport};
 use assay_consistency::{
     Access, AggregateAccess, AggregateOperation, Limitation, ObservedTransaction, Quality,
@@ -45,6 +45,8 @@ pub struct ConsistencyResult {
     pub gamma: Nanos,
     /// By how much reads would have to start earlier.
     pub delta: Nanos,
+    /// The acknowledged writes that were gone at the end.
+    pub lost_writes: LostWrites,
     /// The anomalies of transactions.
     pub anomalies: Vec<AnomalyCount>,
     /// The violated qualities of transactions that imply no other violated one.
@@ -70,6 +72,10 @@ pub enum Witnessed {
 
 /// Witnesses of one quality that a text shows; JSON has all.
 const SHOWN: usize = 2;
+/// Lost writes, and windows of them, that a text names.
+const LOST_SHOWN: usize = 10;
+/// Lost writes that JSON has.
+const LOST_KEPT: usize = 1000;
 
 impl ConsistencyResult {
     /// Adds the verdicts on single records.
@@ -83,6 +89,7 @@ impl ConsistencyResult {
         self.staleness = report.staleness;
         self.gamma = report.gamma;
         self.delta = report.delta;
+        self.lost_writes = report.lost_writes;
     }
 
     /// Adds the verdicts on transactions.
@@ -204,6 +211,11 @@ pub fn terminal(result: &ConsistencyResult, letters: Letters) -> String {
         lines.extend([String::new(), "Staleness".to_owned()]);
         lines.extend(staleness.into_iter().map(|line| format!("  {line}")));
     }
+    let lost = lost_writes(result);
+    if !lost.is_empty() {
+        lines.extend([String::new(), "Lost writes".to_owned()]);
+        lines.extend(lost.into_iter().map(|line| format!("  {line}")));
+    }
     lines.extend(result.warnings.iter().map(|warning| format!("warning: {warning}")));
     for (of, named) in witnesses(result) {
         lines.extend([String::new(), title(result, of, letters)]);
@@ -217,10 +229,9 @@ pub fn terminal(result: &ConsistencyResult, letters: Letters) -> String {
 pub fn markdown(result: &ConsistencyResult) -> String {
     let letters = Letters::Unicode;
     let mut text = format!("{}\n\n{}", heading(result), verdicts(result, letters).markdown());
-    let staleness = staleness(result, letters);
-    if !staleness.is_empty() {
-        let lines: Vec<String> = staleness.iter().map(|line| format!("* {line}\n")).collect();
-        text += &format!("\n{}", lines.concat());
+    for lines in [staleness(result, letters), lost_writes(result)] {
+        let lines: Vec<String> = lines.iter().map(|line| format!("* {line}\n")).collect();
+        text += &lines.first().map_or_else(String::new, |_| format!("\n{}", lines.concat()));
     }
     for (of, named) in witnesses(result) {
         let title = title(result, of, letters);
@@ -358,6 +369,46 @@ pub(crate) fn staleness(result: &ConsistencyResult, letters: Letters) -> Vec<Str
         let window = duration(staleness.longest_window, letters);
         lines.push(format!("the longest window in which a write was not seen by all: {window}"));
     }
+    lines
+}
+
+/// When acknowledged writes were lost, and which: their records and times.
+pub(crate) fn lost_writes(result: &ConsistencyResult) -> Vec<String> {
+    let LostWrites { operations, windows } = &result.lost_writes;
+    let moment = |at: Nanos| match at {
+        Nanos::ZERO => "the load".to_owned(),
+        at => precise(at),
+    };
+    let window = |window: &LostWriteWindow| {
+        let (first, last) = (moment(window.first), moment(window.last));
+        let writes = plural(window.writes, "write");
+        match (window.first == window.last, window.last) {
+            (true, Nanos::ZERO) => format!("{writes} gone of {first}"),
+            (true, _) => format!("{writes} gone that had been acknowledged at {first}"),
+            _ => format!("{writes} gone that had been acknowledged from {first} to {last}"),
+        }
+    };
+    let write = |write: &RegisterOperation| {
+        let record = result.key_name(write.key);
+        match write.index {
+            u64::MAX => format!("record {record}: loaded"),
+            index => format!(
+                "record {record}: operation {} of session {}, {} to {}",
+                count(index),
+                count(u64::from(write.session)),
+                precise(write.started),
+                precise(write.ended),
+            ),
+        }
+    };
+    let more = |all: usize, what: &str| {
+        let left = all.saturating_sub(LOST_SHOWN) as u64;
+        (left > 0).then(|| format!("{} more; --format json has them", plural(left, what)))
+    };
+    let mut lines: Vec<String> = windows.iter().take(LOST_SHOWN).map(window).collect();
+    lines.extend(more(windows.len(), "window"));
+    lines.extend(operations.iter().take(LOST_SHOWN).map(write));
+    lines.extend(more(operations.len(), "write"));
     lines
 }
 

@@ -61,7 +61,9 @@ fn measured(facts: &Facts, summary: &Summary, letters: Letters) -> String {
     if let Some(span) = warm_up {
         text += &format!(" after {} of warm-up", duration(span.ended.since(span.began), letters));
     }
-    let excluded: u64 = summary.excluded.iter().map(|(_, count)| count).sum();
+    // Final reads come after the run, and are said where they are judged.
+    let of_run = summary.excluded.iter().filter(|(phase, _)| *phase != Phase::Final);
+    let excluded: u64 = of_run.map(|(_, count)| count).sum();
     if excluded > 0 {
         text += &format!(" ({} operations left out)", count(excluded));
     }

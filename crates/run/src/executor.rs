@@ -6,7 +6,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use assay_model::{Nanos, OperationEncoder, QueryRole, Record, Seed, Source};
+use assay_model::{Nanos, ObservedValue, OperationEncoder, QueryRole, Record, Seed, Source};
 use assay_store::{OpenError, Store};
 
 use crate::clock::{Clock, SimulatedClock, Wall, be_punctual};
@@ -315,6 +315,10 @@ impl<S: Sink> Sink for TimeWatch<'_, S> {
             self.control.drain();
         }
         self.sink.push(record);
+    }
+
+    fn observe(&mut self, value: ObservedValue) {
+        self.sink.observe(value);
     }
 
     fn flush(&mut self) {

@@ -8,7 +8,7 @@ pub trait Sink {
     fn push(&mut self, record: Record);
 
     /// Keeps one value that an operation returned, before the record of that operation.
-    fn observe(&mut self, _value: ObservedValue) {}
+    fn observe(&mut self, value: ObservedValue);
 
     /// Hands over what is buffered, so that a crash loses nothing of it.
     fn flush(&mut self);
@@ -33,6 +33,9 @@ impl Sink for Vec<Record> {
     fn push(&mut self, record: Record) {
         Vec::push(self, record);
     }
+
+    /// Forgets it.
+    fn observe(&mut self, _value: ObservedValue) {}
 
     fn flush(&mut self) {}
 

@@ -33,6 +33,8 @@ pub struct Entry {
     pub suggested_records: u64,
     /// How many operations make a first measurement worth looking at.
     pub suggested_operations: u64,
+    /// How many sessions of a closed loop it takes, if it is nothing without some.
+    pub suggested_sessions: Option<u32>,
 }
 
 impl Entry {
@@ -44,13 +46,17 @@ impl Entry {
         is_script.then(|| read().expect("a test reads every entry"))
     }
 
-    /// The workload itself, exactly as written.
+    /// The workload itself, exactly as written, without how it is run.
     ///
     /// # Errors
     /// If it is one of SQL queries; see [`Entry::script`].
     pub fn spec(&self) -> Result<Spec, SpecError> {
         match self.form {
-            Form::Toml => Spec::from_toml(self.text, self.name, &no_files),
+            Form::Toml => {
+                // What a spec says of how it is run comes last in these texts.
+                let (spec, _) = self.text.split_once("\n[run]\n").unwrap_or((self.text, ""));
+                Spec::from_toml(spec, self.name, &no_files)
+            }
             Form::Properties => {
                 let properties = Properties::parse(self.text.as_bytes(), self.name)?;
                 Ok(ycsb::read(&properties, Strictness::Native, &no_files)?.spec)
@@ -110,6 +116,7 @@ const fn ycsb(name: &'static str, description: &'static str, text: &'static str)
         text,
         suggested_records: 100_000,
         suggested_operations: 1_000_000,
+        suggested_sessions: None,
     }
 }
 
@@ -122,6 +129,7 @@ const fn chronicle(name: &'static str, description: &'static str, text: &'static
         text,
         suggested_records: 1_000_000,
         suggested_operations: 10_000_000,
+        suggested_sessions: None,
     }
 }
 
@@ -133,10 +141,42 @@ const fn script(
     text: &'static str,
     (suggested_records, suggested_operations): (u64, u64),
 ) -> Entry {
-    Entry { name, description, form: Form::Toml, text, suggested_records, suggested_operations }
+    Entry {
+        name,
+        description,
+        form: Form::Toml,
+        text,
+        suggested_records,
+        suggested_operations,
+        suggested_sessions: None,
+    }
 }
 
-const ENTRIES: [Entry; 25] = [
+/// A workload of queries that is made to be judged; one session alone would show nothing.
+const fn judged(
+    name: &'static str,
+    description: &'static str,
+    text: &'static str,
+    suggested_records: u64,
+) -> Entry {
+    let sizes = (suggested_records, 100_000);
+    Entry { suggested_sessions: Some(10), ..script(name, description, text, sizes) }
+}
+
+/// A few records that are written over and over, to be judged.
+const fn register(name: &'static str, description: &'static str, text: &'static str) -> Entry {
+    Entry {
+        name,
+        description,
+        form: Form::Toml,
+        text,
+        suggested_records: 50,
+        suggested_operations: 100_000,
+        suggested_sessions: Some(16),
+    }
+}
+
+const ENTRIES: [Entry; 27] = [
     ycsb(
         "ycsb-a",
         "session store: half reads, half updates, some records hotter than others",
@@ -219,47 +259,47 @@ const ENTRIES: [Entry; 25] = [
         include_str!("builtin/consbench-repo.toml"),
         (100, 36_000_000),
     ),
-    script(
+    judged(
         "list-append",
         "lists that transactions append to and read, which shows every isolation anomaly",
         include_str!("builtin/list-append.toml"),
-        (10_000, 100_000),
+        10_000,
     ),
-    script(
+    judged(
         "bank",
         "transfers between accounts, with snapshots whose sum must stay",
         include_str!("builtin/bank.toml"),
-        (8, 100_000),
+        8,
     ),
-    script(
+    judged(
         "long-fork",
         "keys that are written once, with readers of several: do all see one order?",
         include_str!("builtin/long-fork.toml"),
-        (20_000, 100_000),
+        20_000,
     ),
-    script(
+    judged(
         "write-skew",
         "transactions that read two keys and write one of them",
         include_str!("builtin/write-skew.toml"),
-        (10_000, 100_000),
+        10_000,
     ),
-    script(
+    judged(
         "causal-chain",
         "a write that follows from another one, with readers of both",
         include_str!("builtin/causal-chain.toml"),
-        (40_000, 100_000),
+        40_000,
     ),
-    script(
+    judged(
         "set",
         "additions to sets, with reads of whole sets: is anything lost?",
         include_str!("builtin/set.toml"),
-        (10_000, 100_000),
+        10_000,
     ),
-    script(
+    judged(
         "counter",
         "additions to counters, with reads of them: is anything lost or counted twice?",
         include_str!("builtin/counter.toml"),
-        (4, 100_000),
+        4,
     ),
     Entry {
         name: "facebook-etc",
@@ -269,6 +309,7 @@ const ENTRIES: [Entry; 25] = [
         text: include_str!("builtin/facebook-etc.toml"),
         suggested_records: 100_000,
         suggested_operations: 1_000_000,
+        suggested_sessions: None,
     },
     Entry {
         name: "rocksdb-mixgraph",
@@ -277,7 +318,18 @@ const ENTRIES: [Entry; 25] = [
         text: include_str!("builtin/rocksdb-mixgraph.toml"),
         suggested_records: 100_000,
         suggested_operations: 1_000_000,
+        suggested_sessions: None,
     },
+    register(
+        "register",
+        "consistency: few records, read and replaced whole, and new ones, all read at the end",
+        include_str!("builtin/register.toml"),
+    ),
+    register(
+        "register-rmw",
+        "consistency: few records, each read and then replaced, all read at the end",
+        include_str!("builtin/register-rmw.toml"),
+    ),
 ];
 
 #[cfg(test)]
@@ -294,7 +346,18 @@ mod tests {
                 continue;
             }
             let spec = entry.spec().unwrap_or_else(|error| panic!("{error}"));
-            assert!(spec.dataset.records >= 1000, "{}", entry.name);
+            let is_register = entry.name.starts_with("register");
+            assert!(spec.dataset.records >= 1000 || is_register, "{}", entry.name);
+        }
+    }
+
+    #[test]
+    fn registers_can_be_judged() {
+        for name in ["register", "register-rmw"] {
+            let spec = find(name).expect("it is there").spec().expect("it is fine");
+            // One field of 13 bytes or more: each write carries a version, and replaces all.
+            assert_eq!(spec.dataset.fields, 1, "{name}");
+            assert!(matches!(spec.dataset.field_length, FieldLength::Constant(13..)), "{name}");
         }
     }
 

@@ -60,7 +60,8 @@ impl Validator {
         let is_load = self.options.phases == Phases::Load;
         let takes_all = self.options.phases == Phases::All;
         for record in records {
-            if takes_all || (record.phase == Phase::Load) == is_load {
+            let is_same_plan = takes_all || (record.phase == Phase::Load) == is_load;
+            if is_same_plan && record.phase != Phase::Final {
                 self.add(record);
             }
         }

@@ -3,7 +3,7 @@
 use assay_model::{Kind, Outcome, Phase, Reason};
 
 use super::{history, options, send};
-use crate::{AnalysisOptions, analyze};
+use crate::{AnalysisOptions, Phases, Summary, analyze};
 
 #[test]
 fn every_arrival_is_in_exactly_one_outcome() {
@@ -66,6 +66,23 @@ fn warm_up_is_counted_and_left_out() {
     assert_eq!(summary.overall.counts.offered, 2);
     assert_eq!(summary.excluded, [(Phase::Load, 1), (Phase::WarmUp, 1)]);
     assert_eq!(analyze(&records).overall.counts.offered, 2);
+}
+
+#[test]
+fn final_reads_enter_no_figure_at_all() {
+    let run = "read 0 0..1 done hit warm-up · read 0 2..3 done hit · read 0 3..4 done hit";
+    let last = "read 0 9..10 done hit final-read · read 0 9..14 unknown timeout final-read";
+    let (run, both) = (history(run), history(&format!("{run} · {last}")));
+    for phases in [Phases::Measure, Phases::All] {
+        // A window that reaches beyond the run would count what lies beside the measured part.
+        let options = AnalysisOptions { phases, ..options(2, 20) };
+        let summary = send(options.clone(), &both);
+        assert_eq!(summary.excluded.last(), Some(&(Phase::Final, 2)));
+        let mut excluded = summary.excluded.clone();
+        excluded.pop();
+        let without = send(options, &run);
+        assert_eq!(format!("{:?}", Summary { excluded, ..summary }), format!("{without:?}"));
+    }
 }
 
 #[test]

@@ -6,14 +6,17 @@ mod logs;
 mod up;
 
 use anyhow::Result;
-use assay_lab::{clean, recipes};
+use assay_lab::{FAULTS, Fault, FaultTarget, Injection, clean, recipes};
+use assay_model::Nanos;
+use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint};
 
 use crate::completion;
 use crate::exit::{Exit, usage};
 use crate::lab::labs::LabEntry;
-use crate::lab::{Fault, LabClient, Labs, failure, supervisor};
+use crate::lab::{LabClient, Labs, failure, supervisor};
 use crate::options::Options;
+use crate::setup::draw_seed;
 use crate::show::put;
 
 pub use list::{Readiness, readiness};
@@ -125,20 +128,25 @@ fn scale() -> Command {
 }
 
 fn fault() -> Command {
-    let faults = Fault::ALL.map(Fault::name);
+    let names = FAULTS.iter().map(|row| PossibleValue::new(row.name).aliases(row.aliases));
+    let lines = FAULTS.iter().map(|row| format!("  {:<17} {}", row.name, row.about));
+    let lines: Vec<String> = lines.collect();
     Command::new("fault")
-        .about("Inject a fault into a node")
+        .about("Break something in a lab, or mend it")
         .allow_missing_positional(true)
         .arg(name())
         .arg(
             Arg::new("fault")
                 .value_name("FAULT")
                 .required(true)
-                .value_parser(faults)
+                .value_parser(PossibleValuesParser::new(names))
                 .hide_possible_values(true)
-                .help("kill (-9), stop, freeze, thaw or restart"),
+                .help("Which one; see below"),
         )
-        .arg(text("node", "N", "The node, from 1").required(true))
+        .arg(text("node", "N", "A number from 1, leader, minority, majority, all or random"))
+        .arg(text("by", "AMOUNT", "By how much, for a fault that has an amount"))
+        .arg(text("seed", "SEED", "What random nodes follow from; default: drawn"))
+        .after_help(format!("Faults:\n{}", lines.join("\n")))
 }
 
 fn down() -> Command {
@@ -211,12 +219,21 @@ fn change_size(matches: &ArgMatches) -> Result<Exit> {
 }
 
 fn inject_fault(matches: &ArgMatches) -> Result<Exit> {
-    let node = number(matches, "node")?.unwrap_or(1);
-    let named = word(matches, "fault");
-    let fault = Fault::ALL.into_iter().find(|fault| named == Some(fault.name()));
-    let fault = fault.ok_or_else(|| usage("there is no such fault"))?;
+    let fault = Fault::named(word(matches, "fault").unwrap_or_default()).map_err(usage)?;
+    let wrong = |error| usage(format!("--node: {error}"));
+    let node = word(matches, "node").map(|text| text.parse::<FaultTarget>().map_err(wrong));
+    let seed = match word(matches, "seed") {
+        Some(seed) => seed.parse().map_err(|_| usage(format!("--seed {seed}: give a number")))?,
+        None => draw_seed()?.0,
+    };
+    let by = word(matches, "by").map(str::to_owned);
+    let injection = Injection { fault, node: node.transpose()?, by, seed };
+    injection.check().map_err(usage)?;
     let client = LabClient::of(labs(matches)?.find(word(matches, "lab"))?)?;
-    client.fault(fault, node)?;
+    let (_, injected) = client.fault(&injection)?;
+    let verified = Nanos(injected.verified_ns);
+    let text = injection.text_of(&injected.nodes);
+    eprintln!("{text} is done, verified {verified} after it began");
     after(&client)
 }
 

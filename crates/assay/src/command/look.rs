@@ -4,15 +4,14 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use assay_analysis::Phases;
-use assay_history::{Damage, repair as repair_run_dir};
 use clap::ArgMatches;
 
 use super::benchfoundry;
-use crate::exit::{Exit, as_usage};
+use crate::exit::Exit;
 use crate::options::Options;
 use crate::repeat;
 use crate::run_dirs;
-use crate::show::{Display, analyze_run, keep_hallmark, put, require_hallmark, show};
+use crate::show::{Display, analyze_run, keep_hallmark, require_hallmark, show};
 
 /// `assay analyze`: analyzes a run directory again.
 pub fn analyze(matches: &ArgMatches) -> Result<Exit> {
@@ -65,10 +64,6 @@ fn phases(matches: &ArgMatches) -> Option<Phases> {
     }
 }
 
-fn run_dir(matches: &ArgMatches, options: &Options) -> Result<PathBuf> {
-    run_dirs::find(runs_dir(options), run_name(matches))
-}
-
 /// Where run directories are kept.
 pub(super) fn runs_dir(options: &Options) -> &Path {
     Path::new(options.text("runs-dir").unwrap_or("runs"))
@@ -76,43 +71,4 @@ pub(super) fn runs_dir(options: &Options) -> &Path {
 
 fn run_name(matches: &ArgMatches) -> &str {
     matches.get_one::<String>("run").map_or("last", String::as_str)
-}
-
-/// `assay history repair`: seals what a killed run left behind.
-pub fn repair(matches: &ArgMatches) -> Result<Exit> {
-    let Some((_, matches)) = matches.subcommand() else { return Ok(Exit::Usage) };
-    let options = Options::gather(matches)?;
-    let dir = run_dir(matches, &options)?;
-    let repaired = repair_run_dir(&dir).map_err(as_usage)?;
-    let name = dir.display();
-    let parts_missing = repaired.parts_missing();
-    let mut text = match (repaired.was_whole(), parts_missing) {
-        (true, 0) => format!("{name} is whole: there was nothing to repair\n"),
-        (true, missing) => {
-            let kept = repaired.records;
-            format!("{name}: {kept} records are there, {missing} that the run kept are not\n")
-        }
-        (false, _) => format!(
-            "{name}: {} records sealed, {} known to be missing\n",
-            repaired.sealed.records(),
-            repaired.records_missing().max(parts_missing)
-        ),
-    };
-    for damage in &repaired.sealed.damage {
-        text += &format!("  {}\n", Damage::to_string(damage));
-    }
-    if repaired.was_running {
-        text += "  the run was killed; it is marked as interrupted\n";
-    }
-    put(&text, None)?;
-    match parts_missing {
-        0 => Ok(Exit::Fine),
-        _ => {
-            eprintln!(
-                "error: a part of the history is gone, and nothing here can bring it back: copy \
-                 the run directory again, or show the rest of it with `assay report {name}`"
-            );
-            Ok(Exit::Internal)
-        }
-    }
 }

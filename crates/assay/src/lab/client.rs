@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Result;
-use assay_lab::Record;
+use assay_lab::{Injected, Injection, Record};
 
 use crate::exit::{Exit, Failure, NotInstalled};
 use crate::lab::failure::from_code;
 use crate::lab::labs::{LabEntry, Labs};
-use crate::lab::wire::{Fault, Reply, Request, Status};
+use crate::lab::wire::{Reply, Request, Status};
 
 /// The file in a lab's folder that its supervisor listens at.
 pub const SOCKET: &str = "supervisor.sock";
@@ -88,7 +88,7 @@ impl LabClient {
     /// # Errors
     /// If its supervisor does not respond.
     pub fn status(&self) -> Result<Status> {
-        self.send(&Request::Status, Timeout::Limited(STATUS_TIMEOUT), &mut |_| {})
+        self.send(&Request::Status, Timeout::Limited(STATUS_TIMEOUT), &mut |_| {}).map(of_status)
     }
 
     /// What is written down about it: URL, version, nodes with their processes.
@@ -110,24 +110,30 @@ impl LabClient {
     /// If the store cannot have so many, the lab does something else, or a node fails: then there
     /// are as many as did join or leave.
     pub fn scale(&self, nodes: usize, tell: &mut dyn FnMut(&str)) -> Result<Status> {
-        self.send(&Request::Scale { nodes }, FOR_EVER, tell)
+        self.send(&Request::Scale { nodes }, FOR_EVER, tell).map(of_status)
     }
 
-    /// Does something to node `node`, from 1, and returns when it is done.
+    /// Breaks something, or mends it, and returns when that shows: how, and how the lab is then.
     ///
     /// # Errors
     /// If there is no such node, the lab does something else, or a restarted node does not start.
-    pub fn fault(&self, fault: Fault, node: usize) -> Result<Status> {
-        self.send(&Request::Fault { fault, node }, FOR_EVER, &mut |_| {})
+    pub fn fault(&self, injection: &Injection) -> Result<(Status, Injected)> {
+        let done = self.send(&Request::Fault(injection.clone()), FOR_EVER, &mut |_| {})?;
+        Ok((done.status, done.injected.unwrap_or_default()))
     }
 
     /// Sends `request`, and returns when it is done, or when `is_expected` says that nobody waits
-    /// any more.
+    /// any more. The fault that was injected, if it was about one.
     ///
     /// # Errors
     /// If it cannot be done, or as [`GoesOn`] if the lab is still at it.
-    pub fn change(&self, request: &Request, is_expected: &dyn Fn() -> bool) -> Result<()> {
-        self.send(request, Timeout::While(is_expected), &mut |_| {}).map(|_| ())
+    pub fn change(
+        &self,
+        request: &Request,
+        is_expected: &dyn Fn() -> bool,
+    ) -> Result<Option<Injected>> {
+        let sent = self.send(request, Timeout::While(is_expected), &mut |_| {});
+        sent.map(|done| done.injected)
     }
 
     /// Ends it, data included, also in the midst of something, and returns when nothing is left.
@@ -155,7 +161,7 @@ impl LabClient {
         request: &Request,
         timeout: Timeout<'_>,
         tell: &mut dyn FnMut(&str),
-    ) -> Result<Status> {
+    ) -> Result<DoneRequest> {
         let broken = |error: io::Error| match timeout {
             Timeout::While(_) if is_late(&error) => GoesOn { name: self.name.clone() }.into(),
             Timeout::Limited(_) if is_late(&error) => {
@@ -180,6 +186,19 @@ impl LabClient {
             ))
         })
     }
+}
+
+/// What a supervisor answers when it has done what it was asked.
+#[derive(Clone, Debug)]
+pub struct DoneRequest {
+    /// How the lab is now.
+    pub status: Status,
+    /// The fault that was injected, if one was.
+    pub injected: Option<Injected>,
+}
+
+fn of_status(done: DoneRequest) -> Status {
+    done.status
 }
 
 /// The lines of a response as they come, until a timeout.
@@ -220,11 +239,13 @@ pub fn hear(
     lines: impl Iterator<Item = io::Result<String>>,
     tell: &mut dyn FnMut(&str),
     broken: impl Fn(io::Error) -> anyhow::Error,
-) -> Result<Option<Status>> {
+) -> Result<Option<DoneRequest>> {
     for line in lines {
         match serde_json::from_str(&line.map_err(&broken)?)? {
             Reply::Tell { text } => tell(&text),
-            Reply::Done { status } => return Ok(Some(*status)),
+            Reply::Done { status, injected } => {
+                return Ok(Some(DoneRequest { status: *status, injected }));
+            }
             Reply::Failed { text, is_not_installed: true, .. } => {
                 return Err(NotInstalled(text).into());
             }

@@ -64,11 +64,7 @@ impl JobSpec {
             store: store.to_owned(),
             nodes: None,
             version: options.text("version").map(str::to_owned),
-            network: match options.text("network") {
-                None | Some("loopback") => Network::Loopback,
-                Some("namespaces") => Network::Namespaces,
-                Some(_) => return Err(options.wrong("network", "it is loopback or namespaces")),
-            },
+            network: network(options)?,
             choices: choices(options)?,
             parent: None,
             package_cache,
@@ -104,6 +100,18 @@ impl JobSpec {
             places: self.places.clone(),
             may_install: self.may_install,
         }
+    }
+}
+
+/// Where nodes are to live.
+///
+/// # Errors
+/// If there is no such network.
+pub fn network(options: &Options) -> Result<Network> {
+    match options.text("network") {
+        None | Some("loopback") => Ok(Network::Loopback),
+        Some("namespaces") => Ok(Network::Namespaces),
+        Some(_) => Err(options.wrong("network", "it is loopback or namespaces")),
     }
 }
 

@@ -129,9 +129,9 @@ pub fn start(
     cancel_handle.tie(Some(stdin));
     let received = hear(BufReader::new(stdout).lines(), tell, anyhow::Error::from);
     let kept = match received {
-        Ok(Some(status)) => cancel_handle
+        Ok(Some(done)) => cancel_handle
             .take()
-            .map(|mut stdin| stdin.write_all(format!("{KEEP}\n").as_bytes()).map(|()| status)),
+            .map(|mut stdin| stdin.write_all(format!("{KEEP}\n").as_bytes()).map(|()| done.status)),
         Ok(None) => None,
         Err(error) => {
             cancel_handle.cut();

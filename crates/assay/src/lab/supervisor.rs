@@ -19,7 +19,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result};
-use assay_lab::{Ground, Lab, LabError, Order, Watch};
+use assay_lab::{Ground, Injected, Injection, Lab, LabError, Order, Watch};
 use assay_run::clock;
 use rustix::stdio::{dup2_stderr, dup2_stdout};
 
@@ -31,7 +31,7 @@ use crate::lab::client::SOCKET;
 use crate::lab::failure;
 use crate::lab::job_spec::JobSpec;
 use crate::lab::probe::probe;
-use crate::lab::wire::{Fault, Reply, Request};
+use crate::lab::wire::{Reply, Request};
 
 /// The file in a lab's folder that has the supervisor's own output.
 pub const LOG: &str = "supervisor.log";
@@ -122,7 +122,7 @@ fn rise(
     kept.is_ready(clock::monotonic().since(begun));
     kept.saw(&mut lab);
     log(&format!("ready: {}", lab.url()));
-    say(&Reply::Done { status: Box::new(kept.status()) });
+    say(&done(kept, None));
     dup2_stdout(&output).context("cannot write to the supervisor's log")?;
     Ok(lab)
 }
@@ -175,7 +175,7 @@ fn serve(mut lab: Lab, job_spec: &JobSpec, kept: &Kept, inbox: &Receiver<Job>) -
     let ended = lab.down();
     leave(job_spec);
     let (reply, exit) = match ended {
-        Ok(()) => (Reply::Done { status: Box::new(kept.status()) }, Exit::Fine),
+        Ok(()) => (done(kept, None), Exit::Fine),
         Err(error) => (refusal(&error), failure::exit(&error)),
     };
     if let Some(test_client) = test_client {
@@ -202,19 +202,15 @@ fn execute(lab: &mut Lab, request: &Request, kept: &Kept, test_client: &UnixStre
         answer(test_client, &Reply::Tell { text: text.to_owned() });
     };
     let watch = Watch::new(kept.stop(), &tell);
-    let done = match *request {
-        Request::Scale { nodes } => lab.scale(nodes, &watch),
-        Request::Fault { fault: Fault::Kill, node } => lab.kill(node),
-        Request::Fault { fault: Fault::Stop, node } => lab.stop(node),
-        Request::Fault { fault: Fault::Freeze, node } => lab.freeze(node),
-        Request::Fault { fault: Fault::Thaw, node } => lab.thaw(node),
-        Request::Fault { fault: Fault::Restart, node } => lab.restart(node, &watch),
-        Request::Status | Request::Down => Ok(()),
+    let ended = match request {
+        Request::Scale { nodes } => lab.scale(*nodes, &watch).map(|()| None),
+        Request::Fault(injection) => inject(lab, injection, &watch).map(Some),
+        Request::Status | Request::Down => Ok(None),
     };
     kept.saw(lab);
     kept.is_idle();
-    match done {
-        Ok(()) => Reply::Done { status: Box::new(kept.status()) },
+    match ended {
+        Ok(injected) => done(kept, injected),
         Err(error) => {
             log(&error.to_string());
             refusal(&error)
@@ -222,10 +218,28 @@ fn execute(lab: &mut Lab, request: &Request, kept: &Kept, test_client: &UnixStre
     }
 }
 
+/// Injects a fault, and returns when it shows.
+fn inject(lab: &mut Lab, injection: &Injection, watch: &Watch<'_>) -> Result<Injected, LabError> {
+    let asked = clock::monotonic();
+    let nodes = lab.targets(injection, watch)?;
+    let begun = clock::monotonic();
+    let found_ns = begun.since(asked).0;
+    lab.inject(injection, &nodes, watch)?;
+    let applied_ns = clock::monotonic().since(begun).0;
+    lab.verify(injection.fault, &nodes, watch)?;
+    let verified_ns = clock::monotonic().since(begun).0;
+    log(&format!("{} is done and verified", injection.text_of(&nodes)));
+    Ok(Injected { nodes, found_ns, applied_ns, verified_ns })
+}
+
+fn done(kept: &Kept, injected: Option<Injected>) -> Reply {
+    Reply::Done { status: Box::new(kept.status()), injected }
+}
+
 fn describe(request: &Request) -> String {
     match request {
         Request::Scale { nodes } => format!("scaling to {nodes}"),
-        Request::Fault { fault, node } => format!("{} of node {node}", fault.name()),
+        Request::Fault(injection) => injection.text(),
         Request::Status => "looking".to_owned(),
         Request::Down => "ending".to_owned(),
     }

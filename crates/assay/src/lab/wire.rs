@@ -1,6 +1,6 @@
 //! Messages between a lab's supervisor and its clients: a line of JSON each.
 
-use assay_lab::{NodeState, Record};
+use assay_lab::{Injected, Injection, NodeState, Record};
 use serde::{Deserialize, Serialize};
 
 use crate::lab::parent::Parent;
@@ -16,48 +16,10 @@ pub enum Request {
         /// How many there shall be.
         nodes: usize,
     },
-    /// Do something to a node.
-    Fault {
-        /// What.
-        fault: Fault,
-        /// To which, from 1.
-        node: usize,
-    },
+    /// Break something, or mend it.
+    Fault(Injection),
     /// End all of it.
     Down,
-}
-
-/// What can be done to a node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Fault {
-    /// `kill -9` of all its processes.
-    Kill,
-    /// End its processes as an administrator would.
-    Stop,
-    /// Suspend its processes, sockets open.
-    Freeze,
-    /// Let a frozen node go on.
-    Thaw,
-    /// Start a node that is down again, with the data that it has.
-    Restart,
-}
-
-impl Fault {
-    /// Every fault.
-    pub const ALL: [Fault; 5] =
-        [Fault::Kill, Fault::Stop, Fault::Freeze, Fault::Thaw, Fault::Restart];
-
-    /// Its name on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            Fault::Kill => "kill",
-            Fault::Stop => "stop",
-            Fault::Freeze => "freeze",
-            Fault::Thaw => "thaw",
-            Fault::Restart => "restart",
-        }
-    }
 }
 
 /// The response of a supervisor: any number of `Tell`, then one of the others.
@@ -73,6 +35,9 @@ pub enum Reply {
     Done {
         /// How the lab is now.
         status: Box<Status>,
+        /// The fault that was injected, if one was.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        injected: Option<Injected>,
     },
     /// It was not.
     Failed {
@@ -100,6 +65,9 @@ pub struct Status {
     pub record: Option<Record>,
     /// How its nodes are, in the record's order.
     pub states: Vec<NodeState>,
+    /// What is broken besides what the states say, a sentence each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub broken: Vec<String>,
     /// How long it took until a record had been written and read, in milliseconds.
     pub ready_ms: Option<u64>,
     /// The process that it ends with, if there is one.
@@ -119,15 +87,8 @@ mod tests {
     fn requests_are_short_lines() {
         assert_eq!(line(&Request::Status), r#"{"ask":"status"}"#);
         assert_eq!(line(&Request::Scale { nodes: 3 }), r#"{"ask":"scale","nodes":3}"#);
-        let fault = Request::Fault { fault: Fault::Kill, node: 2 };
+        let fault = Request::Fault(Injection::parse("kill node 2").unwrap());
         assert_eq!(line(&fault), r#"{"ask":"fault","fault":"kill","node":2}"#);
         assert_eq!(serde_json::from_str::<Request>(&line(&fault)).unwrap(), fault);
-    }
-
-    #[test]
-    fn every_fault_is_called_on_the_wire_as_on_the_command_line() {
-        for fault in Fault::ALL {
-            assert_eq!(line(&fault), format!("{:?}", fault.name()));
-        }
     }
 }

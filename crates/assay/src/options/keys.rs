@@ -246,6 +246,14 @@ pub const KEYS: &[Key] = &[
         "Actions on the lab's store during the run: '300s: scale to 2; 10m: kill node 1'",
     ),
     text(
+        "nemesis",
+        "FAULTS",
+        None,
+        &[Bench, Run],
+        "Random faults of the lab's store, each mended before the next: kill,pause,partition",
+    ),
+    text("every", "TIME", None, &[Bench, Run], "How often the nemesis strikes; default: 20s"),
+    text(
         "timeout",
         "TIME",
         Some("10s"),
@@ -346,5 +354,18 @@ pub const KEYS: &[Key] = &[
         LOADING,
         "The physical schema of a store without a query language, as `assay mapping explain` saves \
          it",
+    ),
+    switch(
+        "final-reads",
+        &[Bench, Run],
+        "Read every record once more when the run is over, to find acknowledged writes that are \
+         gone; workload register does it anyway",
+    ),
+    text(
+        "final-wait",
+        "TIME",
+        Some("2s"),
+        &[Bench, Run],
+        "How long a store that responds is left alone before final reads",
     ),
 ];

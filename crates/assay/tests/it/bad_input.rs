@@ -61,7 +61,8 @@ fn a_spec_that_is_nowhere_names_those_that_are() {
             ycsb-e, ycsb-f, chronicle-100-50, chronicle-100-95, chronicle-10-50,
             chronicle-10-95, tpcc, tpcc-benchfoundry, tpcc-benchfoundry-paper,
             tpcc-benchfoundry-corrected, consbench, consbench-repo, facebook-etc,
-            rocksdb-mixgraph, twitter-cluster-1 to twitter-cluster-54"#]],
+            rocksdb-mixgraph, register, register-rmw, twitter-cluster-1 to
+            twitter-cluster-54"#]],
     );
 }
 

@@ -196,3 +196,137 @@ fn what_is_wrong_with_a_foreign_history_is_said_with_its_place() {
     place.write("text.txt", "hello, world\n");
     place.assay("check text.txt").code(2).says("text.txt");
 }
+
+/// Verdicts on a workload that is made to be judged.
+fn bench(place: &Place, workload: &str, store: &str, more: &str) -> Value {
+    place.fine(&format!("bench {workload} -t {store} --seed 7 --run-dir b -q {more}"));
+    place.fine("check b --format json").json()
+}
+
+#[test]
+fn a_store_with_one_writer_at_a_time_is_serializable() {
+    let place = Place::new();
+    for workload in ["list-append", "long-fork", "write-skew"] {
+        let result =
+            bench(&place, workload, "sqlite:s.db", "--operations 8000 --set dataset.keys=300");
+        assert_eq!(violated(&result), [""; 0], "{workload}: {result}");
+        for quality in ["serializable", "strict-serializable", "snapshot-isolation"] {
+            let finding = finding(&result, quality);
+            assert_eq!(finding["verdict"], "none-found", "{workload}: {quality}");
+            assert!(
+                finding["power"]["opportunities"].as_u64() > Some(100),
+                "{workload}: {finding}"
+            );
+        }
+        std::fs::remove_dir_all(place.path("b")).expect("it is there");
+        std::fs::remove_file(place.path("s.db")).expect("it is there");
+    }
+}
+
+#[test]
+fn an_exported_history_has_the_verdicts_of_its_run() {
+    let place = Place::new();
+    // Two sessions of a store without transactions, whose appends are a read and a write.
+    let store = "sim:?latency=1ms";
+    let result = bench(&place, "list-append", store, "--operations 3000 --set dataset.keys=200");
+    assert!(violated(&result).contains(&"causal"), "{result}");
+    let warning = result["warnings"][0].as_str().expect("there is one");
+    assert!(warning.contains("the store has no transactions here"), "{warning}");
+    for format in ["elle-edn", "elle-json"] {
+        place.fine(&format!("history export b --as {format} -o out.txt"));
+        let again = place.fine("check out.txt --format json").json();
+        assert_eq!(violated(&again), violated(&result), "{format}");
+        assert_eq!(again["transactions"], result["transactions"], "{format}");
+    }
+    place.assay("history export b --as elle").code(2).says("elle-edn");
+}
+
+#[test]
+fn money_that_transfers_lose_is_found() {
+    let place = Place::new();
+    let result = bench(&place, "bank", "sim:?latency=1ms", "--operations 3000");
+    assert_eq!(violated(&result), ["constant-total"]);
+    let witness = &finding(&result, "constant-total")["witnesses"][0];
+    let text = witness["operations"][0]["text"].as_str().expect("it says what was read");
+    assert!(text.starts_with("read ") && text.contains("in all"), "{text}");
+    place.assay("check b --require constant-total").code(6);
+    place.assay("history export b").code(2).says("Elle judges lists and registers");
+    std::fs::remove_dir_all(place.path("b")).expect("it is there");
+    let sound = bench(&place, "bank", "sqlite:s.db", "--operations 3000");
+    assert_eq!(violated(&sound), [""; 0]);
+}
+
+#[test]
+fn what_a_store_loses_of_a_set_is_lost() {
+    let place = Place::new();
+    let words = "--operations 4000 --set dataset.keys=200";
+    let result = bench(&place, "set", "sim:?latency=1ms", words);
+    assert_eq!(violated(&result), [""; 0], "{result}");
+    std::fs::remove_dir_all(place.path("b")).expect("it is there");
+    let result = bench(&place, "set", "sim:?latency=1ms&lost=2%", words);
+    assert_eq!(violated(&result), ["no-lost-writes", "linearizable"], "{result}");
+    let witness = &finding(&result, "no-lost-writes")["witnesses"][0];
+    assert_eq!(witness["anomaly"], "lost-write");
+}
+
+#[test]
+fn increments_that_are_lost_make_a_wrong_count() {
+    let place = Place::new();
+    let result = bench(&place, "counter", "sim:?latency=1ms", "--operations 2000");
+    assert_eq!(violated(&result), ["linearizable"]);
+    let witness = &finding(&result, "linearizable")["witnesses"][0];
+    assert_eq!(witness["anomaly"], "wrong-count");
+    std::fs::remove_dir_all(place.path("b")).expect("it is there");
+    let sound = bench(&place, "counter", "sqlite:s.db", "--operations 2000");
+    assert_eq!(violated(&sound), [""; 0]);
+}
+
+#[test]
+fn an_effect_that_is_seen_without_its_cause_breaks_causality() {
+    let place = Place::new();
+    let words = "--operations 20000 --set dataset.keys=6000";
+    let result = bench(&place, "causal-chain", "sim:?latency=1ms", words);
+    assert_eq!(violated(&result), [""; 0], "{result}");
+    std::fs::remove_dir_all(place.path("b")).expect("it is there");
+    let stale = "sim:?latency=1ms&replication=20ms&read_from=any";
+    let result = bench(&place, "causal-chain", stale, words);
+    assert!(violated(&result).contains(&"causal"), "{result}");
+}
+
+#[test]
+fn consbench_says_for_how_long_old_values_are_read() {
+    let place = Place::new();
+    let words = "--set dataset.tests=4 --set test.duration=8s --set test.staleness=1s";
+    let result = bench(&place, "consbench", "sim:?replication=100ms&read_from=any", words);
+    let stale = result["staleness"]["stale_reads"].as_u64().expect("a number");
+    let oldest = result["staleness"]["oldest_ns"].as_u64().expect("a number");
+    assert!(stale > 0 && oldest < 150_000_000, "{result}");
+    assert!(violated(&result).contains(&"linearizable"), "{result}");
+}
+
+#[test]
+fn a_store_that_was_used_before_is_not_judged_by_its_lists() {
+    let place = Place::new();
+    let words = "list-append -t sqlite:s.db --set dataset.keys=50 -q";
+    place.fine(&format!("load {words}"));
+    for name in ["first", "second"] {
+        place.fine(&format!("run {words} --operations 500 --run-dir {name}"));
+    }
+    let result = place.fine("check second --format json").json();
+    assert_eq!(finding(&result, "serializable")["reason"], "used-before");
+}
+
+#[test]
+fn a_run_whose_values_are_damaged_is_not_judged() {
+    let place = Place::new();
+    bench(&place, "list-append", "sqlite:s.db", "--operations 500 --set dataset.keys=50");
+    let path = place.path("b/reads.parquet");
+    let mut bytes = std::fs::read(&path).expect("it is there");
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    std::fs::write(&path, bytes).expect("it is ours");
+    let result = place.fine("check b --format json").json();
+    assert_eq!(finding(&result, "serializable")["reason"], "incomplete");
+    let warning = result["warnings"][0].as_str().expect("it says why");
+    assert!(warning.contains("reads.parquet"), "{warning}");
+}

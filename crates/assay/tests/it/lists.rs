@@ -11,14 +11,18 @@ fn check(place: &Place, words: &str, displayed: &Expect) {
     assert_eq!(ran.err, "");
 }
 
-#[test]
-fn settings_name_where_they_are_from() {
+/// All settings, some of them from files, the environment and a flag.
+fn config_show() -> String {
     let place = Place::new();
     place.write("assay.toml", "rate = \"5k/s\"\nthreads = 1\n");
     place.write("mine.toml", "threads = 2\n");
     let mut command = place.command("config show --all --config mine.toml --seed 7");
     command.env("ASSAY_TIMEOUT", "3s").env("ASSAY_TARGET", "redis://:secret@127.0.0.1");
-    let ran = place.spawn(command).wait().code(0);
+    place.spawn(command).wait().code(0).out
+}
+
+#[test]
+fn settings_name_where_they_are_from() {
     expect![[r#"
         target            = redis://…@127.0.0.1      # environment ASSAY_TARGET
         up                =                          # not set
@@ -79,8 +83,10 @@ fn settings_name_where_they_are_from() {
         clean-up          =                          # not set
         clean-up-inserts  =                          # not set
         mapping           =                          # not set
+        final-reads       =                          # not set
+        final-wait        = 2s                       # default
     "#]]
-    .assert_eq(&ran.out);
+    .assert_eq(&config_show());
 }
 
 #[test]

@@ -302,7 +302,7 @@ fn registers(history: &TransactionHistory) -> RegisterHistory {
             },
         }
     }
-    RegisterHistory { operations, has_final_reads: false, writes_whole_records: true }
+    RegisterHistory { operations, writes_whole_records: true, ..RegisterHistory::default() }
 }
 
 fn register_operation(transaction: &ObservedTransaction) -> Option<RegisterOperation> {

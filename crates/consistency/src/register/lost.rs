@@ -8,20 +8,21 @@
 //! newer replaced them, and nothing newer is there. (Jepsen's `set-full` asks the same of sets,
 //! where nothing replaces anything.)
 //!
-//! Records that were not read at the end, or whose last read nobody can explain, are left out.
+//! Records that were not read at the end, when the store was at rest, or whose last read nobody can
+//! explain, are left out.
 
 use assay_model::Nanos;
 
 use crate::quality::Quality;
-use crate::register::ViolationTimes;
 use crate::register::collector::ViolationCollector;
 use crate::register::guarantee::{Guarantee, edges};
 use crate::register::prepared::{NONE, PreparedHistory, RecordGroup, reported};
+use crate::register::{RegisterOperation, ViolationTimes};
 use crate::verdict::{Anomaly, Limitation, QualityFinding};
 
 /// Lost writes that ended further apart than this are in different windows: a fault that lasts
 /// loses writes every second, if there are any.
-const GAP: u64 = 1_000_000_000;
+const GAP: Nanos = Nanos::from_secs(1);
 
 /// A time in which acknowledged writes were lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,10 +35,19 @@ pub struct LostWriteWindow {
     pub writes: u64,
 }
 
-/// The verdict on lost writes, when they happened, and in which windows.
+/// The acknowledged writes that were lost.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LostWrites {
+    /// All of them, by the time of their acknowledgement.
+    pub operations: Vec<RegisterOperation>,
+    /// When they were acknowledged.
+    pub windows: Vec<LostWriteWindow>,
+}
+
+/// The verdict on lost writes, when they happened, and which they are.
 pub fn judge_lost_writes(
     prepared: &PreparedHistory,
-) -> (QualityFinding, ViolationTimes, Vec<LostWriteWindow>) {
+) -> (QualityFinding, ViolationTimes, LostWrites) {
     let mut pass = LostWritePass::default();
     pass.add(prepared);
     pass.finish(prepared)
@@ -47,15 +57,16 @@ pub fn judge_lost_writes(
 #[derive(Default)]
 pub(super) struct LostWritePass {
     lost: Guarantee,
-    ends: Vec<u64>,
+    /// Their places in the history.
+    places: Vec<u32>,
 }
 
 impl LostWritePass {
     pub(super) fn add(&mut self, prepared: &PreparedHistory) {
         if prepared.history.has_final_reads {
             for group in &prepared.groups {
-                let (lost, ends) = (&mut self.lost.violations, &mut self.ends);
-                self.lost.opportunities += judge_group(prepared, group, lost, ends);
+                let (lost, places) = (&mut self.lost.violations, &mut self.places);
+                self.lost.opportunities += judge_group(prepared, group, lost, places);
             }
         }
     }
@@ -63,14 +74,18 @@ impl LostWritePass {
     pub(super) fn finish(
         self,
         prepared: &PreparedHistory,
-    ) -> (QualityFinding, ViolationTimes, Vec<LostWriteWindow>) {
+    ) -> (QualityFinding, ViolationTimes, LostWrites) {
         let power = prepared.power(self.lost.opportunities);
         let no_reads = (!prepared.history.has_final_reads).then_some(Limitation::NoFinalReads);
         let silence = prepared.limitation.or(no_reads);
         let violations = self.lost.violations;
         let (finding, times) =
             violations.finish(Quality::NoLostWrites, prepared.order(), power, silence);
-        (finding, times, windows(self.ends))
+        let operation = |place: &u32| prepared.history.operations[*place as usize];
+        let mut operations: Vec<RegisterOperation> = self.places.iter().map(operation).collect();
+        operations.sort_unstable_by_key(|write| (write.ended, write.key, write.index));
+        let windows = windows(&operations);
+        (finding, times, LostWrites { operations, windows })
     }
 }
 
@@ -79,11 +94,14 @@ fn judge_group(
     prepared: &PreparedHistory,
     group: &RecordGroup,
     violations: &mut ViolationCollector,
-    ends: &mut Vec<u64>,
+    places: &mut Vec<u32>,
 ) -> u64 {
     let operations = &prepared.operations[group.operations.clone()];
     let Some(place) = operations.iter().rposition(|operation| operation.is_read) else { return 0 };
     let last = operations[place];
+    if reported(last.started) < prepared.history.final_reads_from {
+        return 0;
+    }
     let early = prepared.clocks.early(last.started, last.agent);
     let versions = &prepared.versions[group.versions.clone()];
     let acknowledged = || versions.iter().filter(|version| version.is_done);
@@ -95,8 +113,9 @@ fn judge_group(
         let margin = PreparedHistory::order_margin(group.order, found.low, write.high);
         let reader = (group.operations.start + place) as u32;
         let kind = (Anomaly::LostWrite, edges(group.order));
-        let ended = reported(prepared.operations[write.writer as usize].ended);
-        ends.push(ended.0);
+        let writer = &prepared.operations[write.writer as usize];
+        let ended = reported(writer.ended);
+        places.push(writer.place);
         violations.add(ended, margin, || {
             prepared.witness(kind, group.key, &[write.writer, found.writer, reader])
         });
@@ -104,12 +123,13 @@ fn judge_group(
     acknowledged().count() as u64
 }
 
-fn windows(mut ends: Vec<u64>) -> Vec<LostWriteWindow> {
-    ends.sort_unstable();
-    let window = |ends: &[u64]| LostWriteWindow {
-        first: Nanos(ends[0]),
-        last: Nanos(ends[ends.len() - 1]),
-        writes: ends.len() as u64,
+fn windows(writes: &[RegisterOperation]) -> Vec<LostWriteWindow> {
+    let window = |writes: &[RegisterOperation]| LostWriteWindow {
+        first: writes[0].ended,
+        last: writes[writes.len() - 1].ended,
+        writes: writes.len() as u64,
     };
-    ends.chunk_by(|one, other| other - one <= GAP).map(window).collect()
+    let are_near =
+        |one: &RegisterOperation, other: &RegisterOperation| other.ended.since(one.ended) <= GAP;
+    writes.chunk_by(are_near).map(window).collect()
 }

@@ -25,7 +25,7 @@ pub fn parse(text: &str) -> RegisterHistory {
             });
         }
     }
-    RegisterHistory { operations, has_final_reads: false, writes_whole_records: true }
+    RegisterHistory { operations, writes_whole_records: true, ..RegisterHistory::default() }
 }
 
 fn parse_operation(text: &str) -> RegisterOperation {

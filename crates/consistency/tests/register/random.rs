@@ -95,7 +95,7 @@ pub fn history(recipe: &Recipe, seed: Seed, index: u64) -> RegisterHistory {
     for place in (1..operations.len()).rev() {
         operations.swap(place, draws.below(place as u64 + 1) as usize);
     }
-    RegisterHistory { operations, has_final_reads: false, writes_whole_records: true }
+    RegisterHistory { operations, writes_whole_records: true, ..RegisterHistory::default() }
 }
 
 fn execute(

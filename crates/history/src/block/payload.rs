@@ -85,7 +85,7 @@ fn set_shape(r: &mut Record, shape: u64) -> Option<()> {
 fn fold_version(r: &Record, version: u64) -> u64 {
     let expected = match r.phase {
         Phase::Load => version::loaded(r.key),
-        Phase::WarmUp | Phase::Measure => version::written(r.index),
+        Phase::WarmUp | Phase::Measure | Phase::Final => version::written(r.index),
     };
     match version {
         v if v == expected => 1,

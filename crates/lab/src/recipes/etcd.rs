@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::card::{Card, Choice, Need, NodeCounts, Port, Scaling, Supply, Version};
 use crate::lab::LabError;
 use crate::package_cache::{Kit, PackageCache};
-use crate::recipe::Recipe;
+use crate::recipe::{FindLeader, Recipe};
 use crate::site::{Launch, Site};
 
 /// Debian's etcd, or one that Go builds.
@@ -161,6 +161,10 @@ impl Recipe for Etcd {
         site.wait_for_port(node, "client", SECONDS_TO_START)
     }
 
+    fn leader(&self) -> Option<FindLeader> {
+        Some(leader)
+    }
+
     fn url(&self, site: &Site<'_>) -> String {
         format!("etcd://{}", site.authorities("client"))
     }
@@ -287,14 +291,34 @@ fn bequeath(site: &Site<'_>, node: usize, others: &[usize]) -> Result<(), LabErr
 fn is_leader(site: &Site<'_>, node: usize) -> Result<bool, LabError> {
     let endpoint = format!("--endpoints={}", site.authority(node, "client"));
     let reported = run(site, &[&endpoint, "endpoint", "status", "--write-out=json"])?;
-    Ok(leads(&reported).unwrap_or(false))
+    Ok(leads(&reported).is_some_and(|(leads, _)| leads))
 }
 
-/// Whether the only member in etcdctl's states takes itself for the leader.
-fn leads(states: &str) -> Option<bool> {
+/// Whether the only member in etcdctl's states takes itself for the leader, and in which term.
+fn leads(states: &str) -> Option<(bool, u64)> {
     let states: Value = serde_json::from_str(states).ok()?;
     let status = &states[0]["Status"];
-    Some(status["header"]["member_id"].as_u64()? == status["leader"].as_u64()?)
+    let leads = status["header"]["member_id"].as_u64()? == status["leader"].as_u64()?;
+    Some((leads, status["raftTerm"].as_u64().unwrap_or(0)))
+}
+
+/// The leader of the newest term: one that is cut off takes itself for the leader until it notices.
+/// Each node is asked in its own place, which nothing cuts off.
+fn leader(site: &mut Site<'_>) -> Result<Option<usize>, LabError> {
+    let mut newest = None;
+    for node in site.running() {
+        let endpoint = format!("--endpoints={}", site.authority(node, "client"));
+        let words = [&*endpoint, "--command-timeout=2s", "endpoint", "status", "--write-out=json"];
+        let reported = match site.run(node, site.program("etcdctl"), &words, SECONDS_TO_ISSUE) {
+            Ok(reported) => reported,
+            Err(LabError::Failed(_)) => continue,
+            Err(other) => return Err(other),
+        };
+        if let Some((true, term)) = leads(&reported) {
+            newest = newest.max(Some((term, node)));
+        }
+    }
+    Ok(newest.map(|(_, node)| node))
 }
 
 #[cfg(test)]
@@ -319,11 +343,12 @@ mod tests {
     fn a_leader_is_the_member_that_says_so() {
         let states = |leader: u64| {
             format!(
-                r#"[{{"Endpoint":"a","Status":{{"header":{{"member_id":7}},"leader":{leader}}}}}]"#
+                r#"[{{"Endpoint":"a","Status":{{"header":{{"member_id":7}},"leader":{leader},
+                "raftTerm":3}}}}]"#
             )
         };
-        assert_eq!(leads(&states(7)), Some(true));
-        assert_eq!(leads(&states(8)), Some(false));
+        assert_eq!(leads(&states(7)), Some((true, 3)));
+        assert_eq!(leads(&states(8)), Some((false, 3)));
         assert_eq!(leads("[]"), None);
     }
 }

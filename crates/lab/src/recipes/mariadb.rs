@@ -3,7 +3,7 @@
 use crate::card::{Card, Choice, Need, NodeCounts, Port, Scaling, Supply, Version};
 use crate::lab::LabError;
 use crate::package_cache::{Kit, PackageCache};
-use crate::recipe::Recipe;
+use crate::recipe::{FindLeader, Recipe};
 use crate::site::{Launch, Site};
 
 /// Debian's mariadb-server: node 1 is the primary, the others replicate it.
@@ -97,6 +97,10 @@ impl Recipe for MariaDb {
         site.wait_until("the server to take queries", SECONDS, |site| {
             Ok(send(site, node, "SELECT 1").is_ok())
         })
+    }
+
+    fn leader(&self) -> Option<FindLeader> {
+        Some(|_| Ok(Some(PRIMARY)))
     }
 
     fn url(&self, site: &Site<'_>) -> String {

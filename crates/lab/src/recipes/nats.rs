@@ -1,5 +1,6 @@
 //! NATS servers with JetStream, one alone or a cluster.
 
+use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
@@ -9,7 +10,7 @@ use serde_json::{Value, json};
 use crate::card::{Card, Choice, Need, NodeCounts, Port, Scaling, Supply, Version};
 use crate::lab::LabError;
 use crate::package_cache::{Kit, PackageCache};
-use crate::recipe::Recipe;
+use crate::recipe::{FindLeader, Recipe};
 use crate::site::{Launch, Site};
 
 /// Debian's nats-server, or one that Go builds.
@@ -164,9 +165,44 @@ impl Recipe for Nats {
         site.wait_for_port(node, "client", SECONDS_TO_START)
     }
 
+    fn leader(&self) -> Option<FindLeader> {
+        Some(leader)
+    }
+
     fn url(&self, site: &Site<'_>) -> String {
         format!("nats://{}", site.authorities("client"))
     }
+}
+
+/// The leader of the largest stream, as most of the servers that run see it; without a stream, the
+/// cluster's own.
+fn leader(site: &mut Site<'_>) -> Result<Option<usize>, LabError> {
+    if site.nodes() == 1 {
+        return Ok(Some(1));
+    }
+    let mut votes: BTreeMap<String, u64> = BTreeMap::new();
+    for node in site.running() {
+        // A server that cannot answer has no vote.
+        let Ok(reported) = monitored(site, node, STREAMS) else { continue };
+        for (leader, weight) in leaders(&reported) {
+            *votes.entry(leader).or_default() += weight;
+        }
+    }
+    let most = votes.into_iter().max_by_key(|(_, weight)| *weight);
+    Ok(most.and_then(|(leader, _)| (1..=site.nodes()).find(|node| name(*node) == leader)))
+}
+
+/// The leaders that a server knows, each with the number of messages that it is for.
+fn leaders(jetstream: &Value) -> Vec<(String, u64)> {
+    let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
+    let of = |cluster: &Value| cluster["leader"].as_str().unwrap_or_default().to_owned();
+    let details = list(&jetstream["account_details"]).into_iter();
+    let streams = details.flat_map(|account| list(&account["stream_detail"]));
+    let streams = streams.map(|stream| {
+        (of(&stream["cluster"]), 2 + 2 * stream["state"]["messages"].as_u64().unwrap_or(0))
+    });
+    let all = streams.chain([(of(&jetstream["meta_cluster"]), 1)]);
+    all.filter(|(leader, _)| !leader.is_empty()).collect()
 }
 
 fn name(node: usize) -> String {
@@ -333,6 +369,21 @@ mod tests {
         assert!(!has_leader(&reported, 4));
         assert!(!has_leader(&json!({ "meta_cluster": { "cluster_size": 3 } }), 3));
         assert!(!has_leader(&json!({}), 1));
+    }
+
+    #[test]
+    fn the_leader_of_the_largest_stream_counts_most() {
+        fn stream(leader: &str, messages: u64) -> Value {
+            let cluster = json!({ "leader": leader });
+            json!({ "cluster": cluster, "state": { "messages": messages } })
+        }
+        let reported = json!({
+            "meta_cluster": { "leader": "n3" },
+            "account_details": [{ "stream_detail": [stream("n1", 5), stream("n2", 9)] }],
+        });
+        let expected = [("n1".to_owned(), 12), ("n2".to_owned(), 20), ("n3".to_owned(), 1)];
+        assert_eq!(leaders(&reported), expected);
+        assert_eq!(leaders(&json!({})), []);
     }
 
     #[test]

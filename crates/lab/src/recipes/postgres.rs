@@ -3,7 +3,7 @@
 use crate::card::{Card, Choice, Need, NodeCounts, Port, Scaling, Supply, Version};
 use crate::lab::LabError;
 use crate::package_cache::{Kit, PackageCache};
-use crate::recipe::Recipe;
+use crate::recipe::{FindLeader, Recipe};
 use crate::site::{Launch, Site};
 
 /// Debian's postgresql: node 1 is the primary, the others replicate it.
@@ -136,6 +136,10 @@ impl Recipe for Postgres {
         site.wait_until("the server to take queries", SECONDS, |site| {
             Ok(send_to(site, node, "SELECT 1").is_ok())
         })
+    }
+
+    fn leader(&self) -> Option<FindLeader> {
+        Some(|_| Ok(Some(PRIMARY)))
     }
 
     fn url(&self, site: &Site<'_>) -> String {

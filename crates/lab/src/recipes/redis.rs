@@ -3,7 +3,7 @@
 use crate::card::{Card, Choice, Need, NodeCounts, Port, Scaling, Supply, Version};
 use crate::lab::LabError;
 use crate::package_cache::{Kit, PackageCache};
-use crate::recipe::Recipe;
+use crate::recipe::{FindLeader, Recipe};
 use crate::site::{Launch, Site};
 
 /// Debian's redis-server, alone.
@@ -74,6 +74,10 @@ impl Recipe for Redis {
         }
         site.launch(node, launch)?;
         site.wait_for_port(node, "client", SECONDS_TO_START)
+    }
+
+    fn leader(&self) -> Option<FindLeader> {
+        Some(|_| Ok(Some(1)))
     }
 
     fn url(&self, site: &Site<'_>) -> String {

@@ -4,7 +4,7 @@ use super::redis;
 use crate::card::{Card, Choice, NodeCounts, Port, Scaling, Version};
 use crate::lab::LabError;
 use crate::package_cache::{Kit, PackageCache};
-use crate::recipe::Recipe;
+use crate::recipe::{FindLeader, Recipe};
 use crate::site::{Launch, Site};
 
 /// Debian's redis-server, as servers and as sentinels.
@@ -100,6 +100,10 @@ impl Recipe for RedisSentinel {
         launch_sentinel(site, node)
     }
 
+    fn leader(&self) -> Option<FindLeader> {
+        Some(master)
+    }
+
     fn scheme(&self) -> &'static str {
         "redis+sentinel"
     }
@@ -107,6 +111,24 @@ impl Recipe for RedisSentinel {
     fn url(&self, site: &Site<'_>) -> String {
         format!("redis+sentinel://{}/{MASTER}", site.authorities("sentinel"))
     }
+}
+
+/// The master of most sentinels that run: one that is cut off may not know the newest.
+fn master(site: &mut Site<'_>) -> Result<Option<usize>, LabError> {
+    let mut votes = vec![0; site.nodes() + 1];
+    for node in site.running() {
+        let asked = ["SENTINEL", "GET-MASTER-ADDR-BY-NAME", MASTER];
+        let reported = match send(site, node, "sentinel", &asked) {
+            Ok(reported) => reported,
+            Err(LabError::Failed(_)) => continue,
+            Err(other) => return Err(other),
+        };
+        let address = reported.lines().next().unwrap_or_default().trim();
+        if let Some(named) = (1..=site.nodes()).find(|other| site.address(*other) == address) {
+            votes[named] += 1;
+        }
+    }
+    Ok((1..votes.len()).filter(|node| votes[*node] > 0).max_by_key(|node| votes[*node]))
 }
 
 fn write_server(site: &Site<'_>, node: usize) -> Result<(), LabError> {

@@ -6,7 +6,7 @@ use assay_consistency::{
 use assay_model::Outcome;
 use serde_json::{Value, json};
 
-use super::{ConsistencyResult, Witnessed, words};
+use super::{ConsistencyResult, LOST_KEPT, Witnessed, words};
 use crate::units::Letters;
 
 /// The version of the object.
@@ -64,6 +64,7 @@ pub(crate) fn object(result: &ConsistencyResult) -> Value {
         "findings": findings,
         "anomalies": anomalies,
         "weakest_violated": weakest,
+        "lost_writes": lost_writes_object(result),
         "gamma_ns": result.gamma.0,
         "delta_ns": result.delta.0,
         "staleness": {
@@ -76,6 +77,23 @@ pub(crate) fn object(result: &ConsistencyResult) -> Value {
             "visibility": visibility,
             "stale_per_second": staleness.stale_per_second,
         },
+    })
+}
+
+fn lost_writes_object(result: &ConsistencyResult) -> Value {
+    let lost = &result.lost_writes;
+    let windows = lost.windows.iter().map(|window| {
+        json!({ "first_ns": window.first.0, "last_ns": window.last.0, "writes": window.writes })
+    });
+    let first = lost.operations.iter().take(LOST_KEPT).map(|write| {
+        let mut object = operation_object(result, &Witnessed::Operation(*write));
+        object["key"] = result.key_name(write.key).into();
+        object
+    });
+    json!({
+        "count": lost.operations.len(),
+        "windows": windows.collect::<Vec<Value>>(),
+        "first": first.collect::<Vec<Value>>(),
     })
 }
 

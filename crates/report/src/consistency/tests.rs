@@ -33,8 +33,8 @@ pub(crate) fn stale() -> ConsistencyResult {
             operation(5, 2, 11_400, Access::Read(loaded)),
             operation(6, 2, 12_000, Access::Read(written)),
         ],
-        has_final_reads: false,
         writes_whole_records: true,
+        ..RegisterHistory::default()
     };
     let report = judge(&history, &ClockError::NONE);
     let mut result = ConsistencyResult {
@@ -74,4 +74,49 @@ fn a_run_says_which_qualities_are_violated() {
     assert_eq!(violated(&stale()).as_deref(), Some("linearizable (1)"));
     assert!(silent(&stale()).is_some_and(|text| text.starts_with("no-garbage-reads")));
     assert!(stale().is_judged());
+}
+
+#[test]
+fn lost_writes_are_named_with_records_times_and_windows() {
+    let at = Nanos::from_millis;
+    let operation = |index: u64, key: u64, started: Nanos, access| RegisterOperation {
+        index,
+        key,
+        session: 3,
+        agent: 0,
+        started,
+        ended: started + Nanos::from_micros(400),
+        outcome: Outcome::Done,
+        access,
+    };
+    let wrote = |index, key, ms| {
+        operation(index, key, at(ms), Access::Write(WrittenValue(version::written(index))))
+    };
+    let lost = (0..12).map(|n| wrote(n, 100 + n, 10 * n)).chain([wrote(12, 200, 9_000)]);
+    let last = |key| operation(50 + key, key, at(20_000), Access::Read(WrittenValue::ABSENT));
+    let reads = (100..112).chain([200]).map(last);
+    let history = RegisterHistory {
+        operations: lost.chain(reads).collect(),
+        has_final_reads: true,
+        final_reads_from: at(20_000),
+        writes_whole_records: true,
+    };
+    let mut result = ConsistencyResult::default();
+    result.add_registers(&history, judge(&history, &ClockError::NONE));
+    let lines = lost_writes(&result);
+    assert_eq!(
+        lines[..3],
+        [
+            "12 writes gone that had been acknowledged from 0.000400 s to 0.110400 s",
+            "1 write gone that had been acknowledged at 9.000400 s",
+            "record 100: operation 0 of session 3, 0.000000 s to 0.000400 s",
+        ]
+    );
+    assert_eq!(lines.last().map(String::as_str), Some("3 writes more; --format json has them"));
+    assert!(terminal(&result, Letters::Ascii).contains("Lost writes\n  12 writes gone"));
+    assert!(markdown(&result).contains("\n* 12 writes gone"));
+    let object = object(&result);
+    assert_eq!(object["lost_writes"]["count"], 13);
+    assert_eq!(object["lost_writes"]["windows"][1]["writes"], 1);
+    assert_eq!(object["lost_writes"]["first"][12]["key"], "200");
 }

@@ -84,7 +84,8 @@ pub fn consistency(result: &ConsistencyResult, charts: &ConsistencyCharts) -> St
          that there is none: the remark says how rare one must be.",
     );
     out += &table(&consistency::verdicts(result, Letters::Unicode), "");
-    for line in consistency::staleness(result, Letters::Unicode) {
+    let staleness = consistency::staleness(result, Letters::Unicode);
+    for line in staleness.into_iter().chain(consistency::lost_writes(result)) {
         let _ = writeln!(out, "<p class=\"note\">{}</p>", grouped(&escape(&line)));
     }
     let titled =

@@ -272,7 +272,7 @@ fn run() -> Value {
         (
             "phases",
             list_of(object(&[
-                ("phase", one_of(&["load", "warm-up", "measure"])),
+                ("phase", one_of(&["load", "warm-up", "measure", "final-read"])),
                 ("began_ns", count()),
                 ("ended_ns", count()),
             ])),

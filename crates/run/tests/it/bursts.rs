@@ -118,6 +118,8 @@ impl Sink for Ending<'_> {
         }
     }
 
+    fn observe(&mut self, _value: assay_model::ObservedValue) {}
+
     fn flush(&mut self) {}
 
     fn is_broken(&self) -> bool {

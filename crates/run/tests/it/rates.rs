@@ -31,6 +31,8 @@ impl Sink for Turning {
         }
     }
 
+    fn observe(&mut self, _value: assay_model::ObservedValue) {}
+
     fn flush(&mut self) {
         // A worker without arrivals flushes all the same: the time goes on.
         let now = assay_run::Clock::now(&self.clock);

@@ -117,6 +117,8 @@ impl Sink for MayUse {
         self.0 = list.expect("the list is reported").trim().to_owned();
     }
 
+    fn observe(&mut self, _value: assay_model::ObservedValue) {}
+
     fn flush(&mut self) {}
 
     fn is_broken(&self) -> bool {

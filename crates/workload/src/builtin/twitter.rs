@@ -59,6 +59,7 @@ macro_rules! cluster {
             ),
             suggested_records: $records,
             suggested_operations: OPERATIONS,
+            suggested_sessions: None,
         }
     };
 }

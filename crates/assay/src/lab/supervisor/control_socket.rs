@@ -12,7 +12,7 @@ use anyhow::{Context, Result};
 use rustix::fs::Mode;
 use rustix::process::umask;
 
-use super::{Job, Kept, answer, describe};
+use super::{Job, Kept, answer, describe, done};
 use crate::exit::Exit;
 use crate::lab::wire::{Reply, Request};
 
@@ -51,7 +51,7 @@ fn receive(test_client: UnixStream, kept: &Kept, jobs: &Sender<Job>) {
     match serde_json::from_str(&line) {
         Ok(Request::Status) => {
             look(kept, jobs);
-            answer(&test_client, &Reply::Done { status: Box::new(kept.status()) });
+            answer(&test_client, &done(kept, None));
         }
         Ok(Request::Down) => {
             // Whatever goes on is not wanted any more.

@@ -179,8 +179,8 @@ fn exported_registers_are_read_back_as_registers() {
             operation(6, Access::Read(WrittenValue::ABSENT), Outcome::Done),
             operation(8, Access::Write(WrittenValue(3)), Outcome::Unknown),
         ],
-        has_final_reads: false,
         writes_whole_records: true,
+        ..RegisterHistory::default()
     };
     for format in FORMATS {
         let mut text = Vec::new();

@@ -59,7 +59,7 @@ fn runs() -> Value {
 }
 
 pub(super) fn consistency() -> Value {
-    let operation = object(&[
+    let operation = [
         ("index", described(or_null(count()), "null: the load before the run")),
         ("session", or_null(count())),
         ("agent", count()),
@@ -69,7 +69,9 @@ pub(super) fn consistency() -> Value {
         ("version_read", or_null(count())),
         ("version_written", or_null(count())),
         ("text", text()),
-    ]);
+    ];
+    let lost_writes = lost_writes(object(&[&operation[..], &[("key", text())]].concat()));
+    let operation = object(&operation);
     let witness = object(&[
         ("anomaly", text()),
         ("edges", one_of(&["data", "session", "real-time"])),
@@ -115,9 +117,19 @@ pub(super) fn consistency() -> Value {
         ("weakest_violated", list_of(text())),
         ("left_out", object(&left_out)),
         ("findings", list_of(finding)),
+        ("lost_writes", lost_writes),
         ("gamma_ns", count()),
         ("delta_ns", count()),
         ("staleness", object(&staleness)),
+    ])
+}
+
+fn lost_writes(lost_write: Value) -> Value {
+    let window = object(&["first_ns", "last_ns", "writes"].map(|name| (name, count())));
+    object(&[
+        ("count", count()),
+        ("windows", list_of(window)),
+        ("first", described(list_of(lost_write), "at most a thousand, by time")),
     ])
 }
 

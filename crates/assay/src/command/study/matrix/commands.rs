@@ -95,7 +95,7 @@ impl CellCommand {
         let purpose = if self.verb == "load" { Purpose::Load } else { Purpose::Run };
         // A blocking driver may have blocking threads; whether its store blocks is known once it is
         // open.
-        LoadConfig::from(&options, purpose, Calls::Blocking, None, Calendar::None, None).map(|_| ())
+        LoadConfig::from(&options, purpose, Calls::Blocking, None, Calendar::None).map(|_| ())
     }
 }
 

@@ -288,7 +288,7 @@ fn perhaps<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> 
 }
 
 /// Settings that a study decides itself, so that its file cannot.
-pub const DECIDED: [&str; 32] = [
+pub const DECIDED: [&str; 34] = [
     "arrival-seed",
     "at",
     "run-dir",
@@ -296,11 +296,13 @@ pub const DECIDED: [&str; 32] = [
     "color",
     "consistency",
     "duration",
+    "every",
     "format",
     "install",
     "lab",
     "lab-dir",
     "live",
+    "nemesis",
     "network",
     "operations",
     "option",

@@ -1,0 +1,211 @@
+//! Final reads: acknowledged writes that a store has lost are found, and nothing else is.
+
+use assay_history::{State, count_faults, read_events};
+use assay_model::{EventKind, Kind, Nanos, Outcome, Phase, Record};
+use rustix::process::Signal;
+use serde_json::Value;
+
+use crate::place::{Place, Ran, until_issuing};
+use crate::redis_server::Server;
+use crate::run_dir::{assert_balanced, assert_sealed, manifest, number, records, text};
+
+/// The verdicts on the run directory `b`.
+fn verdicts(place: &Place) -> Value {
+    place.fine("check b --format json").json()
+}
+
+fn lost_writes(verdicts: &Value) -> &Value {
+    let findings = verdicts["findings"].as_array().expect("there are findings");
+    let is_it = |finding: &&Value| finding["quality"] == "no-lost-writes";
+    findings.iter().find(is_it).expect("lost writes are judged")
+}
+
+/// The records of the run directory `b`, those of final reads apart.
+fn by_phase(place: &Place) -> (Vec<Record>, Vec<Record>) {
+    records(&place.path("b")).into_iter().partition(|record| record.phase != Phase::Final)
+}
+
+/// No write is lost, and some could have been found.
+#[track_caller]
+fn assert_nothing_lost(place: &Place) {
+    let verdicts = verdicts(place);
+    let finding = lost_writes(&verdicts);
+    assert_eq!(finding["verdict"], "none-found", "{finding}");
+    assert!(number(finding, "/power/opportunities") > 100, "{finding}");
+    assert_eq!(verdicts["lost_writes"]["count"], 0);
+    let silent = verdicts["findings"].as_array().expect("there are findings").iter();
+    assert!(silent.clone().all(|finding| finding["verdict"] != "violated"), "{verdicts:#}");
+}
+
+#[test]
+fn as_many_acknowledged_writes_are_found_lost_as_the_store_has_lost() {
+    let place = Place::new();
+    // Each record is written once, so each loss stays.
+    let words = "--set operations.update=0 --set operations.insert=50 --operations 20000 --seed 7";
+    place.fine(&format!("bench register -t sim:?latency=1ms&lost=1% {words} --run-dir b -q"));
+    let planted = count_faults(&place.path("b")).expect("it is whole").expect("the store knows");
+    assert!(planted["lost"] > 50, "{planted:?}");
+    let verdicts = verdicts(&place);
+    assert_eq!(verdicts["lost_writes"]["count"], planted["lost"], "{planted:?}");
+    assert_eq!(lost_writes(&verdicts)["violations"], planted["lost"]);
+    let first = &verdicts["lost_writes"]["first"][0];
+    let (run, last) = by_phase(&place);
+    let index = number(first, "/index");
+    let write = run.iter().find(|record| record.index == index).expect("it is in the history");
+    assert_eq!((write.kind, write.outcome), (Kind::Insert, Outcome::Done));
+    assert_eq!(text(first, "/key"), write.key.to_string());
+    assert_eq!(number(first, "/ended_ns"), write.ended.0);
+    let read = last.iter().find(|record| record.key == write.key).expect("it was read");
+    assert!(!read.found && read.started > write.ended);
+    let ran = place.assay("check b --require no-lost-writes").code(6);
+    ran.shows("writes gone that had been acknowledged from").shows("operation");
+}
+
+#[test]
+fn final_reads_are_in_the_history_but_in_no_figure() {
+    let place = Place::new();
+    let words = "bench register -t sim:?latency=1ms --operations 5000 --seed 7 --format json -q";
+    let with = place.fine(&format!("{words} --run-dir b")).json();
+    place.write("assay.toml", "final-reads = false\n");
+    let without = place.fine(&format!("{words} --run-dir c")).json();
+    for part in ["overall", "kinds", "lag", "in_flight", "availability", "series"] {
+        assert!(!with[part].is_null(), "{part}");
+        assert_eq!(with[part], without[part], "{part}");
+    }
+    assert_eq!(with["window"]["until_ns"], without["window"]["until_ns"]);
+    assert_balanced(&with);
+    assert_eq!(number(&with, "/overall/counts/offered"), 5000);
+    assert_eq!(records(&place.path("c")), by_phase(&place).0);
+    let [with, without] = ["b", "c"].map(|name| manifest(&place, name));
+    assert_eq!(with.load.settings["executed_hash"], without.load.settings["executed_hash"]);
+    assert_eq!((with.counters.offered, with.counters.done), (5000, 5000));
+    let (run, last) = by_phase(&place);
+    let records = run.len() + last.len();
+    assert_eq!(with.history.records, records as u64);
+    assert_eq!(with.load.settings["final_reads"], last.len().to_string());
+    let inserted = run.iter().filter(|record| record.kind == Kind::Insert).count();
+    assert_eq!(last.len(), 50 + inserted, "each record once");
+    let end = run.iter().map(|record| record.ended).max().expect("there are some");
+    let begin = last.iter().map(|record| record.started).min().expect("there are some");
+    assert!(begin >= end + Nanos::from_secs(2), "{end} {begin}");
+    let events = read_events(&place.path("b")).expect("they are there");
+    let is_it = |event: &&assay_model::Event| event.text == "final-read";
+    let phase = events.iter().find(is_it).expect("the phase is an event");
+    assert_eq!((phase.kind, phase.at), (EventKind::Phase, begin));
+    assert_sealed(&place, "b", State::Finished);
+    // Whatever is counted agrees: a contradiction would be a warning.
+    assert_eq!(place.fine("report b").err, "");
+    let phases = place.fine("report b --format json").json()["run"]["phases"].clone();
+    assert!(phases.to_string().contains("final-read"), "{phases}");
+}
+
+#[test]
+fn stores_in_this_process_have_lost_nothing() {
+    let place = Place::new();
+    let words = "--operations 5000 --final-wait 10ms --run-dir b -q";
+    for target in ["memory:", "fjall:db", "sim:?latency=1ms"] {
+        for load in ["register", "register-rmw", "register --rate 5k/s --duration 1s"] {
+            place.fine(&format!("bench {load} -t {target} {words}"));
+            assert_nothing_lost(&place);
+            let clean = |name: &str| std::fs::remove_dir_all(place.path(name));
+            clean("b").expect("it is there");
+            // Only one of them keeps something.
+            let _ = clean("db");
+        }
+    }
+}
+
+#[test]
+fn any_workload_of_records_can_be_read_again() {
+    let place = Place::new();
+    let words = "--set dataset.fields=1 --records 100 --operations 5000 --seed 7 --run-dir b -q";
+    place.fine(&format!("bench ycsb-d -t sim:?latency=1ms {words} --final-reads"));
+    assert_nothing_lost(&place);
+    let (run, last) = by_phase(&place);
+    let inserted = run.iter().filter(|record| record.kind == Kind::Insert).count();
+    assert_eq!(last.len(), 100 + inserted);
+    place.assay("run tpcc -t memory: --final-reads").code(2).says("final-reads");
+}
+
+/// A run on a server that is killed in it, and comes back or not.
+fn killed(place: &Place, comes_back: bool) -> Ran {
+    let mut server = Server::start(&[]);
+    let words = "--duration 2s --threads 1 --seed 7 --timeout 1s --final-wait 100ms --run-dir b";
+    let running = place.start(&format!("bench register -t {} {words}", server.url("")));
+    until_issuing(place);
+    server.kill();
+    if comes_back {
+        server.restart();
+    }
+    let ran = running.wait();
+    drop(server);
+    ran
+}
+
+#[test]
+fn a_server_that_keeps_nothing_has_lost_what_it_had_acknowledged_before_a_kill() {
+    let place = Place::new();
+    killed(&place, true).code(0);
+    let verdicts = verdicts(&place);
+    assert_eq!(lost_writes(&verdicts)["verdict"], "violated", "{verdicts:#}");
+    let (run, last) = by_phase(&place);
+    let failed = run.iter().filter(|record| record.outcome != Outcome::Done);
+    let killed = failed.map(|record| record.ended).min().expect("requests failed");
+    let windows = verdicts["lost_writes"]["windows"].as_array().expect("there are windows");
+    let end = number(windows.last().expect("there is one"), "/last_ns");
+    assert!(end <= killed.0, "nothing is lost that was written later: {end} {killed}");
+    // What is missing at the end, and nothing else: no insert is ever replaced.
+    let gone: Vec<u64> = last.iter().filter(|read| !read.found).map(|read| read.key).collect();
+    let acknowledged = run.iter().filter(|record| {
+        let is_insert = (record.kind, record.outcome) == (Kind::Insert, Outcome::Done);
+        is_insert && gone.contains(&record.key)
+    });
+    assert_eq!(verdicts["lost_writes"]["count"], acknowledged.count());
+}
+
+#[test]
+fn of_a_store_that_does_not_respond_any_more_nobody_says_what_it_has_lost() {
+    let place = Place::new();
+    let sim = "sim:?latency=1ms&nodes=1&down=primary+1s..1000s";
+    let words = "--closed 4 --duration 2s --timeout 100ms --seed 7 --run-dir b -q";
+    place.fine(&format!("bench register -t {sim} {words}"));
+    assert_eq!(by_phase(&place).1, []);
+    let finding = lost_writes(&verdicts(&place)).clone();
+    assert_eq!(finding["reason"], "no-final-reads", "{finding}");
+    let notes = manifest(&place, "b").notes;
+    let is_said = |note: &String| note.starts_with("no final reads: the store did not respond");
+    assert!(notes.iter().any(is_said), "{notes:?}");
+    place.assay("check b --require no-lost-writes").code(2).says("cannot show it");
+}
+
+#[test]
+fn a_run_that_is_stopped_has_no_final_reads() {
+    let place = Place::new();
+    let running = place.start("bench register -t memory: --duration 60s --run-dir b -q");
+    until_issuing(&place);
+    running.signal(Signal::INT);
+    running.wait().code(130);
+    assert_eq!(by_phase(&place).1, []);
+    let notes = manifest(&place, "b").notes;
+    assert!(notes.iter().any(|note| note.contains("the run was stopped")), "{notes:?}");
+}
+
+#[test]
+fn final_reads_come_when_every_action_has_ended() {
+    let place = Place::new();
+    place.write("assay.toml", "lab-dir = \"kept\"\n");
+    let at = "500ms: kill node 1; 1400ms: restart node 1";
+    let words = "bench register --up redis --install --duration 1500ms --seed 7 --run-dir b -q";
+    let mut command = place.command(&format!("{words} --final-wait 100ms"));
+    command.args(["--at", at]);
+    place.spawn(command).wait().code(0);
+    let events = read_events(&place.path("b")).expect("they are there");
+    let restarted = events.iter().find(|event| event.text.contains("restart node 1 is done"));
+    let restarted = restarted.expect("it was started again").at;
+    let (_, last) = by_phase(&place);
+    assert!(!last.is_empty() && last.iter().all(|read| read.started > restarted));
+    let verdicts = verdicts(&place);
+    let windows = verdicts["lost_writes"]["windows"].as_array().expect("there are windows");
+    let end = number(windows.last().expect("writes were lost"), "/last_ns");
+    assert!(Nanos(end) < Nanos::from_secs(1), "{end}");
+}

@@ -1,0 +1,319 @@
+//! Faults done to a running lab, with the checks that show their effect.
+
+use assay_model::{Draws, Seed};
+
+use super::{Lab, LabError, NodeState};
+use crate::fault::{Fault, FaultScope, FaultTarget, Injection, Needs};
+use crate::lab::House;
+use crate::network::Network;
+use crate::network::cut::{self, Cuts};
+use crate::package_cache::find_program;
+use crate::process::Server;
+use crate::recipe::Recipe;
+use crate::tool::Watch;
+
+/// How long a store may be without a leader before a fault of its leader fails.
+const SECONDS_TO_LEAD: u32 = 15;
+/// How long processes may take until they stand still, or move again.
+const SECONDS_TO_SHOW: u32 = 5;
+/// The stream of random nodes.
+const STREAM: u64 = 0x6661_756c;
+
+/// Whether this can be done to a lab of `nodes` nodes; known before anything is started.
+///
+/// # Errors
+/// If the store, its number of nodes or its network does not allow it.
+pub fn check_injection(
+    injection: &Injection,
+    recipe: &dyn Recipe,
+    nodes: usize,
+    network: Network,
+) -> Result<(), LabError> {
+    injection.check().map_err(LabError::Order)?;
+    let wrong = |reason: String| Err(LabError::Order(format!("{}: {reason}", injection.text())));
+    let needs = injection.fault.facts().needs;
+    if needs != Needs::Nothing && network != Network::Namespaces {
+        return wrong(
+            "links between nodes are cut in a lab with network namespaces only: start it with \
+             --network namespaces, as root"
+                .to_owned(),
+        );
+    }
+    match (needs, injection.node) {
+        (Needs::Nodes(least), _) if nodes < least => {
+            wrong(format!("it needs {least} nodes, and there are {nodes}"))
+        }
+        (_, Some(FaultTarget::Node(node))) if node > nodes => {
+            wrong(format!("there is no node {node}; there are 1 to {nodes}"))
+        }
+        (_, Some(FaultTarget::Minority)) if nodes < 3 => {
+            wrong(format!("of {nodes} nodes none are a minority; it takes 3"))
+        }
+        (_, Some(FaultTarget::Leader)) if recipe.leader().is_none() => wrong(format!(
+            "no single node of {} leads; name another target: a node's number, minority, \
+             majority, all or random",
+            recipe.card().name
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// Whether the programs are there that this needs besides the store's own.
+///
+/// # Errors
+/// If one is missing, with how to get it.
+pub fn check_programs(fault: Fault, house: &House) -> Result<(), LabError> {
+    if fault.facts().needs == Needs::Nothing {
+        return Ok(());
+    }
+    match find_program(&[], &house.places, cut::NFT) {
+        Some(_) => Ok(()),
+        None => Err(lacks_nft(fault)),
+    }
+}
+
+fn lacks_nft(fault: Fault) -> LabError {
+    LabError::Missing(format!(
+        "{} needs the program {}: `apt-get install {}` brings it, and so does --install when the \
+         lab is started",
+        fault.name(),
+        cut::NFT,
+        cut::PACKAGE
+    ))
+}
+
+impl Lab {
+    /// Does this to `group`, which [`Lab::targets`] has found. What it does is seen at once or
+    /// soon: see [`Lab::verify`].
+    ///
+    /// # Errors
+    /// If a node is in no state for it, or it fails.
+    pub fn inject(
+        &mut self,
+        injection: &Injection,
+        group: &[usize],
+        watch: &Watch<'_>,
+    ) -> Result<(), LabError> {
+        let (fault, count) = (injection.fault, self.nodes.len());
+        let each = |lab: &mut Lab, act: fn(&mut Lab, usize) -> Result<(), LabError>| {
+            group.iter().try_for_each(|node| act(lab, *node))
+        };
+        match fault {
+            Fault::Kill => self.kill_together(group)?,
+            Fault::Stop => each(self, Lab::stop)?,
+            Fault::Freeze => each(self, Lab::freeze)?,
+            Fault::Thaw => each(self, Lab::thaw)?,
+            Fault::Restart => group.iter().try_for_each(|node| self.restart(*node, watch))?,
+            Fault::Partition => self.cut(fault, cut::isolate(group, count))?,
+            Fault::PartitionOneWay => self.cut(fault, cut::one_way(group, count))?,
+            Fault::PartitionRing => {
+                let order = shuffled(count, injection.seed);
+                self.cut(fault, cut::ring(&order))?;
+            }
+            Fault::CutClients => self.cut(fault, cut::from_clients(group))?,
+            Fault::Heal => {
+                let mut left = self.cuts.clone();
+                left.retain(|link| !link.touches(group));
+                self.set_cuts(fault, left)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns when a fault that was just done to `nodes` shows: processes are gone, stand still or
+    /// run, datagrams pass those links alone that are not cut.
+    ///
+    /// # Errors
+    /// If it does not show.
+    pub fn verify(
+        &mut self,
+        fault: Fault,
+        nodes: &[usize],
+        watch: &Watch<'_>,
+    ) -> Result<(), LabError> {
+        let expected = match fault {
+            Fault::Kill | Fault::Stop => NodeState::Down,
+            Fault::Freeze => NodeState::Frozen,
+            Fault::Thaw | Fault::Restart => NodeState::Up,
+            _ => return self.network.probe(self.slot.number, self.nodes.len(), &self.cuts),
+        };
+        let name = fault.name();
+        watch.until(&format!("{name} to show"), SECONDS_TO_SHOW, || {
+            Ok(nodes.iter().all(|&number| {
+                let node = &mut self.nodes[number - 1];
+                let stands = |server: &Server| server.stands_still();
+                node.state() == expected
+                    && match fault {
+                        Fault::Freeze => node.servers.iter().all(stands),
+                        Fault::Thaw => !node.servers.iter().any(stands),
+                        _ => true,
+                    }
+            }))
+        })
+    }
+
+    /// What is broken besides what the states of nodes say, a sentence each.
+    pub fn broken(&self) -> Vec<String> {
+        if self.cuts.is_empty() { Vec::new() } else { vec![cut::describe(&self.cuts)] }
+    }
+
+    /// The nodes that are meant at this moment, in order.
+    ///
+    /// # Errors
+    /// If it cannot be done to such a lab, no node leads, or too few are in a state for it.
+    pub fn targets(
+        &mut self,
+        injection: &Injection,
+        watch: &Watch<'_>,
+    ) -> Result<Vec<usize>, LabError> {
+        check_injection(injection, self.recipe, self.nodes.len(), self.network)?;
+        let (fault, count) = (injection.fault, self.nodes.len());
+        let fitting = self.fitting(fault);
+        let wanted = match injection.node {
+            Some(FaultTarget::Node(node)) => return Ok(vec![node]),
+            Some(FaultTarget::Leader) => return self.leader(watch).map(|node| vec![node]),
+            None if fault.facts().scope == FaultScope::Whole => return Ok(Vec::new()),
+            None => return Ok(fitting),
+            Some(FaultTarget::Minority) => (count - 1) / 2,
+            Some(FaultTarget::Majority) => count / 2 + 1,
+            Some(FaultTarget::All) => fitting.len(),
+            Some(FaultTarget::Random) => 1,
+        };
+        if fitting.len() < wanted.max(1) {
+            let (name, fit) = (injection.text(), fitting.len());
+            return Err(LabError::State(format!("{name}: only {fit} of {count} nodes are left")));
+        }
+        let order = shuffled(count, injection.seed);
+        let mut drawn: Vec<usize> =
+            order.into_iter().filter(|node| fitting.contains(node)).take(wanted).collect();
+        drawn.sort_unstable();
+        Ok(drawn)
+    }
+
+    /// The nodes that are in a state for this fault.
+    fn fitting(&mut self, fault: Fault) -> Vec<usize> {
+        let cuts = &self.cuts;
+        let nodes = self.nodes.iter_mut().filter_map(|node| {
+            let state = node.state();
+            let is_fit = match fault {
+                Fault::Kill | Fault::Stop => state != NodeState::Down,
+                Fault::Freeze => state == NodeState::Up,
+                Fault::Thaw => state == NodeState::Frozen,
+                Fault::Restart => state == NodeState::Down,
+                Fault::Heal => cuts.iter().any(|link| link.touches(&[node.number])),
+                _ => true,
+            };
+            is_fit.then_some(node.number)
+        });
+        nodes.collect()
+    }
+
+    /// The node that leads now, or soon: after the last one was lost, the others may still vote.
+    fn leader(&mut self, watch: &Watch<'_>) -> Result<usize, LabError> {
+        let find = self.recipe.leader().expect("a store without one was refused");
+        let mut found = None;
+        let waited = watch.until("a node to lead", SECONDS_TO_LEAD, || {
+            let mut site = self.site(watch);
+            let running = site.running();
+            found = find(&mut site)?.filter(|leader| running.contains(leader));
+            Ok(found.is_some())
+        });
+        match (found, waited) {
+            (Some(leader), _) => Ok(leader),
+            (None, Err(LabError::Failed(reason))) => Err(LabError::State(reason)),
+            (None, Err(error)) => Err(error),
+            (None, Ok(())) => Err(LabError::State("no node leads".into())),
+        }
+    }
+
+    /// As [`Lab::kill`], of several nodes at the same moment.
+    fn kill_together(&mut self, nodes: &[usize]) -> Result<(), LabError> {
+        for node in nodes {
+            let servers = &mut self.running(*node, "kill")?.servers;
+            servers.iter_mut().for_each(Server::strike);
+        }
+        nodes
+            .iter()
+            .for_each(|node| self.nodes[node - 1].servers.iter_mut().for_each(Server::kill));
+        Ok(())
+    }
+
+    /// Cuts these links as well.
+    fn cut(&mut self, fault: Fault, cuts: Cuts) -> Result<(), LabError> {
+        self.set_cuts(fault, self.cuts.union(&cuts).copied().collect())
+    }
+
+    fn set_cuts(&mut self, fault: Fault, cuts: Cuts) -> Result<(), LabError> {
+        let nft = find_program(&[], &self.places, cut::NFT).ok_or_else(|| lacks_nft(fault))?;
+        self.network.cut(self.slot.number, self.nodes.len(), &cuts, &nft)?;
+        self.cuts = cuts;
+        Ok(())
+    }
+
+    /// Forgets the links of the node after the last one: the next of its number is another one.
+    pub(super) fn forget_cuts(&mut self) {
+        let last = self.nodes.len();
+        let mut left = self.cuts.clone();
+        left.retain(|link| link.from <= last && link.to <= last);
+        if left != self.cuts {
+            // The rules that stay name an address that is gone.
+            let _ = self.set_cuts(Fault::Heal, left);
+        }
+    }
+}
+
+/// Nodes 1 to `nodes` in an order that follows from the seed.
+fn shuffled(nodes: usize, seed: u64) -> Vec<usize> {
+    let mut draws: Draws = Seed(seed).draws(STREAM, 0);
+    let mut order: Vec<usize> = (1..=nodes).collect();
+    // Fisher and Yates, from the end.
+    for last in (1..nodes).rev() {
+        let bound = last as u64 + 1;
+        order.swap(last, draws.below(bound) as usize);
+    }
+    order
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::recipes;
+
+    fn refused(store: &str, nodes: usize, network: Network, text: &str) -> String {
+        let injection = Injection::parse(text).expect("it is a fault");
+        let recipe = recipes::find(store).expect("there is one");
+        match check_injection(&injection, recipe, nodes, network) {
+            Ok(()) => String::new(),
+            Err(error) => error.to_string(),
+        }
+    }
+
+    #[test]
+    fn what_a_lab_cannot_have_is_known_before() {
+        use Network::{Loopback, Namespaces};
+        assert_eq!(refused("etcd", 3, Loopback, "kill leader"), "");
+        assert_eq!(refused("etcd", 3, Namespaces, "partition leader"), "");
+        for (store, nodes, network, text, part) in [
+            ("cassandra", 3, Loopback, "kill leader", "no single node of cassandra leads"),
+            ("ignite", 3, Loopback, "kill leader", "no single node of ignite leads"),
+            ("etcd", 3, Loopback, "partition leader", "--network namespaces"),
+            ("etcd", 3, Loopback, "heal", "--network namespaces"),
+            ("etcd", 1, Namespaces, "partition leader", "needs 2 nodes, and there are 1"),
+            ("etcd", 2, Namespaces, "partition ring", "it needs 3 nodes"),
+            ("etcd", 2, Loopback, "kill minority", "of 2 nodes none are a minority"),
+            ("etcd", 3, Loopback, "kill node 4", "there is no node 4; there are 1 to 3"),
+        ] {
+            let reported = refused(store, nodes, network, text);
+            assert!(reported.contains(part), "{text}: {reported}");
+        }
+    }
+
+    #[test]
+    fn random_nodes_follow_from_the_seed() {
+        assert_eq!(shuffled(9, 7), shuffled(9, 7));
+        assert_ne!(shuffled(9, 7), shuffled(9, 8));
+        let mut all = shuffled(9, 7);
+        all.sort_unstable();
+        assert_eq!(all, (1..=9).collect::<Vec<usize>>());
+    }
+}
