@@ -484,7 +484,15 @@ fn config() -> Command {
 }
 
 fn schema() -> Command {
-    let specs = ["spec", "tpcc", "tpcc-benchfoundry", "consbench", "consistency-workload", "study"];
+    let specs = [
+        "spec",
+        "tpcc",
+        "tpcc-benchfoundry",
+        "consbench",
+        "consistency-workload",
+        "study",
+        "anomalies",
+    ];
     let results = ["result", "interval", "hallmark", "consistency", "compare", "repeat", "tune"];
     Command::new("schema").about("JSON Schemas of our files").arg(
         Arg::new("what")

@@ -34,6 +34,8 @@ mod trust;
 )]
 mod wire;
 
+#[cfg(any(feature = "postgres", feature = "redis"))]
+pub mod read_server;
 pub mod registry;
 
 #[cfg(feature = "cassandra")]

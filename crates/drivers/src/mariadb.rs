@@ -10,6 +10,8 @@
 //! * An error of the server has undone its statement, so it is refused; the transaction around it
 //!   is undone, also where the server would go on with it (a lock that was waited for too long).
 //! * A connection that breaks makes unknown what was on its way, also a read, and a commit.
+//! * Of several hosts a session has one, and its transactions and reads stay there; while that host
+//!   cannot be reached, they are refused.
 //! * A transaction begins with a message of its own, whose answer is waited for.
 
 mod connector;
@@ -34,12 +36,15 @@ use mysql_async::prelude::Queryable;
 
 use connector::Connector;
 use link::{MariaDb as Links, Plan};
-pub use options::Options;
+pub use options::{HostChoice, Options};
 use settings::{VARIABLES, Variables};
 
 use crate::record_texts::RecordTexts;
 use crate::relations::{Todo, decide, has};
 use crate::task::{self, Pool};
+
+/// How often a host is asked for a table that another one has.
+const LOOK: Duration = Duration::from_millis(10);
 
 /// The table of the note; a layout does not use this name.
 const NOTES: &str = "_assay";
@@ -98,6 +103,28 @@ impl MariaDb {
         done.unwrap_or_else(|error| Err(self.failed(format!("no resources for it: {error}"))))
     }
 
+    /// Waits until all hosts have this table, which the first one has.
+    fn await_table(&self, table: &str) -> Result<(), OpenError> {
+        let timeout = self.options().connect_timeout;
+        let waited = task::block_on(async {
+            for host in 1..self.connector.count() {
+                let connection = self.connector.dial_host(host).await?;
+                let mut admin = AdminConnection { connection, connector: &self.connector };
+                let has_come = tokio::time::timeout(timeout, admin.until_there(table)).await;
+                has_come.unwrap_or_else(|_| {
+                    let host = host + 1;
+                    Err(self.failed(format!(
+                        "table {table} of host 1 does not come to host {host} within {} ms; are \
+                         they nodes of one cluster, all of which take writes?",
+                        timeout.as_millis()
+                    )))
+                })?;
+            }
+            Ok(())
+        });
+        waited.unwrap_or_else(|error| Err(self.failed(format!("no resources for it: {error}"))))
+    }
+
     fn failed(&self, reason: String) -> OpenError {
         OpenError::Failed { store: self.options().to_string(), reason }
     }
@@ -125,6 +152,14 @@ impl AdminConnection<'_> {
         let text = "SELECT CONVERT(column_name USING utf8mb4) FROM information_schema.columns \
                     WHERE table_schema = DATABASE() AND table_name = ?";
         self.names(text, table).await
+    }
+
+    /// Waits for a table that comes from another host.
+    async fn until_there(&mut self, table: &str) -> Result<(), OpenError> {
+        while self.columns(table).await?.is_empty() {
+            tokio::time::sleep(LOOK).await;
+        }
+        Ok(())
     }
 
     /// Makes the relations, or checks those that are there.
@@ -219,6 +254,9 @@ impl Store for MariaDb {
             }
             Ok(())
         })?;
+        for table in &layout.tables {
+            self.await_table(&table.name)?;
+        }
         let texts = |table| Arc::new(RecordTexts::new(Dialect::MySql, table));
         let records = layout.tables.iter().map(texts).collect();
         self.set_plan(|plan| Plan { records, ..plan.clone() });
@@ -234,6 +272,9 @@ impl Store for MariaDb {
             admin.make_relations(&catalogue.schema, existing).await?;
             admin.check_queries(catalogue).await
         })?;
+        if let Some(relation) = catalogue.schema.relations.last() {
+            self.await_table(&relation.name)?;
+        }
         let relations = catalogue.schema.relations.iter();
         let relations = relations.map(|relation| relation.name.clone()).collect();
         self.set_plan(|plan| Plan { relations, queries, ..plan.clone() });
@@ -244,11 +285,11 @@ impl Store for MariaDb {
         let links = Links { connector: Arc::clone(&self.connector), plan: self.plan() };
         let options = self.options();
         let pool = Pool::open(links, options.connections, &options.to_string())?;
-        Ok(Box::new(Worker { pool }))
+        Ok(Box::new(Worker { pool, host: options.host, turns: 0 }))
     }
 
     fn room(&self) -> Option<usize> {
-        Some(self.options().connections)
+        Some(self.options().connections * self.connector.count())
     }
 
     fn settings(&self) -> Result<Vec<Setting>, OpenError> {
@@ -308,6 +349,23 @@ impl fmt::Debug for MariaDb {
 /// A worker's client.
 struct Worker {
     pool: Pool<Links>,
+    host: HostChoice,
+    /// How many requests were given a host in turn.
+    turns: usize,
+}
+
+impl Worker {
+    /// The host that a request of this session goes to, unless its transaction is elsewhere.
+    fn host(&mut self, session: u32) -> usize {
+        let hosts = self.pool.library().connector.count();
+        match self.host {
+            HostChoice::BySession => session as usize % hosts,
+            HostChoice::InTurn => {
+                self.turns += 1;
+                self.turns % hosts
+            }
+        }
+    }
 }
 
 impl Client for Worker {
@@ -323,7 +381,10 @@ impl Client for Worker {
         answers: &mut dyn Answers,
     ) {
         let plan = Arc::clone(&self.pool.library().plan);
-        self.pool.submit(ticket, request.session, answers, |job| job.fill_request(&plan, request));
+        let host = self.host(request.session);
+        self.pool.submit_to(host, ticket, request.session, answers, |job| {
+            job.fill_request(&plan, request);
+        });
     }
 
     fn call(&mut self, _now: Nanos, ticket: Ticket, call: &Call<'_>, answers: &mut dyn Answers) {
@@ -342,7 +403,10 @@ impl Client for Worker {
             // Nothing is to be undone, but nothing became final either.
             return answers.answer(ticket, answer);
         }
-        self.pool.submit(ticket, call.session, answers, |job| job.fill_call(&plan, call, is_held));
+        let host = self.host(call.session);
+        self.pool.submit_to(host, ticket, call.session, answers, |job| {
+            job.fill_call(&plan, call, is_held);
+        });
     }
 
     fn leave(&mut self, session: u32) {

@@ -11,6 +11,8 @@
 //!   by its SQLSTATE. An error after which it hangs up leaves the requests before it unknown.
 //! * A connection that breaks while an answer is awaited makes that unknown, a commit too. It is
 //!   made anew in the background; meanwhile the others do the work.
+//! * With `read=standby` or `read=any` reads of records and scans go to standbys too, everything
+//!   else to the primary. A server without a connection refuses what would go there.
 //! * An update or delete of a missing row is done with `found = false`; an insert over an existing
 //!   one is refused, as SQL has it.
 
@@ -35,6 +37,7 @@ use assay_store::{
     Calls, Capabilities, Client, DataModel, Existing, OpenError, ScanOrder, Store, StoreTime,
 };
 
+use crate::read_server::{ReadServer, ReadSpread};
 use crate::task::Pool;
 use connector::Connector;
 use link::Postgres as Library;
@@ -74,6 +77,14 @@ impl Postgres {
         self.plan.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// The connectors of the standbys that are read.
+    fn standbys(&self) -> Vec<Connector> {
+        match self.options().read {
+            ReadServer::Primary => Vec::new(),
+            ReadServer::Replica | ReadServer::Any => self.connector.standbys(),
+        }
+    }
+
     fn keep(&self, plan: Plan) {
         *self.plan.write().unwrap_or_else(PoisonError::into_inner) = plan;
     }
@@ -99,6 +110,9 @@ impl Store for Postgres {
 
     fn prepare(&self, layout: &Layout) -> Result<(), OpenError> {
         admin::with(&self.connector, async |admin| admin.make_tables(&layout.tables).await)?;
+        for standby in self.standbys() {
+            admin::with(&standby, async |admin| admin.until_there(&layout.tables).await)?;
+        }
         self.keep(self.plan().with_tables(&layout.tables));
         Ok(())
     }
@@ -116,18 +130,22 @@ impl Store for Postgres {
     }
 
     fn open(&self, _worker: usize) -> Result<Box<dyn Client>, OpenError> {
-        let library = Library { connector: self.connector.clone(), plan: self.plan() };
-        let store = self.options().to_string();
-        let pool = Pool::open(library, self.options().connections, &store)?;
-        Ok(Box::new(Worker { pool }))
+        let mut connectors = vec![self.connector.clone()];
+        connectors.extend(self.standbys());
+        let spread = ReadSpread::new(self.options().read, connectors.len());
+        let library = Library { connectors, plan: self.plan() };
+        let options = self.options();
+        let pool = Pool::open(library, options.connections, &options.to_string())?;
+        Ok(Box::new(Worker { pool, spread }))
     }
 
     fn room(&self) -> Option<usize> {
-        Some(self.options().connections)
+        Some(self.options().connections * (1 + self.standbys().len()))
     }
 
     fn settings(&self) -> Result<Vec<Setting>, OpenError> {
-        admin::with(&self.connector, async |admin| admin.settings().await)
+        let settings = admin::with(&self.connector, async |admin| admin.settings().await);
+        settings.map(|settings| settings::with_read(settings, self.options().read))
     }
 
     /// Removes the tables that were prepared, with the note. Other tables stay.

@@ -18,7 +18,8 @@
 //!
 //! In a cluster each command goes to the master that has its key, so an insert or delete is two
 //! requests to two nodes, and a redirected request is sent again to the node that it names. Behind
-//! sentinels, these are asked for the master whenever a connection is made.
+//! sentinels, these are asked for the master whenever a connection is made. With `read=replica` or
+//! `read=any` reads and scans go to the servers that were replicas when the client was opened.
 
 mod admin;
 mod cluster;
@@ -50,6 +51,7 @@ pub use options::{Index, Options, Password, RecordShape, Tls, Topology, Trust};
 use settings::Facts;
 use worker::Worker;
 
+use crate::read_server::ReadServer;
 use crate::wire::link::Wire;
 use crate::wire::sockets;
 
@@ -278,19 +280,46 @@ impl Store for Redis {
             }
             Topology::Cluster => return self.open_cluster(codec),
         };
-        let (_, connections) = self.connect(target, codec, sentinels)?;
-        Ok(Box::new(Worker::new(connections, options.depth)))
+        let (_, mut connections) = self.connect(target, codec.clone(), sentinels)?;
+        let mut hosts = 1;
+        if options.read != ReadServer::Primary {
+            for replica in sentinel::replicas(&self.connector)? {
+                connections.extend(self.connect(replica, codec.clone(), Vec::new())?.1);
+                hosts += 1;
+            }
+        }
+        if connections.len() > sockets::MOST {
+            let reason = format!(
+                "{hosts} servers times connections is more than {}; use fewer connections",
+                sockets::MOST
+            );
+            return Err(self.unsupported(reason));
+        }
+        Ok(Box::new(Worker::new(connections, options.depth, options.read, hosts)))
     }
 
     fn room(&self) -> Option<usize> {
         let options = self.options();
-        // The number of a cluster's masters is not known in advance.
-        let is_cluster = options.topology == Topology::Cluster;
-        (!is_cluster).then_some(options.connections * options.depth)
+        // The number of a cluster's masters, or of replicas, is not known in advance.
+        let is_known = options.topology != Topology::Cluster && options.read == ReadServer::Primary;
+        is_known.then_some(options.connections * options.depth)
     }
 
     fn settings(&self) -> Result<Vec<Setting>, OpenError> {
-        cluster::settings(&self.connector)
+        let mut settings = cluster::settings(&self.connector)?;
+        let (value, meaning) = match self.options().read {
+            ReadServer::Primary => return Ok(settings),
+            ReadServer::Replica => {
+                ("replica", "reads and scans go to replicas, which may lag behind")
+            }
+            ReadServer::Any => ("any", "reads and scans go to the master and its replicas in turn"),
+        };
+        settings.push(Setting {
+            name: "read".into(),
+            value: value.into(),
+            meaning: meaning.into(),
+        });
+        Ok(settings)
     }
 
     fn note(&self) -> Result<Option<String>, OpenError> {

@@ -17,6 +17,9 @@
 //! * **Failures.** A connection that is lost is made anew, first after 10 ms, then ever more slowly
 //!   up to once a second. Meanwhile the others do the work; with none left, requests are refused
 //!   as unreachable. Nothing is run twice.
+//! * **Several hosts.** Connections are spread evenly over the library's hosts. A session stays at
+//!   one of them, unless the driver says at which; a request whose host has no free connection,
+//!   while another has, waits here. A host without a connection refuses, the others go on.
 //! * **Timeouts.** A job that goes on for a second after it was abandoned loses its connection.
 
 mod alarm;
@@ -46,6 +49,19 @@ pub trait Library: 'static {
 
     /// Makes a connection, or gives up within a time of its own.
     fn connect(&self) -> impl Future<Output = Result<Self::Connection, OpenError>>;
+
+    /// How many hosts the connections are spread over, at least one.
+    fn hosts(&self) -> usize {
+        1
+    }
+
+    /// Makes a connection with host `host`, from 0.
+    fn connect_to(
+        &self,
+        _host: usize,
+    ) -> impl Future<Output = Result<Self::Connection, OpenError>> {
+        self.connect()
+    }
 
     /// Carries out `job`. Rows go into `rows`, encoded by
     /// [`encode_row`](assay_store::answer::encode_row), which is empty before.

@@ -8,6 +8,7 @@ pub mod cassandra;
 pub mod dynamodb_local;
 pub mod etcd;
 pub mod ferretdb;
+pub mod galera;
 pub mod ignite;
 pub mod mariadb;
 pub mod memcached;
@@ -24,6 +25,7 @@ pub const ALL: &[&dyn Recipe] = &[
     &dynamodb_local::DynamoDbLocal,
     &etcd::Etcd,
     &ferretdb::FerretDb,
+    &galera::Galera,
     &ignite::Ignite,
     &mariadb::MariaDb,
     &memcached::Memcached,

@@ -20,6 +20,7 @@ use crate::units::{Letters, count, duration, percent, plural};
 
 pub(crate) use json::object;
 pub use json::{SCHEMA, json};
+pub(crate) use words::{anomaly, limitation};
 
 /// Verdicts on one history, with the operations that their witnesses name.
 #[derive(Clone, Debug, Default, PartialEq)]

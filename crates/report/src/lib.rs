@@ -21,6 +21,7 @@ mod json;
 mod markdown;
 mod terminal;
 
+pub mod anomalies;
 pub mod compare;
 pub mod consistency;
 pub mod junit;

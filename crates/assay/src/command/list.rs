@@ -9,6 +9,7 @@ use assay_workload::{Spec, builtin};
 use clap::ArgMatches;
 
 use crate::atomic_file;
+use crate::command::study::anomalies::file::AnomalyFile;
 use crate::command::study::matrix::file::StudyFile;
 use crate::exit::{Exit, as_usage, usage};
 use crate::options::{KEYS, Options, Origin};
@@ -107,6 +108,7 @@ pub fn schema(matches: &ArgMatches) -> Result<Exit> {
     let schema = match name {
         Some("result") => assay_report::json_schema(),
         Some("study") => StudyFile::json_schema(),
+        Some("anomalies") => AnomalyFile::json_schema(),
         Some("tpcc") => with_sections(ScriptSpec::json_schema(ScriptName::Tpcc)),
         Some("tpcc-benchfoundry") => {
             with_sections(ScriptSpec::json_schema(ScriptName::TpccBenchfoundry))

@@ -1,5 +1,6 @@
 //! Studies: many runs that answer one question.
 
+pub mod anomalies;
 pub mod benchfoundry;
 pub mod builtin;
 pub mod co;
@@ -17,6 +18,9 @@ pub fn dispatch(matches: &ArgMatches) -> Result<Exit> {
         Some(("co", matches)) => co::co(matches),
         Some(("copy", matches)) => builtin::copied(matches),
         Some(("ls", _)) => builtin::list(),
-        _ => matrix::matrix(matches),
+        _ => match anomalies::text(matches) {
+            Some(text) => anomalies::anomalies(matches, &text),
+            None => matrix::matrix(matches),
+        },
     }
 }

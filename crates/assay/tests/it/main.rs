@@ -37,6 +37,7 @@ mod signals;
 mod sim;
 mod stores;
 mod study;
+mod study_anomalies;
 mod study_benchfoundry;
 #[cfg(feature = "jvm")]
 mod study_jvm;

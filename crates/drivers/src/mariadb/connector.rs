@@ -10,28 +10,46 @@ use super::options::Options;
 /// What is needed to connect.
 pub(super) struct Connector {
     pub(super) options: Options,
-    library: Opts,
+    hosts: Vec<Opts>,
 }
 
 impl Connector {
     /// Reads the password from its file, if there is one.
     pub(super) fn new(options: Options) -> Result<Connector, OpenError> {
-        let mut library = options.library.clone();
+        let mut hosts = options.hosts.clone();
         if let Some(path) = &options.password_file {
             let text = fs::read_to_string(path).map_err(|error| OpenError::Url {
                 url: options.to_string(),
                 reason: format!("password_file {}: {error}", path.display()),
             })?;
             let password = text.lines().next().unwrap_or_default().to_owned();
-            library = OptsBuilder::from_opts(library).pass(Some(password)).into();
+            let with = |host| OptsBuilder::from_opts(host).pass(Some(&password)).into();
+            hosts = hosts.into_iter().map(with).collect();
         }
-        Ok(Connector { options, library })
+        Ok(Connector { options, hosts })
     }
 
-    /// A connection that is greeted, let in, and set up.
+    /// How many hosts there are.
+    pub(super) fn count(&self) -> usize {
+        self.hosts.len()
+    }
+
+    /// A connection with the first host that can be reached, greeted, let in, and set up.
     pub(super) async fn dial(&self) -> Result<Conn, OpenError> {
+        let mut dialled = self.dial_host(0).await;
+        for host in 1..self.hosts.len() {
+            if !matches!(dialled, Err(OpenError::Unreachable { .. })) {
+                break;
+            }
+            dialled = self.dial_host(host).await;
+        }
+        dialled
+    }
+
+    /// The same with host `host`, from 0.
+    pub(super) async fn dial_host(&self, host: usize) -> Result<Conn, OpenError> {
         let timeout = self.options.connect_timeout;
-        match tokio::time::timeout(timeout, Conn::new(self.library.clone())).await {
+        match tokio::time::timeout(timeout, Conn::new(self.hosts[host].clone())).await {
             Ok(Ok(connection)) => Ok(connection),
             Ok(Err(error)) => Err(self.explain(&error)),
             Err(_) => Err(self.unreachable(format!(

@@ -128,8 +128,16 @@ impl Library for MariaDb {
     type Connection = Link;
     type Job = Job;
 
+    fn hosts(&self) -> usize {
+        self.connector.count()
+    }
+
     async fn connect(&self) -> Result<Link, OpenError> {
-        let mut connection = self.connector.dial().await?;
+        self.connect_to(0).await
+    }
+
+    async fn connect_to(&self, host: usize) -> Result<Link, OpenError> {
+        let mut connection = self.connector.dial_host(host).await?;
         let mut queries = Vec::with_capacity(self.plan.queries.len());
         for requested in &self.plan.queries {
             let prepared = connection.prep(&*requested.text).await;

@@ -16,8 +16,8 @@ use crate::registry::without_secrets;
 const EXAMPLE: &str =
     "mariadb://user:password@127.0.0.1:3306/database?isolation=repeatable-read&connections=16";
 
-const OPTION_NAMES: [&str; 6] =
-    ["isolation", "connections", "columns", "socket", "password_file", "connect_timeout"];
+const OPTION_NAMES: [&str; 7] =
+    ["isolation", "connections", "columns", "socket", "password_file", "connect_timeout", "host"];
 
 /// Connections per worker: each has a thread of the server.
 const MOST_CONNECTIONS: usize = 1024;
@@ -26,15 +26,18 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Where a MariaDB or MySQL is, and how to talk to it.
 ///
-/// Parsed from `mariadb://[user[:password]@]host[:port]/database[?option=value&…]`, or `mysql://`.
-/// Parts with special characters are percent-encoded. Shown without the password.
+/// Parsed from `mariadb://[user[:password]@]host[:port][,host[:port]…]/database[?option=value&…]`,
+/// or `mysql://`. Parts with special characters are percent-encoded. Shown without the password.
+///
+/// Several hosts are nodes that all take writes, as Galera's do; option `host` says which one gets
+/// a request.
 #[derive(Clone)]
 pub struct Options {
-    /// What the library needs to know.
-    pub(super) library: Opts,
+    /// What the library needs to know of each host, at least one.
+    pub(super) hosts: Vec<Opts>,
     /// Option `isolation`: how transactions are kept apart.
     pub isolation: Isolation,
-    /// Option `connections`: how many each worker has.
+    /// Option `connections`: how many each worker has with each host.
     pub connections: usize,
     /// Option `columns=text|bytes`: what the columns of records hold.
     pub content: Content,
@@ -42,7 +45,18 @@ pub struct Options {
     pub password_file: Option<PathBuf>,
     /// Option `connect_timeout`, in milliseconds: for a connection with its handshake.
     pub connect_timeout: Duration,
+    /// Option `host`.
+    pub host: HostChoice,
     displayed: String,
+}
+
+/// Which of several hosts gets a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HostChoice {
+    /// Always the same one of a session: `host=session`.
+    BySession,
+    /// The next one, whichever session asks; a transaction stays where it began: `host=any`.
+    InTurn,
 }
 
 impl FromStr for Options {
@@ -74,21 +88,14 @@ fn parse(url: &str) -> Result<Options, String> {
         return Err(format!("scheme {scheme:?} is not mariadb or mysql"));
     }
     let (address, query) = rest.split_once('?').unwrap_or((rest, ""));
-    let host = address.split('/').next().unwrap_or_default();
-    if host.is_empty() || host.ends_with('@') {
-        return Err("the host is missing".into());
-    }
-    let library = Opts::from_url(&format!("mysql://{address}")).map_err(|error| explain(&error))?;
-    if library.db_name().is_none_or(str::is_empty) {
-        return Err("the database is missing: write it behind the host, as in host/test".into());
-    }
     let mut options = Options {
-        library,
+        hosts: hosts(address)?,
         isolation: Isolation::RepeatableRead,
         connections: 16,
         content: Content::Text,
         password_file: None,
         connect_timeout: CONNECT_TIMEOUT,
+        host: HostChoice::BySession,
         displayed: without_secrets(url),
     };
     let mut socket = None;
@@ -100,18 +107,47 @@ fn parse(url: &str) -> Result<Options, String> {
             _ => options.set(name, value)?,
         }
     }
-    let user = options.library.user().unwrap_or("root").to_owned();
-    let builder = OptsBuilder::from_opts(options.library)
-        .user(Some(user))
-        // What is measured is what the URL names, not a socket that the server happens to have.
-        .prefer_socket(Some(false))
-        .socket(socket)
-        // An update is found if its row is there, also where it changes nothing.
-        .client_found_rows(true)
-        // A link keeps its statements itself.
-        .stmt_cache_size(Some(0))
-        .setup(set_up(options.isolation));
-    Ok(Options { library: builder.into(), ..options })
+    if socket.is_some() && options.hosts.len() > 1 {
+        return Err("option socket is for one host".into());
+    }
+    let complete = |host: Opts| {
+        let user = host.user().unwrap_or("root").to_owned();
+        let builder = OptsBuilder::from_opts(host)
+            .user(Some(user))
+            // What is measured is what the URL names, not a socket that the server happens to have.
+            .prefer_socket(Some(false))
+            .socket(socket.clone())
+            // An update is found if its row is there, also where it changes nothing.
+            .client_found_rows(true)
+            // A link keeps its statements itself.
+            .stmt_cache_size(Some(0))
+            .setup(set_up(options.isolation));
+        Opts::from(builder)
+    };
+    let hosts = std::mem::take(&mut options.hosts).into_iter().map(complete).collect();
+    Ok(Options { hosts, ..options })
+}
+
+/// The hosts of `[login@]host[:port][,host[:port]…]/database`, as the library takes each of them.
+fn hosts(address: &str) -> Result<Vec<Opts>, String> {
+    let (authority, path) = address.split_once('/').unwrap_or((address, ""));
+    let (login, hosts) = match authority.rsplit_once('@') {
+        Some((login, hosts)) => (format!("{login}@"), hosts),
+        None => (String::new(), authority),
+    };
+    let mut all = Vec::new();
+    for host in hosts.split(',') {
+        if host.is_empty() {
+            return Err("the host is missing".into());
+        }
+        let url = format!("mysql://{login}{host}/{path}");
+        let library = Opts::from_url(&url).map_err(|error| explain(&error))?;
+        if library.db_name().is_none_or(str::is_empty) {
+            return Err("the database is missing: write it behind the host, as in host/test".into());
+        }
+        all.push(library);
+    }
+    Ok(all)
 }
 
 /// The set-up statements of a fresh connection, last first.
@@ -165,6 +201,13 @@ impl Options {
                     _ => return Err(format!("option columns is text or bytes, not {value:?}")),
                 };
             }
+            "host" => {
+                self.host = match value {
+                    "session" => HostChoice::BySession,
+                    "any" => HostChoice::InTurn,
+                    _ => return Err(format!("option host is session or any, not {value:?}")),
+                };
+            }
             "password_file" => self.password_file = Some(PathBuf::from(value)),
             "connect_timeout" => {
                 let millis = value.parse().ok().filter(|millis| (1..=600_000).contains(millis));
@@ -201,7 +244,7 @@ mod tests {
     #[test]
     fn a_host_with_a_database_is_enough() {
         let options = right("mariadb://localhost/test");
-        let library = &options.library;
+        let library = &options.hosts[0];
         assert_eq!((library.ip_or_hostname(), library.tcp_port()), ("localhost", 3306));
         assert_eq!((library.user(), library.pass()), (Some("root"), None));
         assert_eq!((options.isolation, options.connections), (Isolation::RepeatableRead, 16));
@@ -215,7 +258,7 @@ mod tests {
             "mysql://ann:p%40ss@[::1]:7000/shop?isolation=serializable&connections=4&columns=bytes\
              &password_file=/pw&connect_timeout=200&socket=/run/my.sock",
         );
-        let library = &options.library;
+        let library = &options.hosts[0];
         assert_eq!((library.user(), library.pass()), (Some("ann"), Some("p@ss")));
         assert_eq!((library.tcp_port(), library.db_name()), (7000, Some("shop")));
         assert_eq!(library.socket(), Some("/run/my.sock"));
@@ -223,6 +266,19 @@ mod tests {
         assert_eq!((options.connections, options.content), (4, Content::Bytes));
         assert_eq!(options.password_file, Some("/pw".into()));
         assert_eq!(options.connect_timeout, Duration::from_millis(200));
+    }
+
+    #[test]
+    fn several_hosts_have_the_same_login_and_database() {
+        let options = right("mariadb://ann:p%40ss@one,[::1]:7000,three:1/shop?connections=4");
+        let hosts = options.hosts.iter().map(|host| (host.ip_or_hostname(), host.tcp_port()));
+        assert_eq!(hosts.collect::<Vec<_>>(), [("one", 3306), ("[::1]", 7000), ("three", 1)]);
+        for host in &options.hosts {
+            assert_eq!((host.user(), host.pass()), (Some("ann"), Some("p@ss")));
+            assert_eq!(host.db_name(), Some("shop"));
+        }
+        assert_eq!(options.host, HostChoice::BySession);
+        assert_eq!(right("mariadb://a,b/db?host=any").host, HostChoice::InTurn);
     }
 
     #[test]
@@ -241,12 +297,16 @@ mod tests {
             ("mariadb://h", "the database is missing"),
             ("mariadb://h/", "the database is missing"),
             ("mariadb:///db", "the host is missing"),
+            ("mariadb://ann@/db", "the host is missing"),
+            ("mariadb://h,/db", "the host is missing"),
+            ("mariadb://h,i/db?socket=/s", "socket is for one host"),
             ("mariadb://h:x/db", "port"),
             ("mariadb://h/d?connections=0", "from 1 to 1024"),
             ("mariadb://h/d?isolation=snapshot", "read-committed or repeatable-read"),
             ("mariadb://h/d?columns=json", "text or bytes"),
             ("mariadb://h/d?isolatio=x", "did you mean \"isolation\""),
             ("mariadb://h/d?fsync=off", "there are isolation, connections"),
+            ("mariadb://h/d?host=all", "session or any"),
             ("mariadb://h/d?columns", "has no value"),
             ("mariadb://h/d?connect_timeout=1s", "milliseconds"),
         ] {

@@ -8,7 +8,7 @@ pub(super) const VARIABLES: &str = "SHOW SESSION VARIABLES WHERE Variable_name I
     ('version', 'version_comment', 'innodb_flush_log_at_trx_commit', 'sync_binlog', 'log_bin', \
     'innodb_buffer_pool_size', 'innodb_lock_wait_timeout', 'innodb_flush_method', 'tx_isolation', \
     'transaction_isolation', 'max_connections', 'read_only', 'wsrep_on', \
-    'rpl_semi_sync_master_enabled')";
+    'wsrep_sync_wait', 'innodb_snapshot_isolation', 'rpl_semi_sync_master_enabled')";
 
 /// The variables of a server by name.
 pub(super) struct Variables(pub(super) Vec<(String, String)>);
@@ -89,6 +89,16 @@ const KNOWN: &[(&str, &str)] = &[
     (
         "wsrep_on",
         "ON: a node of a Galera cluster, where a commit is certified by the other nodes first",
+    ),
+    (
+        "wsrep_sync_wait",
+        "0: a node of Galera may answer reads before it has applied what others committed; 1: \
+         reads wait for that",
+    ),
+    (
+        "innodb_snapshot_isolation",
+        "ON: at repeatable-read a change of what another transaction changed since is refused, \
+         so that no update is lost",
     ),
     ("rpl_semi_sync_master_enabled", "ON: a commit waits until a replica has it"),
 ];

@@ -1,5 +1,7 @@
 //! Admin connection to a PostgreSQL server: creates, inspects and drops tables.
 
+use std::time::Duration;
+
 use assay_model::{Schema, Setting, Table};
 use assay_store::sql::{Dialect, ForeignKeys, Records, create, drop};
 use assay_store::{Existing, OpenError};
@@ -12,6 +14,9 @@ use crate::task::block_on;
 
 /// The table that says what was loaded.
 const NOTE: &str = "_assay_note";
+
+/// How often a standby is asked for a table of the primary's.
+const LOOK: Duration = Duration::from_millis(10);
 
 /// How long statements here wait for locks of other clients.
 const LOCK_TIMEOUT: &str = "SET lock_timeout = '10s'";
@@ -119,6 +124,30 @@ impl AdminConnection<'_> {
                     "{missing}; remove the table, or use the fields that it has"
                 )));
             }
+        }
+        Ok(())
+    }
+
+    /// Waits until these tables have come from the primary.
+    pub(super) async fn until_there(&mut self, tables: &[Table]) -> Result<(), OpenError> {
+        let timeout = self.connector.options.connect_timeout;
+        for table in tables {
+            let waited = tokio::time::timeout(timeout, self.until_named(&table.name)).await;
+            waited.unwrap_or_else(|_| {
+                Err(self.unsupported(format!(
+                    "table {} of the primary does not come to a standby within {} ms; does it \
+                     follow that primary? (connect_timeout= gives it longer)",
+                    table.name,
+                    timeout.as_millis()
+                )))
+            })?;
+        }
+        Ok(())
+    }
+
+    async fn until_named(&mut self, table: &str) -> Result<(), OpenError> {
+        while self.columns(table).await?.is_none() {
+            tokio::time::sleep(LOOK).await;
         }
         Ok(())
     }

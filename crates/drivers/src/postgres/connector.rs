@@ -48,6 +48,25 @@ impl Connector {
         Ok(Connector { options, config, tls })
     }
 
+    /// The same for each of the standbys.
+    pub(super) fn standbys(&self) -> Vec<Connector> {
+        let of = |(host, port): &(String, u16)| {
+            let mut config = Config::new();
+            config.host(host).port(*port).ssl_mode(self.config.get_ssl_mode());
+            config.connect_timeout(self.options.connect_timeout).application_name("assay");
+            config.user(self.config.get_user().unwrap_or_default());
+            if let Some(password) = self.config.get_password() {
+                config.password(password);
+            }
+            // Without a name of its own a database is called like the user.
+            if let Some(name) = self.config.get_dbname() {
+                config.dbname(name);
+            }
+            Connector { options: self.options.clone(), config, tls: self.tls.clone() }
+        };
+        self.options.standbys.iter().map(of).collect()
+    }
+
     /// A connection whose transactions are kept apart as the options say.
     pub(super) async fn dial(&self) -> Result<Wire, OpenError> {
         // The library bounds only the connecting: something that never answers needs a bound too.

@@ -24,7 +24,8 @@ const ANSWER_BYTES_MAX: usize = 64 << 20;
 
 /// The library, as a pool of connections needs it.
 pub(super) struct Postgres {
-    pub(super) connector: Connector,
+    /// The primary's, then those of the standbys that are read.
+    pub(super) connectors: Vec<Connector>,
     pub(super) plan: Plan,
 }
 
@@ -70,15 +71,24 @@ impl Library for Postgres {
     type Connection = Link;
     type Job = Job;
 
+    fn hosts(&self) -> usize {
+        self.connectors.len()
+    }
+
     async fn connect(&self) -> Result<Link, OpenError> {
-        let mut wire = self.connector.dial().await?;
+        self.connect_to(0).await
+    }
+
+    async fn connect_to(&self, host: usize) -> Result<Link, OpenError> {
+        let connector = &self.connectors[host];
+        let mut wire = connector.dial().await?;
         let mut statements = HashMap::new();
         for which in self.plan.all() {
             let text = self.plan.text(&which).expect("a plan has a text for all that it names");
             let statement = match wire.drive(|client| client.prepare(&text)).await {
                 Ok(Ok(statement)) => statement,
-                Ok(Err(error)) => return Err(self.connector.failed(&text, &error)),
-                Err(closed) => return Err(self.connector.hung_up(&closed)),
+                Ok(Err(error)) => return Err(connector.failed(&text, &error)),
+                Err(closed) => return Err(connector.hung_up(&closed)),
             };
             statements.insert(which, statement);
         }

@@ -11,6 +11,8 @@ use assay_store::{Isolation, OpenError};
 use tokio_postgres::Config;
 use tokio_postgres::config::SslMode;
 
+use crate::address::split_host;
+use crate::read_server::ReadServer;
 use crate::registry::without_secrets;
 pub use crate::trust::Trust;
 
@@ -19,7 +21,7 @@ const EXAMPLE: &str =
     "postgres://user:password@127.0.0.1:5432/database?isolation=read-committed&connections=16";
 
 /// Our own options; the others go to the library.
-const OPTION_NAMES: [&str; 7] = [
+const OPTION_NAMES: [&str; 9] = [
     "isolation",
     "connections",
     "columns",
@@ -27,6 +29,8 @@ const OPTION_NAMES: [&str; 7] = [
     "sslmode",
     "ca_file",
     "connect_timeout",
+    "standbys",
+    "read",
 ];
 
 /// Options that PostgreSQL's own URLs have, as far as they make sense here.
@@ -44,6 +48,10 @@ const LIBRARY_OPTIONS: [&str; 9] = [
 
 /// Connections per worker: each is a process of the server.
 const MOST_CONNECTIONS: usize = 1024;
+/// What option `read` calls the primary, a standby, both.
+const READ_WORDS: [&str; 3] = ["primary", "standby", "any"];
+/// The port of a standby that names none.
+const DEFAULT_PORT: u16 = 5432;
 /// The longest timeout of a connection, in milliseconds.
 const LONGEST_TIMEOUT: usize = 600_000;
 
@@ -58,7 +66,7 @@ pub struct Options {
     pub config: Config,
     /// Option `isolation`: how transactions are kept apart.
     pub isolation: Isolation,
-    /// Option `connections`: how many each worker has.
+    /// Option `connections`: how many each worker has with each server.
     pub connections: usize,
     /// Option `columns=text|bytes`: what the columns of records hold.
     pub content: Content,
@@ -72,6 +80,10 @@ pub struct Options {
     /// Option `ca_file`: certificates in PEM that may vouch for the server; none means the
     /// operating system's.
     pub ca_file: Option<PathBuf>,
+    /// Option `standbys`: `host[:port]` of each, with commas between them.
+    pub standbys: Vec<(String, u16)>,
+    /// Option `read=primary|standby|any`.
+    pub read: ReadServer,
     displayed: String,
 }
 
@@ -113,6 +125,8 @@ fn parse(url: &str) -> Result<Options, String> {
         tls: None,
         ca_file: None,
         connect_timeout: Duration::from_secs(5),
+        standbys: Vec::new(),
+        read: ReadServer::Primary,
         displayed: display(url),
     };
     let mut theirs = Vec::new();
@@ -137,6 +151,9 @@ fn parse(url: &str) -> Result<Options, String> {
     });
     if config.get_hosts().is_empty() && config.get_hostaddrs().is_empty() {
         return Err("the host is missing".into());
+    }
+    if options.read != ReadServer::Primary && options.standbys.is_empty() {
+        return Err("option read needs standbys=host:port".into());
     }
     if config.get_user().is_none() {
         config.user("postgres");
@@ -189,6 +206,11 @@ impl Options {
                     _ => return Err(format!("option columns is text or bytes, not {value:?}")),
                 };
             }
+            "standbys" => {
+                let hosts = value.split(',').map(|host| split_host(host, DEFAULT_PORT));
+                self.standbys = hosts.collect::<Result<_, String>>()?;
+            }
+            "read" => self.read = ReadServer::from_word(value, READ_WORDS)?,
             "password_file" => self.password_file = Some(PathBuf::from(value)),
             "ca_file" => self.ca_file = Some(PathBuf::from(value)),
             "sslmode" => {
@@ -268,6 +290,18 @@ mod tests {
     }
 
     #[test]
+    fn standbys_are_servers_beside_the_primary() {
+        let options = right("postgres://h/db?standbys=a:7000,[::1],b&read=any");
+        let expected = [("a", 7000), ("::1", 5432), ("b", 5432)];
+        assert_eq!(options.standbys, expected.map(|(host, port)| (host.to_owned(), port)));
+        assert_eq!(
+            (options.read, right("postgres://h").read),
+            (ReadServer::Any, ReadServer::Primary)
+        );
+        assert_eq!(right("postgres://h?standbys=a&read=standby").read, ReadServer::Replica);
+    }
+
+    #[test]
     fn a_socket_may_be_a_file() {
         for url in ["postgres://%2Frun%2Fpg/db", "postgres:///db?host=/run/pg"] {
             assert_eq!(right(url).config.get_hosts(), [Host::Unix("/run/pg".into())]);
@@ -302,6 +336,9 @@ mod tests {
             ("postgres://h/?sslmode=prefer", "disable, require or verify-full"),
             ("postgres://h/?ca_file=/ca", "needs sslmode=verify-full"),
             ("postgres://h/?columns", "has no value"),
+            ("postgres://h/?read=standby", "needs standbys="),
+            ("postgres://h/?standbys=a&read=replica", "primary or standby or any"),
+            ("postgres://h/?standbys=a:x", "the port is a number"),
         ] {
             let error = wrong(url);
             assert!(error.contains(part), "{url}: {error}");

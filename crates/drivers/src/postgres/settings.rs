@@ -2,6 +2,8 @@
 
 use assay_model::Setting;
 
+use crate::read_server::ReadServer;
+
 /// A setting of `pg_settings`, with what its value means.
 struct Known {
     name: &'static str,
@@ -58,6 +60,21 @@ pub(super) fn explain(reported: &[(String, String)]) -> Vec<Setting> {
     let names = ["fsync", "synchronous_commit", "full_page_writes", "synchronous_standby_names"];
     settings.push(durability(names.map(get)));
     settings.push(role(get("in_recovery")));
+    settings
+}
+
+/// The settings, with who answers reads of records.
+pub(super) fn with_read(mut settings: Vec<Setting>, read: ReadServer) -> Vec<Setting> {
+    let (value, meaning) = match read {
+        ReadServer::Primary => return settings,
+        ReadServer::Replica => {
+            ("standby", "reads of records and scans go to standbys, which may lag behind")
+        }
+        ReadServer::Any => {
+            ("any", "reads of records and scans go to the primary and the standbys in turn")
+        }
+    };
+    settings.push(setting("read", value, meaning));
     settings
 }
 

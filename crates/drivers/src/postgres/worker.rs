@@ -8,12 +8,17 @@ use assay_store::{Answer, Answers, Call, Client, Request, Step, Ticket};
 
 use super::link::{Job, Postgres, Step as Doing};
 use super::plan::StatementId;
+use crate::read_server::ReadSpread;
 use crate::task::{Context, Pool};
 
 /// The connections of one worker.
 pub(super) struct Worker {
     pub(super) pool: Pool<Postgres>,
+    pub(super) spread: ReadSpread,
 }
+
+/// The place of the primary among the pool's hosts.
+const PRIMARY: usize = 0;
 
 impl Worker {
     fn query(&mut self, ticket: Ticket, call: &Call<'_>, number: u16, answers: &mut dyn Answers) {
@@ -30,7 +35,7 @@ impl Worker {
             (false, true) => Context::Within,
             (false, false) => Context::Alone,
         };
-        self.pool.submit(ticket, call.session, answers, |job: &mut Job| {
+        self.pool.submit_to(PRIMARY, ticket, call.session, answers, |job: &mut Job| {
             job.step = Doing::Run(StatementId::Query(place));
             job.context = context;
             job.arguments.clear();
@@ -58,9 +63,12 @@ impl Client for Worker {
         };
         match reason {
             Some(reason) => answers.answer(ticket, Answer::Refused(reason)),
-            None => self.pool.submit(ticket, request.session, answers, |job: &mut Job| {
-                job.send_record(request);
-            }),
+            None => {
+                let host = self.spread.host(request.kind, request.session);
+                self.pool.submit_to(host, ticket, request.session, answers, |job: &mut Job| {
+                    job.send_record(request);
+                });
+            }
         }
     }
 

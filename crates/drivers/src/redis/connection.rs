@@ -577,7 +577,7 @@ impl Connection {
             Ok(transport) => self.link.greet(transport, until),
             Err(_) => return self.give_up(now, Reason::Unreachable, answers),
         }
-        for greeting in self.shared.connector.greetings(self.shared.protocol) {
+        for greeting in self.shared.connector.greetings(self.shared.protocol, &self.shared.target) {
             greeting.encode(&mut self.link.out);
             let step = match greeting.need {
                 Need::Must => Step::GreetingMust,

@@ -37,6 +37,8 @@ pub(super) struct Target {
     pub(super) port: u16,
     /// At least one.
     pub(super) addresses: Vec<SocketAddr>,
+    /// Whether it is read only, so that it need not be a master.
+    pub(super) is_replica: bool,
     /// The name that its certificate must carry, with TLS.
     name: Option<ServerName<'static>>,
 }
@@ -93,14 +95,14 @@ impl Connector {
             Some(_) => Some(tls::name(&self.options, host)?),
             None => None,
         };
-        Ok(Target { host: host.to_owned(), port, addresses, name })
+        Ok(Target { host: host.to_owned(), port, addresses, is_replica: false, name })
     }
 
     /// A connection that has been greeted, in blocking mode, and the protocol it speaks.
     pub(super) fn dial(&self, target: &Target) -> Result<(AdminConnection, Protocol), OpenError> {
         let mut admin = self.call(target)?;
         let mut protocol = Protocol::Resp2;
-        for greeting in self.greetings(Protocol::Resp3) {
+        for greeting in self.greetings(Protocol::Resp3, target) {
             let words: Vec<&[u8]> = greeting.words.iter().map(Vec::as_slice).collect();
             let answer = admin.query(&words).map_err(|error| self.explain(&error))?;
             match answer {
@@ -158,8 +160,8 @@ impl Connector {
         ))
     }
 
-    /// The greeting of a connection that shall speak `protocol`.
-    pub(super) fn greetings(&self, protocol: Protocol) -> Vec<Greeting> {
+    /// The greeting of a connection with `target` that shall speak `protocol`.
+    pub(super) fn greetings(&self, protocol: Protocol, target: &Target) -> Vec<Greeting> {
         let words = |words: &[&[u8]]| words.iter().map(|word| word.to_vec()).collect();
         let mut greetings = Vec::new();
         if let Some(password) = &self.password {
@@ -178,7 +180,8 @@ impl Connector {
             let select = words(&[b"SELECT", number.as_bytes()]);
             greetings.push(Greeting { words: select, need: Need::Must });
         }
-        if matches!(self.options.topology, Topology::Sentinel { .. }) {
+        let is_sentinel = matches!(self.options.topology, Topology::Sentinel { .. });
+        if is_sentinel && !target.is_replica {
             greetings.push(Greeting { words: words(&[b"ROLE"]), need: Need::Master });
         }
         greetings.push(Greeting { words: words(&[b"PING"]), need: Need::Pong });

@@ -11,11 +11,12 @@ use assay_model::closest;
 
 use crate::address::{TWO_PASSWORDS, decode, require_encoded_login, split_host};
 
+use crate::read_server::ReadServer;
 pub use crate::trust::Trust;
 
 /// An example of a right URL, for errors.
 const EXAMPLE: &str = "redis://user:password@127.0.0.1:6379/0?connections=1&depth=1024";
-const OPTION_NAMES: [&str; 9] = [
+const OPTION_NAMES: [&str; 10] = [
     "connections",
     "depth",
     "index",
@@ -25,7 +26,10 @@ const OPTION_NAMES: [&str; 9] = [
     "tls_insecure",
     "connect_timeout",
     "sentinel_password_file",
+    "read",
 ];
+/// What option `read` calls the master, a replica, both.
+const READ_WORDS: [&str; 3] = ["master", "replica", "any"];
 const DEFAULT_PORT: u16 = 6379;
 const SENTINEL_PORT: u16 = 26379;
 /// Connections per worker: the arrays that waiting uses are as long as this.
@@ -74,6 +78,8 @@ pub struct Options {
     /// Option `connect_timeout`, in milliseconds: timeout of a connection and each reply of its
     /// greeting; the executor times the workload's requests.
     pub connect_timeout: Duration,
+    /// Option `read=master|replica|any`, behind sentinels.
+    pub read: ReadServer,
 }
 
 /// What a URL's hosts are.
@@ -160,6 +166,7 @@ impl Options {
             index: Index::Kept,
             shape: RecordShape::Hash,
             connect_timeout: Duration::from_secs(5),
+            read: ReadServer::Primary,
         }
     }
 
@@ -178,6 +185,10 @@ impl Options {
                 let shapes = [("hash", RecordShape::Hash), ("string", RecordShape::String)];
                 self.shape = choose(name, value, &shapes)?;
             }
+            "read" => match self.topology {
+                Topology::Sentinel { .. } => self.read = ReadServer::from_word(value, READ_WORDS)?,
+                _ => return Err(format!("option {name} needs redis+sentinel://")),
+            },
             "password_file" => self.password_file = Some(PathBuf::from(value)),
             "sentinel_password_file" => match &mut self.topology {
                 Topology::Sentinel { password_file, .. } => {
@@ -255,6 +266,9 @@ impl fmt::Display for Options {
         }
         if self.shape == RecordShape::String {
             option(f, "layout", &"string")?;
+        }
+        if let Some(place) = ReadServer::ALL[1..].iter().position(|read| *read == self.read) {
+            option(f, "read", &READ_WORDS[1 + place])?;
         }
         if self.tls.as_ref().is_some_and(|tls| tls.trust == Trust::Insecure) {
             option(f, "tls_insecure", &"true")?;
@@ -443,6 +457,7 @@ mod tests {
             index: Index::Off,
             shape: RecordShape::String,
             connect_timeout: Duration::from_millis(250),
+            read: ReadServer::Primary,
         };
         assert_eq!(options, expected);
         assert_eq!(
@@ -466,6 +481,9 @@ mod tests {
         assert_eq!(options.topology, expected);
         assert_eq!((options.database, options.tls.is_some()), (3, true));
         assert_eq!(options.to_string(), "rediss+sentinel://ann@a:26379,b:7/m 1/3");
+        let options = right("redis+sentinel://a/m?read=any");
+        assert_eq!((options.read, right("redis://a").read), (ReadServer::Any, ReadServer::Primary));
+        assert_eq!(options.to_string(), "redis+sentinel://a:26379/m?read=any");
         assert!(matches!(right("valkey-sentinel://a/m").topology, Topology::Sentinel { .. }));
     }
 
@@ -521,6 +539,8 @@ mod tests {
             ("redis+ring://h", "+cluster or +sentinel"),
             ("redis+://h", "+cluster or +sentinel"),
             ("redis://h/?sentinel_password_file=f", "needs redis+sentinel://"),
+            ("redis://h/?read=replica", "needs redis+sentinel://"),
+            ("redis+sentinel://h/m?read=standby", "master or replica or any"),
             ("redis://%zz", "hexadecimal"),
             ("redis://%ff", "UTF-8"),
         ] {

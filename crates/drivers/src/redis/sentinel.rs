@@ -170,6 +170,39 @@ pub(super) fn master(connector: &Connector) -> Result<Target, OpenError> {
     Err(why.expect("there is at least one host"))
 }
 
+/// The replicas that a sentinel knows and does not think to be gone.
+pub(super) fn replicas(connector: &Connector) -> Result<Vec<Target>, OpenError> {
+    let name = master_name(connector).as_bytes();
+    let known = connector.options.hosts().find_map(|(host, port)| {
+        let mut admin = connector.call(&connector.target(host, port).ok()?).ok()?;
+        if let Some(password) = connector.sentinel_password() {
+            admin.query(&[b"AUTH", password]).ok()?;
+        }
+        match admin.query(&[b"SENTINEL", b"REPLICAS", name]) {
+            Ok(Value::Array(replicas)) => Some(replicas),
+            _ => None,
+        }
+    });
+    let mut targets = Vec::new();
+    for replica in known.unwrap_or_default() {
+        let place = fact(&replica, "ip").zip(fact(&replica, "port"));
+        let place = place.and_then(|(host, port)| Some((host, port.parse().ok()?)));
+        let is_there = fact(&replica, "flags").is_some_and(|flags| flags == "slave");
+        if let Some((host, port)) = place.filter(|_| is_there) {
+            let mut target = connector.target(&host, port)?;
+            target.is_replica = true;
+            targets.push(target);
+        }
+    }
+    match targets.is_empty() {
+        false => Ok(targets),
+        true => Err(OpenError::Unsupported {
+            store: connector.options.to_string(),
+            reason: "the sentinels know no replica that could be read; leave read= out".into(),
+        }),
+    }
+}
+
 fn query(
     connector: &Connector,
     admin: &mut AdminConnection,

@@ -6,21 +6,33 @@ use assay_model::Nanos;
 use assay_store::{Answers, Client, Request, Ticket};
 
 use super::connection::Connection;
+use crate::read_server::{ReadServer, ReadSpread};
 use crate::wire::sockets;
 
 /// The connections of one worker. A session always uses the same one, so its order holds.
 pub(super) struct Worker {
+    /// Those of the master, then as many of each replica that is read.
     connections: Vec<Connection>,
+    spread: ReadSpread,
+    /// How many there are of each server.
+    each: usize,
     /// How many requests may wait for answers, over all connections.
     room: usize,
     now: Nanos,
 }
 
 impl Worker {
-    /// At least one connection, each with up to `depth` requests in flight.
-    pub(super) fn new(connections: Vec<Connection>, depth: usize) -> Worker {
-        let room = connections.len() * depth;
-        Worker { connections, room, now: Nanos::ZERO }
+    /// At least one connection with each of the `hosts` servers, of which the first takes writes;
+    /// each with up to `depth` requests in flight.
+    pub(super) fn new(
+        connections: Vec<Connection>,
+        depth: usize,
+        read: ReadServer,
+        hosts: usize,
+    ) -> Worker {
+        let (room, each) = (connections.len() * depth, connections.len() / hosts);
+        let spread = ReadSpread::new(read, hosts);
+        Worker { connections, spread, each, room, now: Nanos::ZERO }
     }
 
     /// The time until the next pause or timeout ends.
@@ -43,7 +55,8 @@ impl Client for Worker {
         answers: &mut dyn Answers,
     ) {
         self.now = now;
-        let number = request.session as usize % self.connections.len();
+        let host = self.spread.host(request.kind, request.session);
+        let number = host * self.each + request.session as usize % self.each;
         self.connections[number].start(ticket, request, answers);
     }
 

@@ -12,11 +12,15 @@ use tokio::runtime::{Builder, LocalOptions, LocalRuntime};
 
 use super::alarm::Alarm;
 use super::notifier::{Notifier, either, one_turn};
-use super::slot::{Hold, Message, Order, Shared, Slot, tend};
+use super::slot::{Hold, Message, Order, Shared, Slot, Waiting, tend};
 use super::{Completion, Library};
 
 /// How often idle connections are looked at, to notice that one broke.
 const IDLE_LOOK: Nanos = Nanos::from_millis(1);
+
+/// Requests that wait for a connection with their host while other hosts have free ones: a second
+/// of a busy worker, so that one frozen host does not hold up the others.
+const WAITING_MAX: usize = 4096;
 
 /// Some connections of a client library, driven by the thread that made them.
 pub struct Pool<L: Library> {
@@ -33,7 +37,8 @@ pub(super) fn runtime() -> io::Result<LocalRuntime> {
 }
 
 impl<L: Library> Pool<L> {
-    /// Makes `connections` connections one after another; the first that fails is the error.
+    /// Makes `connections` connections with each host, one after another; the first that fails is
+    /// the error.
     ///
     /// # Errors
     /// If a connection cannot be made, or the operating system has no resources for a runtime.
@@ -48,10 +53,12 @@ impl<L: Library> Pool<L> {
         };
         let runtime = runtime().map_err(failed)?;
         let alarm = runtime.block_on(async { Alarm::new() }).map_err(failed)?;
+        let hosts = library.hosts();
+        let connections = connections * hosts;
         let made = runtime.block_on(async {
             let mut made = Vec::with_capacity(connections);
-            for _ in 0..connections {
-                made.push(library.connect().await?);
+            for place in 0..connections {
+                made.push(library.connect_to(place % hosts).await?);
             }
             Ok(made)
         })?;
@@ -61,7 +68,8 @@ impl<L: Library> Pool<L> {
             free: RefCell::new(Vec::with_capacity(connections)),
             holders: RefCell::new(HashMap::new()),
             answered: RefCell::new(VecDeque::with_capacity(connections)),
-            up: Cell::new(0),
+            waiting: RefCell::new(VecDeque::new()),
+            up: vec![Cell::new(0); hosts],
             busy: Cell::new(0),
             has_changed: Cell::new(false),
             notifier: Notifier::default(),
@@ -92,7 +100,7 @@ impl<L: Library> Pool<L> {
 
     /// Whether there is no connection at present, so that jobs are refused.
     pub fn is_down(&self) -> bool {
-        self.shared.up.get() == 0
+        self.shared.up.iter().all(|up| up.get() == 0)
     }
 
     /// Whether a transaction of `session` is open.
@@ -114,6 +122,20 @@ impl<L: Library> Pool<L> {
         }
     }
 
+    /// The same at host `host`, unless the session holds a connection elsewhere.
+    pub fn submit_to(
+        &mut self,
+        host: usize,
+        ticket: Ticket,
+        session: u32,
+        answers: &mut dyn Answers,
+        fill: impl FnOnce(&mut L::Job),
+    ) {
+        if let Err(reason) = self.give_to(host, ticket, session, fill) {
+            answers.answer(ticket, Answer::Refused(reason));
+        }
+    }
+
     /// The same for those who keep what cannot have a connection: `fill` is not called then.
     ///
     /// # Errors
@@ -124,20 +146,35 @@ impl<L: Library> Pool<L> {
         session: u32,
         fill: impl FnOnce(&mut L::Job),
     ) -> Result<(), Reason> {
-        let place = self.place_for(session)?;
+        self.give_to(session as usize % self.shared.up.len(), ticket, session, fill)
+    }
+
+    /// At host `host`, unless the session holds a connection elsewhere.
+    fn give_to(
+        &mut self,
+        host: usize,
+        ticket: Ticket,
+        session: u32,
+        fill: impl FnOnce(&mut L::Job),
+    ) -> Result<(), Reason> {
+        let place = self.place_for(session, host)?;
         let mut message = self.spares.pop().unwrap_or_else(|| Box::new(Message::new()));
         message.ticket = ticket;
         message.session = session;
         message.rows.clear();
         fill(&mut message.job);
-        self.shared.order(place, Order::Perform(message));
+        match place {
+            Some(place) => self.shared.order(place, Order::Perform(message)),
+            None => self.shared.waiting.borrow_mut().push_back((host, message)),
+        }
         Ok(())
     }
 
-    fn place_for(&self, session: u32) -> Result<usize, Reason> {
+    /// The connection for it; `None` if the host's are all in use.
+    fn place_for(&self, session: u32, host: usize) -> Result<Option<usize>, Reason> {
         let mut holders = self.shared.holders.borrow_mut();
         match holders.get(&session) {
-            Some(&Hold::On(place)) => return Ok(place),
+            Some(&Hold::On(place)) => return Ok(Some(place)),
             // The server has undone the transaction: its next step certainly does not happen.
             Some(Hold::Broken) => {
                 holders.remove(&session);
@@ -145,9 +182,12 @@ impl<L: Library> Pool<L> {
             }
             None => {}
         }
-        match self.shared.free.borrow_mut().pop() {
-            Some(place) => Ok(place),
-            None if self.shared.up.get() == 0 => Err(Reason::Unreachable),
+        let hosts = self.shared.up.len();
+        let mut free = self.shared.free.borrow_mut();
+        match free.iter().rposition(|place| place % hosts == host) {
+            Some(last) => Ok(Some(free.remove(last))),
+            None if self.shared.up[host].get() == 0 => Err(Reason::Unreachable),
+            None if hosts > 1 && self.shared.waiting.borrow().len() < WAITING_MAX => Ok(None),
             None => Err(Reason::InFlightLimit),
         }
     }
@@ -169,6 +209,11 @@ impl<L: Library> Pool<L> {
             slot.give_up();
             shared.holders.borrow_mut().remove(&slot.session.get());
             return;
+        }
+        let is_waiting = |(_, message): &Waiting<L::Job>| message.ticket == ticket;
+        let at = shared.waiting.borrow().iter().position(is_waiting);
+        if let Some(at) = at {
+            return drop(shared.waiting.borrow_mut().remove(at));
         }
         let answered = shared.answered.borrow();
         let session = answered.iter().find(|message| message.ticket == ticket);

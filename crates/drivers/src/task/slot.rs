@@ -28,8 +28,10 @@ pub(super) struct Shared<L: Library> {
     pub(super) holders: RefCell<HashMap<u32, Hold>>,
     /// What was answered and not delivered.
     pub(super) answered: RefCell<VecDeque<Box<Message<L::Job>>>>,
-    /// How many connections there are at present.
-    pub(super) up: Cell<usize>,
+    /// Requests whose host has no free connection, with that host.
+    pub(super) waiting: RefCell<VecDeque<Waiting<L::Job>>>,
+    /// How many connections there are at present, by host.
+    pub(super) up: Vec<Cell<usize>>,
     /// How many tasks have something to do.
     pub(super) busy: Cell<usize>,
     /// Whether something changed since the worker polled.
@@ -37,6 +39,9 @@ pub(super) struct Shared<L: Library> {
     /// Notified when something changes for the worker.
     pub(super) notifier: Notifier,
 }
+
+/// A job with the host that it is for.
+pub(super) type Waiting<J> = (usize, Box<Message<J>>);
 
 /// Where a session's transaction is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -132,19 +137,43 @@ impl<L: Library> Shared<L> {
         self.notifier.ring();
     }
 
+    /// The host that connection `place` is with.
+    fn host(&self, place: usize) -> usize {
+        place % self.up.len()
+    }
+
+    /// The request that has waited longest for this host.
+    fn longest_waiting(&self, host: usize) -> Option<Box<Message<L::Job>>> {
+        let mut waiting = self.waiting.borrow_mut();
+        let at = waiting.iter().position(|(other, _)| *other == host)?;
+        waiting.remove(at).map(|(_, message)| message)
+    }
+
     fn release(&self, place: usize) {
-        self.free.borrow_mut().push(place);
+        match self.longest_waiting(self.host(place)) {
+            Some(message) => self.order(place, Order::Perform(message)),
+            None => self.free.borrow_mut().push(place),
+        }
         self.tell();
     }
 
     fn come_up(&self, place: usize) {
-        self.up.set(self.up.get() + 1);
+        let up = &self.up[self.host(place)];
+        up.set(up.get() + 1);
         self.release(place);
     }
 
     /// The connection is gone: whatever transaction was open on it is gone too.
     fn go_down(&self, place: usize) {
-        self.up.set(self.up.get() - 1);
+        let host = self.host(place);
+        let left = self.up[host].get() - 1;
+        self.up[host].set(left);
+        if left == 0 {
+            while let Some(mut message) = self.longest_waiting(host) {
+                message.ending = Completion::Refused(Reason::Unreachable);
+                self.answered.borrow_mut().push_back(message);
+            }
+        }
         self.free.borrow_mut().retain(|&other| other != place);
         for hold in self.holders.borrow_mut().values_mut() {
             if *hold == Hold::On(place) {
@@ -243,6 +272,6 @@ pub(super) async fn tend<L: Library>(shared: Rc<Shared<L>>, place: usize, first:
         }
         tokio::time::sleep(pause).await;
         pause = LONGEST_PAUSE.min(pause * 2);
-        made = shared.library.connect().await;
+        made = shared.library.connect_to(shared.host(place)).await;
     }
 }

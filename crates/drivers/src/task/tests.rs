@@ -17,6 +17,10 @@ struct TestLibrary(Rc<World>);
 
 #[derive(Default)]
 struct World {
+    /// How many hosts there are besides the first.
+    more_hosts: Cell<usize>,
+    /// A host that takes no connection.
+    lost_host: Cell<Option<usize>>,
     connections: Cell<usize>,
     is_down: Cell<bool>,
     is_cut: Cell<bool>,
@@ -39,8 +43,16 @@ impl Library for TestLibrary {
     type Connection = usize;
     type Job = Job;
 
+    fn hosts(&self) -> usize {
+        1 + self.0.more_hosts.get()
+    }
+
     async fn connect(&self) -> Result<usize, OpenError> {
-        if self.0.is_down.get() {
+        self.connect_to(0).await
+    }
+
+    async fn connect_to(&self, host: usize) -> Result<usize, OpenError> {
+        if self.0.is_down.get() || self.0.lost_host.get() == Some(host) {
             let reason = "the test says so".into();
             return Err(OpenError::Unreachable { store: "told".into(), reason });
         }
@@ -112,7 +124,12 @@ struct Worker {
 
 impl Worker {
     fn open(connections: usize) -> Worker {
+        Worker::open_hosts(connections, 1)
+    }
+
+    fn open_hosts(connections: usize, hosts: usize) -> Worker {
         let reported = TestLibrary::default();
+        reported.0.more_hosts.set(hosts - 1);
         let world = reported.0.clone();
         let pool = Pool::open(reported, connections, "told").unwrap();
         Worker { pool, world, inbox: Inbox::default(), next: 0, now: Nanos::ZERO }
@@ -281,4 +298,48 @@ fn a_transaction_whose_connection_is_lost_cannot_go_on() {
     worker.wait_until(|worker| worker.world.connections.get() == 2);
     assert_eq!(worker.send(7, "read"), "3 done, 1 rows");
     assert_eq!(worker.log(), ["1 begin", "2 read"]);
+}
+
+#[test]
+fn a_session_stays_at_one_host() {
+    let mut worker = Worker::open_hosts(2, 2);
+    for session in [0, 1, 2, 3, 0, 1] {
+        worker.send(session, "later");
+    }
+    // The first and the third connection are with the first host.
+    let odd = |line: &String| line.starts_with(['1', '3']);
+    let is_first_host: Vec<bool> = worker.log().iter().map(odd).collect();
+    assert_eq!(is_first_host, [true, false, true, false, true, false]);
+}
+
+#[test]
+fn a_request_waits_for_its_host_while_another_one_is_free() {
+    let mut worker = Worker::open_hosts(1, 2);
+    let hanging = worker.start(0, "hang");
+    let waiting = worker.start(2, "read");
+    assert!(worker.pool.is_ready());
+    assert_eq!(worker.send(1, "read"), "3 done, 1 rows");
+    worker.pool.abandon(waiting);
+    worker.start(4, "read");
+    worker.pool.abandon(hanging);
+    worker.wait_until(|worker| !worker.inbox.0.is_empty());
+    worker.wait_until(|worker| worker.inbox.0.len() == 2);
+    // The host lost its only connection with the request that went on for too long.
+    assert_eq!(worker.answers(), ["1 unknown connection-lost", "4 refused unreachable"]);
+    worker.wait_until(|worker| worker.pool.free() == 2);
+    worker.start(0, "later");
+    assert_eq!(worker.send(2, "read"), "5 done, 0 rows; 6 done, 1 rows");
+}
+
+#[test]
+fn a_host_without_a_connection_refuses_and_the_others_go_on() {
+    let mut worker = Worker::open_hosts(1, 2);
+    worker.world.lost_host.set(Some(0));
+    assert_eq!(worker.send(0, "break"), "1 unknown connection-lost");
+    assert_eq!(worker.send(2, "read"), "2 refused unreachable");
+    assert_eq!(worker.send(1, "read"), "3 done, 1 rows");
+    assert!(worker.pool.is_ready() && !worker.pool.is_down());
+    worker.world.lost_host.set(None);
+    worker.wait_until(|worker| worker.pool.free() == 2);
+    assert_eq!(worker.send(2, "read"), "4 done, 1 rows");
 }

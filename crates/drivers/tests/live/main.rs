@@ -1,8 +1,8 @@
 //! Drivers against real servers, which the tests start themselves on free ports of this machine.
 //!
 //! `cargo test -p assay-drivers --test live` needs Debian packages, which it installs if they are
-//! missing and it may: redis-server, memcached, postgresql, mariadb-server for the servers, openssl
-//! for certificates, a JDK with maven for the Java bindings.
+//! missing and it may: redis-server, memcached, postgresql, mariadb-server, galera-4, rsync, lsof
+//! for the servers, openssl for certificates, a JDK with maven for the Java bindings.
 
 #[cfg(any(feature = "cassandra", feature = "etcd", feature = "ignite", feature = "tikv"))]
 #[cfg_attr(
@@ -32,9 +32,11 @@ mod jvm;
     feature = "dynamodb",
     feature = "etcd",
     feature = "ignite",
+    feature = "mariadb",
     feature = "memcached",
     feature = "mongodb",
     feature = "nats",
+    feature = "postgres",
     feature = "redis",
     feature = "tikv"
 ))]

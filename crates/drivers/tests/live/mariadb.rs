@@ -1,6 +1,7 @@
 //! The MariaDB driver against real servers.
 
 mod faults;
+mod galera;
 mod opening;
 mod server;
 

@@ -4,6 +4,7 @@ mod faults;
 mod flood;
 mod opening;
 mod server;
+mod standby;
 
 use assay_drivers::postgres::Postgres;
 use assay_store::conformance::queries::assert_queries_conform;

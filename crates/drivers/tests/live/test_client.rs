@@ -104,7 +104,13 @@ pub fn commit() -> TestRequest<'static> {
     TestRequest { kind: Kind::Commit, ..read("") }
 }
 
-#[cfg(any(feature = "etcd", feature = "ignite", feature = "tikv"))]
+#[cfg(any(
+    feature = "etcd",
+    feature = "ignite",
+    feature = "mariadb",
+    feature = "redis",
+    feature = "tikv"
+))]
 impl TestRequest<'_> {
     /// The same question in this session.
     pub fn of(self, session: u32) -> Self {

@@ -21,6 +21,8 @@ const FOLDERS: [&str; 5] = [
 /// The server refuses to be root.
 const USER: &str = "postgres";
 const PRIMARY: usize = 1;
+/// The option of how late replicas apply.
+const APPLY_DELAY: &str = "apply-delay";
 const SECONDS: u32 = 60;
 /// A copy of the primary takes as long as its data are large.
 const SECONDS_TO_COPY: u32 = 1800;
@@ -41,12 +43,21 @@ impl Recipe for Postgres {
             nodes: NodeCounts { allowed: 1..=5, usual: 1 },
             scaling: Scaling::Online,
             ports: &[Port { name: "client", number: 5432 }],
-            choices: &[Choice {
-                name: "commit",
-                values: &["local", "replicated"],
-                usual: "local",
-                about: "what a commit waits for: the primary's disk, or a replica's as well",
-            }],
+            choices: &[
+                Choice {
+                    name: "commit",
+                    values: &["local", "replicated"],
+                    usual: "local",
+                    about: "what a commit waits for: the primary's disk, or a replica's as well",
+                },
+                Choice {
+                    name: APPLY_DELAY,
+                    values: &[],
+                    usual: "0",
+                    about: "milliseconds that replicas wait before they show a commit \
+                            (recovery_min_apply_delay)",
+                },
+            ],
             needs: &[Need {
                 program: "postgres",
                 folders: &FOLDERS,
@@ -113,6 +124,8 @@ impl Recipe for Postgres {
             "max_connections=200".to_owned(),
             "wal_level=replica".to_owned(),
             "max_wal_senders=10".to_owned(),
+            // The primary does not apply anything.
+            format!("recovery_min_apply_delay={}ms", site.choice(APPLY_DELAY)),
         ];
         let settings = settings.into_iter().flat_map(|setting| ["-c".to_owned(), setting]);
         let launch = Launch::new("server", site.program("postgres"))
@@ -130,7 +143,12 @@ impl Recipe for Postgres {
     }
 
     fn url(&self, site: &Site<'_>) -> String {
-        format!("postgres://{USER}@{}/postgres", site.authority(PRIMARY, "client"))
+        let url = format!("postgres://{USER}@{}/postgres", site.authority(PRIMARY, "client"));
+        let standbys = (PRIMARY + 1..=site.nodes()).map(|node| site.authority(node, "client"));
+        match standbys.collect::<Vec<_>>().join(",") {
+            none if none.is_empty() => url,
+            standbys => format!("{url}?standbys={standbys}"),
+        }
     }
 }
 

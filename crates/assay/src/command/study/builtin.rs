@@ -19,9 +19,10 @@ pub struct BuiltIn {
 }
 
 /// All of them.
-pub const ALL: [BuiltIn; 2] = [
+pub const ALL: [BuiltIn; 3] = [
     BuiltIn { name: "kvbench", text: include_str!("../../../../../studies/kvbench.toml") },
     BuiltIn { name: "chronicle", text: include_str!("../../../../../studies/chronicle.toml") },
+    BuiltIn { name: "anomalies", text: include_str!("../../../../../studies/anomalies.toml") },
 ];
 
 impl BuiltIn {
@@ -66,6 +67,7 @@ pub fn copied(matches: &ArgMatches) -> Result<Exit> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::command::study::anomalies::file::{AnomalyFile, is_of_anomalies};
     use crate::command::study::matrix::file::StudyFile;
 
     #[test]
@@ -82,7 +84,11 @@ mod tests {
     fn every_built_in_study_is_a_study_file_that_says_what_it_is_about() {
         for study in &ALL {
             let path = Path::new(study.name);
-            assert!(StudyFile::parse(study.text, path).is_ok(), "{}", study.name);
+            let is_right = match is_of_anomalies(study.text) {
+                true => AnomalyFile::parse(study.text, path).is_ok(),
+                false => StudyFile::parse(study.text, path).is_ok(),
+            };
+            assert!(is_right, "{}", study.name);
             assert!(study.about().len() > 20, "{}", study.name);
         }
     }

@@ -1,14 +1,14 @@
 //! `assay study FILE`: stores × workloads × nodes × loads, each cell a run directory.
 
-mod commands;
-mod directory;
-mod execute;
+pub mod commands;
+pub mod directory;
+pub mod execute;
 pub mod file;
 mod java;
-mod plan;
+pub mod plan;
 mod published;
 mod result;
-mod shift;
+pub mod shift;
 mod space;
 
 use std::fmt::Write as _;
@@ -81,12 +81,16 @@ pub fn arguments() -> Vec<Arg> {
 }
 
 /// What was typed.
-struct TypedOptions {
-    path: PathBuf,
-    study_request: StudyRequest,
+pub struct TypedOptions {
+    /// The study file.
+    pub path: PathBuf,
+    /// What is changed of it.
+    pub study_request: StudyRequest,
     published: Option<PathBuf>,
-    is_plan: bool,
-    retries_failed: bool,
+    /// Whether only the plan is shown.
+    pub is_plan: bool,
+    /// Whether failed cells are run again.
+    pub retries_failed: bool,
     replaces: bool,
     is_forced: bool,
 }
@@ -111,7 +115,7 @@ pub fn matrix(matches: &ArgMatches) -> Result<Exit> {
     if let Some(place) = machine::file_system(labs.root()) {
         plan.note_labs(&place);
     }
-    let dir = directory(matches, &options, &plan);
+    let dir = directory(matches, &options, &plan.name);
     let mut kept = Kept::open(&dir, &plan.name)?;
     kept.look(plan.cells.iter().map(|cell| cell.id.as_str()))?;
     if expected.retries_failed {
@@ -167,7 +171,11 @@ fn read(path: &Path) -> Result<StudyFile> {
 }
 
 impl TypedOptions {
-    fn from(matches: &ArgMatches, options: &Options) -> Result<TypedOptions> {
+    /// What was typed.
+    ///
+    /// # Errors
+    /// If a value is invalid.
+    pub fn from(matches: &ArgMatches, options: &Options) -> Result<TypedOptions> {
         let text = |name: &str| matches.get_one::<String>(name).map(String::as_str);
         let path = PathBuf::from(text("file").context("a FILE is needed")?);
         let names = |name: &str| -> Vec<String> {
@@ -242,12 +250,13 @@ fn scale(text: Option<&str>) -> Result<f64> {
     number.ok_or_else(|| usage(format!("--scale: {text:?} is no share; write 0.1 or 10%")))
 }
 
-fn directory(matches: &ArgMatches, options: &Options, plan: &Plan) -> PathBuf {
+/// The directory of the study `name`.
+pub fn directory(matches: &ArgMatches, options: &Options, name: &str) -> PathBuf {
     match matches.get_one::<String>("dir") {
         Some(dir) => PathBuf::from(dir),
         None => {
             let runs_dir = options.text("runs-dir").unwrap_or("runs");
-            Path::new(runs_dir).join(STUDIES).join(&plan.name)
+            Path::new(runs_dir).join(STUDIES).join(name)
         }
     }
 }

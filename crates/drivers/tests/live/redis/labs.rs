@@ -112,3 +112,28 @@ fn the_labs_sentinels_find_a_new_master() {
     test_client.send_until(&update("user1", &["d"]), &RequestResult::WRITTEN);
     test_client.send_until(&read("user1"), &RequestResult::row("field0=d field1=b"));
 }
+
+#[test]
+fn replicas_behind_sentinels_are_read() {
+    let mut cluster = Cluster::start("redis-sentinel", 3);
+    let mut test_client = test_client(&cluster.url("?read=replica"));
+    assert_eq!(test_client.send(&insert("user1", &["a", "b"])), RequestResult::WRITTEN);
+    let row = RequestResult::row("field0=a field1=b");
+    for session in 0..2 {
+        test_client.send_until(&read("user1").of(session), &row);
+    }
+    // The replicas are all that is read: without them there is nobody, but writes go on.
+    cluster.kill(2);
+    cluster.kill(3);
+    for session in 0..2 {
+        let refused = RequestResult::Refused(Reason::Unreachable);
+        test_client.send_until(&read("user1").of(session), &refused);
+    }
+    test_client.send_until(&update("user1", &["c"]), &RequestResult::WRITTEN);
+    cluster.restart(2);
+    cluster.restart(3);
+    let row = RequestResult::row("field0=c field1=b");
+    for session in 0..2 {
+        test_client.send_until(&read("user1").of(session), &row);
+    }
+}

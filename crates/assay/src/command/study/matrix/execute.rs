@@ -321,7 +321,7 @@ impl<'a> StudyExecutor<'a> {
         let log = dir.join(LOG);
         // What the commands before have said is not about this one.
         let silent = fs::metadata(&log).map_or(0, |metadata| metadata.len());
-        let mut child = start(&words, &log)?;
+        let mut child = start_child(&words, &log)?;
         let begun = clock::monotonic();
         let status = loop {
             if let Some(status) = child.try_wait().context("cannot wait for a cell's process")? {
@@ -329,7 +329,7 @@ impl<'a> StudyExecutor<'a> {
             }
             let is_late = clock::monotonic().since(begun) > self.timeout;
             if is_late || self.stop.is_expected() {
-                end(&mut child)?;
+                end_child(&mut child)?;
                 return Ok(match is_late {
                     true => CommandResult::Failed(format!(
                         "it was given up after {}; give-up in the study file says when",
@@ -340,12 +340,12 @@ impl<'a> StudyExecutor<'a> {
             }
             thread::sleep(LOOK);
         };
-        Ok(ended(status, &folder, said(&log, silent)))
+        Ok(ended(status, &folder, last_error(&log, silent)))
     }
 }
 
 /// Ends a child, and waits for it.
-fn end(child: &mut Child) -> Result<()> {
+pub fn end_child(child: &mut Child) -> Result<()> {
     // It may have ended by itself in this moment.
     let _ = child.kill();
     child.wait().context("cannot wait for a cell's process")?;
@@ -353,7 +353,7 @@ fn end(child: &mut Child) -> Result<()> {
 }
 
 /// Starts this program with `words`; the kernel kills it when this process ends.
-fn start(words: &[String], log: &Path) -> Result<Child> {
+pub fn start_child(words: &[String], log: &Path) -> Result<Child> {
     let output = File::options().create(true).append(true).open(log);
     let output = output.with_context(|| format!("cannot write {}", log.display()))?;
     let mut command = parent_death::tied();
@@ -387,7 +387,7 @@ fn ended(status: ExitStatus, run_dir: &Path, said: Option<String>) -> CommandRes
 }
 
 /// The last error in what a command has said behind `silent` bytes, with the lines that follow it.
-fn said(log: &Path, silent: u64) -> Option<String> {
+pub fn last_error(log: &Path, silent: u64) -> Option<String> {
     const BEGIN: &str = "error: ";
     let length = fs::metadata(log).ok()?.len();
     // With the end of the line before: of a line that is cut off nothing is read.
@@ -422,7 +422,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("there is room");
         let log = folder.path().join(LOG);
         fs::write(&log, format!("{before}{text}")).expect("there is room");
-        said(&log, before.len() as u64)
+        last_error(&log, before.len() as u64)
     }
 
     #[test]

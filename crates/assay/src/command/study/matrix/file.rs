@@ -527,7 +527,7 @@ pub fn flag(name: &str, value: &toml::Value) -> Option<String> {
 }
 
 /// What is wrong, with the line, and what was most likely meant.
-fn message(error: &toml::de::Error, text: &str, origin: &str) -> String {
+pub fn message(error: &toml::de::Error, text: &str, origin: &str) -> String {
     let line = error.span().map_or(String::new(), |span| {
         let before = &text.as_bytes()[..span.start.min(text.len())];
         format!(":{}", before.iter().filter(|byte| **byte == b'\n').count() + 1)

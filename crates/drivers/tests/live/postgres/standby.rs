@@ -1,0 +1,53 @@
+//! Reads at standbys: the lab's primary with replicas.
+
+use std::time::Instant;
+
+use assay_lab::{Order, recipes};
+use assay_model::Reason;
+use assay_store::Store;
+
+use super::store;
+use crate::lab::Cluster;
+use crate::test_client::{RequestResult, TIMEOUT, TestClient, insert, read, update};
+
+fn start(nodes: usize) -> Cluster {
+    let recipe = recipes::find("postgres").expect("the lab has it");
+    Cluster::start_marked(&Order::of(recipe).nodes(nodes).choose("apply-delay", "300"))
+}
+
+#[test]
+fn reads_at_a_standby_are_stale_until_it_has_applied_the_write() {
+    let mut cluster = start(2);
+    let store = store(&cluster.url("&read=standby&connections=2"));
+    let mut test_client = TestClient::open(&store).expect("the servers are there");
+    assert_eq!(test_client.send(&insert("user1", &["a", "b"])), RequestResult::WRITTEN);
+    // Some hundred milliseconds are more than a read takes.
+    assert_eq!(test_client.send(&read("user1")), RequestResult::MISSING);
+    test_client.send_until(&read("user1"), &RequestResult::row("field0=a field1=b"));
+    let settings = store.settings().expect("the primary tells");
+    let is_said = |name: &str, value: &str| {
+        settings.iter().any(|setting| (&*setting.name, &*setting.value) == (name, value))
+    };
+    assert!(is_said("read", "standby") && is_said("role", "primary"), "{settings:?}");
+    cluster.kill(2);
+    let start = Instant::now();
+    while test_client.send(&read("user1")) != RequestResult::Refused(Reason::Unreachable) {
+        assert!(start.elapsed() < TIMEOUT, "reads go elsewhere");
+    }
+    assert_eq!(test_client.send(&update("user1", &["c"])), RequestResult::WRITTEN);
+    cluster.restart(2);
+    test_client.send_until(&read("user1"), &RequestResult::row("field0=c field1=b"));
+}
+
+#[test]
+fn reads_in_turn_go_back_in_time() {
+    let cluster = start(2);
+    let store = store(&cluster.url("&read=any&connections=2"));
+    let mut test_client = TestClient::open(&store).expect("the servers are there");
+    assert_eq!(test_client.send(&insert("user1", &["a", "b"])), RequestResult::WRITTEN);
+    let found = [(); 4].map(|()| test_client.send(&read("user1")) != RequestResult::MISSING);
+    assert!(
+        found == [true, false, true, false] || found == [false, true, false, true],
+        "{found:?}"
+    );
+}
