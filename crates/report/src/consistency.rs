@@ -3,10 +3,10 @@
 mod json;
 mod words;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use assay_consistency::foreign::ForeignNames;
-use assay_consistency::register::{RegisterReport, RegisterStaleness};
+use assay_consistency::register::{RegisterReport, RegisterStaleness, ViolationTimes};
 use assay_consistency::transaction::{AnomalyCount, TransactionReport};
 use assay_consistency::{
     Access, Limitation, ObservedTransaction, Quality, QualityFinding, QualityVerdict,
@@ -44,6 +44,8 @@ pub struct ConsistencyResult {
     pub gamma: Nanos,
     /// By how much reads would have to start earlier.
     pub delta: Nanos,
+    /// When violations happened.
+    pub times: Vec<ViolationTimes>,
     /// The anomalies of transactions.
     pub anomalies: Vec<AnomalyCount>,
     /// The violated qualities of transactions that imply no other violated one.
@@ -56,6 +58,17 @@ pub struct ConsistencyResult {
     pub warnings: Vec<String>,
 }
 
+/// Violations of one sort over time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ViolationClass {
+    /// What they are called.
+    pub name: &'static str,
+    /// Seconds of the run's time with their numbers of violations, by time.
+    pub per_second: Vec<(u64, u64)>,
+    /// Whether there may have been more: only those that witnesses name are known by their time.
+    pub is_lower_bound: bool,
+}
+
 /// What a witness names by its number.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Witnessed {
@@ -64,6 +77,21 @@ pub enum Witnessed {
     /// A transaction.
     Transaction(ObservedTransaction),
 }
+
+/// Classes of violations whose every moment is known.
+const CLASSES: [(&str, &[Quality]); 3] = [
+    (
+        "session guarantees",
+        &[
+            Quality::MonotonicReads,
+            Quality::MonotonicWrites,
+            Quality::ReadYourWrites,
+            Quality::WritesFollowReads,
+        ],
+    ),
+    ("not linearizable", &[Quality::Linearizable]),
+    ("garbage, lost writes", &[Quality::NoGarbageReads, Quality::NoLostWrites]),
+];
 
 /// Witnesses of one quality that a text shows; JSON has all.
 const SHOWN: usize = 2;
@@ -77,6 +105,7 @@ impl ConsistencyResult {
         self.witnessed.extend(operations.map(Witnessed::Operation));
         self.operations = history.operations.len() as u64;
         self.findings.extend(report.findings);
+        self.times.extend(report.times);
         self.staleness = report.staleness;
         self.gamma = report.gamma;
         self.delta = report.delta;
@@ -130,6 +159,63 @@ impl ConsistencyResult {
             QualityVerdict::NoneFound(power) => power.opportunities > 0,
             QualityVerdict::NotAssessable(_) => false,
         })
+    }
+
+    /// The violations by class, over time. Only classes of which something was judged are listed.
+    pub fn violation_classes(&self) -> Vec<ViolationClass> {
+        let mut classes = Vec::new();
+        if self.staleness.reads > 0 {
+            classes.push(ViolationClass {
+                name: "stale reads",
+                per_second: self.staleness.stale_per_second.clone(),
+                is_lower_bound: !self.staleness.is_exact,
+            });
+        }
+        let is_judged = |quality: &Quality| {
+            let finding = self.finding(*quality);
+            finding.is_some_and(|one| !matches!(one.verdict, QualityVerdict::NotAssessable(_)))
+        };
+        for (name, qualities) in CLASSES {
+            if qualities.iter().any(is_judged) {
+                let per_second = self.violations_per_second(qualities);
+                classes.push(ViolationClass { name, per_second, is_lower_bound: false });
+            }
+        }
+        if self.findings.iter().any(|one| one.quality >= Quality::Causal && is_judged(&one.quality))
+        {
+            let per_second = self.witnessed_per_second();
+            classes.push(ViolationClass { name: "isolation", per_second, is_lower_bound: true });
+        }
+        classes
+    }
+
+    fn violations_per_second(&self, qualities: &[Quality]) -> Vec<(u64, u64)> {
+        let mut sums = BTreeMap::new();
+        let of = self.times.iter().filter(|times| qualities.contains(&times.quality));
+        for (second, number) in of.flat_map(|times| &times.per_second) {
+            *sums.entry(*second).or_default() += number;
+        }
+        sums.into_iter().collect()
+    }
+
+    /// The anomalies of transactions that have witnesses, by the start of the last one of each.
+    fn witnessed_per_second(&self) -> Vec<(u64, u64)> {
+        let started: BTreeMap<u64, u64> = self
+            .witnessed
+            .iter()
+            .filter_map(|one| match one {
+                Witnessed::Transaction(one) => Some((one.index, one.started.0 / 1_000_000_000)),
+                Witnessed::Operation(_) => None,
+            })
+            .collect();
+        let mut sums = BTreeMap::new();
+        for witness in self.anomalies.iter().flat_map(|anomaly| &anomaly.witnesses) {
+            let seconds = witness.operations.iter().filter_map(|index| started.get(index));
+            if let Some(second) = seconds.max() {
+                *sums.entry(*second).or_default() += 1;
+            }
+        }
+        sums.into_iter().collect()
     }
 
     /// The operations that `witness` of a verdict on `quality` names, in its order.

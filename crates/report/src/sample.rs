@@ -59,6 +59,7 @@ pub fn facts() -> Facts {
         effects: Vec::new(),
         servers: Vec::new(),
         consistency: None,
+        availability: None,
         hallmark: None,
         floor: Vec::new(),
         events: vec![Event {
