@@ -108,6 +108,7 @@ impl Judge {
             ..ConsistencyResult::default()
         };
         result.add_registers(&history, report);
+        result.check(is_whole);
         result
     }
 }
@@ -181,6 +182,7 @@ pub fn judge_file(path: &Path, is_quiet: bool) -> Result<ConsistencyResult> {
             result.forget_real_time();
         }
     }
+    result.check(true);
     Ok(result)
 }
 

@@ -14,6 +14,9 @@ pub mod records;
 pub mod register;
 pub mod transaction;
 
+pub mod self_test;
+pub mod validity;
+
 pub use clock::ClockError;
 pub use quality::Quality;
 pub use records::{Collected, RecordCollector, RecordOptions, Seen};

@@ -64,6 +64,10 @@ pub struct Seen {
     /// Records that are left out because they began with a value that cannot be told from one of
     /// this run.
     pub ambiguous: u64,
+    /// Operations of single records that were refused.
+    pub refused: u64,
+    /// Those whose outcome nobody knows.
+    pub unknown: u64,
 }
 
 impl RecordCollector {
@@ -92,6 +96,8 @@ impl RecordCollector {
                 continue;
             }
             self.seen.of_records += 1;
+            self.seen.refused += u64::from(record.outcome == Outcome::Refused);
+            self.seen.unknown += u64::from(record.outcome == Outcome::Unknown);
             if mix(record.key) > self.threshold {
                 continue;
             }

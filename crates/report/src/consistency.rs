@@ -1,5 +1,6 @@
 //! Verdicts on consistency: text, JSON, Markdown.
 
+mod checks;
 mod json;
 mod words;
 
@@ -7,7 +8,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use assay_consistency::foreign::ForeignNames;
 use assay_consistency::register::{RegisterReport, RegisterStaleness, ViolationTimes};
+use assay_consistency::self_test::self_test;
 use assay_consistency::transaction::{AnomalyCount, TransactionReport};
+use assay_consistency::validity::{HistoryEvidence, OutcomeCounts, VerdictCheck, check_verdicts};
 use assay_consistency::{
     Access, Limitation, ObservedTransaction, Quality, QualityFinding, QualityVerdict,
     RegisterHistory, RegisterOperation, Seen, TransactionHistory, TransactionStep, Violations,
@@ -18,6 +21,8 @@ use assay_model::{Nanos, Outcome, version};
 use crate::table::{Align, Table};
 use crate::units::{Letters, count, duration, percent, plural};
 
+pub use checks::check_text;
+pub(crate) use checks::checks;
 pub(crate) use json::object;
 pub use json::{SCHEMA, json};
 
@@ -52,6 +57,10 @@ pub struct ConsistencyResult {
     pub weakest_violated: Vec<Quality>,
     /// The operations of witnesses.
     pub witnessed: Vec<Witnessed>,
+    /// What the checks of these verdicts looked at.
+    pub evidence: HistoryEvidence,
+    /// Whether the verdicts can be believed.
+    pub checks: Vec<VerdictCheck>,
     /// What another tool calls keys and values, if it recorded the history.
     pub names: Option<ForeignNames>,
     /// What a reader must know before believing it.
@@ -104,6 +113,7 @@ impl ConsistencyResult {
         let operations = history.operations.iter().filter(is_named).copied();
         self.witnessed.extend(operations.map(Witnessed::Operation));
         self.operations = history.operations.len() as u64;
+        self.evidence.add(&HistoryEvidence::of_registers(history));
         self.findings.extend(report.findings);
         self.times.extend(report.times);
         self.staleness = report.staleness;
@@ -118,9 +128,30 @@ impl ConsistencyResult {
         let transactions = history.transactions.iter().filter(is_named).cloned();
         self.witnessed.extend(transactions.map(Witnessed::Transaction));
         self.transactions = history.transactions.len() as u64;
+        self.evidence.add(&HistoryEvidence::of_transactions(history));
         self.findings.extend(report.findings);
         self.anomalies = report.anomalies;
         self.weakest_violated = report.weakest_violated;
+    }
+
+    /// Checks whether the verdicts, all of which are there, can be believed; `is_whole` says whether
+    /// everything that was recorded was judged or counted.
+    pub fn check(&mut self, is_whole: bool) {
+        let evidence = &mut self.evidence;
+        evidence.is_whole = is_whole;
+        evidence.odd = self.warnings.len() as u64;
+        // The history leaves out what says nothing, such as reads of unknown outcome.
+        let Seen { of_records, refused, unknown, .. } = self.seen;
+        if of_records > 0 {
+            let done = of_records.saturating_sub(refused + unknown);
+            evidence.outcomes = OutcomeCounts { done, refused, unknown };
+        }
+        self.checks = check_verdicts(&self.findings, &self.evidence, &self_test());
+    }
+
+    /// The checks that make the silence about a quality worthless.
+    pub fn undermined(&self, quality: Quality) -> impl Iterator<Item = &VerdictCheck> {
+        self.checks.iter().filter(move |check| check.undermines.contains(&quality))
     }
 
     /// Leaves out lengths of time, where the history knows the order of moments only.
@@ -272,6 +303,11 @@ pub fn terminal(result: &ConsistencyResult, letters: Letters) -> String {
         lines.extend([String::new(), "Staleness".to_owned()]);
         lines.extend(staleness.into_iter().map(|line| format!("  {line}")));
     }
+    let checks = checks(result, letters);
+    if !checks.is_empty() {
+        lines.extend([String::new(), "Checks of the verdicts".to_owned()]);
+        lines.extend(checks.lines().into_iter().map(|line| format!("  {line}")));
+    }
     lines.extend(result.warnings.iter().map(|warning| format!("warning: {warning}")));
     for (of, named) in witnesses(result) {
         lines.extend([String::new(), title(result, of, letters)]);
@@ -289,6 +325,10 @@ pub fn markdown(result: &ConsistencyResult) -> String {
     if !staleness.is_empty() {
         let lines: Vec<String> = staleness.iter().map(|line| format!("* {line}\n")).collect();
         text += &format!("\n{}", lines.concat());
+    }
+    let checks = checks(result, letters);
+    if !checks.is_empty() {
+        text += &format!("\n{}", checks.markdown());
     }
     for (of, named) in witnesses(result) {
         let title = title(result, of, letters);

@@ -119,7 +119,9 @@ pub fn injections(facts: &AvailabilityFacts, room: Room, letters: Letters) -> Ta
 }
 
 fn row(one: &InjectionOutcome, letters: Letters) -> [String; COLUMNS.len()] {
-    let time = |time: Option<Nanos>| time.map_or(NONE.to_owned(), |time| duration(time, letters));
+    let time = |time: Option<Nanos>| {
+        time.map_or(NONE.to_owned(), |time| time_to(TimeTo::After(time), letters))
+    };
     let burst = |burst| format!("{} {}", three_digits(burst), letters.pick("×", "x"));
     [
         one.fault.what.clone(),
@@ -211,7 +213,11 @@ pub fn what_if(facts: &AvailabilityFacts, letters: Letters) -> Vec<String> {
     let seconds = |seconds: f64| duration(Nanos((seconds * 1e9) as u64), letters);
     let least = if what_if.is_lower_bound() { "at least " } else { "" };
     let part = |part: &WhatIfPart| {
-        let rate = format!("{} {} a year", part.rate.fault, three_digits(part.rate.per_year));
+        let number = match part.rate.per_year {
+            whole if whole.fract() == 0.0 => count(whole as u64),
+            number => three_digits(number),
+        };
+        let rate = format!("{} {number} a year", part.rate.fault);
         match part.mean_s {
             None => format!("{rate}: this run had no such fault, so nothing is known"),
             Some(mean) => {

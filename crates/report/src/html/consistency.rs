@@ -107,6 +107,10 @@ pub fn consistency(result: &ConsistencyResult, charts: &ConsistencyCharts) -> St
          that there is none: the remark says how rare one must be.",
     );
     out += &table(&consistency::verdicts(result, Letters::Unicode), "");
+    let checks = consistency::checks(result, Letters::Unicode);
+    if !checks.is_empty() {
+        out += &details("Checks of the verdicts", &table(&checks, ""));
+    }
     for line in consistency::staleness(result, Letters::Unicode) {
         let _ = writeln!(out, "<p class=\"note\">{}</p>", grouped(&escape(&line)));
     }
