@@ -182,7 +182,7 @@ pub fn check(actions: &[Action], place: &LabPlace, options: &Options) -> Result<
                 possible
             }
             ActionKind::Fault(injection) => {
-                check_injection(injection, recipe, nodes, place.network)
+                check_injection(injection, recipe, nodes, place.premises)
             }
         };
         possible.map_err(|error| options.wrong("at", &format!("{text}: {error}")))?;
@@ -322,7 +322,7 @@ fn is_reached(clock: &Wall, moment: Nanos, is_over: &AtomicBool) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use assay_lab::Network;
+    use assay_lab::Premises;
     use assay_run::Spin;
 
     use super::*;
@@ -375,7 +375,7 @@ mod tests {
         let lab = |store: &str, nodes: usize| LabPlace {
             store: store.to_owned(),
             nodes,
-            network: Network::Loopback,
+            premises: Premises::default(),
         };
         let describe = |store: &str, nodes: usize, actions: &[&str]| {
             let actions: Vec<Action> = actions.iter().map(|text| text.parse().unwrap()).collect();

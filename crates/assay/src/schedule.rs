@@ -4,7 +4,7 @@ use std::fmt;
 
 use anyhow::Result;
 use assay_lab::{
-    FAULTS, Fault, Injection, Network, Record, Scope, Target, check_programs, recipes,
+    FAULTS, Fault, Injection, Network, Premises, Record, Scope, Target, check_programs, recipes,
 };
 use assay_model::{Nanos, Seed, Setting};
 
@@ -59,14 +59,15 @@ pub struct LabPlace {
     pub store: String,
     /// How many nodes it begins with.
     pub nodes: usize,
-    /// Where they live.
-    pub network: Network,
+    /// What it was, or will be, started with.
+    pub premises: Premises,
 }
 
 impl LabPlace {
     /// That of a lab which is up.
     fn of(lab: &Record) -> LabPlace {
-        LabPlace { store: lab.store.clone(), nodes: lab.nodes.len(), network: lab.network }
+        let premises = Premises { network: lab.network, has_disks: lab.disk_mib.is_some() };
+        LabPlace { store: lab.store.clone(), nodes: lab.nodes.len(), premises }
     }
 
     /// That of the lab which `--up` will start, if it is given.
@@ -82,7 +83,8 @@ impl LabPlace {
             _ => Network::Loopback,
         };
         let nodes = nodes.unwrap_or(recipe.card().nodes.usual);
-        Ok(Some(LabPlace { store: store.to_owned(), nodes, network }))
+        let premises = Premises { network, has_disks: options.text("disk").is_some() };
+        Ok(Some(LabPlace { store: store.to_owned(), nodes, premises }))
     }
 }
 

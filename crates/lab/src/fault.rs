@@ -31,8 +31,14 @@ pub enum Fault {
     PartitionRing,
     /// Cut nodes off from clients, both ways; the others reach them.
     CutClients,
-    /// Undo all that was cut.
+    /// Undo all that was cut, filled or stalled.
     Heal,
+    /// End them, and lose what was not synced.
+    PowerOff,
+    /// Leave no room on their disks.
+    FillDisk,
+    /// Let everybody wait who writes to their disks.
+    StallDisk,
 }
 
 /// Which nodes a fault is done to.
@@ -55,6 +61,8 @@ pub enum Needs {
     Namespaces,
     /// The same, and so many nodes.
     Nodes(usize),
+    /// A disk for each node.
+    Disks,
 }
 
 /// What a fault takes after the word `by`.
@@ -101,7 +109,7 @@ const fn row(fault: Fault, name: &'static str, about: &'static str) -> FaultFact
 }
 
 /// Every fault, in the order in which it is listed.
-pub const FAULTS: [FaultFacts; 10] = [
+pub const FAULTS: [FaultFacts; 13] = [
     FaultFacts {
         undo: Some(Fault::Restart),
         ..row(Fault::Kill, "kill", "kill -9 of its processes")
@@ -148,8 +156,22 @@ pub const FAULTS: [FaultFacts; 10] = [
     },
     FaultFacts {
         scope: Scope::Broken,
-        needs: Needs::Namespaces,
-        ..row(Fault::Heal, "heal", "undo every cut")
+        ..row(Fault::Heal, "heal", "undo every cut, free and resume disks")
+    },
+    FaultFacts {
+        undo: Some(Fault::Restart),
+        needs: Needs::Disks,
+        ..row(Fault::PowerOff, "power-off", "kill -9, and what was not synced is lost")
+    },
+    FaultFacts {
+        undo: Some(Fault::Heal),
+        needs: Needs::Disks,
+        ..row(Fault::FillDisk, "fill-disk", "leave no room on its disk")
+    },
+    FaultFacts {
+        undo: Some(Fault::Heal),
+        needs: Needs::Disks,
+        ..row(Fault::StallDisk, "stall-disk", "let all that is written to its disk wait")
     },
 ];
 

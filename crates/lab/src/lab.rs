@@ -16,6 +16,7 @@ use rustix::fs::statvfs;
 use rustix::process::Signal;
 use serde::{Deserialize, Serialize};
 
+use crate::disk::{self, Disk};
 use crate::network::Network;
 use crate::network::cut::{self, Cuts};
 use crate::package_cache::{Kit, PackageCache};
@@ -28,7 +29,7 @@ use crate::tool::Watch;
 
 pub use error::LabError;
 pub use ground::{Ground, clean, is_held, is_marked};
-pub use inject::{check_injection, check_programs};
+pub use inject::{Premises, check_injection, check_programs};
 pub use order::{House, Order, check_scale};
 
 /// How long a cluster that formed may take until a record can be written and read.
@@ -50,6 +51,8 @@ pub struct Lab {
     cuts: Cuts,
     /// Where installed programs are looked for first.
     places: Vec<PathBuf>,
+    /// How large the disk of each node is, in MiB, if nodes have disks of their own.
+    disk_mib: Option<u64>,
     folder: PathBuf,
     url: String,
     _ground: Ground,
@@ -60,6 +63,10 @@ pub(crate) struct Node {
     pub(crate) number: usize,
     pub(crate) folder: PathBuf,
     pub(crate) servers: Vec<Server>,
+    /// Where its processes' output goes, which a fault of its disk does not touch.
+    pub(crate) logs: PathBuf,
+    /// Its disk, if it has one of its own; after its processes, which use it.
+    disk: Option<Disk>,
     /// Whether it was stopped in its tracks, to go on later.
     is_frozen: bool,
 }
@@ -119,6 +126,9 @@ impl Lab {
         let card = recipe.card();
         let (nodes, version) = order.check(&card)?;
         check_disk(ground.folder(), card.disk_mib * nodes as u64)?;
+        if let Some(mib) = order.disk_mib {
+            disk::check_disks(mib, card.disk_mib)?;
+        }
         let package_cache = PackageCache::new(house, watch);
         let kit = recipe.fetch(&version, &package_cache)?;
         if order.network == Network::Namespaces && house.may_install {
@@ -146,6 +156,7 @@ impl Lab {
             slot,
             cuts: Cuts::new(),
             places: house.places.clone(),
+            disk_mib: order.disk_mib,
             folder,
             url,
             _ground: ground,
@@ -158,6 +169,10 @@ impl Lab {
         recipe.start(&mut lab.site(watch))?;
         lab.url = recipe.url(&lab.site(watch));
         lab.answers(watch, probe)?;
+        if lab.disk_mib.is_some() {
+            lab.sync()?;
+            watch.tell(&format!("disks: {}", disk::unsynced()));
+        }
         lab.write_down()?;
         Ok(lab)
     }
@@ -216,15 +231,34 @@ impl Lab {
         let number = self.nodes.len() + 1;
         let folder = self.folder.join(format!("n{number}"));
         fs::create_dir_all(&folder).map_err(|error| LabError::io(&folder, "cannot make", error))?;
+        let (logs, disk) = self.disk_of(number, &folder)?;
         self.network.add(self.slot.number, number)?;
-        self.nodes.push(Node { number, folder, servers: Vec::new(), is_frozen: false });
+        let servers = Vec::new();
+        self.nodes.push(Node { number, folder, servers, logs, disk, is_frozen: false });
         Ok(number)
+    }
+
+    /// The folder of a node's logs, and its disk, mounted, if nodes have disks of their own.
+    fn disk_of(&self, number: usize, folder: &Path) -> Result<(PathBuf, Option<Disk>), LabError> {
+        let Some(mib) = self.disk_mib else { return Ok((folder.to_owned(), None)) };
+        let logs = self.folder.join(format!("n{number}-logs"));
+        fs::create_dir_all(&logs).map_err(|error| LabError::io(&logs, "cannot make", error))?;
+        let disk = Disk::make(folder, &self.folder.join(format!("n{number}.img")), mib)?;
+        Ok((logs, Some(disk)))
+    }
+
+    /// Writes what nodes with disks of their own have in memory: a power failure must not take away
+    /// what belongs to the set-up.
+    fn sync(&self) -> Result<(), LabError> {
+        self.nodes.iter().filter_map(|node| node.disk.as_ref()).try_for_each(Disk::sync)
     }
 
     /// Ends the last node and forgets it, data included.
     fn remove_node(&mut self) {
         let Some(mut node) = self.nodes.pop() else { return };
+        node.resume_disk();
         node.servers.iter_mut().for_each(Server::end);
+        node.disk = None;
         self.network.take_away(self.slot.number, node.number);
         self.forget_cuts();
         // What cannot be removed now is removed with the lab.
@@ -259,6 +293,7 @@ impl Lab {
                 self.remove_node();
                 return Err(error);
             }
+            self.sync()?;
             self.write_down()?;
         }
         while self.nodes.len() > nodes {
@@ -407,6 +442,7 @@ impl Lab {
             network: self.network,
             holder: std::process::id(),
             nodes: self.nodes.iter().map(node).collect(),
+            disk_mib: self.disk_mib,
         }
     }
 
@@ -419,11 +455,13 @@ impl Lab {
     /// # Errors
     /// If the folder cannot be removed; nothing runs any more all the same.
     pub fn down(mut self) -> Result<(), LabError> {
+        self.nodes.iter_mut().for_each(Node::resume_disk);
         for server in self.nodes.iter_mut().flat_map(|node| &mut node.servers) {
             server.signal(Signal::TERM);
         }
         for node in self.nodes.iter_mut().rev() {
             node.servers.iter_mut().rev().for_each(Server::end);
+            node.disk = None;
         }
         // The folder stays locked until everything is removed, so that no other lab uses it
         // meanwhile.
@@ -434,6 +472,7 @@ impl Lab {
 
 impl Drop for Lab {
     fn drop(&mut self) {
+        self.nodes.iter_mut().for_each(Node::resume_disk);
         for server in self.nodes.iter_mut().flat_map(|node| &mut node.servers) {
             server.kill();
         }
@@ -442,6 +481,18 @@ impl Drop for Lab {
 }
 
 impl Node {
+    fn has_stalled_disk(&self) -> bool {
+        self.disk.as_ref().is_some_and(Disk::is_to_stall)
+    }
+
+    /// A process that waits for its disk cannot even be killed.
+    fn resume_disk(&mut self) {
+        if let Some(disk) = &mut self.disk {
+            // If the kernel does not let it, nobody can.
+            let _ = disk.resume();
+        }
+    }
+
     pub(crate) fn state(&mut self) -> NodeState {
         let ended = |server: &mut Server| server.ended().is_some();
         if self.servers.is_empty() || self.servers.iter_mut().any(ended) {

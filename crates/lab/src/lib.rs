@@ -14,6 +14,7 @@ pub mod recipes;
 pub mod site;
 
 mod attach;
+mod disk;
 mod network;
 mod process;
 mod record;
@@ -23,10 +24,11 @@ mod traffic;
 mod usage;
 
 pub use card::{Card, Choice, Need, NodeCounts, Port, Scaling, Supply, Version};
+pub use disk::{check_disks, resume_disks, unsynced};
 pub use fault::{Amount, FAULTS, Fault, FaultFacts, Injected, Injection, Needs, Scope, Target};
 pub use lab::{
-    Ground, House, Lab, LabError, NodeState, NodeView, Order, check_injection, check_programs,
-    check_scale, clean, is_held, is_marked,
+    Ground, House, Lab, LabError, NodeState, NodeView, Order, Premises, check_injection,
+    check_programs, check_scale, clean, is_held, is_marked,
 };
 pub use network::Network;
 pub use package_cache::{Kit, PackageCache};

@@ -204,7 +204,7 @@ impl Site<'_> {
     pub fn launch(&mut self, node: usize, launch: Launch) -> Result<(), LabError> {
         self.watch.check()?;
         let prefix = self.lab.prefix(node);
-        let log = self.folder(node).join(format!("{}.log", launch.role));
+        let log = self.lab.nodes[node - 1].logs.join(format!("{}.log", launch.role));
         let user = launch.user.filter(|_| getuid().is_root());
         let command = |process: &mut Command| {
             process.arg(&launch.program).args(&launch.arguments);

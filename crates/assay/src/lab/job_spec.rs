@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use assay_drivers::registry;
-use assay_lab::{House, Network, Order, Recipe, recipes};
+use assay_lab::{House, Network, Order, Recipe, check_disks, recipes};
 use serde::{Deserialize, Serialize};
 
 use crate::exit::usage;
@@ -45,10 +45,16 @@ pub struct JobSpec {
     /// Whether missing programs may be installed or fetched.
     #[serde(default)]
     pub may_install: bool,
+    /// How large a disk each node has for itself, in MiB.
+    #[serde(default)]
+    pub disk_mib: Option<u64>,
 }
 
+/// The largest disk of a node, in MiB.
+const DISK_MIB_MAX: u64 = 1 << 20;
+
 /// The settings of a lab other than its store.
-pub const WISHES: [&str; 3] = ["version", "network", "option"];
+pub const WISHES: [&str; 4] = ["version", "network", "option", "disk"];
 
 impl JobSpec {
     /// A lab of this store that is called `name`, in its usual place, according to the settings.
@@ -74,6 +80,7 @@ impl JobSpec {
             package_cache,
             places,
             may_install: options.switch("install")?,
+            disk_mib: disk_mib(options)?,
         })
     }
 
@@ -90,10 +97,15 @@ impl JobSpec {
             version: self.version.clone(),
             network: self.network,
             choices: self.choices.clone(),
+            disk_mib: self.disk_mib,
         };
         order.check(&recipe.card()).map_err(|error| from_lab(&error))?;
         require_driver(recipe)?;
         require_root(self.network)?;
+        if let Some(mib) = self.disk_mib {
+            let least = recipe.card().disk_mib;
+            check_disks(mib, least).map_err(|error| from_lab(&error))?;
+        }
         Ok(order)
     }
 
@@ -104,6 +116,20 @@ impl JobSpec {
             places: self.places.clone(),
             may_install: self.may_install,
         }
+    }
+}
+
+/// The size that setting `disk` names, in MiB.
+fn disk_mib(options: &Options) -> Result<Option<u64>> {
+    let Some(text) = options.text("disk") else { return Ok(None) };
+    let (number, factor) = match text.strip_suffix('G') {
+        Some(number) => (number, 1 << 10),
+        None => (text.strip_suffix('M').unwrap_or_default(), 1),
+    };
+    let mib = number.parse::<u64>().ok().and_then(|number| number.checked_mul(factor));
+    match mib.filter(|mib| (1..=DISK_MIB_MAX).contains(mib)) {
+        Some(mib) => Ok(Some(mib)),
+        None => Err(options.wrong("disk", "give the size of a node's disk, such as 512M or 2G")),
     }
 }
 

@@ -17,6 +17,7 @@ mod compare;
 mod describe;
 mod duckdb;
 mod earlier;
+mod faults;
 mod full_disk;
 mod golden;
 mod hallmark;

@@ -1,8 +1,10 @@
 //! Faults done to a running lab, with the checks that show their effect.
 
 use assay_model::{Draws, Seed};
+use rustix::process::Signal;
 
 use super::{Lab, LabError, NodeState};
+use crate::disk::Disk;
 use crate::fault::{Fault, Injection, Needs, Scope, Target};
 use crate::lab::House;
 use crate::network::Network;
@@ -19,6 +21,35 @@ const SECONDS_TO_SHOW: u32 = 5;
 /// The stream of random nodes.
 const STREAM: u64 = 0x6661_756c;
 
+/// What a lab was started with that faults need.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Premises {
+    /// Where its nodes live.
+    pub network: Network,
+    /// Whether each node has a disk of its own.
+    pub has_disks: bool,
+}
+
+impl Premises {
+    /// # Errors
+    /// If it lacks what this fault needs.
+    fn check(self, fault: Fault) -> Result<(), LabError> {
+        let name = fault.name();
+        let has_namespaces = self.network == Network::Namespaces;
+        let missing = match fault.facts().needs {
+            Needs::Namespaces | Needs::Nodes(_) if !has_namespaces => {
+                "a network namespace for each node: start the lab with --network namespaces, as \
+                 root"
+            }
+            Needs::Disks if !self.has_disks => {
+                "a disk for each node: start the lab with --disk, for example --disk 512M, as root"
+            }
+            _ => return Ok(()),
+        };
+        Err(LabError::Order(format!("{name} needs {missing}")))
+    }
+}
+
 /// Whether this can be done to a lab of `nodes` nodes; known before anything is started.
 ///
 /// # Errors
@@ -27,18 +58,13 @@ pub fn check_injection(
     injection: &Injection,
     recipe: &dyn Recipe,
     nodes: usize,
-    network: Network,
+    premises: Premises,
 ) -> Result<(), LabError> {
     injection.check().map_err(LabError::Order)?;
     let wrong = |reason: String| Err(LabError::Order(reason));
     let name = injection.fault.name();
     let needs = injection.fault.facts().needs;
-    if needs != Needs::Nothing && network != Network::Namespaces {
-        return wrong(format!(
-            "{name} needs a network namespace for each node: start the lab with --network \
-             namespaces, as root"
-        ));
-    }
+    premises.check(injection.fault)?;
     match (needs, injection.node) {
         (Needs::Nodes(least), _) if nodes < least => {
             wrong(format!("{name} needs {least} nodes, and there are {nodes}"))
@@ -63,7 +89,7 @@ pub fn check_injection(
 /// # Errors
 /// If one is missing, with how to get it.
 pub fn check_programs(fault: Fault, house: &House) -> Result<(), LabError> {
-    if fault.facts().needs == Needs::Nothing {
+    if !matches!(fault.facts().needs, Needs::Namespaces | Needs::Nodes(_)) {
         return Ok(());
     }
     match find_program(&[], &house.places, cut::NFT) {
@@ -95,6 +121,7 @@ impl Lab {
         watch: &Watch<'_>,
     ) -> Result<(), LabError> {
         let (fault, count) = (injection.fault, self.nodes.len());
+        self.require_moving(fault, group)?;
         let each = |lab: &mut Lab, act: fn(&mut Lab, usize) -> Result<(), LabError>| {
             group.iter().try_for_each(|node| act(lab, *node))
         };
@@ -111,11 +138,10 @@ impl Lab {
                 self.cut(fault, cut::ring(&order))?;
             }
             Fault::CutClients => self.cut(fault, cut::from_clients(group))?,
-            Fault::Heal => {
-                let mut left = self.cuts.clone();
-                left.retain(|link| !link.touches(group));
-                self.set_cuts(fault, left)?;
-            }
+            Fault::Heal => self.heal(group)?,
+            Fault::PowerOff => self.power_off(group, watch)?,
+            Fault::FillDisk => self.each_disk(group, |disk| disk.fill())?,
+            Fault::StallDisk => self.each_disk(group, Disk::stall)?,
         }
         Ok(())
     }
@@ -132,6 +158,13 @@ impl Lab {
         watch: &Watch<'_>,
     ) -> Result<(), LabError> {
         let expected = match fault {
+            Fault::FillDisk | Fault::StallDisk | Fault::Heal => {
+                return self.verify_healed(fault, nodes);
+            }
+            Fault::PowerOff => {
+                self.each_disk(nodes, |disk| disk.verify_lost())?;
+                NodeState::Down
+            }
             Fault::Kill | Fault::Stop => NodeState::Down,
             Fault::Freeze => NodeState::Frozen,
             Fault::Thaw | Fault::Restart => NodeState::Up,
@@ -161,7 +194,7 @@ impl Lab {
         injection: &Injection,
         watch: &Watch<'_>,
     ) -> Result<Vec<usize>, LabError> {
-        check_injection(injection, self.recipe, self.nodes.len(), self.network)?;
+        check_injection(injection, self.recipe, self.nodes.len(), self.premises())?;
         let (fault, count) = (injection.fault, self.nodes.len());
         let fitting = self.fitting(fault);
         let wanted = match injection.node {
@@ -195,7 +228,10 @@ impl Lab {
                 Fault::Freeze => state == NodeState::Up,
                 Fault::Thaw => state == NodeState::Frozen,
                 Fault::Restart => state == NodeState::Down,
-                Fault::Heal => cuts.iter().any(|link| link.touches(&[node.number])),
+                Fault::Heal => {
+                    let is_cut = cuts.iter().any(|link| link.touches(&[node.number]));
+                    is_cut || node.disk.as_ref().is_some_and(Disk::is_broken)
+                }
                 _ => true,
             };
             is_fit.then_some(node.number)
@@ -231,6 +267,94 @@ impl Lab {
             .iter()
             .for_each(|node| self.nodes[node - 1].servers.iter_mut().for_each(Server::kill));
         Ok(())
+    }
+
+    /// What it was started with.
+    fn premises(&self) -> Premises {
+        Premises { network: self.network, has_disks: self.disk_mib.is_some() }
+    }
+
+    /// # Errors
+    /// If processes would have to end that wait for their disk: they cannot.
+    fn require_moving(&self, fault: Fault, nodes: &[usize]) -> Result<(), LabError> {
+        let ends = matches!(fault, Fault::Kill | Fault::Stop | Fault::Restart);
+        let stalls = |node: &&usize| self.nodes[**node - 1].has_stalled_disk();
+        match nodes.iter().find(stalls) {
+            Some(node) if ends => Err(LabError::State(format!(
+                "the disk of node {node} is stalled, so its processes cannot end; heal it first"
+            ))),
+            _ => Ok(()),
+        }
+    }
+
+    fn each_disk(
+        &mut self,
+        nodes: &[usize],
+        mut act: impl FnMut(&mut Disk) -> Result<(), LabError>,
+    ) -> Result<(), LabError> {
+        for node in nodes {
+            if let Some(disk) = &mut self.nodes[node - 1].disk {
+                act(disk)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Undoes what was cut, filled or stalled of these nodes.
+    fn heal(&mut self, nodes: &[usize]) -> Result<(), LabError> {
+        self.each_disk(nodes, |disk| disk.resume().and_then(|()| disk.free()))?;
+        let mut left = self.cuts.clone();
+        left.retain(|link| !link.touches(nodes));
+        if left == self.cuts {
+            return Ok(());
+        }
+        self.set_cuts(Fault::Heal, left)
+    }
+
+    /// # Errors
+    /// If the disks of these nodes are not as this fault leaves them, or links are cut, or not,
+    /// that should not, or should.
+    fn verify_healed(&mut self, fault: Fault, nodes: &[usize]) -> Result<(), LabError> {
+        self.each_disk(nodes, |disk| {
+            disk.verify(fault == Fault::FillDisk, fault == Fault::StallDisk)
+        })?;
+        match (fault, self.network) {
+            (Fault::Heal, Network::Namespaces) => {
+                self.network.probe(self.slot.number, self.nodes.len(), &self.cuts)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Lets the power of these nodes fail at the same moment: their processes are gone, and so is
+    /// what they had not synced.
+    fn power_off(&mut self, nodes: &[usize], watch: &Watch<'_>) -> Result<(), LabError> {
+        let mut stopped = Vec::new();
+        for node in nodes {
+            let node = &mut self.nodes[node - 1];
+            node.servers.iter_mut().for_each(|server| server.signal_family(Signal::STOP));
+            stopped.extend((!node.has_stalled_disk()).then_some(node.number));
+        }
+        // What they are in the midst of, such as a sync, goes on to its end.
+        let copied = watch
+            .until("the servers to stand still", SECONDS_TO_SHOW, || {
+                let servers = |node: &usize| &self.nodes[node - 1].servers;
+                Ok(stopped.iter().flat_map(servers).all(Server::is_motionless))
+            })
+            .and_then(|()| self.each_disk(nodes, |disk| disk.copy()));
+        if let Err(error) = copied {
+            for node in nodes.iter().map(|node| node - 1) {
+                let node = &mut self.nodes[node];
+                let signal = |server: &mut Server| server.signal_family(Signal::CONT);
+                node.servers.iter_mut().filter(|_| !node.is_frozen).for_each(signal);
+            }
+            return Err(error);
+        }
+        for node in nodes.iter().map(|node| node - 1) {
+            self.nodes[node].resume_disk();
+            self.nodes[node].servers.iter_mut().for_each(Server::kill);
+        }
+        self.each_disk(nodes, Disk::replace)
     }
 
     /// Cuts these links as well.
@@ -275,9 +399,10 @@ mod tests {
     use crate::recipes;
 
     fn refused(store: &str, nodes: usize, network: Network, text: &str) -> String {
+        let premises = Premises { network, ..Premises::default() };
         let injection = Injection::parse(text).expect("it is a fault");
         let recipe = recipes::find(store).expect("there is one");
-        match check_injection(&injection, recipe, nodes, network) {
+        match check_injection(&injection, recipe, nodes, premises) {
             Ok(()) => String::new(),
             Err(error) => error.to_string(),
         }
@@ -292,7 +417,7 @@ mod tests {
             ("cassandra", 3, Loopback, "kill leader", "no single node of cassandra leads"),
             ("ignite", 3, Loopback, "kill leader", "no single node of ignite leads"),
             ("etcd", 3, Loopback, "partition leader", "--network namespaces"),
-            ("etcd", 3, Loopback, "heal", "--network namespaces"),
+            ("etcd", 3, Loopback, "power off all", "start the lab with --disk"),
             ("etcd", 1, Namespaces, "partition leader", "needs 2 nodes, and there are 1"),
             ("etcd", 2, Namespaces, "partition ring", "needs 3 nodes"),
             ("etcd", 2, Loopback, "kill minority", "there is none of 2 nodes"),

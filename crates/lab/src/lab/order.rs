@@ -49,6 +49,8 @@ pub struct Order {
     pub network: Network,
     /// What was chosen of the card's choices, by name.
     pub choices: BTreeMap<String, String>,
+    /// How large a disk each node has for itself, in MiB; by default they have none.
+    pub disk_mib: Option<u64>,
 }
 
 impl Order {
@@ -60,6 +62,7 @@ impl Order {
             version: None,
             network: Network::default(),
             choices: BTreeMap::new(),
+            disk_mib: None,
         }
     }
 

@@ -45,9 +45,10 @@ impl Recipe for Redis {
             ports: &[Port { name: "client", number: 6379 }],
             choices: &[Choice {
                 name: "appendfsync",
-                values: &["off", "everysec", "always"],
+                values: &["off", "no", "everysec", "always"],
                 usual: "off",
-                about: "what an acknowledged write survives: off keeps no file of them",
+                about: "what an acknowledged write survives: off keeps no file of them, no leaves \
+                        syncing it to the kernel",
             }],
             needs: &[SERVER],
             memory_mib: 10,

@@ -288,13 +288,14 @@ fn perhaps<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> 
 }
 
 /// Settings that a study decides itself, so that its file cannot.
-pub const DECIDED: [&str; 34] = [
+pub const DECIDED: [&str; 35] = [
     "arrival-seed",
     "at",
     "run-dir",
     "closed",
     "color",
     "consistency",
+    "disk",
     "duration",
     "every",
     "format",

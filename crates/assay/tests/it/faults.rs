@@ -1,0 +1,138 @@
+//! Faults of a lab's disks and links, with a real Redis.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::path::Path;
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+
+use crate::place::{Place, Ran, wait_until};
+use crate::run_dir::text;
+
+/// A place whose labs end with the test.
+struct Labs(Place);
+
+impl Labs {
+    fn new() -> Labs {
+        let place = Place::new();
+        place.write("assay.toml", "lab-dir = \"kept\"\n");
+        Labs(place)
+    }
+
+    fn lab(&self, words: &str) -> Ran {
+        self.0.assay(&format!("lab {words}"))
+    }
+
+    /// A Redis with a disk of its own, unless there can be none here, for a reason that is shown.
+    fn up_with_disk(&self, sync: &str) -> Option<Value> {
+        let words = format!("up redis --disk 64M --option appendfsync={sync} --stay --install");
+        let ran = self.lab(&words);
+        if ran.err.contains("--disk: ") || ran.err.contains("mount failed") {
+            eprintln!("NOT RUN: {}", ran.code(4).err);
+            return None;
+        }
+        let ran = ran.code(0).says("power-off loses what was not synced");
+        drop(ran.says("the kernel writes by itself"));
+        Some(self.status())
+    }
+
+    #[track_caller]
+    fn status(&self) -> Value {
+        self.lab("status --format json").code(0).json()["labs"][0].clone()
+    }
+
+    /// Devices and mounts that lie in this place.
+    fn leftovers(&self) -> Vec<String> {
+        let place = self.0.path("").display().to_string();
+        let mounts = fs::read_to_string("/proc/self/mounts").expect("it is Linux");
+        let mounts = mounts.lines().map(str::to_owned);
+        let devices = fs::read_dir("/sys/block").expect("it is Linux").flatten();
+        let files = devices
+            .filter_map(|device| fs::read_to_string(device.path().join("loop/backing_file")).ok());
+        mounts.chain(files).filter(|line| line.contains(&place)).collect()
+    }
+}
+
+impl Drop for Labs {
+    fn drop(&mut self) {
+        // Whatever a failed test has left; mostly nothing.
+        let _ = self.0.command("lab down --all").output();
+    }
+}
+
+/// What the Redis of this lab answers to a command.
+fn ask(status: &Value, command: &str) -> String {
+    let authority = text(status, "/url").strip_prefix("redis://").expect("it is a Redis");
+    let mut socket = TcpStream::connect(authority).expect("it accepts");
+    let timeout = Some(Duration::from_millis(500));
+    socket.set_read_timeout(timeout).expect("it is a socket");
+    socket.write_all(format!("{command}\r\n").as_bytes()).expect("it takes it");
+    let mut answer = [0; 256];
+    let count = socket.read(&mut answer).unwrap_or(0);
+    String::from_utf8_lossy(&answer[..count]).replace("\r\n", " ").trim().to_owned()
+}
+
+#[test]
+fn a_power_failure_loses_what_was_not_synced_and_nothing_else() {
+    for (sync, found) in [("no", "$-1"), ("always", "$1 v")] {
+        let labs = Labs::new();
+        let Some(status) = labs.up_with_disk(sync) else { return };
+        assert_eq!(ask(&status, "SET k v"), "+OK");
+        labs.lab("fault power-off --node all").code(0).says("power off all (node 1) is done");
+        assert_eq!(text(&labs.status(), "/nodes/0/state"), "down");
+        labs.lab("fault restart").code(0);
+        assert_eq!(ask(&status, "GET k"), found, "appendfsync {sync}");
+        labs.lab("down").code(0);
+        assert_eq!(labs.leftovers(), [""; 0]);
+    }
+}
+
+#[test]
+fn a_full_disk_is_mended_by_heal() {
+    let labs = Labs::new();
+    let Some(status) = labs.up_with_disk("always") else { return };
+    labs.lab("fault fill-disk --node 1").code(0).says("fill disk node 1 is done, verified");
+    // It cannot keep its file up to date any more, and ends or refuses.
+    let answer = ask(&status, "SET k v");
+    assert!(!answer.contains("OK"), "{answer}");
+    labs.lab("fault heal").code(0).says("heal (node 1) is done");
+    if text(&labs.status(), "/nodes/0/state") == "down" {
+        labs.lab("fault restart").code(0);
+    }
+    wait_until("it writes again", || ask(&status, "SET k v") == "+OK");
+}
+
+#[test]
+fn a_stalled_disk_lets_writers_wait_and_outlives_nobody() {
+    let labs = Labs::new();
+    let Some(status) = labs.up_with_disk("always") else { return };
+    assert_eq!(ask(&status, "SET k 1"), "+OK");
+    labs.lab("fault stall-disk --node 1").code(0).says("stall disk node 1 is done, verified");
+    assert_eq!(ask(&status, "SET k 2"), "");
+    labs.lab("fault kill --node 1").code(7).says("the disk of node 1 is stalled");
+    labs.lab("fault heal").code(0);
+    wait_until("it goes on", || ask(&status, "GET k") == "$1 2");
+    labs.lab("fault stall-disk --node 1").code(0);
+    assert_eq!(ask(&status, "SET k 3"), "");
+    let supervisor = status["supervisor"].as_i64().expect("it has one");
+    let supervisor = i32::try_from(supervisor).ok().and_then(Pid::from_raw).expect("it is one");
+    kill_process(supervisor, Signal::KILL).expect("it is ours");
+    wait_until("no device is left", || labs.leftovers().is_empty());
+    let server = status["nodes"][0]["servers"][0]["pid"].as_u64().expect("it has one");
+    wait_until("the server has ended", || !Path::new(&format!("/proc/{server}")).exists());
+    labs.lab("down").code(0).shows("was gone already");
+}
+
+#[test]
+fn a_lab_without_disks_or_with_senseless_ones_is_refused() {
+    let labs = Labs::new();
+    labs.lab("up redis --disk 12").code(2).says("such as 512M or 2G");
+    labs.lab("up redis --disk 3M").code(2).says("a node of this store needs 32M");
+    let words = "bench ycsb-a --up redis --records 10 --duration 2s --at";
+    let mut command = labs.0.command(words);
+    command.arg("1s: power off all");
+    labs.0.spawn(command).wait().code(2).says("power-off needs a disk for each node");
+}
