@@ -66,7 +66,8 @@ pub struct LabPlace {
 impl LabPlace {
     /// That of a lab which is up.
     fn of(lab: &Record) -> LabPlace {
-        let premises = Premises { network: lab.network, has_disks: lab.disk_mib.is_some() };
+        let (has_disks, has_proxy) = (lab.disk_mib.is_some(), lab.has_proxy);
+        let premises = Premises { network: lab.network, has_disks, has_proxy };
         LabPlace { store: lab.store.clone(), nodes: lab.nodes.len(), premises }
     }
 
@@ -83,7 +84,8 @@ impl LabPlace {
             _ => Network::Loopback,
         };
         let nodes = nodes.unwrap_or(recipe.card().nodes.usual);
-        let premises = Premises { network, has_disks: options.text("disk").is_some() };
+        let (has_disks, has_proxy) = (options.text("disk").is_some(), options.switch("proxy")?);
+        let premises = Premises { network, has_disks, has_proxy };
         Ok(Some(LabPlace { store: store.to_owned(), nodes, premises }))
     }
 }

@@ -9,6 +9,8 @@ use std::str::FromStr;
 use assay_model::closest;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::{clock, proxy};
+
 /// What can be done to a lab besides scaling it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -39,6 +41,24 @@ pub enum Fault {
     FillDisk,
     /// Let everybody wait who writes to their disks.
     StallDisk,
+    /// Let what passes between clients and them be late.
+    Delay,
+    /// Let it pass slowly.
+    Limit,
+    /// Hold what passes, either way.
+    Blackhole,
+    /// Hold requests.
+    BlackholeRequests,
+    /// Hold replies.
+    BlackholeReplies,
+    /// Lose what passes; the connections end when that is healed.
+    Drop,
+    /// Reset the connections of clients.
+    Reset,
+    /// Accept connections of clients, and never answer.
+    HalfOpen,
+    /// Let their clocks be off.
+    Clock,
 }
 
 /// Which nodes a fault is done to.
@@ -63,6 +83,8 @@ pub enum Needs {
     Nodes(usize),
     /// A disk for each node.
     Disks,
+    /// A proxy between clients and nodes.
+    Proxy,
 }
 
 /// What a fault takes after the word `by`.
@@ -108,8 +130,13 @@ const fn row(fault: Fault, name: &'static str, about: &'static str) -> FaultFact
     }
 }
 
+/// One of the links between clients and a node.
+const fn link(fault: Fault, name: &'static str, about: &'static str) -> FaultFacts {
+    FaultFacts { undo: Some(Fault::Heal), needs: Needs::Proxy, ..row(fault, name, about) }
+}
+
 /// Every fault, in the order in which it is listed.
-pub const FAULTS: [FaultFacts; 13] = [
+pub const FAULTS: [FaultFacts; 22] = [
     FaultFacts {
         undo: Some(Fault::Restart),
         ..row(Fault::Kill, "kill", "kill -9 of its processes")
@@ -156,7 +183,7 @@ pub const FAULTS: [FaultFacts; 13] = [
     },
     FaultFacts {
         scope: Scope::Broken,
-        ..row(Fault::Heal, "heal", "undo every cut, free and resume disks")
+        ..row(Fault::Heal, "heal", "undo what was done to links, disks and clocks")
     },
     FaultFacts {
         undo: Some(Fault::Restart),
@@ -172,6 +199,25 @@ pub const FAULTS: [FaultFacts; 13] = [
         undo: Some(Fault::Heal),
         needs: Needs::Disks,
         ..row(Fault::StallDisk, "stall-disk", "let all that is written to its disk wait")
+    },
+    FaultFacts {
+        amount: Some(Amount { example: "20ms", is_valid: proxy::is_delay }),
+        ..link(Fault::Delay, "delay", "let all be late that passes to or from clients, each way")
+    },
+    FaultFacts {
+        amount: Some(Amount { example: "1MB/s", is_valid: proxy::is_limit }),
+        ..link(Fault::Limit, "limit", "let it pass slowly, each way")
+    },
+    link(Fault::Blackhole, "blackhole", "hold it until that is healed"),
+    link(Fault::BlackholeRequests, "blackhole-requests", "hold requests"),
+    link(Fault::BlackholeReplies, "blackhole-replies", "hold replies"),
+    link(Fault::Drop, "drop", "lose it; its connections end when that is healed"),
+    FaultFacts { undo: None, ..link(Fault::Reset, "reset", "reset its clients' connections") },
+    link(Fault::HalfOpen, "half-open", "accept clients' new connections, never answer"),
+    FaultFacts {
+        undo: Some(Fault::Heal),
+        amount: Some(Amount { example: "+1h", is_valid: clock::is_offset }),
+        ..row(Fault::Clock, "clock", "let its clock be off")
     },
 ];
 
@@ -346,7 +392,7 @@ impl Injection {
             (None, None) => return Err("it says nothing to do".to_owned()),
         };
         let (rest, by) = match rest {
-            [rest @ .., "by", amount] => (rest, Some((*amount).to_owned())),
+            [rest @ .., "by" | "to", amount] => (rest, Some((*amount).to_owned())),
             rest => (rest, None),
         };
         let node = match rest {

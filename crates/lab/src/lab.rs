@@ -9,7 +9,7 @@ mod tests;
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::statvfs;
@@ -21,6 +21,7 @@ use crate::network::Network;
 use crate::network::cut::{self, Cuts};
 use crate::package_cache::{Kit, PackageCache};
 use crate::process::Server;
+use crate::proxy::Proxy;
 use crate::recipe::Recipe;
 use crate::record::{NodeRecord, Record, ServerRecord};
 use crate::site::Site;
@@ -49,10 +50,12 @@ pub struct Lab {
     slot: Slot,
     /// The links between its nodes that are cut.
     cuts: Cuts,
-    /// Where installed programs are looked for first.
-    places: Vec<PathBuf>,
+    /// Where programs are.
+    house: House,
     /// How large the disk of each node is, in MiB, if nodes have disks of their own.
     disk_mib: Option<u64>,
+    /// What clients go through, if they do.
+    proxy: Option<Proxy>,
     folder: PathBuf,
     url: String,
     _ground: Ground,
@@ -69,6 +72,8 @@ pub(crate) struct Node {
     disk: Option<Disk>,
     /// Whether it was stopped in its tracks, to go on later.
     is_frozen: bool,
+    /// By how many milliseconds its clock was moved.
+    clock_ms: i64,
 }
 
 /// A node as it is seen from outside.
@@ -155,8 +160,9 @@ impl Lab {
             network,
             slot,
             cuts: Cuts::new(),
-            places: house.places.clone(),
+            house: house.clone(),
             disk_mib: order.disk_mib,
+            proxy: order.proxy.map(Proxy::start).transpose()?,
             folder,
             url,
             _ground: ground,
@@ -167,7 +173,7 @@ impl Lab {
         lab.write_down()?;
         watch.tell(&format!("starting {} of {} {}", count(nodes), card.name, lab.kit.version));
         recipe.start(&mut lab.site(watch))?;
-        lab.url = recipe.url(&lab.site(watch));
+        lab.url = lab.url_of(recipe, watch)?;
         lab.answers(watch, probe)?;
         if lab.disk_mib.is_some() {
             lab.sync()?;
@@ -197,6 +203,38 @@ impl Lab {
             LabError::Failed(reason) => LabError::Failed(format!("{said}; {reason}")),
             other => other,
         })
+    }
+
+    pub(crate) fn house(&self) -> House {
+        self.house.clone()
+    }
+
+    /// Whether its servers' clocks can be moved.
+    pub(crate) fn has_movable_clocks(&self) -> bool {
+        self.choices.get("clock").is_some_and(|choice| choice == "movable")
+    }
+
+    /// The file by which the clock of node `node` is moved.
+    pub(crate) fn clock_file(&self, node: usize) -> PathBuf {
+        self.folder.join(format!("n{node}-clock"))
+    }
+
+    /// The URL for our driver: through the proxy, if there is one.
+    fn url_of(&mut self, recipe: &dyn Recipe, watch: &Watch<'_>) -> Result<String, LabError> {
+        let mut url = recipe.url(&self.site(watch));
+        let (slot, shift) = (self.slot.number, self.shift);
+        for node in 1..=self.nodes.len() {
+            let address = self.address(node);
+            let Some(proxy) = &mut self.proxy else { break };
+            for port in recipe.card().ports {
+                let exit = SocketAddr::from((address, port.number + shift));
+                if url.contains(&exit.to_string()) {
+                    let entry = proxy.link(node, Network::entry(slot, node), exit)?;
+                    url = url.replace(&exit.to_string(), &entry.to_string());
+                }
+            }
+        }
+        Ok(url)
     }
 
     /// The URL for our driver.
@@ -234,7 +272,15 @@ impl Lab {
         let (logs, disk) = self.disk_of(number, &folder)?;
         self.network.add(self.slot.number, number)?;
         let servers = Vec::new();
-        self.nodes.push(Node { number, folder, servers, logs, disk, is_frozen: false });
+        self.nodes.push(Node {
+            number,
+            folder,
+            servers,
+            logs,
+            disk,
+            is_frozen: false,
+            clock_ms: 0,
+        });
         Ok(number)
     }
 
@@ -275,7 +321,7 @@ impl Lab {
         order::check_scale(&recipe.card(), self.nodes.len(), nodes)?;
         self.let_the_dead_go();
         let scaled = self.scale_by_one(recipe, nodes, watch);
-        self.url = recipe.url(&self.site(watch));
+        self.url = self.url_of(recipe, watch)?;
         self.write_down()?;
         scaled
     }
@@ -443,6 +489,7 @@ impl Lab {
             holder: std::process::id(),
             nodes: self.nodes.iter().map(node).collect(),
             disk_mib: self.disk_mib,
+            has_proxy: self.proxy.is_some(),
         }
     }
 

@@ -14,9 +14,11 @@ pub mod recipes;
 pub mod site;
 
 mod attach;
+mod clock;
 mod disk;
 mod network;
 mod process;
+mod proxy;
 mod record;
 mod slot;
 mod tool;
@@ -33,7 +35,8 @@ pub use lab::{
 pub use network::Network;
 pub use package_cache::{Kit, PackageCache};
 pub use process::tail;
-pub use recipe::{FindLeader, Recipe};
+pub use proxy::Now;
+pub use recipe::{FindLeader, ReadClock, Recipe};
 pub use record::{Death, NodeRecord, Record, ServerRecord};
 pub use site::{Launch, Site};
 pub use tool::Watch;

@@ -9,7 +9,9 @@ use std::time::Duration;
 
 use rustix::process::getuid;
 
+use crate::clock;
 use crate::lab::{Lab, LabError, NodeState};
+use crate::package_cache::PackageCache;
 use crate::process::Server;
 use crate::tool::{Tool, Watch};
 
@@ -195,6 +197,24 @@ impl Site<'_> {
         let mut all = vec![&*ids[0], &*ids[1], "--clear-groups", "--", &program];
         all.extend(words);
         self.run(node, "setpriv", &all, seconds)
+    }
+
+    /// The same process with a clock that can be moved, if that was chosen.
+    ///
+    /// # Errors
+    /// If the library for it is missing.
+    pub fn with_clock(&self, node: usize, launch: Launch) -> Result<Launch, LabError> {
+        if !self.lab.has_movable_clocks() {
+            return Ok(launch);
+        }
+        let file = self.lab.clock_file(node);
+        if !file.exists() {
+            clock::set(&file, 0)?;
+        }
+        let house = self.lab.house();
+        let library = clock::library(&PackageCache::new(&house, self.watch))?;
+        let all = clock::environment(&library, &file);
+        Ok(all.iter().fold(launch, |launch, (name, value)| launch.env(name, value)))
     }
 
     /// Starts a process of node `node`. It is ours from then on.

@@ -88,6 +88,12 @@ fn up() -> Command {
             "SIZE",
             "As root: a disk of its own for each node, such as 512M, which can lose power",
         ))
+        .arg(
+            Arg::new("proxy")
+                .long("proxy")
+                .action(ArgAction::SetTrue)
+                .help("Let clients go through a proxy, so that links can be late, slow, cut"),
+        )
         .arg(text("name", "NAME", "The lab's name; default: the store's"))
         .arg(
             text("dir", "DIR", "Its folder, for data and logs; removed with it")

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 use assay_drivers::registry;
 use assay_lab::{House, Network, Order, Recipe, check_disks, recipes};
+use assay_run::clock::monotonic;
 use serde::{Deserialize, Serialize};
 
 use crate::exit::usage;
@@ -48,13 +49,16 @@ pub struct JobSpec {
     /// How large a disk each node has for itself, in MiB.
     #[serde(default)]
     pub disk_mib: Option<u64>,
+    /// Whether there is a proxy between clients and nodes.
+    #[serde(default)]
+    pub has_proxy: bool,
 }
 
 /// The largest disk of a node, in MiB.
 const DISK_MIB_MAX: u64 = 1 << 20;
 
 /// The settings of a lab other than its store.
-pub const WISHES: [&str; 4] = ["version", "network", "option", "disk"];
+pub const WISHES: [&str; 5] = ["version", "network", "option", "disk", "proxy"];
 
 impl JobSpec {
     /// A lab of this store that is called `name`, in its usual place, according to the settings.
@@ -81,6 +85,7 @@ impl JobSpec {
             places,
             may_install: options.switch("install")?,
             disk_mib: disk_mib(options)?,
+            has_proxy: options.switch("proxy")?,
         })
     }
 
@@ -98,6 +103,7 @@ impl JobSpec {
             network: self.network,
             choices: self.choices.clone(),
             disk_mib: self.disk_mib,
+            proxy: self.has_proxy.then_some(monotonic),
         };
         order.check(&recipe.card()).map_err(|error| from_lab(&error))?;
         require_driver(recipe)?;

@@ -131,6 +131,11 @@ pub const KEYS: &[Key] = &[
         "With --up, as root: give each node a disk of its own of this size, such as 512M, which \
          can lose power, fill up, stall",
     ),
+    switch(
+        "proxy",
+        LOADING,
+        "With --up: let clients go through a proxy, so that links can be late, slow, cut",
+    ),
     Key {
         shape: Shape::List,
         ..text(

@@ -4,8 +4,10 @@ use std::fs;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use assay_history::read_events;
+use assay_model::Event;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
@@ -84,7 +86,9 @@ fn a_power_failure_loses_what_was_not_synced_and_nothing_else() {
         labs.lab("fault power-off --node all").code(0).says("power off all (node 1) is done");
         assert_eq!(text(&labs.status(), "/nodes/0/state"), "down");
         labs.lab("fault restart").code(0);
-        assert_eq!(ask(&status, "GET k"), found, "appendfsync {sync}");
+        let answer = || ask(&status, "GET k");
+        wait_until("its data are read", || !answer().contains("LOADING"));
+        assert_eq!(answer(), found, "appendfsync {sync}");
         labs.lab("down").code(0);
         assert_eq!(labs.leftovers(), [""; 0]);
     }
@@ -96,7 +100,8 @@ fn a_full_disk_is_mended_by_heal() {
     let Some(status) = labs.up_with_disk("always") else { return };
     labs.lab("fault fill-disk --node 1").code(0).says("fill disk node 1 is done, verified");
     // It cannot keep its file up to date any more, and ends or refuses.
-    let answer = ask(&status, "SET k v");
+    let large = "v".repeat(10_000);
+    let answer = ask(&status, &format!("SET k {large}"));
     assert!(!answer.contains("OK"), "{answer}");
     labs.lab("fault heal").code(0).says("heal (node 1) is done");
     if text(&labs.status(), "/nodes/0/state") == "down" {
@@ -135,4 +140,61 @@ fn a_lab_without_disks_or_with_senseless_ones_is_refused() {
     let mut command = labs.0.command(words);
     command.arg("1s: power off all");
     labs.0.spawn(command).wait().code(2).says("power-off needs a disk for each node");
+}
+
+#[test]
+fn links_of_clients_are_late_deaf_and_cut_as_it_was_said() {
+    let labs = Labs::new();
+    labs.lab("up redis --proxy --stay --install").code(0).shows("redis://127.42.");
+    let status = labs.status();
+    assert!(text(&status, "/url").contains(".201:"), "{status:#}");
+    assert_eq!(ask(&status, "SET k v"), "+OK");
+    labs.lab("fault delay --node 1 --by 50ms").code(0).says("delay node 1 by 50ms is done");
+    let begun = Instant::now();
+    assert_eq!(ask(&status, "GET k"), "$1 v");
+    assert!(begun.elapsed() >= Duration::from_millis(100), "{:?}", begun.elapsed());
+    labs.lab("fault half-open --node 1").code(0).says("half open node 1 is done, verified");
+    assert_eq!(ask(&status, "GET k"), "");
+    labs.lab("fault heal").code(0).says("heal (node 1) is done");
+    assert_eq!(ask(&status, "GET k"), "$1 v");
+    labs.lab("fault reset --node 1").code(0);
+    for (words, part) in [
+        ("fault delay --node 1", "by how much?"),
+        ("fault delay --node 1 --by 20", "is no amount for delay"),
+        ("fault fill-disk --node 1", "start the lab with --disk"),
+        ("fault clock --node 1 --by +1h", "its allocator calls itself"),
+        ("up redis-cluster --proxy", "they would go around --proxy"),
+    ] {
+        labs.lab(words).code(2).says(part);
+    }
+}
+
+#[test]
+fn faults_of_links_are_events_of_a_run() {
+    let place = Place::new();
+    place.write("assay.toml", "lab-dir = \"kept\"\n");
+    let words = "bench ycsb-a --up redis --proxy --install --records 100 --rate 200/s \
+                 --duration 3s --run-dir b --at";
+    let mut command = place.command(words);
+    command.arg("500ms: delay node 1 by 20ms; 1500ms: heal; 2s: limit 1 to 1MB/s");
+    place.spawn(command).wait().code(0).shows("proxy");
+    let events = read_events(&place.path("b")).expect("they are there");
+    for part in ["delay node 1 by 20ms", "heal", "limit node 1 by 1MB/s"] {
+        let text = format!("{part} is done, verified");
+        let is_it = |event: &Event| event.text.replace(" (node 1)", "").contains(&text);
+        assert!(events.iter().any(|event| is_it(event)), "{events:?}");
+    }
+}
+
+#[test]
+fn the_clock_of_a_server_jumps_and_comes_back() {
+    let labs = Labs::new();
+    let ran = labs.lab("up postgres --option clock=movable --stay --install");
+    if ran.err.contains("libfaketime") {
+        eprintln!("NOT RUN: {}", ran.code(4).err);
+        return;
+    }
+    ran.code(0);
+    labs.lab("fault clock --node 1 --by +1h").code(0).says("clock node 1 by +1h is done");
+    labs.lab("fault heal").code(0).says("heal (node 1) is done");
 }

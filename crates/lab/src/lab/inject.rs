@@ -4,6 +4,7 @@ use assay_model::{Draws, Seed};
 use rustix::process::Signal;
 
 use super::{Lab, LabError, NodeState};
+use crate::clock;
 use crate::disk::Disk;
 use crate::fault::{Fault, Injection, Needs, Scope, Target};
 use crate::lab::House;
@@ -11,6 +12,7 @@ use crate::network::Network;
 use crate::network::cut::{self, Cuts};
 use crate::package_cache::find_program;
 use crate::process::Server;
+use crate::proxy::{self, REPLIES, REQUESTS, Rules};
 use crate::recipe::Recipe;
 use crate::tool::Watch;
 
@@ -18,6 +20,8 @@ use crate::tool::Watch;
 const SECONDS_TO_LEAD: u32 = 15;
 /// How long processes may take until they stand still, or move again.
 const SECONDS_TO_SHOW: u32 = 5;
+/// How far a clock that is read a little later than another may be off.
+const CLOCK_TOLERANCE_MS: u64 = 2_000;
 /// The stream of random nodes.
 const STREAM: u64 = 0x6661_756c;
 
@@ -28,6 +32,8 @@ pub struct Premises {
     pub network: Network,
     /// Whether each node has a disk of its own.
     pub has_disks: bool,
+    /// Whether there is a proxy between clients and nodes.
+    pub has_proxy: bool,
 }
 
 impl Premises {
@@ -43,6 +49,9 @@ impl Premises {
             }
             Needs::Disks if !self.has_disks => {
                 "a disk for each node: start the lab with --disk, for example --disk 512M, as root"
+            }
+            Needs::Proxy if !self.has_proxy => {
+                "a proxy between clients and nodes: start the lab with --proxy"
             }
             _ => return Ok(()),
         };
@@ -80,6 +89,16 @@ pub fn check_injection(
              minority, majority, all or random",
             recipe.card().name
         )),
+        _ => check_clock(injection.fault, recipe),
+    }
+}
+
+fn check_clock(fault: Fault, recipe: &dyn Recipe) -> Result<(), LabError> {
+    match recipe.clock() {
+        Err(reason) if fault == Fault::Clock => Err(LabError::Order(format!(
+            "the clocks of {} cannot be moved: {reason}",
+            recipe.card().name
+        ))),
         _ => Ok(()),
     }
 }
@@ -142,6 +161,11 @@ impl Lab {
             Fault::PowerOff => self.power_off(group, watch)?,
             Fault::FillDisk => self.each_disk(group, |disk| disk.fill())?,
             Fault::StallDisk => self.each_disk(group, Disk::stall)?,
+            Fault::Clock => {
+                let by = injection.by.as_deref().and_then(clock::offset_ms).unwrap_or(0);
+                self.move_clocks(group, by)?;
+            }
+            _ => self.change_links(injection, group),
         }
         Ok(())
     }
@@ -158,8 +182,12 @@ impl Lab {
         watch: &Watch<'_>,
     ) -> Result<(), LabError> {
         let expected = match fault {
+            Fault::Clock => return self.verify_clocks(nodes, watch),
+            _ if fault.facts().needs == Needs::Proxy => return self.verify_links(nodes),
             Fault::FillDisk | Fault::StallDisk | Fault::Heal => {
-                return self.verify_healed(fault, nodes);
+                self.verify_healed(fault, nodes)?;
+                let moved = if fault == Fault::Heal { nodes } else { &[] };
+                return self.verify_clocks(moved, watch);
             }
             Fault::PowerOff => {
                 self.each_disk(nodes, |disk| disk.verify_lost())?;
@@ -220,7 +248,7 @@ impl Lab {
 
     /// The nodes that are in a state for this fault.
     fn fitting(&mut self, fault: Fault) -> Vec<usize> {
-        let cuts = &self.cuts;
+        let (cuts, proxy) = (&self.cuts, self.proxy.as_ref());
         let nodes = self.nodes.iter_mut().filter_map(|node| {
             let state = node.state();
             let is_fit = match fault {
@@ -230,7 +258,9 @@ impl Lab {
                 Fault::Restart => state == NodeState::Down,
                 Fault::Heal => {
                     let is_cut = cuts.iter().any(|link| link.touches(&[node.number]));
-                    is_cut || node.disk.as_ref().is_some_and(Disk::is_broken)
+                    let is_late = proxy.is_some_and(|proxy| proxy.is_broken(node.number));
+                    let is_moved = node.clock_ms != 0;
+                    is_cut || is_late || is_moved || node.disk.as_ref().is_some_and(Disk::is_broken)
                 }
                 _ => true,
             };
@@ -271,7 +301,8 @@ impl Lab {
 
     /// What it was started with.
     fn premises(&self) -> Premises {
-        Premises { network: self.network, has_disks: self.disk_mib.is_some() }
+        let (has_disks, has_proxy) = (self.disk_mib.is_some(), self.proxy.is_some());
+        Premises { network: self.network, has_disks, has_proxy }
     }
 
     /// # Errors
@@ -302,6 +333,12 @@ impl Lab {
 
     /// Undoes what was cut, filled or stalled of these nodes.
     fn heal(&mut self, nodes: &[usize]) -> Result<(), LabError> {
+        if let Some(proxy) = &self.proxy {
+            proxy.change(nodes, |rules| *rules = Rules::default());
+        }
+        if self.has_movable_clocks() {
+            self.move_clocks(nodes, 0)?;
+        }
         self.each_disk(nodes, |disk| disk.resume().and_then(|()| disk.free()))?;
         let mut left = self.cuts.clone();
         left.retain(|link| !link.touches(nodes));
@@ -318,12 +355,73 @@ impl Lab {
         self.each_disk(nodes, |disk| {
             disk.verify(fault == Fault::FillDisk, fault == Fault::StallDisk)
         })?;
+        self.verify_links(nodes)?;
         match (fault, self.network) {
             (Fault::Heal, Network::Namespaces) => {
                 self.network.probe(self.slot.number, self.nodes.len(), &self.cuts)
             }
             _ => Ok(()),
         }
+    }
+
+    /// Lets the clocks of these nodes be off by so many milliseconds.
+    fn move_clocks(&mut self, nodes: &[usize], offset_ms: i64) -> Result<(), LabError> {
+        if !self.has_movable_clocks() {
+            return Err(LabError::Order(
+                "clock needs clocks that can be moved: start the lab with --option clock=movable"
+                    .into(),
+            ));
+        }
+        for node in nodes {
+            clock::set(&self.clock_file(*node), offset_ms)?;
+            self.nodes[node - 1].clock_ms = offset_ms;
+        }
+        Ok(())
+    }
+
+    /// Returns when the clocks of those of these nodes that run are as far off as they should be.
+    fn verify_clocks(&mut self, nodes: &[usize], watch: &Watch<'_>) -> Result<(), LabError> {
+        let Ok(read) = self.recipe.clock() else { return Ok(()) };
+        if !self.has_movable_clocks() {
+            return Ok(());
+        }
+        for node in nodes {
+            if self.nodes[node - 1].state() != NodeState::Up {
+                continue;
+            }
+            let expected = self.nodes[node - 1].clock_ms;
+            watch.until("the clock to jump", SECONDS_TO_SHOW, || {
+                let mut site = self.site(watch);
+                let there = read(&mut site, *node)?;
+                let here = site.run(*node, "date", &["+%s%3N"], SECONDS_TO_SHOW)?;
+                let here = here.trim().parse().unwrap_or(i64::MAX);
+                Ok((there - here).abs_diff(expected) < CLOCK_TOLERANCE_MS)
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Does what happens to what passes between clients and these nodes.
+    fn change_links(&mut self, injection: &Injection, nodes: &[usize]) {
+        let Some(proxy) = &self.proxy else { return };
+        let by = injection.by.as_deref().unwrap_or_default();
+        let [requests, replies] = [REQUESTS, REPLIES];
+        match injection.fault {
+            Fault::Delay => proxy.change(nodes, |rules| rules.set_delay(by)),
+            Fault::Limit => proxy.change(nodes, |rules| rules.set_limit(by)),
+            Fault::Blackhole => proxy.change(nodes, |rules| rules.hold = [true; 2]),
+            Fault::BlackholeRequests => proxy.change(nodes, |rules| rules.hold[requests] = true),
+            Fault::BlackholeReplies => proxy.change(nodes, |rules| rules.hold[replies] = true),
+            Fault::Drop => proxy.change(nodes, |rules| rules.is_lossy = true),
+            Fault::HalfOpen => proxy.change(nodes, |rules| rules.is_deaf = true),
+            _ => proxy.reset(nodes),
+        }
+    }
+
+    /// # Errors
+    /// If a link to these nodes does not do what its rules say.
+    fn verify_links(&self, nodes: &[usize]) -> Result<(), LabError> {
+        self.proxy.as_ref().map_or(Ok(()), |proxy| proxy::verify(proxy, nodes))
     }
 
     /// Lets the power of these nodes fail at the same moment: their processes are gone, and so is
@@ -363,7 +461,8 @@ impl Lab {
     }
 
     fn set_cuts(&mut self, fault: Fault, cuts: Cuts) -> Result<(), LabError> {
-        let nft = find_program(&[], &self.places, cut::NFT).ok_or_else(|| lacks_nft(fault))?;
+        let nft =
+            find_program(&[], &self.house.places, cut::NFT).ok_or_else(|| lacks_nft(fault))?;
         self.network.cut(self.slot.number, self.nodes.len(), &cuts, &nft)?;
         self.cuts = cuts;
         Ok(())
@@ -418,6 +517,9 @@ mod tests {
             ("ignite", 3, Loopback, "kill leader", "no single node of ignite leads"),
             ("etcd", 3, Loopback, "partition leader", "--network namespaces"),
             ("etcd", 3, Loopback, "power off all", "start the lab with --disk"),
+            ("etcd", 3, Loopback, "clock 1 by +1h", "its server is a Go program"),
+            ("redis", 1, Loopback, "clock 1 by +1h", "its allocator calls itself"),
+            ("etcd", 3, Loopback, "delay all by 1ms", "start the lab with --proxy"),
             ("etcd", 1, Namespaces, "partition leader", "needs 2 nodes, and there are 1"),
             ("etcd", 2, Namespaces, "partition ring", "needs 3 nodes"),
             ("etcd", 2, Loopback, "kill minority", "there is none of 2 nodes"),

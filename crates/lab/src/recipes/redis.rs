@@ -3,13 +3,15 @@
 use crate::card::{Card, Choice, Need, NodeCounts, Port, Scaling, Supply, Version};
 use crate::lab::LabError;
 use crate::package_cache::{Kit, PackageCache};
-use crate::recipe::{FindLeader, Recipe};
+use crate::recipe::{FindLeader, ReadClock, Recipe};
 use crate::site::{Launch, Site};
 
 /// Debian's redis-server, alone.
 pub struct Redis;
 
 const SECONDS_TO_START: u32 = 20;
+/// Why its clock cannot be moved.
+pub(super) const CLOCK: &str = "its allocator calls itself under libfaketime, and the server ends";
 
 /// The server's program, whichever way it runs.
 pub(super) const SERVER: Need = Need {
@@ -79,6 +81,10 @@ impl Recipe for Redis {
 
     fn leader(&self) -> Option<FindLeader> {
         Some(|_| Ok(Some(1)))
+    }
+
+    fn clock(&self) -> Result<ReadClock, &'static str> {
+        Err(CLOCK)
     }
 
     fn url(&self, site: &Site<'_>) -> String {

@@ -288,7 +288,7 @@ fn perhaps<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> 
 }
 
 /// Settings that a study decides itself, so that its file cannot.
-pub const DECIDED: [&str; 35] = [
+pub const DECIDED: [&str; 36] = [
     "arrival-seed",
     "at",
     "run-dir",
@@ -310,6 +310,7 @@ pub const DECIDED: [&str; 35] = [
     "output",
     "port",
     "port-any",
+    "proxy",
     "quiet",
     "rate",
     "records",

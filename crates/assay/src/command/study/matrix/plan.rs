@@ -435,6 +435,7 @@ fn check_store(store: &StoreSection, file: &StudyFile) -> Result<()> {
             version: store.version.clone(),
             network: Network::Loopback,
             disk_mib: None,
+            proxy: None,
             choices: store.option.clone(),
         };
         order.check(&recipe.card()).map_err(|error| about(from_lab(&error)))?;
