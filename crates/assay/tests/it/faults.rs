@@ -182,7 +182,7 @@ fn faults_of_links_are_events_of_a_run() {
     for part in ["delay node 1 by 20ms", "heal", "limit node 1 by 1MB/s"] {
         let text = format!("{part} is done, verified");
         let is_it = |event: &Event| event.text.replace(" (node 1)", "").contains(&text);
-        assert!(events.iter().any(|event| is_it(event)), "{events:?}");
+        assert!(events.iter().any(is_it), "{events:?}");
     }
 }
 
