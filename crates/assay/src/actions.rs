@@ -1,5 +1,7 @@
 //! Actions on the store during a run, at given moments.
 
+pub mod schedule;
+
 use std::fmt;
 use std::str::FromStr;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,14 +9,14 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::{Error, Result};
-use assay_lab::{Fault, Injected, Injection, check_injection, check_scale, recipes};
-use assay_model::{Event, EventKind, Nanos, closest};
+use assay_lab::{Fault, Injected, Injection, check_injection, check_scale, fault, recipes};
+use assay_model::{Event, EventKind, Nanos};
 use assay_run::{Clock, Control, Wall};
 
+use crate::actions::schedule::{ActionSchedule, LabPlace};
 use crate::exit::usage;
 use crate::lab::{GoesOn, LabClient, Request};
 use crate::options::Options;
-use crate::schedule::{LabPlace, Schedule};
 use crate::units;
 
 /// What the texts of events about actions begin with.
@@ -120,6 +122,23 @@ impl ActionKind {
         }
     }
 
+    /// Takes from what is broken, by what mends it, what it has mended.
+    fn mends(&self, broken: &mut Vec<Fault>) {
+        let ActionKind::Fault(injection) = self else { return };
+        match injection.node {
+            None => broken.retain(|undo| *undo != injection.fault),
+            Some(_) => {
+                let place = broken.iter().position(|undo| *undo == injection.fault);
+                place.map(|place| broken.remove(place));
+            }
+        }
+    }
+
+    /// Whether it mends, which is waited for even by a run that was stopped.
+    pub fn is_mend(&self) -> bool {
+        matches!(self, ActionKind::Fault(injection) if injection.fault.facts().undo.is_none())
+    }
+
     /// Whether it is this fault.
     fn is(&self, fault: Fault) -> bool {
         matches!(self, ActionKind::Fault(injection) if injection.fault == fault)
@@ -147,9 +166,9 @@ impl FromStr for Action {
             [SCALE, ..] => return Err(wrong("has no number from 1 on at its end")),
             [verb, ..] => match Injection::parse(act) {
                 Ok(injection) => ActionKind::Fault(injection),
-                Err(_) if closest(verb, [SCALE]).is_some() => {
-                    let reason = format!("there is no {verb:?}; did you mean {SCALE}?");
-                    return Err(usage(format!("{text:?}: {reason}")));
+                Err(_) if !Fault::begins_with(verb) => {
+                    let all = [SCALE].into_iter().chain(fault::names());
+                    return Err(usage(format!("{text:?}: {}", fault::unknown(verb, all))));
                 }
                 Err(reason) => return Err(usage(format!("{text:?}: {reason}"))),
             },
@@ -165,36 +184,36 @@ impl fmt::Display for Action {
     }
 }
 
-/// Compares what is to be done with the lab that it is to be done to.
+/// Compares what is to be done, as `setting` says, with the lab that it is to be done to.
 ///
 /// # Errors
 /// If the store cannot have as many nodes, there is no such node at that time, or the lab cannot
 /// have such a fault.
-pub fn check(actions: &[Action], place: &LabPlace, options: &Options) -> Result<()> {
+pub fn check(actions: &[Action], place: &LabPlace, setting: &str, options: &Options) -> Result<()> {
     let recipe = recipes::find(&place.store).map_err(usage)?;
     let mut nodes = place.nodes;
     for action in actions {
-        let text = action.act.text();
         let possible = match &action.act {
             ActionKind::Scale(target) => {
                 let possible = check_scale(&recipe.card(), nodes, *target);
                 nodes = *target;
-                possible
+                possible.map_err(|error| format!("{}: {error}", action.act.text()))
             }
             ActionKind::Fault(injection) => {
-                check_injection(injection, recipe, nodes, place.premises)
+                let possible = check_injection(injection, recipe, nodes, place.premises);
+                possible.map_err(|error| error.to_string())
             }
         };
-        possible.map_err(|error| options.wrong("at", &format!("{text}: {error}")))?;
+        possible.map_err(|reason| options.wrong(setting, &reason))?;
     }
     Ok(())
 }
 
 /// Does them, each at its moment, or as soon as the one before is done; tells of each when it
-/// began and how it ended. What the run ends before is not done. What a nemesis has broken is
-/// mended in the end, however that comes.
+/// began and how it ended. What the run ends before is not done, unless it mends what was broken:
+/// it is done then. What a nemesis has broken is mended in the end, however that comes.
 pub fn execute(
-    schedule: &Schedule,
+    schedule: &ActionSchedule,
     control: &Control,
     is_over: &AtomicBool,
     mut act: impl FnMut(&ActionKind) -> Ended,
@@ -204,28 +223,27 @@ pub fn execute(
     let mut broken: Vec<Fault> = Vec::new();
     for action in &schedule.actions {
         if is_reached(&clock, action.at, is_over) {
-            let ended = executed.perform(action, &clock, &mut act);
+            match executed.perform(action, &clock, &mut act) {
+                Ended::Done(_) => action.act.mends(&mut broken),
+                Ended::Failed(reason) => executed.failures.push(reason),
+                Ended::GoesOn => {}
+            }
             broken.extend(action.act.undo());
-            if matches!(ended, Ended::Done(_)) {
-                broken.retain(|undo| !action.act.is(*undo));
-            }
-            if let Ended::Failed(reason) = ended {
-                executed.failures.push(reason);
-            }
-            continue;
-        }
-        let text = format!("{MARK}{} was not done, the run was over before", action.act.text());
-        if !schedule.is_drawn() {
-            executed.failures.push(text.clone());
         } else if broken.iter().any(|undo| action.act.is(*undo)) {
-            // It is done now.
-            continue;
+            // A run that ends early leaves nothing broken that it was to mend.
+            action.act.mends(&mut broken);
+            executed.mend(&action.act, &clock, &mut act);
+        } else if !schedule.is_drawn() {
+            // What a nemesis did not come to is missed by nobody.
+            let text = format!("{MARK}{} was not done, the run was over before", action.act.text());
+            executed.failures.push(text.clone());
+            executed.tell(clock.now(), EventKind::Warning, text);
         }
-        executed.tell(clock.now(), EventKind::Warning, text);
     }
     if schedule.is_drawn() {
         broken.dedup();
-        broken.into_iter().for_each(|undo| executed.mend(undo, &clock, &mut act));
+        let undo = |fault| ActionKind::Fault(Injection::of(fault, None));
+        broken.into_iter().for_each(|fault| executed.mend(&undo(fault), &clock, &mut act));
     }
     executed
 }
@@ -276,14 +294,18 @@ impl ExecutedActions {
     }
 
     /// Mends what is left, which may take several attempts: the lab may be busy.
-    fn mend(&mut self, undo: Fault, clock: &Wall, act: &mut impl FnMut(&ActionKind) -> Ended) {
+    fn mend(
+        &mut self,
+        undo: &ActionKind,
+        clock: &Wall,
+        act: &mut impl FnMut(&ActionKind) -> Ended,
+    ) {
         let mut last = None;
         for attempt in 0..MEND_ATTEMPTS {
             if attempt > 0 {
                 thread::sleep(MEND_PAUSE);
             }
-            let action =
-                Action { at: clock.now(), act: ActionKind::Fault(Injection::of(undo, None)) };
+            let action = Action { at: clock.now(), act: undo.clone() };
             match self.perform(&action, clock, act) {
                 Ended::Failed(reason) => last = Some(reason),
                 _ => return,
@@ -326,15 +348,15 @@ mod tests {
     use assay_run::Spin;
 
     use super::*;
-    use crate::schedule::Nemesis;
+    use crate::actions::schedule::Nemesis;
 
     fn fault(text: &str) -> ActionKind {
         ActionKind::Fault(Injection::parse(text).expect("it is a fault"))
     }
 
-    fn schedule<const N: usize>(actions: [&str; N]) -> Schedule {
+    fn schedule<const N: usize>(actions: [&str; N]) -> ActionSchedule {
         let actions = actions.map(|text| text.parse().expect("it is an action"));
-        Schedule { actions: actions.to_vec(), ..Schedule::default() }
+        ActionSchedule { actions: actions.to_vec(), ..ActionSchedule::default() }
     }
 
     fn action(text: &str) -> Result<Action, String> {
@@ -379,7 +401,7 @@ mod tests {
         };
         let describe = |store: &str, nodes: usize, actions: &[&str]| {
             let actions: Vec<Action> = actions.iter().map(|text| text.parse().unwrap()).collect();
-            let checked = check(&actions, &lab(store, nodes), &Options::default());
+            let checked = check(&actions, &lab(store, nodes), "at", &Options::default());
             checked.map_err(|error| error.to_string())
         };
         assert_eq!(describe("etcd", 1, &["1s: scale 3", "2s: kill 3"]), Ok(()));
@@ -457,12 +479,27 @@ mod tests {
         );
     }
 
+    #[test]
+    fn what_was_to_be_mended_later_is_mended_when_the_run_ends() {
+        let control = Control::new();
+        control.set_clock(Some(Wall::starting_in(Duration::ZERO, Spin::Never)));
+        let actions = ["0ms: kill 1", "1ms: kill 2", "1h: restart 1", "2h: heal", "3h: restart 2"];
+        let (is_over, mut did) = (AtomicBool::new(false), Vec::new());
+        let executed = execute(&schedule(actions), &control, &is_over, |act| {
+            did.push(act.text());
+            is_over.store(did.len() >= 2, Ordering::Relaxed);
+            Ended::Done(None)
+        });
+        assert_eq!(did, ["kill node 1", "kill node 2", "restart node 1", "restart node 2"]);
+        assert_eq!(executed.failures, ["lab: heal was not done, the run was over before"]);
+    }
+
     /// Ends as soon as the nemesis has killed a node; what was done, how it ended.
     fn interrupted(restart: &Ended) -> (Vec<String>, ExecutedActions) {
         let control = Control::new();
         control.set_clock(Some(Wall::starting_in(Duration::ZERO, Spin::Never)));
         let actions = ["1ms: kill leader", "1h: restart", "2h: pause random", "3h: thaw"];
-        let schedule = Schedule { nemesis: Some(Nemesis::default()), ..schedule(actions) };
+        let schedule = ActionSchedule { nemesis: Some(Nemesis::default()), ..schedule(actions) };
         let (is_over, mut did) = (AtomicBool::new(false), Vec::new());
         let executed = execute(&schedule, &control, &is_over, |act| {
             is_over.store(true, Ordering::Relaxed);
@@ -478,9 +515,7 @@ mod tests {
         assert_eq!(did, ["kill leader", "restart"]);
         assert_eq!((executed.failures.len(), executed.unmended.len()), (0, 0));
         let texts: Vec<&str> = executed.events.iter().map(|event| event.text.as_str()).collect();
-        assert!(texts.contains(&"lab: restart"), "{texts:?}");
-        let undone = "lab: freeze random was not done, the run was over before";
-        assert!(texts.contains(&undone), "{texts:?}");
+        assert_eq!((texts.len(), texts[2]), (4, "lab: restart"), "{texts:?}");
     }
 
     #[test]

@@ -22,6 +22,7 @@ use assay_store::blocking::BlockingThreads;
 use assay_store::{Calls, Store, StoreTime};
 use assay_trace::{Header, TraceHash};
 
+use crate::actions::schedule::ActionSchedule;
 use crate::actions::{self, ActionKind, ExecutedActions};
 use crate::exit::{Exit, as_usage, from_open};
 use crate::lab::LabClient;
@@ -31,7 +32,6 @@ use crate::observe::servers::Watched;
 use crate::port::{Port, Subject};
 use crate::progress::{self, Goal, Lines, Observer, Show};
 use crate::rate_control::RateControl;
-use crate::schedule::Schedule;
 use crate::signals::Listening;
 use crate::{floor, observe, truth};
 
@@ -84,7 +84,7 @@ pub struct Experiment {
     /// The lab that the store is in, if it is in one.
     pub lab: Option<LabClient>,
     /// What is done to it meanwhile.
-    pub schedule: Schedule,
+    pub schedule: ActionSchedule,
     /// What was done to it, with how that ended.
     pub done: ExecutedActions,
 }
@@ -287,13 +287,12 @@ impl Experiment {
             return Ok(None);
         };
         let schedule = &self.schedule;
-        // A run that was stopped does not wait for what may take as long as it likes; only what a
-        // nemesis has broken is mended all the same.
-        let is_expected = move || {
-            let is_stopped = control.urgency() != Urgency::None;
-            schedule.is_drawn() || !is_stopped || !is_over.load(Ordering::Relaxed)
+        // A run that was stopped does not wait for what may take as long as it likes; only what
+        // was broken is mended all the same.
+        let is_stopped = || is_over.load(Ordering::Relaxed) && control.urgency() != Urgency::None;
+        let act = move |act: &ActionKind| {
+            act.upon(lab, &|| schedule.is_drawn() || act.is_mend() || !is_stopped())
         };
-        let act = move |act: &ActionKind| act.upon(lab, &is_expected);
         let execute = move || actions::execute(schedule, control, is_over, act);
         let thread = thread::Builder::new().name("actions".to_owned()).spawn_scoped(scope, execute);
         thread.map(Some).context("cannot start the thread that scales or breaks the store")

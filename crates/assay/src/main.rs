@@ -41,7 +41,6 @@ mod progress;
 mod rate_control;
 mod repeat;
 mod run_dirs;
-mod schedule;
 mod section;
 mod setup;
 mod shell;

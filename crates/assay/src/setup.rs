@@ -21,6 +21,7 @@ use assay_workload::spec::WriteFields;
 use clap::ArgMatches;
 
 use crate::actions;
+use crate::actions::schedule::ActionSchedule;
 use crate::arrivals::Calendar;
 use crate::binding::{is_java, redacted, sizes, with_properties};
 use crate::compiled::{Compiled, replayed};
@@ -33,7 +34,6 @@ use crate::note::{Loaded, Note};
 use crate::options::{Options, Origin};
 use crate::port::{self, Port};
 use crate::progress::Show;
-use crate::schedule::Schedule;
 use crate::show::{Display, PAGE_FILE, analyze_run, keep_hallmark, require_hallmark, show};
 use crate::signals::Listening;
 use crate::workload::{Changes, Workload};
@@ -81,7 +81,7 @@ pub struct Setup {
     /// How long it took to make the store ready the last time.
     pub init: Nanos,
     /// What is done to the lab under load.
-    pub schedule: Schedule,
+    pub schedule: ActionSchedule,
     /// The lab that the store is in, if it is in one. The last field: it ends after the store's
     /// connections.
     pub lab: Option<RunLab>,
@@ -129,13 +129,10 @@ impl Setup {
             None => run_dirs::fresh(&runs_dir, &workload.name, seed.0),
         };
         run_dirs::require_free(&dir)?;
-        let mut schedule = Schedule::read(&options, seed)?;
+        let mut schedule = ActionSchedule::read(&options, seed)?;
         let lab = RunLab::from(&options)?;
         if let Some(lab) = &lab {
             schedule.settle_in(lab.record(), &options)?;
-            if schedule.is_drawn() && !options.is_quiet()? {
-                eprintln!("the nemesis of seed {seed} is --at '{schedule}'");
-            }
         }
         let target = match &lab {
             Some(lab) => lab.url().to_owned(),

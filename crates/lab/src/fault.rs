@@ -63,7 +63,7 @@ pub enum Fault {
 
 /// Which nodes a fault is done to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scope {
+pub enum FaultScope {
     /// Those that are named.
     Named,
     /// Those that are named, or all that need it: those that are down, frozen or cut off.
@@ -106,7 +106,7 @@ pub struct FaultFacts {
     /// Other names.
     pub aliases: &'static [&'static str],
     /// Which nodes it is done to.
-    pub scope: Scope,
+    pub scope: FaultScope,
     /// What it takes after `by`, if anything.
     pub amount: Option<Amount>,
     /// What mends it; `None` for what mends.
@@ -122,7 +122,7 @@ const fn row(fault: Fault, name: &'static str, about: &'static str) -> FaultFact
         fault,
         name,
         aliases: &[],
-        scope: Scope::Named,
+        scope: FaultScope::Named,
         amount: None,
         undo: None,
         needs: Needs::Nothing,
@@ -152,11 +152,11 @@ pub const FAULTS: [FaultFacts; 22] = [
     },
     FaultFacts {
         aliases: &["resume"],
-        scope: Scope::Broken,
+        scope: FaultScope::Broken,
         ..row(Fault::Thaw, "thaw", "let what is frozen go on")
     },
     FaultFacts {
-        scope: Scope::Broken,
+        scope: FaultScope::Broken,
         ..row(Fault::Restart, "restart", "start what is down again, with its data")
     },
     FaultFacts {
@@ -171,7 +171,7 @@ pub const FAULTS: [FaultFacts; 22] = [
         ..row(Fault::PartitionOneWay, "partition-one-way", "drop what it sends to other nodes")
     },
     FaultFacts {
-        scope: Scope::Whole,
+        scope: FaultScope::Whole,
         undo: Some(Fault::Heal),
         needs: Needs::Nodes(3),
         ..row(Fault::PartitionRing, "partition-ring", "each node sees a majority, none the same")
@@ -182,7 +182,7 @@ pub const FAULTS: [FaultFacts; 22] = [
         ..row(Fault::CutClients, "cut-clients", "cut it off from clients, not from nodes")
     },
     FaultFacts {
-        scope: Scope::Broken,
+        scope: FaultScope::Broken,
         ..row(Fault::Heal, "heal", "undo what was done to links, disks and clocks")
     },
     FaultFacts {
@@ -243,12 +243,24 @@ impl Fault {
         if let Some(row) = FAULTS.iter().find(is_it) {
             return Ok(row.fault);
         }
-        let hint = match closest(name, names()) {
-            Some(near) => format!("did you mean {near}?"),
-            None => format!("there are {}", names().collect::<Vec<_>>().join(", ")),
-        };
-        Err(format!("there is no {name:?}; {hint}"))
+        Err(unknown(name, names()))
     }
+
+    /// Whether a fault's name begins with this word.
+    pub fn begins_with(word: &str) -> bool {
+        let mut names =
+            FAULTS.iter().flat_map(|row| [row.name].into_iter().chain(row.aliases.iter().copied()));
+        names.any(|name| name.split('-').next() == Some(word))
+    }
+}
+
+/// The error for a name that is none of `names`.
+pub fn unknown(name: &str, names: impl Iterator<Item = &'static str> + Clone) -> String {
+    let hint = match closest(name, names.clone()) {
+        Some(near) => format!("did you mean {near}?"),
+        None => format!("there are {}", names.collect::<Vec<_>>().join(", ")),
+    };
+    format!("there is no {name:?}; {hint}")
 }
 
 /// The names of all faults, without aliases.
@@ -258,7 +270,7 @@ pub fn names() -> impl Iterator<Item = &'static str> + Clone {
 
 /// Nodes, as they are named before it is known which they are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Target {
+pub enum FaultTarget {
     /// This one, from 1.
     Node(usize),
     /// The one that leads at that moment: leader, primary, master.
@@ -274,36 +286,36 @@ pub enum Target {
 }
 
 /// Words for targets; the first of each is the one that is written.
-const TARGETS: [(&str, Target); 7] = [
-    ("leader", Target::Leader),
-    ("primary", Target::Leader),
-    ("master", Target::Leader),
-    ("minority", Target::Minority),
-    ("majority", Target::Majority),
-    ("all", Target::All),
-    ("random", Target::Random),
+const TARGETS: [(&str, FaultTarget); 7] = [
+    ("leader", FaultTarget::Leader),
+    ("primary", FaultTarget::Leader),
+    ("master", FaultTarget::Leader),
+    ("minority", FaultTarget::Minority),
+    ("majority", FaultTarget::Majority),
+    ("all", FaultTarget::All),
+    ("random", FaultTarget::Random),
 ];
 
 /// What can be said of a target, for an error.
 pub const TARGET_HINT: &str = "a node's number from 1, or leader, minority, majority, all, random";
 
-impl FromStr for Target {
+impl FromStr for FaultTarget {
     type Err = String;
 
-    fn from_str(text: &str) -> Result<Target, String> {
+    fn from_str(text: &str) -> Result<FaultTarget, String> {
         if let Some((_, target)) = TARGETS.iter().find(|(name, _)| *name == text) {
             return Ok(*target);
         }
         match text.parse() {
-            Ok(number) if number > 0 => Ok(Target::Node(number)),
+            Ok(number) if number > 0 => Ok(FaultTarget::Node(number)),
             _ => Err(format!("{text:?} is no node: give {TARGET_HINT}")),
         }
     }
 }
 
-impl fmt::Display for Target {
+impl fmt::Display for FaultTarget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Target::Node(number) = self {
+        if let FaultTarget::Node(number) = self {
             return write!(f, "node {number}");
         }
         let word = TARGETS.iter().find(|(_, target)| target == self);
@@ -312,17 +324,17 @@ impl fmt::Display for Target {
 }
 
 /// A number for a node, a word for the others.
-impl Serialize for Target {
+impl Serialize for FaultTarget {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         match self {
-            Target::Node(number) => to.serialize_u64(*number as u64),
+            FaultTarget::Node(number) => to.serialize_u64(*number as u64),
             word => to.collect_str(word),
         }
     }
 }
 
-impl<'de> Deserialize<'de> for Target {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Target, D::Error> {
+impl<'de> Deserialize<'de> for FaultTarget {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<FaultTarget, D::Error> {
         #[derive(Deserialize)]
         #[serde(untagged)]
         enum Written {
@@ -344,7 +356,7 @@ pub struct Injection {
     pub fault: Fault,
     /// To which nodes; `None` for what is done to the whole lab, or to all that need it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub node: Option<Target>,
+    pub node: Option<FaultTarget>,
     /// By how much, for a fault that has an amount.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
@@ -372,7 +384,7 @@ pub struct Injected {
 
 impl Injection {
     /// A fault of these nodes.
-    pub fn of(fault: Fault, node: Option<Target>) -> Injection {
+    pub fn of(fault: Fault, node: Option<FaultTarget>) -> Injection {
         Injection { fault, node, by: None, seed: 0 }
     }
 
@@ -399,7 +411,7 @@ impl Injection {
             [] => None,
             [number] => Some(number.parse()?),
             ["node", number] => match number.parse()? {
-                Target::Node(number) => Some(Target::Node(number)),
+                FaultTarget::Node(number) => Some(FaultTarget::Node(number)),
                 other => return Err(format!("write {other} without node")),
             },
             _ => return Err(format!("{:?} is no node: give {TARGET_HINT}", rest.join(" "))),
@@ -415,10 +427,10 @@ impl Injection {
     pub fn check(&self) -> Result<(), String> {
         let FaultFacts { name, scope, amount, .. } = *self.fault.facts();
         match (scope, self.node) {
-            (Scope::Named, None) => {
+            (FaultScope::Named, None) => {
                 return Err(format!("{name} of which node? give {TARGET_HINT}"));
             }
-            (Scope::Whole, Some(node)) => {
+            (FaultScope::Whole, Some(node)) => {
                 return Err(format!("{name} is done to the whole lab, not to {node}"));
             }
             _ => {}
@@ -448,7 +460,7 @@ impl Injection {
         let text = self.text();
         let numbers: Vec<String> = nodes.iter().map(usize::to_string).collect();
         match (&numbers[..], self.node, self.fault.facts().scope) {
-            (_, Some(Target::Node(_)), _) | ([], _, Scope::Whole) => text,
+            (_, Some(FaultTarget::Node(_)), _) | ([], _, FaultScope::Whole) => text,
             ([], ..) => format!("{text} (no node)"),
             ([one], ..) => format!("{text} (node {one})"),
             (several, ..) => format!("{text} (nodes {})", several.join(", ")),
@@ -460,7 +472,7 @@ impl Injection {
 mod tests {
     use super::*;
 
-    fn parsed(text: &str) -> Result<(Fault, Option<Target>), String> {
+    fn parsed(text: &str) -> Result<(Fault, Option<FaultTarget>), String> {
         Injection::parse(text).map(|injection| (injection.fault, injection.node))
     }
 
@@ -474,7 +486,7 @@ mod tests {
                 assert_eq!(Fault::named(name), Ok(row.fault));
             }
             if let Some(undo) = row.undo {
-                assert_ne!(undo.facts().scope, Scope::Named, "{} mends by itself", row.name);
+                assert_ne!(undo.facts().scope, FaultScope::Named, "{} mends by itself", row.name);
             }
         }
     }
@@ -482,20 +494,20 @@ mod tests {
     #[test]
     fn faults_are_said_in_words() {
         for (text, fault, node) in [
-            ("kill node 1", Fault::Kill, Some(Target::Node(1))),
-            ("kill 1", Fault::Kill, Some(Target::Node(1))),
-            ("kill master", Fault::Kill, Some(Target::Leader)),
-            ("pause primary", Fault::Freeze, Some(Target::Leader)),
+            ("kill node 1", Fault::Kill, Some(FaultTarget::Node(1))),
+            ("kill 1", Fault::Kill, Some(FaultTarget::Node(1))),
+            ("kill master", Fault::Kill, Some(FaultTarget::Leader)),
+            ("pause primary", Fault::Freeze, Some(FaultTarget::Leader)),
             ("resume", Fault::Thaw, None),
-            ("restart all", Fault::Restart, Some(Target::All)),
-            ("partition leader", Fault::Partition, Some(Target::Leader)),
-            ("partition isolate node 3", Fault::Partition, Some(Target::Node(3))),
-            ("isolate 3", Fault::Partition, Some(Target::Node(3))),
-            ("partition minority", Fault::Partition, Some(Target::Minority)),
-            ("partition one way node 2", Fault::PartitionOneWay, Some(Target::Node(2))),
-            ("partition-one-way random", Fault::PartitionOneWay, Some(Target::Random)),
+            ("restart all", Fault::Restart, Some(FaultTarget::All)),
+            ("partition leader", Fault::Partition, Some(FaultTarget::Leader)),
+            ("partition isolate node 3", Fault::Partition, Some(FaultTarget::Node(3))),
+            ("isolate 3", Fault::Partition, Some(FaultTarget::Node(3))),
+            ("partition minority", Fault::Partition, Some(FaultTarget::Minority)),
+            ("partition one way node 2", Fault::PartitionOneWay, Some(FaultTarget::Node(2))),
+            ("partition-one-way random", Fault::PartitionOneWay, Some(FaultTarget::Random)),
             ("partition ring", Fault::PartitionRing, None),
-            ("cut clients majority", Fault::CutClients, Some(Target::Majority)),
+            ("cut clients majority", Fault::CutClients, Some(FaultTarget::Majority)),
             ("heal", Fault::Heal, None),
         ] {
             assert_eq!(parsed(text), Ok((fault, node)), "{text}");

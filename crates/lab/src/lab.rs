@@ -21,7 +21,7 @@ use crate::network::Network;
 use crate::network::cut::{self, Cuts};
 use crate::package_cache::{Kit, PackageCache};
 use crate::process::Server;
-use crate::proxy::Proxy;
+use crate::proxy::{Proxy, Rules};
 use crate::recipe::Recipe;
 use crate::record::{NodeRecord, Record, ServerRecord};
 use crate::site::Site;
@@ -137,7 +137,11 @@ impl Lab {
         let package_cache = PackageCache::new(house, watch);
         let kit = recipe.fetch(&version, &package_cache)?;
         if order.network == Network::Namespaces && house.may_install {
-            package_cache.debian(cut::NFT, cut::PACKAGE)?;
+            // A lab without partitions is better than none.
+            if let Err(error) = package_cache.debian(cut::NFT, cut::PACKAGE) {
+                watch.check()?;
+                watch.tell(&format!("links between nodes cannot be cut: {error}"));
+            }
         }
         let slot = Slot::claim()?;
         order.network.build(slot.number)?;
@@ -307,6 +311,10 @@ impl Lab {
         node.disk = None;
         self.network.take_away(self.slot.number, node.number);
         self.forget_cuts();
+        if let Some(proxy) = &self.proxy {
+            proxy.change(&[node.number], |rules| *rules = Rules::default());
+        }
+        let _ = fs::remove_file(self.clock_file(node.number));
         // What cannot be removed now is removed with the lab.
         let _ = fs::remove_dir_all(&node.folder);
     }

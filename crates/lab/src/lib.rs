@@ -27,7 +27,9 @@ mod usage;
 
 pub use card::{Card, Choice, Need, NodeCounts, Port, Scaling, Supply, Version};
 pub use disk::{check_disks, resume_disks, unsynced};
-pub use fault::{Amount, FAULTS, Fault, FaultFacts, Injected, Injection, Needs, Scope, Target};
+pub use fault::{
+    Amount, FAULTS, Fault, FaultFacts, FaultScope, FaultTarget, Injected, Injection, Needs,
+};
 pub use lab::{
     Ground, House, Lab, LabError, NodeState, NodeView, Order, Premises, check_injection,
     check_programs, check_scale, clean, is_held, is_marked,

@@ -162,7 +162,9 @@ fn ip(words: &str) -> Result<(), LabError> {
 
 #[cfg(test)]
 mod tests {
+    use super::cut::Cuts;
     use super::*;
+    use crate::package_cache::find_program;
     use crate::slot::Slot;
 
     #[test]
@@ -187,6 +189,41 @@ mod tests {
         network.remove(slot);
         assert!(!std::path::Path::new("/sys/class/net").join(name(slot, 1)).exists());
         drop(namespace);
+    }
+
+    #[test]
+    fn a_link_is_cut_only_when_nothing_passes_it() {
+        let claim = Slot::claim().expect("there are enough slots");
+        let (network, slot) = (Network::Namespaces, claim.number);
+        let place = |node| network.add(slot, node);
+        let built = network.build(slot).and_then(|()| (1..=3).try_for_each(place));
+        let nft = find_program(&[], &[], cut::NFT);
+        let (Ok(()), Some(nft)) = (built, nft) else {
+            eprintln!("NOT RUN: it takes root with CAP_SYS_ADMIN, and nft (nftables)");
+            return network.remove(slot);
+        };
+        let probe = |cuts: &Cuts| {
+            let probed = network.probe(slot, 3, cuts);
+            probed.map_err(|error| error.to_string())
+        };
+        let set = |cuts: &Cuts| network.cut(slot, 3, cuts, &nft).expect("rules can be set");
+        let (none, one_way) = (Cuts::new(), cut::one_way(&[2], 3));
+        let (alone, clients) = (cut::isolate(&[2], 3), cut::from_clients(&[2]));
+        assert_eq!(probe(&none), Ok(()));
+        let uncut = probe(&one_way).unwrap_err();
+        assert_eq!(
+            uncut,
+            "the link from node 2 to node 1 is not cut, and 1 more are not as they should be"
+        );
+        for cuts in [&one_way, &alone, &clients] {
+            set(cuts);
+            assert_eq!(probe(cuts), Ok(()));
+        }
+        let unhealed = probe(&none).unwrap_err();
+        assert!(unhealed.contains(" is still cut, and "), "{unhealed}");
+        set(&none);
+        assert_eq!(probe(&none), Ok(()));
+        network.remove(slot);
     }
 
     #[test]

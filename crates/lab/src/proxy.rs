@@ -125,11 +125,19 @@ impl Proxy {
         self.each(nodes, |shared| shared.resets += 1);
     }
 
-    /// Whether something is wrong with the links to this node.
-    pub(crate) fn is_broken(&self, node: usize) -> bool {
+    /// What is wrong with the links to this node, in words; `None` if nothing is.
+    pub(crate) fn describe(&self, node: usize) -> Option<String> {
         let shared = self.lock();
         let mut links = self.links.iter().zip(&*shared);
-        links.any(|(link, shared)| link.node == node && shared.rules != Rules::default())
+        let is_its = |(link, shared): &(&Link, &Shared)| {
+            link.node == node && shared.rules != Rules::default()
+        };
+        links.find(is_its).map(|(_, shared)| shared.rules.describe())
+    }
+
+    /// Whether something is wrong with the links to this node.
+    pub(crate) fn is_broken(&self, node: usize) -> bool {
+        self.describe(node).is_some()
     }
 
     fn each(&self, nodes: &[usize], change: impl Fn(&mut Shared)) {

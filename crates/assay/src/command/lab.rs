@@ -6,7 +6,7 @@ mod logs;
 mod up;
 
 use anyhow::Result;
-use assay_lab::{FAULTS, Fault, Injection, Target, clean, recipes};
+use assay_lab::{FAULTS, Fault, FaultTarget, Injection, clean, recipes};
 use assay_model::Nanos;
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint};
@@ -232,7 +232,7 @@ fn change_size(matches: &ArgMatches) -> Result<Exit> {
 fn inject_fault(matches: &ArgMatches) -> Result<Exit> {
     let fault = Fault::named(word(matches, "fault").unwrap_or_default()).map_err(usage)?;
     let wrong = |error| usage(format!("--node: {error}"));
-    let node = word(matches, "node").map(|text| text.parse::<Target>().map_err(wrong));
+    let node = word(matches, "node").map(|text| text.parse::<FaultTarget>().map_err(wrong));
     let seed = match word(matches, "seed") {
         Some(seed) => seed.parse().map_err(|_| usage(format!("--seed {seed}: give a number")))?,
         None => draw_seed()?.0,

@@ -26,6 +26,7 @@ use assay_workload::spec::ReadFields;
 use assay_workload::ycsb::{ClientOptions, Interval, Reading, Strictness, read};
 use clap::ArgMatches;
 
+use crate::actions::schedule::ActionSchedule;
 use crate::binding;
 use crate::exit::{Exit, as_usage, from_open, usage};
 use crate::load_config::{LoadConfig, usual_blocking_threads, usual_workers};
@@ -35,7 +36,6 @@ use crate::options::Options;
 use crate::port::{self, Port};
 use crate::progress::Show;
 use crate::run_dirs;
-use crate::schedule::Schedule;
 use crate::setup::Setup;
 use crate::show::{AnalyzedRun, keep_hallmark, put, require_place};
 use crate::signals::Listening;
@@ -189,7 +189,7 @@ fn setup(request: &Request) -> Result<Setup> {
     Ok(Setup {
         is_loaded: false,
         init: Nanos::ZERO,
-        schedule: Schedule::default(),
+        schedule: ActionSchedule::default(),
         lab: None,
         options: Options::default(),
         workload,

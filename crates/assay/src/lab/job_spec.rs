@@ -74,11 +74,7 @@ impl JobSpec {
             store: store.to_owned(),
             nodes: None,
             version: options.text("version").map(str::to_owned),
-            network: match options.text("network") {
-                None | Some("loopback") => Network::Loopback,
-                Some("namespaces") => Network::Namespaces,
-                Some(_) => return Err(options.wrong("network", "it is loopback or namespaces")),
-            },
+            network: network(options)?,
             choices: choices(options)?,
             parent: None,
             package_cache,
@@ -136,6 +132,18 @@ fn disk_mib(options: &Options) -> Result<Option<u64>> {
     match mib.filter(|mib| (1..=DISK_MIB_MAX).contains(mib)) {
         Some(mib) => Ok(Some(mib)),
         None => Err(options.wrong("disk", "give the size of a node's disk, such as 512M or 2G")),
+    }
+}
+
+/// Where nodes are to live.
+///
+/// # Errors
+/// If there is no such network.
+pub fn network(options: &Options) -> Result<Network> {
+    match options.text("network") {
+        None | Some("loopback") => Ok(Network::Loopback),
+        Some("namespaces") => Ok(Network::Namespaces),
+        Some(_) => Err(options.wrong("network", "it is loopback or namespaces")),
     }
 }
 

@@ -40,8 +40,7 @@ impl RunLab {
         }
         match place {
             Some("up") => {
-                let text = options.text("up").unwrap_or_default();
-                let expected = store_and_nodes(text).map_err(|why| options.wrong("up", &why))?;
+                let expected = wanted(options)?;
                 let is_quiet = options.is_quiet()?;
                 let mut tell = |text: &str| {
                     if !is_quiet {
@@ -171,6 +170,15 @@ pub fn store_setting(options: &Options) -> Result<Option<&'static str>> {
             several.join(", --")
         ))),
     }
+}
+
+/// The store that `--up` starts, with its number of nodes.
+///
+/// # Errors
+/// If that is no number.
+pub fn wanted(options: &Options) -> Result<(&str, Option<usize>)> {
+    let text = options.text("up").unwrap_or_default();
+    store_and_nodes(text).map_err(|why| options.wrong("up", &why))
 }
 
 /// What `STORE` or `STORE:N` says.

@@ -65,6 +65,9 @@ pub struct Status {
     pub record: Option<Record>,
     /// How its nodes are, in the record's order.
     pub states: Vec<NodeState>,
+    /// What is broken besides what the states say, a sentence each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub broken: Vec<String>,
     /// How long it took until a record had been written and read, in milliseconds.
     pub ready_ms: Option<u64>,
     /// The process that it ends with, if there is one.

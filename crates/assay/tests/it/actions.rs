@@ -20,6 +20,7 @@ use crate::run_dir::{assert_sealed, manifest};
 enum Change {
     Works,
     Fails,
+    MendsNothing,
     NeverEnds,
 }
 
@@ -94,7 +95,8 @@ fn answer(socket: &UnixStream, change: Change, changes: &AtomicUsize) {
     say(&json!({ "reply": "tell", "text": "node 2 joins" }));
     match change {
         Change::Works => say(&done),
-        Change::Fails => {
+        Change::MendsNothing if requested["fault"] != "restart" => say(&done),
+        Change::Fails | Change::MendsNothing => {
             say(&json!({ "reply": "failed", "text": "no room for node 2", "exit": 4 }));
         }
         Change::NeverEnds => thread::sleep(Duration::from_secs(600)),
@@ -163,4 +165,21 @@ fn an_interrupt_while_a_run_that_is_over_waits_for_its_lab_ends_it() {
     running.signal(Signal::INT);
     running.wait().code(130).says("warning: lab: scale to 2 goes on,").shows("Throughput");
     assert_sealed(&lab.place, "b", State::Finished);
+}
+
+#[test]
+fn what_a_nemesis_cannot_mend_is_reported_by_the_exit_code() {
+    let lab = Lab::that(Change::MendsNothing);
+    let words = "run ycsb-c --closed 1 --nemesis kill --every 1s";
+    let run = |more: &str| {
+        let mut command = lab.place.command(&format!("{words} {more}"));
+        command.args(["--lab", "etcd"]);
+        lab.place.spawn(command)
+    };
+    let ran = run("--duration 1s --run-dir b").wait().code(7).says("--at '");
+    ran.says("error: lab: restart failed after").says("no room for node 2");
+    let interrupted = run("--duration 50s --run-dir c");
+    wait_until("a node was killed", || lab.changes.load(Ordering::SeqCst) > 5);
+    interrupted.signal(Signal::INT);
+    interrupted.wait().code(7).says("error: lab: restart failed after");
 }

@@ -678,3 +678,114 @@ fn nodes_live_in_network_namespaces_that_end_with_the_lab() {
         .collect();
     assert_eq!(left, [""; 0]);
 }
+
+#[test]
+fn faults_that_a_lab_cannot_have_are_errors_before_it_is_started() {
+    let labs = Labs::new();
+    let refused = |up: &str, option: &str, value: &str, why: &str| {
+        let words = format!("bench ycsb-a --up {up} --duration 60s");
+        let mut command = labs.place.command(&words);
+        command.args([option, value]);
+        labs.place.spawn(command).wait().code(2).says(why);
+    };
+    refused("cassandra:3", "--at", "10s: kill master", "no single node of cassandra leads");
+    refused("etcd:3", "--at", "10s: partition leader", "--network namespaces");
+    refused("etcd:3", "--nemesis", "kill,partition", "--network namespaces");
+    refused("etcd:3", "--nemesis", "heal", "heal breaks nothing; there are kill");
+    refused("etcd:3", "--at", "10s: kill node 4", "there is no node 4; there are 1 to 3");
+    refused("redis", "--at", "10s: kill minority", "of 1 nodes none are a minority");
+    assert!(labs.is_nothing_there());
+}
+
+/// A word for whether a process in that network namespace, or here, reaches a port.
+fn reaches(namespace: Option<&str>, port: &str) -> bool {
+    let connect = format!("</dev/tcp/{}", port.replace(':', "/"));
+    let mut command = match namespace {
+        Some(namespace) => {
+            let mut command = Command::new("ip");
+            command.args(["netns", "exec", namespace, "timeout"]);
+            command
+        }
+        None => Command::new("timeout"),
+    };
+    let output = command.args(["1", "bash", "-c", &connect]).output();
+    output.expect("there is a timeout").status.success()
+}
+
+/// Sentinel in network namespaces, with their names and the addresses of its servers; none where
+/// that cannot be had.
+fn sentinel_in_namespaces(labs: &Labs) -> Option<Vec<(String, String)>> {
+    if !geteuid().is_root() || !may_make_namespaces() {
+        eprintln!("NOT RUN: only root with CAP_SYS_ADMIN makes network namespaces");
+        return None;
+    }
+    labs.lab("up redis-sentinel --network namespaces --stay --install").code(0);
+    let status = labs.status();
+    let nodes = status["nodes"].as_array().expect("it has nodes");
+    let place = |(number, node): (usize, &Value)| {
+        let address = node["address"].as_str().expect("a node has an address");
+        let slot = address.split('.').nth(2).expect("an address has four parts");
+        (format!("aslab{slot}-{}", number + 1), format!("{address}:6379"))
+    };
+    Some(nodes.iter().enumerate().map(place).collect())
+}
+
+#[test]
+fn a_partition_cuts_nodes_off_until_it_is_healed() {
+    let labs = Labs::new();
+    let Some(nodes) = sentinel_in_namespaces(&labs) else { return };
+    let between = |from: usize, to: usize| reaches(Some(&nodes[from - 1].0), &nodes[to - 1].1);
+    let outside = |to: usize| reaches(None, &nodes[to - 1].1);
+    assert!(between(1, 2) && between(2, 1) && between(2, 3) && outside(1));
+    let cut = labs.lab("fault partition --node leader").code(0);
+    cut.says("partition leader (node 1) is done, verified").shows("are cut: 1-2, 1-3");
+    assert!(!between(1, 2) && !between(2, 1) && !between(3, 1));
+    assert!(between(2, 3) && outside(1) && outside(2));
+    labs.lab("fault heal").code(0).says("heal (nodes 1, 2, 3) is done, verified");
+    assert!(between(1, 2) && between(2, 1));
+    labs.lab("fault cut-clients --node 3").code(0);
+    assert!(!outside(3) && outside(2) && between(2, 3));
+    labs.lab("fault heal --node 3").code(0);
+    assert!(outside(3));
+    labs.lab("fault partition-ring --seed 1").code(0);
+    let pairs = [(1, 2), (2, 3), (3, 1)];
+    assert_eq!(pairs.iter().filter(|(one, other)| !between(*one, *other)).count(), 1);
+    labs.lab("fault heal").code(0);
+    assert!(pairs.iter().all(|(one, other)| between(*one, *other)));
+}
+
+#[test]
+fn a_master_is_killed_whoever_it_is() {
+    let labs = Labs::new();
+    labs.lab("up redis-sentinel --stay --install").code(0);
+    labs.place.fine("load ycsb-a --lab redis-sentinel --records 20 --quiet");
+    let words = "run ycsb-a --lab redis-sentinel --records 20 --rate 100/s --duration 12s";
+    let mut command = labs.place.command(&format!("{words} --run-dir b"));
+    command.args(["--at", "500ms: kill master; 1s: kill primary; 9s: restart"]);
+    labs.place.spawn(command).wait().code(0);
+    let events = read_events(&labs.place.path("b")).expect("the run directory has events");
+    let faults = events.iter().filter(|event| event.kind == EventKind::Fault);
+    let texts: Vec<&str> = faults.map(|event| event.text.as_str()).collect();
+    // The second had to wait until another one led.
+    let [first, second, restart] = &texts[..] else { panic!("{texts:?}") };
+    assert_eq!(*first, "lab: kill leader (node 1)");
+    assert!(["lab: kill leader (node 2)", "lab: kill leader (node 3)"].contains(second));
+    assert!(restart.starts_with("lab: restart (nodes 1, "), "{texts:?}");
+    let shown = events.iter().find(|event| event.text.starts_with(&format!("{second} is done")));
+    let shown = &shown.expect("it was done").text;
+    assert!(shown.contains(", verified ") && shown.ends_with(", intended at 1.00 s)"), "{shown}");
+}
+
+#[test]
+fn a_nemesis_that_is_interrupted_leaves_a_whole_lab() {
+    let labs = Labs::new();
+    labs.up();
+    labs.place.fine("load ycsb-a --lab redis --records 20 --quiet");
+    let words = "run ycsb-a --lab redis --records 20 --rate 100/s --duration 60s --run-dir b";
+    let running = labs.place.start(&format!("{words} --nemesis kill,pause --every 30s --seed 1"));
+    wait_until("the node is broken", || text(&labs.status(), "/nodes/0/state") != "up");
+    running.signal(Signal::INT);
+    running.wait().code(130).says("the nemesis of seed 1 is --at '");
+    labs.lab("status").code(0).shows("up");
+    assert_eq!(text(&labs.status(), "/nodes/0/state"), "up");
+}

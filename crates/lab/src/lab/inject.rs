@@ -3,10 +3,10 @@
 use assay_model::{Draws, Seed};
 use rustix::process::Signal;
 
-use super::{Lab, LabError, NodeState};
+use super::{Lab, LabError, Node, NodeState};
 use crate::clock;
 use crate::disk::Disk;
-use crate::fault::{Fault, Injection, Needs, Scope, Target};
+use crate::fault::{Fault, FaultScope, FaultTarget, Injection, Needs};
 use crate::lab::House;
 use crate::network::Network;
 use crate::network::cut::{self, Cuts};
@@ -38,24 +38,24 @@ pub struct Premises {
 
 impl Premises {
     /// # Errors
-    /// If it lacks what this fault needs.
-    fn check(self, fault: Fault) -> Result<(), LabError> {
-        let name = fault.name();
+    /// If it lacks what this fault needs, which the error says.
+    fn check(self, fault: Fault) -> Result<(), String> {
         let has_namespaces = self.network == Network::Namespaces;
         let missing = match fault.facts().needs {
             Needs::Namespaces | Needs::Nodes(_) if !has_namespaces => {
-                "a network namespace for each node: start the lab with --network namespaces, as \
-                 root"
+                "links between nodes are cut in a lab with network namespaces only: start it with \
+                 --network namespaces, as root"
             }
             Needs::Disks if !self.has_disks => {
-                "a disk for each node: start the lab with --disk, for example --disk 512M, as root"
+                "it needs a disk for each node: start the lab with --disk, for example --disk \
+                 512M, as root"
             }
             Needs::Proxy if !self.has_proxy => {
-                "a proxy between clients and nodes: start the lab with --proxy"
+                "it needs a proxy between clients and nodes: start the lab with --proxy"
             }
             _ => return Ok(()),
         };
-        Err(LabError::Order(format!("{name} needs {missing}")))
+        Err(missing.to_owned())
     }
 }
 
@@ -70,23 +70,22 @@ pub fn check_injection(
     premises: Premises,
 ) -> Result<(), LabError> {
     injection.check().map_err(LabError::Order)?;
-    let wrong = |reason: String| Err(LabError::Order(reason));
-    let name = injection.fault.name();
+    let wrong = |reason: String| Err(LabError::Order(format!("{}: {reason}", injection.text())));
     let needs = injection.fault.facts().needs;
-    premises.check(injection.fault)?;
+    premises.check(injection.fault).or_else(wrong)?;
     match (needs, injection.node) {
         (Needs::Nodes(least), _) if nodes < least => {
-            wrong(format!("{name} needs {least} nodes, and there are {nodes}"))
+            wrong(format!("it needs {least} nodes, and there are {nodes}"))
         }
-        (_, Some(Target::Node(node))) if node > nodes => {
+        (_, Some(FaultTarget::Node(node))) if node > nodes => {
             wrong(format!("there is no node {node}; there are 1 to {nodes}"))
         }
-        (_, Some(Target::Minority)) if nodes < 3 => {
-            wrong(format!("{name} minority: there is none of {nodes} nodes; it takes 3"))
+        (_, Some(FaultTarget::Minority)) if nodes < 3 => {
+            wrong(format!("of {nodes} nodes none are a minority; it takes 3"))
         }
-        (_, Some(Target::Leader)) if recipe.leader().is_none() => wrong(format!(
-            "{name} leader: no single node of {} leads; name another target: a node's number, \
-             minority, majority, all or random",
+        (_, Some(FaultTarget::Leader)) if recipe.leader().is_none() => wrong(format!(
+            "no single node of {} leads; name another target: a node's number, minority, \
+             majority, all or random",
             recipe.card().name
         )),
         _ => check_clock(injection.fault, recipe),
@@ -213,6 +212,28 @@ impl Lab {
         })
     }
 
+    /// What is broken besides what the states of nodes say, a sentence each.
+    pub fn broken(&self) -> Vec<String> {
+        let cuts = (!self.cuts.is_empty()).then(|| cut::describe(&self.cuts));
+        cuts.into_iter().chain(self.nodes.iter().flat_map(|node| self.broken_of(node))).collect()
+    }
+
+    /// What is broken of a node, a sentence each.
+    fn broken_of(&self, node: &Node) -> Vec<String> {
+        let number = node.number;
+        let mut all = Vec::new();
+        if let Some(disk) = node.disk.as_ref().filter(|disk| disk.is_broken()) {
+            let how = if disk.is_to_stall() { "stalled" } else { "full" };
+            all.push(format!("the disk of node {number} is {how}"));
+        }
+        let rules = self.proxy.as_ref().and_then(|proxy| proxy.describe(number));
+        all.extend(rules.map(|rules| format!("between clients and node {number}: {rules}")));
+        if node.clock_ms != 0 {
+            all.push(format!("the clock of node {number} is off by {} ms", node.clock_ms));
+        }
+        all
+    }
+
     /// The nodes that are meant at this moment, in order.
     ///
     /// # Errors
@@ -226,14 +247,14 @@ impl Lab {
         let (fault, count) = (injection.fault, self.nodes.len());
         let fitting = self.fitting(fault);
         let wanted = match injection.node {
-            Some(Target::Node(node)) => return Ok(vec![node]),
-            Some(Target::Leader) => return self.leader(watch).map(|node| vec![node]),
-            None if fault.facts().scope == Scope::Whole => return Ok(Vec::new()),
+            Some(FaultTarget::Node(node)) => return Ok(vec![node]),
+            Some(FaultTarget::Leader) => return self.leader(watch).map(|node| vec![node]),
+            None if fault.facts().scope == FaultScope::Whole => return Ok(Vec::new()),
             None => return Ok(fitting),
-            Some(Target::Minority) => (count - 1) / 2,
-            Some(Target::Majority) => count / 2 + 1,
-            Some(Target::All) => fitting.len(),
-            Some(Target::Random) => 1,
+            Some(FaultTarget::Minority) => (count - 1) / 2,
+            Some(FaultTarget::Majority) => count / 2 + 1,
+            Some(FaultTarget::All) => fitting.len(),
+            Some(FaultTarget::Random) => 1,
         };
         if fitting.len() < wanted.max(1) {
             let (name, fit) = (injection.text(), fitting.len());
@@ -521,8 +542,8 @@ mod tests {
             ("redis", 1, Loopback, "clock 1 by +1h", "its allocator calls itself"),
             ("etcd", 3, Loopback, "delay all by 1ms", "start the lab with --proxy"),
             ("etcd", 1, Namespaces, "partition leader", "needs 2 nodes, and there are 1"),
-            ("etcd", 2, Namespaces, "partition ring", "needs 3 nodes"),
-            ("etcd", 2, Loopback, "kill minority", "there is none of 2 nodes"),
+            ("etcd", 2, Namespaces, "partition ring", "it needs 3 nodes"),
+            ("etcd", 2, Loopback, "kill minority", "of 2 nodes none are a minority"),
             ("etcd", 3, Loopback, "kill node 4", "there is no node 4; there are 1 to 3"),
         ] {
             let reported = refused(store, nodes, network, text);

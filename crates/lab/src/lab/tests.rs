@@ -5,6 +5,7 @@ use std::net::TcpStream;
 use std::sync::atomic::AtomicBool;
 
 use super::*;
+use crate::fault::Injection;
 use crate::recipes;
 use crate::record::Death;
 
@@ -192,4 +193,33 @@ fn a_wait_can_be_cancelled() {
     let place = folder.path().join("lab");
     let stopped = Lab::up(&order, &place, &house(folder.path()), &watch, &mut ping);
     assert!(matches!(stopped, Err(LabError::Stopped)));
+}
+
+#[test]
+fn a_fault_names_its_node_and_shows() {
+    let folder = tempfile::tempdir().expect("there is room");
+    let mut lab = up(&order("redis"), folder.path()).expect("it starts");
+    let mut done = |text: &str| {
+        let injection = Injection::parse(text).expect("it is a fault");
+        watched(|watch| {
+            let nodes = lab.targets(&injection, watch)?;
+            lab.inject(&injection, &nodes, watch)?;
+            lab.verify(injection.fault, &nodes, watch)?;
+            Ok::<_, LabError>((injection.text_of(&nodes), lab.nodes()[0].state))
+        })
+    };
+    for (text, expected, state) in [
+        ("pause master", "freeze leader (node 1)", NodeState::Frozen),
+        ("resume", "thaw (node 1)", NodeState::Up),
+        ("resume", "thaw (no node)", NodeState::Up),
+        ("kill all", "kill all (node 1)", NodeState::Down),
+        ("restart", "restart (node 1)", NodeState::Up),
+    ] {
+        assert_eq!(done(text).expect("it can be done"), (expected.to_owned(), state));
+    }
+    done("stop random").expect("it runs");
+    let reported = done("kill random").unwrap_err().to_string();
+    assert_eq!(reported, "kill random: only 0 of 1 nodes are left");
+    let reported = done("heal").unwrap_err().to_string();
+    assert!(reported.contains("--network namespaces"), "{reported}");
 }

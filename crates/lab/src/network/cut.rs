@@ -77,6 +77,23 @@ pub(crate) fn ring(ring: &[usize]) -> Cuts {
     places.filter(is_far).map(|(one, other)| Link { from: ring[one], to: ring[other] }).collect()
 }
 
+/// Which links are cut, in a sentence.
+pub(crate) fn describe(cuts: &Cuts) -> String {
+    let named = |place: usize| match place {
+        CLIENTS => "clients".to_owned(),
+        node => node.to_string(),
+    };
+    let one = |link: &Link| {
+        let (from, to) = (named(link.from), named(link.to));
+        match cuts.contains(&Link { from: link.to, to: link.from }) {
+            false => Some(format!("from {from} to {to}")),
+            true => (link.from < link.to).then(|| format!("{from}-{to}")),
+        }
+    };
+    let all: Vec<String> = cuts.iter().filter_map(one).collect();
+    format!("links are cut: {}", all.join(", "))
+}
+
 impl Network {
     /// Lets exactly these links be cut between clients and nodes 1 to `nodes`. All namespaces are
     /// changed at once, so that the cut is sharp.
@@ -189,6 +206,14 @@ mod tests {
             let is_whole = |link: &Link| cuts.contains(&Link { from: link.to, to: link.from });
             assert!(!cuts.is_empty() && cuts.iter().all(is_whole), "{nodes}: {cuts:?}");
         }
+    }
+
+    #[test]
+    fn cut_links_are_listed_once() {
+        assert_eq!(describe(&isolate(&[2], 3)), "links are cut: 1-2, 2-3");
+        let one_way = describe(&one_way(&[2], 3));
+        assert_eq!(one_way, "links are cut: from 2 to 1, from 2 to 3");
+        assert_eq!(describe(&from_clients(&[1])), "links are cut: clients-1");
     }
 
     #[test]

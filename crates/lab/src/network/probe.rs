@@ -14,7 +14,7 @@ use super::{HOST, Network, name};
 use crate::lab::LabError;
 
 /// How often links are probed until they are as they should be.
-const ROUNDS: u8 = 40;
+const ROUNDS: u8 = 20;
 /// How long a round waits at most for datagrams over links that are not cut.
 const LOOKS: u32 = 50;
 /// How long is waited between two looks.
@@ -29,7 +29,7 @@ impl Network {
     /// Checks that exactly these links between clients and nodes 1 to `nodes` are cut.
     ///
     /// # Errors
-    /// If there are no namespaces, or links are still otherwise after about two seconds.
+    /// If there are no namespaces, or links are still otherwise after about a second.
     pub(crate) fn probe(self, slot: u8, nodes: usize, cuts: &Cuts) -> Result<(), LabError> {
         let failed = |error: io::Error| {
             LabError::State(format!("cannot probe the links between nodes: {error}"))

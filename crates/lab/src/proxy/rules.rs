@@ -31,6 +31,20 @@ impl Rules {
         }
     }
 
+    /// In words.
+    pub(crate) fn describe(&self) -> String {
+        let [requests, replies] = self.hold;
+        let parts = [
+            (self.delay > Nanos::ZERO).then(|| format!("{} late", self.delay)),
+            (self.limit > 0).then(|| format!("{} bytes/s", self.limit)),
+            requests.then(|| "requests are held".to_owned()),
+            replies.then(|| "replies are held".to_owned()),
+            self.is_lossy.then(|| "all is lost".to_owned()),
+            self.is_deaf.then(|| "new connections are not answered".to_owned()),
+        ];
+        parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+    }
+
     /// With what a limit such as `1MB/s` says.
     pub(crate) fn set_limit(&mut self, text: &str) {
         self.limit = limit(text).unwrap_or(0);

@@ -377,7 +377,10 @@ mod tests {
 
     #[test]
     fn the_leader_of_the_largest_stream_counts_most() {
-        let stream = |leader: &str, messages: u64| json!({ "cluster": { "leader": leader }, "state": { "messages": messages } });
+        fn stream(leader: &str, messages: u64) -> Value {
+            let cluster = json!({ "leader": leader });
+            json!({ "cluster": cluster, "state": { "messages": messages } })
+        }
         let reported = json!({
             "meta_cluster": { "leader": "n3" },
             "account_details": [{ "stream_detail": [stream("n1", 5), stream("n2", 9)] }],

@@ -79,6 +79,7 @@ pub fn one(status: &Status, folder: &Path) -> String {
         Some(parent) => line("ends", &format!("with process {} ({})", parent.pid, parent.name)),
         None => line("ends", &format!("by `assay lab down {}`", status.name)),
     }
+    status.broken.iter().for_each(|what| line("broken", what));
     for row in nodes(record, &status.states).lines() {
         let _ = writeln!(text, "  {row}");
     }
@@ -187,6 +188,7 @@ fn one_json(observed: &LabView) -> Value {
         "supervisor": status.supervisor,
         "owner": status.parent,
         "ready_ms": status.ready_ms,
+        "broken": status.broken,
         "nodes": record.map(|record| nodes_json(record, &status.states)),
     })
 }

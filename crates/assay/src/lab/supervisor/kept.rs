@@ -24,6 +24,7 @@ impl Kept {
             doing: Some("starting".to_owned()),
             record: None,
             states: Vec::new(),
+            broken: Vec::new(),
             ready_ms: None,
             parent: job_spec.parent.clone(),
         };
@@ -58,6 +59,7 @@ impl Kept {
         let mut status = self.lock();
         status.record = Some(lab.record());
         status.states = states;
+        status.broken = lab.broken();
     }
 
     /// It does this now.

@@ -1,20 +1,24 @@
-//! Schedule of what is done to a lab's store during a run: as `--at` says, or as a nemesis draws.
+//! Schedule of what is done to a lab during a run: as `--at` says, or as a nemesis draws.
 
 use std::fmt;
 
 use anyhow::Result;
 use assay_lab::{
-    FAULTS, Fault, Injection, Network, Premises, Record, Scope, Target, check_programs, recipes,
+    FAULTS, Fault, FaultScope, FaultTarget, Injection, Network, Premises, Record, check_programs,
+    recipes,
 };
 use assay_model::{Nanos, Seed, Setting};
 
 use crate::actions::{self, Action, ActionKind};
 use crate::exit::usage;
 use crate::lab::failure::from_lab;
+use crate::lab::job_spec::network;
 use crate::lab::labs::house;
-use crate::lab::tied::{store_and_nodes, store_setting};
+use crate::lab::tied::{store_setting, wanted};
 use crate::options::Options;
 
+/// The setting that names the faults of a nemesis.
+const NEMESIS: &str = "nemesis";
 /// How often a nemesis breaks something, unless `--every` says otherwise.
 const EVERY: Nanos = Nanos::from_secs(20);
 /// How often it may: nodes need some time to start again.
@@ -30,7 +34,7 @@ const LASTS: (f64, f64) = (0.25, 0.4);
 
 /// What is to be done to a lab during a run.
 #[derive(Clone, Debug, Default)]
-pub struct Schedule {
+pub struct ActionSchedule {
     /// In order of time.
     pub actions: Vec<Action>,
     /// What draws the actions, if they are drawn.
@@ -76,13 +80,9 @@ impl LabPlace {
         if store_setting(options)? != Some("up") {
             return Ok(None);
         }
-        let text = options.text("up").unwrap_or_default();
-        let (store, nodes) = store_and_nodes(text).map_err(|why| options.wrong("up", &why))?;
+        let (store, nodes) = wanted(options)?;
         let recipe = recipes::find(store).map_err(usage)?;
-        let network = match options.text("network") {
-            Some("namespaces") => Network::Namespaces,
-            _ => Network::Loopback,
-        };
+        let network = network(options)?;
         let nodes = nodes.unwrap_or(recipe.card().nodes.usual);
         let (has_disks, has_proxy) = (options.text("disk").is_some(), options.switch("proxy")?);
         let premises = Premises { network, has_disks, has_proxy };
@@ -90,20 +90,20 @@ impl LabPlace {
     }
 }
 
-impl Schedule {
+impl ActionSchedule {
     /// What the settings `at` or `nemesis` name.
     ///
     /// # Errors
     /// If one of them is invalid, there is no lab for it, or it lies beyond the run's end; and if
     /// the lab that `--up` will start cannot have such a fault.
-    pub fn read(options: &Options, seed: Seed) -> Result<Schedule> {
+    pub fn read(options: &Options, seed: Seed) -> Result<ActionSchedule> {
         let text = options.text("at").unwrap_or_default();
         let parts = text.split([';', '\n']).map(str::trim).filter(|part| !part.is_empty());
         let actions = parts.map(str::parse).collect::<Result<Vec<Action>>>();
         let mut actions = actions.map_err(|error| options.wrong("at", &error.to_string()))?;
         actions.sort_by_key(|action| action.at);
         let nemesis = Nemesis::read(options)?;
-        let setting = if nemesis.is_some() { "nemesis" } else { "at" };
+        let setting = if nemesis.is_some() { NEMESIS } else { "at" };
         if nemesis.is_some() && !actions.is_empty() {
             return Err(options.wrong(setting, "it draws the actions: give it, or --at"));
         }
@@ -119,14 +119,14 @@ impl Schedule {
             }
             _ => {}
         }
-        let mut schedule = Schedule { actions, nemesis, seed: seed.0 };
+        let mut schedule = ActionSchedule { actions, nemesis, seed: seed.0 };
         if let (true, Some(place)) = (is_needed, LabPlace::to_be(options)?) {
             schedule.settle(&place, options)?;
         }
         Ok(schedule)
     }
 
-    /// Compares it with the lab, which is up.
+    /// Compares it with the lab, which is up; says what is drawn.
     ///
     /// # Errors
     /// If the lab cannot have such a fault, or a program is missing for it.
@@ -141,12 +141,18 @@ impl Schedule {
                 check_programs(injection.fault, &house).map_err(|error| from_lab(&error))?;
             }
         }
+        if self.is_drawn() && !options.is_quiet()? {
+            eprintln!("the nemesis of seed {} is --at '{self}'", self.seed);
+        }
         Ok(())
     }
 
     /// Draws what is to be drawn, and compares it with the lab.
     fn settle(&mut self, place: &LabPlace, options: &Options) -> Result<()> {
+        let setting = if self.is_drawn() { NEMESIS } else { "at" };
         if let Some(nemesis) = &self.nemesis {
+            // Whatever is drawn: a schedule of another seed is as good.
+            actions::check(&nemesis.samples(), place, setting, options)?;
             let recipe = recipes::find(&place.store).map_err(usage)?;
             self.actions = nemesis.draw(Seed(self.seed), place.nodes, recipe.leader().is_some());
         }
@@ -155,7 +161,7 @@ impl Schedule {
                 injection.seed = Seed(self.seed).draws(RANDOM_NODES, index as u64).bits();
             }
         }
-        actions::check(&self.actions, place, options)
+        actions::check(&self.actions, place, setting, options)
     }
 
     /// Whether there is nothing to do.
@@ -171,14 +177,14 @@ impl Schedule {
     /// What a report says about it: what was drawn, as `--at` takes it.
     pub fn settings(&self) -> Option<Setting> {
         self.is_drawn().then(|| Setting {
-            name: "nemesis".to_owned(),
+            name: NEMESIS.to_owned(),
             value: self.to_string(),
             meaning: format!("drawn from seed {}; --at takes it", self.seed),
         })
     }
 }
 
-impl fmt::Display for Schedule {
+impl fmt::Display for ActionSchedule {
     /// As `--at` takes it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let all: Vec<String> = self.actions.iter().map(Action::to_string).collect();
@@ -196,7 +202,7 @@ impl Nemesis {
     /// What setting `nemesis` names, if it is given.
     fn read(options: &Options) -> Result<Option<Nemesis>> {
         let every = options.duration("every")?;
-        let Some(text) = options.text("nemesis") else {
+        let Some(text) = options.text(NEMESIS) else {
             return match options.is_typed("every") {
                 true => Err(options.wrong("every", "it is about --nemesis")),
                 false => Ok(None),
@@ -204,24 +210,35 @@ impl Nemesis {
         };
         let named = text.split([',', ';']).map(str::trim).filter(|name| !name.is_empty());
         let faults = named.map(breaking).collect::<Result<Vec<Fault>, String>>();
-        let faults = faults.map_err(|reason| options.wrong("nemesis", &reason))?;
+        let faults = faults.map_err(|reason| options.wrong(NEMESIS, &reason))?;
         if faults.is_empty() {
             let all = breaking_names().join(", ");
-            return Err(options.wrong("nemesis", &format!("name faults of {all}")));
+            return Err(options.wrong(NEMESIS, &format!("name faults of {all}")));
         }
         let every = every.unwrap_or(EVERY);
         if every < LEAST_EVERY {
             return Err(options.wrong("every", &format!("it is at least {LEAST_EVERY}")));
         }
         let from = options.duration("warm-up")?.unwrap_or(Nanos::ZERO);
-        let until = end(options)?.ok_or_else(|| {
-            options.wrong("nemesis", "it needs the run's length: give --duration")
-        })?;
+        let until = end(options)?
+            .ok_or_else(|| options.wrong(NEMESIS, "it needs the run's length: give --duration"))?;
         if from + every > until {
             let reason = format!("a fault every {every} needs a run of at least that length");
-            return Err(options.wrong("nemesis", &reason));
+            return Err(options.wrong(NEMESIS, &reason));
         }
         Ok(Some(Nemesis { faults, every, from, until }))
+    }
+
+    /// Each of its faults, of some node.
+    fn samples(&self) -> Vec<Action> {
+        let sample = |fault: &Fault| {
+            let facts = fault.facts();
+            let node = (facts.scope == FaultScope::Named).then_some(FaultTarget::Random);
+            let by = facts.amount.map(|amount| amount.example.to_owned());
+            let injection = Injection { by, ..Injection::of(*fault, node) };
+            Action { at: self.from, act: ActionKind::Fault(injection) }
+        };
+        self.faults.iter().map(sample).collect()
     }
 
     /// One fault in each whole interval, with what mends it, for a lab of so many nodes.
@@ -233,14 +250,14 @@ impl Nemesis {
     fn one(&self, seed: Seed, interval: u64, nodes: usize, has_leader: bool) -> [Action; 2] {
         let mut draws = seed.draws(DRAWN, interval);
         let fault = self.faults[draws.below(self.faults.len() as u64) as usize];
-        let one_node = Target::Node(1 + draws.below(nodes as u64) as usize);
+        let one_node = FaultTarget::Node(1 + draws.below(nodes as u64) as usize);
         let mut targets = vec![one_node];
-        targets.extend(has_leader.then_some(Target::Leader));
-        targets.extend((nodes >= 3).then_some(Target::Minority));
+        targets.extend(has_leader.then_some(FaultTarget::Leader));
+        targets.extend((nodes >= 3).then_some(FaultTarget::Minority));
         let target = targets[draws.below(targets.len() as u64) as usize];
         let facts = fault.facts();
         let by = facts.amount.map(|amount| amount.example.to_owned());
-        let node = (facts.scope == Scope::Named).then_some(target);
+        let node = (facts.scope == FaultScope::Named).then_some(target);
         let mut part = |(from, to): (f64, f64)| {
             let exact = self.every.0 as f64 * (from + (to - from) * draws.unit());
             // Whole milliseconds are what `--at` is told.
@@ -310,7 +327,7 @@ mod tests {
         let actions = drawn.draw(Seed(7), 3, true);
         assert_eq!(actions, drawn.draw(Seed(7), 3, true));
         assert_ne!(actions, drawn.draw(Seed(8), 3, true));
-        let schedule = Schedule { actions, ..Schedule::default() };
+        let schedule = ActionSchedule { actions, ..ActionSchedule::default() };
         let again: Vec<Action> = schedule
             .to_string()
             .split("; ")
