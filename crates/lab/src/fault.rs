@@ -212,7 +212,7 @@ pub const FAULTS: [FaultFacts; 22] = [
     link(Fault::BlackholeRequests, "blackhole-requests", "hold requests"),
     link(Fault::BlackholeReplies, "blackhole-replies", "hold replies"),
     link(Fault::Drop, "drop", "lose it; its connections end when that is healed"),
-    FaultFacts { undo: None, ..link(Fault::Reset, "reset", "reset its clients' connections") },
+    link(Fault::Reset, "reset", "reset its clients' connections"),
     link(Fault::HalfOpen, "half-open", "accept clients' new connections, never answer"),
     FaultFacts {
         undo: Some(Fault::Heal),

@@ -4,8 +4,7 @@ use std::fmt;
 
 use anyhow::Result;
 use assay_lab::{
-    FAULTS, Fault, FaultScope, FaultTarget, Injection, Network, Premises, Record, check_programs,
-    recipes,
+    FAULTS, Fault, FaultScope, FaultTarget, Injection, Premises, Record, check_programs, recipes,
 };
 use assay_model::{Nanos, Seed, Setting};
 
