@@ -137,7 +137,7 @@ fn a_lab_without_disks_or_with_senseless_ones_is_refused() {
     let words = "bench ycsb-a --up redis --records 10 --duration 2s --at";
     let mut command = labs.0.command(words);
     command.arg("1s: power off all");
-    labs.0.spawn(command).wait().code(2).says("power-off needs a disk for each node");
+    labs.0.spawn(command).wait().code(2).says("it needs a disk for each node");
 }
 
 #[test]
@@ -151,7 +151,7 @@ fn links_of_clients_are_late_deaf_and_cut_as_it_was_said() {
     let begun = Instant::now();
     assert_eq!(ask(&status, "GET k"), "$1 v");
     assert!(begun.elapsed() >= Duration::from_millis(100), "{:?}", begun.elapsed());
-    labs.lab("status").code(0).shows("between clients and node 1: 50 ms late");
+    labs.lab("status").code(0).shows("between clients and node 1: 50.00 ms late");
     labs.lab("fault half-open --node 1").code(0).says("half open node 1 is done, verified");
     assert_eq!(ask(&status, "GET k"), "");
     labs.lab("fault heal").code(0).says("heal (node 1) is done");

@@ -107,11 +107,7 @@ impl Carrier {
             match self.added.try_recv() {
                 Ok(new) => self.links.push(Link { new, free: [Nanos::ZERO; 2], deaf: Vec::new() }),
                 Err(TryRecvError::Disconnected) => return,
-                Err(TryRecvError::Empty) => {
-                    self.read_rules();
-                    self.take_dialed();
-                    self.step();
-                }
+                Err(TryRecvError::Empty) => self.step(),
             }
         }
     }
@@ -120,7 +116,7 @@ impl Carrier {
         self.known.get(self.links[link].new.index).map_or_else(Rules::default, |known| known.rules)
     }
 
-    /// Reads the rules, and does what follows from their change.
+    /// Reads the rules, and does what follows from their change; what is broken is removed later.
     fn read_rules(&mut self) {
         let shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let before = std::mem::replace(&mut self.known, shared);
@@ -139,7 +135,6 @@ impl Carrier {
                 connection.is_broken |= is_reset || is_healed && is_torn;
             }
         }
-        self.remove_the_broken();
     }
 
     fn remove_the_broken(&mut self) {
@@ -176,13 +171,16 @@ impl Carrier {
     /// Waits until a socket is ready or something is due, and does it.
     fn step(&mut self) {
         let ready = self.wait();
+        // Rules that change from here on wake it again.
+        let mut drained = [0; 64];
+        while matches!((&self.woken).read(&mut drained), Ok(1..)) {}
+        // New rules apply to everything that came after them.
+        self.read_rules();
+        self.take_dialed();
         let mut is_read = vec![[false; 2]; self.connections.len()];
         for (what, flags) in ready {
             match what {
-                Ready::Wake => {
-                    let mut drained = [0; 64];
-                    while matches!((&self.woken).read(&mut drained), Ok(1..)) {}
-                }
+                Ready::Wake => {}
                 Ready::Listener(link) => self.accept(link),
                 Ready::Connection(place) => {
                     let end = usize::from(flags.1);
@@ -198,6 +196,9 @@ impl Carrier {
     fn pass(&mut self, is_read: &[[bool; 2]]) {
         let now = (self.now)();
         for (place, is_read) in is_read.iter().enumerate() {
+            if self.connections[place].is_broken {
+                continue;
+            }
             let rules = self.rules(self.connections[place].link);
             let connection = &mut self.connections[place];
             let free = &mut self.links[connection.link].free;
