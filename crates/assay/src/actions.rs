@@ -200,7 +200,7 @@ pub fn check(actions: &[Action], place: &LabPlace, setting: &str, options: &Opti
                 possible.map_err(|error| format!("{}: {error}", action.act.text()))
             }
             ActionKind::Fault(injection) => {
-                let possible = check_injection(injection, recipe, nodes, place.network);
+                let possible = check_injection(injection, recipe, nodes, place.premises);
                 possible.map_err(|error| error.to_string())
             }
         };
@@ -344,7 +344,7 @@ fn is_reached(clock: &Wall, moment: Nanos, is_over: &AtomicBool) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use assay_lab::Network;
+    use assay_lab::Premises;
     use assay_run::Spin;
 
     use super::*;
@@ -397,7 +397,7 @@ mod tests {
         let lab = |store: &str, nodes: usize| LabPlace {
             store: store.to_owned(),
             nodes,
-            network: Network::Loopback,
+            premises: Premises::default(),
         };
         let describe = |store: &str, nodes: usize, actions: &[&str]| {
             let actions: Vec<Action> = actions.iter().map(|text| text.parse().unwrap()).collect();

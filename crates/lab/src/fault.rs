@@ -9,6 +9,8 @@ use std::str::FromStr;
 use assay_model::closest;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::{clock, proxy};
+
 /// What can be done to a lab besides scaling it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -31,8 +33,32 @@ pub enum Fault {
     PartitionRing,
     /// Cut nodes off from clients, both ways; the others reach them.
     CutClients,
-    /// Undo all that was cut.
+    /// Undo all that was cut, filled or stalled.
     Heal,
+    /// End them, and lose what was not synced.
+    PowerOff,
+    /// Leave no room on their disks.
+    FillDisk,
+    /// Let everybody wait who writes to their disks.
+    StallDisk,
+    /// Let what passes between clients and them be late.
+    Delay,
+    /// Let it pass slowly.
+    Limit,
+    /// Hold what passes, either way.
+    Blackhole,
+    /// Hold requests.
+    BlackholeRequests,
+    /// Hold replies.
+    BlackholeReplies,
+    /// Lose what passes; the connections end when that is healed.
+    Drop,
+    /// Reset the connections of clients.
+    Reset,
+    /// Accept connections of clients, and never answer.
+    HalfOpen,
+    /// Let their clocks be off.
+    Clock,
 }
 
 /// Which nodes a fault is done to.
@@ -55,6 +81,10 @@ pub enum Needs {
     Namespaces,
     /// The same, and so many nodes.
     Nodes(usize),
+    /// A disk for each node.
+    Disks,
+    /// A proxy between clients and nodes.
+    Proxy,
 }
 
 /// What a fault takes after the word `by`.
@@ -100,8 +130,13 @@ const fn row(fault: Fault, name: &'static str, about: &'static str) -> FaultFact
     }
 }
 
+/// One of the links between clients and a node.
+const fn link(fault: Fault, name: &'static str, about: &'static str) -> FaultFacts {
+    FaultFacts { undo: Some(Fault::Heal), needs: Needs::Proxy, ..row(fault, name, about) }
+}
+
 /// Every fault, in the order in which it is listed.
-pub const FAULTS: [FaultFacts; 10] = [
+pub const FAULTS: [FaultFacts; 22] = [
     FaultFacts {
         undo: Some(Fault::Restart),
         ..row(Fault::Kill, "kill", "kill -9 of its processes")
@@ -148,8 +183,41 @@ pub const FAULTS: [FaultFacts; 10] = [
     },
     FaultFacts {
         scope: FaultScope::Broken,
-        needs: Needs::Namespaces,
-        ..row(Fault::Heal, "heal", "undo every cut")
+        ..row(Fault::Heal, "heal", "undo what was done to links, disks and clocks")
+    },
+    FaultFacts {
+        undo: Some(Fault::Restart),
+        needs: Needs::Disks,
+        ..row(Fault::PowerOff, "power-off", "kill -9, and what was not synced is lost")
+    },
+    FaultFacts {
+        undo: Some(Fault::Heal),
+        needs: Needs::Disks,
+        ..row(Fault::FillDisk, "fill-disk", "leave no room on its disk")
+    },
+    FaultFacts {
+        undo: Some(Fault::Heal),
+        needs: Needs::Disks,
+        ..row(Fault::StallDisk, "stall-disk", "let all that is written to its disk wait")
+    },
+    FaultFacts {
+        amount: Some(Amount { example: "20ms", is_valid: proxy::is_delay }),
+        ..link(Fault::Delay, "delay", "let all be late that passes to or from clients, each way")
+    },
+    FaultFacts {
+        amount: Some(Amount { example: "1MB/s", is_valid: proxy::is_limit }),
+        ..link(Fault::Limit, "limit", "let it pass slowly, each way")
+    },
+    link(Fault::Blackhole, "blackhole", "hold it until that is healed"),
+    link(Fault::BlackholeRequests, "blackhole-requests", "hold requests"),
+    link(Fault::BlackholeReplies, "blackhole-replies", "hold replies"),
+    link(Fault::Drop, "drop", "lose it; its connections end when that is healed"),
+    link(Fault::Reset, "reset", "reset its clients' connections"),
+    link(Fault::HalfOpen, "half-open", "accept clients' new connections, never answer"),
+    FaultFacts {
+        undo: Some(Fault::Heal),
+        amount: Some(Amount { example: "+1h", is_valid: clock::is_offset }),
+        ..row(Fault::Clock, "clock", "let its clock be off")
     },
 ];
 
@@ -336,7 +404,7 @@ impl Injection {
             (None, None) => return Err("it says nothing to do".to_owned()),
         };
         let (rest, by) = match rest {
-            [rest @ .., "by", amount] => (rest, Some((*amount).to_owned())),
+            [rest @ .., "by" | "to", amount] => (rest, Some((*amount).to_owned())),
             rest => (rest, None),
         };
         let node = match rest {

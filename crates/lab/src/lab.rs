@@ -9,17 +9,19 @@ mod tests;
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::statvfs;
 use rustix::process::Signal;
 use serde::{Deserialize, Serialize};
 
+use crate::disk::{self, Disk};
 use crate::network::Network;
 use crate::network::cut::{self, Cuts};
 use crate::package_cache::{Kit, PackageCache};
 use crate::process::Server;
+use crate::proxy::{Proxy, Rules};
 use crate::recipe::Recipe;
 use crate::record::{NodeRecord, Record, ServerRecord};
 use crate::site::Site;
@@ -28,7 +30,7 @@ use crate::tool::Watch;
 
 pub use error::LabError;
 pub use ground::{Ground, clean, is_held, is_marked};
-pub use inject::{check_injection, check_programs};
+pub use inject::{Premises, check_injection, check_programs};
 pub use order::{House, Order, check_scale};
 
 /// How long a cluster that formed may take until a record can be written and read.
@@ -48,8 +50,12 @@ pub struct Lab {
     slot: Slot,
     /// The links between its nodes that are cut.
     cuts: Cuts,
-    /// Where installed programs are looked for first.
-    places: Vec<PathBuf>,
+    /// Where programs are.
+    house: House,
+    /// How large the disk of each node is, in MiB, if nodes have disks of their own.
+    disk_mib: Option<u64>,
+    /// What clients go through, if they do.
+    proxy: Option<Proxy>,
     folder: PathBuf,
     url: String,
     _ground: Ground,
@@ -60,8 +66,14 @@ pub(crate) struct Node {
     pub(crate) number: usize,
     pub(crate) folder: PathBuf,
     pub(crate) servers: Vec<Server>,
+    /// Where its processes' output goes, which a fault of its disk does not touch.
+    pub(crate) logs: PathBuf,
+    /// Its disk, if it has one of its own; after its processes, which use it.
+    disk: Option<Disk>,
     /// Whether it was stopped in its tracks, to go on later.
     is_frozen: bool,
+    /// By how many milliseconds its clock was moved.
+    clock_ms: i64,
 }
 
 /// A node as it is seen from outside.
@@ -119,6 +131,9 @@ impl Lab {
         let card = recipe.card();
         let (nodes, version) = order.check(&card)?;
         check_disk(ground.folder(), card.disk_mib * nodes as u64)?;
+        if let Some(mib) = order.disk_mib {
+            disk::check_disks(mib, card.disk_mib)?;
+        }
         let package_cache = PackageCache::new(house, watch);
         let kit = recipe.fetch(&version, &package_cache)?;
         if order.network == Network::Namespaces && house.may_install {
@@ -149,7 +164,9 @@ impl Lab {
             network,
             slot,
             cuts: Cuts::new(),
-            places: house.places.clone(),
+            house: house.clone(),
+            disk_mib: order.disk_mib,
+            proxy: order.proxy.map(Proxy::start).transpose()?,
             folder,
             url,
             _ground: ground,
@@ -160,8 +177,12 @@ impl Lab {
         lab.write_down()?;
         watch.tell(&format!("starting {} of {} {}", count(nodes), card.name, lab.kit.version));
         recipe.start(&mut lab.site(watch))?;
-        lab.url = recipe.url(&lab.site(watch));
+        lab.url = lab.url_of(recipe, watch)?;
         lab.answers(watch, probe)?;
+        if lab.disk_mib.is_some() {
+            lab.sync()?;
+            watch.tell(&format!("disks: {}", disk::unsynced()));
+        }
         lab.write_down()?;
         Ok(lab)
     }
@@ -186,6 +207,38 @@ impl Lab {
             LabError::Failed(reason) => LabError::Failed(format!("{said}; {reason}")),
             other => other,
         })
+    }
+
+    pub(crate) fn house(&self) -> House {
+        self.house.clone()
+    }
+
+    /// Whether its servers' clocks can be moved.
+    pub(crate) fn has_movable_clocks(&self) -> bool {
+        self.choices.get("clock").is_some_and(|choice| choice == "movable")
+    }
+
+    /// The file by which the clock of node `node` is moved.
+    pub(crate) fn clock_file(&self, node: usize) -> PathBuf {
+        self.folder.join(format!("n{node}-clock"))
+    }
+
+    /// The URL for our driver: through the proxy, if there is one.
+    fn url_of(&mut self, recipe: &dyn Recipe, watch: &Watch<'_>) -> Result<String, LabError> {
+        let mut url = recipe.url(&self.site(watch));
+        let (slot, shift) = (self.slot.number, self.shift);
+        for node in 1..=self.nodes.len() {
+            let address = self.address(node);
+            let Some(proxy) = &mut self.proxy else { break };
+            for port in recipe.card().ports {
+                let exit = SocketAddr::from((address, port.number + shift));
+                if url.contains(&exit.to_string()) {
+                    let entry = proxy.link(node, Network::entry(slot, node), exit)?;
+                    url = url.replace(&exit.to_string(), &entry.to_string());
+                }
+            }
+        }
+        Ok(url)
     }
 
     /// The URL for our driver.
@@ -220,17 +273,48 @@ impl Lab {
         let number = self.nodes.len() + 1;
         let folder = self.folder.join(format!("n{number}"));
         fs::create_dir_all(&folder).map_err(|error| LabError::io(&folder, "cannot make", error))?;
+        let (logs, disk) = self.disk_of(number, &folder)?;
         self.network.add(self.slot.number, number)?;
-        self.nodes.push(Node { number, folder, servers: Vec::new(), is_frozen: false });
+        let servers = Vec::new();
+        self.nodes.push(Node {
+            number,
+            folder,
+            servers,
+            logs,
+            disk,
+            is_frozen: false,
+            clock_ms: 0,
+        });
         Ok(number)
+    }
+
+    /// The folder of a node's logs, and its disk, mounted, if nodes have disks of their own.
+    fn disk_of(&self, number: usize, folder: &Path) -> Result<(PathBuf, Option<Disk>), LabError> {
+        let Some(mib) = self.disk_mib else { return Ok((folder.to_owned(), None)) };
+        let logs = self.folder.join(format!("n{number}-logs"));
+        fs::create_dir_all(&logs).map_err(|error| LabError::io(&logs, "cannot make", error))?;
+        let disk = Disk::make(folder, &self.folder.join(format!("n{number}.img")), mib)?;
+        Ok((logs, Some(disk)))
+    }
+
+    /// Writes what nodes with disks of their own have in memory: a power failure must not take away
+    /// what belongs to the set-up.
+    fn sync(&self) -> Result<(), LabError> {
+        self.nodes.iter().filter_map(|node| node.disk.as_ref()).try_for_each(Disk::sync)
     }
 
     /// Ends the last node and forgets it, data included.
     fn remove_node(&mut self) {
         let Some(mut node) = self.nodes.pop() else { return };
+        node.resume_disk();
         node.servers.iter_mut().for_each(Server::end);
+        node.disk = None;
         self.network.take_away(self.slot.number, node.number);
         self.forget_cuts();
+        if let Some(proxy) = &self.proxy {
+            proxy.change(&[node.number], |rules| *rules = Rules::default());
+        }
+        let _ = fs::remove_file(self.clock_file(node.number));
         // What cannot be removed now is removed with the lab.
         let _ = fs::remove_dir_all(&node.folder);
     }
@@ -245,7 +329,7 @@ impl Lab {
         order::check_scale(&recipe.card(), self.nodes.len(), nodes)?;
         self.let_the_dead_go();
         let scaled = self.scale_by_one(recipe, nodes, watch);
-        self.url = recipe.url(&self.site(watch));
+        self.url = self.url_of(recipe, watch)?;
         self.write_down()?;
         scaled
     }
@@ -263,6 +347,7 @@ impl Lab {
                 self.remove_node();
                 return Err(error);
             }
+            self.sync()?;
             self.write_down()?;
         }
         while self.nodes.len() > nodes {
@@ -411,6 +496,8 @@ impl Lab {
             network: self.network,
             holder: std::process::id(),
             nodes: self.nodes.iter().map(node).collect(),
+            disk_mib: self.disk_mib,
+            has_proxy: self.proxy.is_some(),
         }
     }
 
@@ -423,11 +510,13 @@ impl Lab {
     /// # Errors
     /// If the folder cannot be removed; nothing runs any more all the same.
     pub fn down(mut self) -> Result<(), LabError> {
+        self.nodes.iter_mut().for_each(Node::resume_disk);
         for server in self.nodes.iter_mut().flat_map(|node| &mut node.servers) {
             server.signal(Signal::TERM);
         }
         for node in self.nodes.iter_mut().rev() {
             node.servers.iter_mut().rev().for_each(Server::end);
+            node.disk = None;
         }
         // The folder stays locked until everything is removed, so that no other lab uses it
         // meanwhile.
@@ -438,6 +527,7 @@ impl Lab {
 
 impl Drop for Lab {
     fn drop(&mut self) {
+        self.nodes.iter_mut().for_each(Node::resume_disk);
         for server in self.nodes.iter_mut().flat_map(|node| &mut node.servers) {
             server.kill();
         }
@@ -446,6 +536,18 @@ impl Drop for Lab {
 }
 
 impl Node {
+    fn has_stalled_disk(&self) -> bool {
+        self.disk.as_ref().is_some_and(Disk::is_to_stall)
+    }
+
+    /// A process that waits for its disk cannot even be killed.
+    fn resume_disk(&mut self) {
+        if let Some(disk) = &mut self.disk {
+            // If the kernel does not let it, nobody can.
+            let _ = disk.resume();
+        }
+    }
+
     pub(crate) fn state(&mut self) -> NodeState {
         let ended = |server: &mut Server| server.ended().is_some();
         if self.servers.is_empty() || self.servers.iter_mut().any(ended) {

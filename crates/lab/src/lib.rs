@@ -14,8 +14,11 @@ pub mod recipes;
 pub mod site;
 
 mod attach;
+mod clock;
+mod disk;
 mod network;
 mod process;
+mod proxy;
 mod record;
 mod slot;
 mod tool;
@@ -23,17 +26,19 @@ mod traffic;
 mod usage;
 
 pub use card::{Card, Choice, Need, NodeCounts, Port, Scaling, Supply, Version};
+pub use disk::{check_disks, resume_disks, unsynced};
 pub use fault::{
     Amount, FAULTS, Fault, FaultFacts, FaultScope, FaultTarget, Injected, Injection, Needs,
 };
 pub use lab::{
-    Ground, House, Lab, LabError, NodeState, NodeView, Order, check_injection, check_programs,
-    check_scale, clean, is_held, is_marked,
+    Ground, House, Lab, LabError, NodeState, NodeView, Order, Premises, check_injection,
+    check_programs, check_scale, clean, is_held, is_marked,
 };
 pub use network::Network;
 pub use package_cache::{Kit, PackageCache};
 pub use process::tail;
-pub use recipe::{FindLeader, Recipe};
+pub use proxy::Now;
+pub use recipe::{FindLeader, ReadClock, Recipe};
 pub use record::{Death, NodeRecord, Record, ServerRecord};
 pub use site::{Launch, Site};
 pub use tool::Watch;

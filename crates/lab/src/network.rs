@@ -16,6 +16,9 @@ const SHIFTS: [u16; 3] = [0, 10_000, 20_000];
 /// The host's own address within the network of a lab with namespaces.
 const HOST: u8 = 254;
 
+/// What is added to the number of a node for the address of a proxy before it.
+const ENTRIES: u8 = 200;
+
 /// Where nodes live.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -35,6 +38,12 @@ impl Network {
             Network::Loopback => Ipv4Addr::new(127, 42, slot, node),
             Network::Namespaces => Ipv4Addr::new(10, 42, slot, node),
         }
+    }
+
+    /// The address where a proxy takes what is for node `node`: on loopback, wherever nodes live.
+    pub(crate) fn entry(slot: u8, node: usize) -> Ipv4Addr {
+        let node = u8::try_from(node).expect("no lab has more than a few nodes");
+        Ipv4Addr::new(127, 42, slot, ENTRIES + node)
     }
 
     /// The words before a program that runs on node `node`.

@@ -11,7 +11,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::lab::LabError;
 use crate::record::{Death, ServerRecord};
-use crate::usage::{family, runs, stands_still, started};
+use crate::usage::{family, is_motionless, runs, stands_still, started};
 
 /// How long a process has to end by itself after SIGTERM.
 const SECONDS_TO_END: u32 = 20;
@@ -154,6 +154,12 @@ impl Server {
     /// Whether all of it is suspended.
     pub(crate) fn stands_still(&self) -> bool {
         family(self.pid()).into_iter().all(stands_still)
+    }
+
+    /// Whether no thread of it, of what it has started, does anything: none is in the midst of a
+    /// sync either.
+    pub(crate) fn is_motionless(&self) -> bool {
+        family(self.pid()).into_iter().all(is_motionless)
     }
 
     /// As [`Server::kill`], but does not wait for its end.

@@ -9,6 +9,9 @@ use crate::site::Site;
 /// asked; the caller asks again until one that runs leads.
 pub type FindLeader = fn(&mut Site<'_>) -> Result<Option<usize>, LabError>;
 
+/// What a node takes for the time, in milliseconds since 1970.
+pub type ReadClock = fn(&mut Site<'_>, usize) -> Result<i64, LabError>;
+
 /// How a store's servers are installed, started, joined and addressed. One file each, without
 /// state.
 ///
@@ -57,6 +60,20 @@ pub trait Recipe: Send + Sync {
     /// also called primary or master.
     fn leader(&self) -> Option<FindLeader> {
         None
+    }
+
+    /// What reads a node's clock, if it can be moved.
+    ///
+    /// # Errors
+    /// If it cannot, with the reason.
+    fn clock(&self) -> Result<ReadClock, &'static str> {
+        Err("nobody has tried whether libfaketime moves its servers' clocks")
+    }
+
+    /// Whether clients ask a node for the addresses of the others, so that they would go around a
+    /// proxy.
+    fn is_discovered(&self) -> bool {
+        false
     }
 
     /// What that URL begins with, known before anything is started; usually the first word of the

@@ -19,6 +19,9 @@ pub mod redis_cluster;
 pub mod redis_sentinel;
 pub mod tikv_standin;
 
+/// Why the clock of a server in Go cannot be moved.
+const GO_CLOCK: &str = "its server is a Go program, which libfaketime does not reach";
+
 /// Every recipe, by name.
 pub const ALL: &[&dyn Recipe] = &[
     &cassandra::Cassandra,

@@ -26,6 +26,12 @@ pub struct Record {
     pub holder: u32,
     /// Its nodes, by number.
     pub nodes: Vec<NodeRecord>,
+    /// How large the disk of each node is, in MiB, if nodes have disks of their own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disk_mib: Option<u64>,
+    /// Whether there is a proxy between clients and nodes, whose addresses the URL has.
+    #[serde(default)]
+    pub has_proxy: bool,
 }
 
 /// A node.

@@ -9,7 +9,9 @@ use std::time::Duration;
 
 use rustix::process::getuid;
 
+use crate::clock;
 use crate::lab::{Lab, LabError, NodeState};
+use crate::package_cache::PackageCache;
 use crate::process::Server;
 use crate::tool::{Tool, Watch};
 
@@ -197,6 +199,24 @@ impl Site<'_> {
         self.run(node, "setpriv", &all, seconds)
     }
 
+    /// The same process with a clock that can be moved, if that was chosen.
+    ///
+    /// # Errors
+    /// If the library for it is missing.
+    pub fn with_clock(&self, node: usize, launch: Launch) -> Result<Launch, LabError> {
+        if !self.lab.has_movable_clocks() {
+            return Ok(launch);
+        }
+        let file = self.lab.clock_file(node);
+        if !file.exists() {
+            clock::set(&file, 0)?;
+        }
+        let house = self.lab.house();
+        let library = clock::library(&PackageCache::new(&house, self.watch))?;
+        let all = clock::environment(&library, &file);
+        Ok(all.iter().fold(launch, |launch, (name, value)| launch.env(name, value)))
+    }
+
     /// Starts a process of node `node`. It is ours from then on.
     ///
     /// # Errors
@@ -204,7 +224,7 @@ impl Site<'_> {
     pub fn launch(&mut self, node: usize, launch: Launch) -> Result<(), LabError> {
         self.watch.check()?;
         let prefix = self.lab.prefix(node);
-        let log = self.folder(node).join(format!("{}.log", launch.role));
+        let log = self.lab.nodes[node - 1].logs.join(format!("{}.log", launch.role));
         let user = launch.user.filter(|_| getuid().is_root());
         let command = |process: &mut Command| {
             process.arg(&launch.program).args(&launch.arguments);

@@ -89,6 +89,15 @@ pub(crate) fn stands_still(pid: u32) -> bool {
     stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('T'))
 }
 
+/// Whether every thread of process `pid` is suspended, or has ended.
+pub(crate) fn is_motionless(pid: u32) -> bool {
+    let threads = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    threads.map(|thread| fs::read_to_string(thread.path().join("stat"))).all(|stat| {
+        let stat = stat.unwrap_or_default();
+        stat.rsplit_once(") ").is_none_or(|(_, rest)| rest.starts_with(['T', 'Z', 'X']))
+    })
+}
+
 /// Field `number` of `/proc/PID/stat`, as `man proc` counts them. The name in parentheses, which
 /// may hold spaces, is the second.
 fn field(stat: &str, number: usize) -> Option<u64> {

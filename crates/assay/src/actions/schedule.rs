@@ -4,7 +4,7 @@ use std::fmt;
 
 use anyhow::Result;
 use assay_lab::{
-    FAULTS, Fault, FaultScope, FaultTarget, Injection, Network, Record, check_programs, recipes,
+    FAULTS, Fault, FaultScope, FaultTarget, Injection, Premises, Record, check_programs, recipes,
 };
 use assay_model::{Nanos, Seed, Setting};
 
@@ -62,14 +62,16 @@ pub struct LabPlace {
     pub store: String,
     /// How many nodes it begins with.
     pub nodes: usize,
-    /// Where they live.
-    pub network: Network,
+    /// What it was, or will be, started with.
+    pub premises: Premises,
 }
 
 impl LabPlace {
     /// That of a lab which is up.
     fn of(lab: &Record) -> LabPlace {
-        LabPlace { store: lab.store.clone(), nodes: lab.nodes.len(), network: lab.network }
+        let (has_disks, has_proxy) = (lab.disk_mib.is_some(), lab.has_proxy);
+        let premises = Premises { network: lab.network, has_disks, has_proxy };
+        LabPlace { store: lab.store.clone(), nodes: lab.nodes.len(), premises }
     }
 
     /// That of the lab which `--up` will start, if it is given.
@@ -81,7 +83,9 @@ impl LabPlace {
         let recipe = recipes::find(store).map_err(usage)?;
         let network = network(options)?;
         let nodes = nodes.unwrap_or(recipe.card().nodes.usual);
-        Ok(Some(LabPlace { store: store.to_owned(), nodes, network }))
+        let (has_disks, has_proxy) = (options.text("disk").is_some(), options.switch("proxy")?);
+        let premises = Premises { network, has_disks, has_proxy };
+        Ok(Some(LabPlace { store: store.to_owned(), nodes, premises }))
     }
 }
 

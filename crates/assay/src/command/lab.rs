@@ -83,6 +83,17 @@ fn up() -> Command {
             text("option", "NAME=VALUE", "An option of the store, as `assay lab ls` has them")
                 .action(ArgAction::Append),
         )
+        .arg(text(
+            "disk",
+            "SIZE",
+            "As root: a disk of its own for each node, such as 512M, which can lose power",
+        ))
+        .arg(
+            Arg::new("proxy")
+                .long("proxy")
+                .action(ArgAction::SetTrue)
+                .help("Let clients go through a proxy, so that links can be late, slow, cut"),
+        )
         .arg(text("name", "NAME", "The lab's name; default: the store's"))
         .arg(
             text("dir", "DIR", "Its folder, for data and logs; removed with it")

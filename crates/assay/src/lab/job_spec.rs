@@ -5,7 +5,8 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use assay_drivers::registry;
-use assay_lab::{House, Network, Order, Recipe, recipes};
+use assay_lab::{House, Network, Order, Recipe, check_disks, recipes};
+use assay_run::clock::monotonic;
 use serde::{Deserialize, Serialize};
 
 use crate::exit::usage;
@@ -45,10 +46,19 @@ pub struct JobSpec {
     /// Whether missing programs may be installed or fetched.
     #[serde(default)]
     pub may_install: bool,
+    /// How large a disk each node has for itself, in MiB.
+    #[serde(default)]
+    pub disk_mib: Option<u64>,
+    /// Whether there is a proxy between clients and nodes.
+    #[serde(default)]
+    pub has_proxy: bool,
 }
 
+/// The largest disk of a node, in MiB.
+const DISK_MIB_MAX: u64 = 1 << 20;
+
 /// The settings of a lab other than its store.
-pub const WISHES: [&str; 3] = ["version", "network", "option"];
+pub const WISHES: [&str; 5] = ["version", "network", "option", "disk", "proxy"];
 
 impl JobSpec {
     /// A lab of this store that is called `name`, in its usual place, according to the settings.
@@ -70,6 +80,8 @@ impl JobSpec {
             package_cache,
             places,
             may_install: options.switch("install")?,
+            disk_mib: disk_mib(options)?,
+            has_proxy: options.switch("proxy")?,
         })
     }
 
@@ -86,10 +98,16 @@ impl JobSpec {
             version: self.version.clone(),
             network: self.network,
             choices: self.choices.clone(),
+            disk_mib: self.disk_mib,
+            proxy: self.has_proxy.then_some(monotonic),
         };
         order.check(&recipe.card()).map_err(|error| from_lab(&error))?;
         require_driver(recipe)?;
         require_root(self.network)?;
+        if let Some(mib) = self.disk_mib {
+            let least = recipe.card().disk_mib;
+            check_disks(mib, least).map_err(|error| from_lab(&error))?;
+        }
         Ok(order)
     }
 
@@ -100,6 +118,20 @@ impl JobSpec {
             places: self.places.clone(),
             may_install: self.may_install,
         }
+    }
+}
+
+/// The size that setting `disk` names, in MiB.
+fn disk_mib(options: &Options) -> Result<Option<u64>> {
+    let Some(text) = options.text("disk") else { return Ok(None) };
+    let (number, factor) = match text.strip_suffix('G') {
+        Some(number) => (number, 1 << 10),
+        None => (text.strip_suffix('M').unwrap_or_default(), 1),
+    };
+    let mib = number.parse::<u64>().ok().and_then(|number| number.checked_mul(factor));
+    match mib.filter(|mib| (1..=DISK_MIB_MAX).contains(mib)) {
+        Some(mib) => Ok(Some(mib)),
+        None => Err(options.wrong("disk", "give the size of a node's disk, such as 512M or 2G")),
     }
 }
 

@@ -103,6 +103,21 @@ fn has_consent(missing: &anyhow::Error) -> Result<bool> {
     Ok(matches!(line.trim(), "y" | "Y" | "yes"))
 }
 
+/// This program, to be a supervisor. One that mounts disks does so in a mount namespace of its own,
+/// so that nothing stays mounted when it ends, however it ends.
+fn program(job_spec: &JobSpec) -> Command {
+    if job_spec.disk_mib.is_none() {
+        let mut command = Command::new(PROGRAM);
+        command.arg0("assay");
+        return command;
+    }
+    let mut command = Command::new("unshare");
+    command.args(["--mount", "--propagation", "private", "--"]);
+    // To `unshare`, `self` would be itself.
+    command.arg(format!("/proc/{}/exe", std::process::id()));
+    command
+}
+
 /// Starts the lab of `job_spec`; `tell` is called with its progress. If this process is killed
 /// meanwhile, or `cancel_handle` is triggered, nothing is left running.
 ///
@@ -113,8 +128,7 @@ pub fn start(
     cancel_handle: &CancelHandle,
     tell: &mut dyn FnMut(&str),
 ) -> Result<Started> {
-    let mut supervisor = Command::new(PROGRAM)
-        .arg0("assay")
+    let mut supervisor = program(job_spec)
         .args(["lab", "keep", &job_spec.name])
         .current_dir("/")
         .stdin(Stdio::piped())

@@ -3,7 +3,7 @@
 use std::process::Child;
 
 use anyhow::{Context, Result};
-use assay_lab::{Network, Record, clean, is_held};
+use assay_lab::{Network, Record, clean, is_held, unsynced};
 use assay_model::Setting;
 
 use crate::exit::usage;
@@ -110,7 +110,7 @@ impl RunLab {
 
     /// What a report says about it.
     pub fn settings(&self) -> Vec<Setting> {
-        let Record { store, version, network, nodes, .. } = &self.record;
+        let Record { store, version, network, nodes, disk_mib, has_proxy, .. } = &self.record;
         let whose = match self.is_own() {
             true => "started for this run alone, empty".to_owned(),
             false => format!("started by `assay lab up` as {}", self.client.name()),
@@ -124,10 +124,14 @@ impl RunLab {
             value,
             meaning,
         };
-        vec![
+        let mut settings = vec![
             setting("lab", format!("{store} {version}"), whose),
             setting("nodes", nodes.len().to_string(), place.to_owned()),
-        ]
+        ];
+        let passes = "what clients say or hear passes a proxy of the lab, which takes its time";
+        settings.extend(has_proxy.then(|| setting("proxy", "on".into(), passes.into())));
+        settings.extend(disk_mib.map(|mib| setting("disk", format!("{mib} MiB"), unsynced())));
+        settings
     }
 }
 

@@ -123,6 +123,19 @@ pub const KEYS: &[Key] = &[
         "With --up: loopback, as usual, or with root a network namespace for each node: \
          namespaces",
     ),
+    text(
+        "disk",
+        "SIZE",
+        None,
+        LOADING,
+        "With --up, as root: give each node a disk of its own of this size, such as 512M, which \
+         can lose power, fill up, stall",
+    ),
+    switch(
+        "proxy",
+        LOADING,
+        "With --up: let clients go through a proxy, so that links can be late, slow, cut",
+    ),
     Key {
         shape: Shape::List,
         ..text(

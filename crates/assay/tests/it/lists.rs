@@ -28,6 +28,8 @@ fn settings_name_where_they_are_from() {
         up                =                          # not set
         version           =                          # not set
         network           =                          # not set
+        disk              =                          # not set
+        proxy             =                          # not set
         option            =                          # not set
         install           =                          # not set
         consistency       =                          # not set
@@ -56,6 +58,8 @@ fn settings_name_where_they_are_from() {
         sweep             =                          # not set
         resume            =                          # not set
         at                =                          # not set
+        nemesis           =                          # not set
+        every             =                          # not set
         timeout           = 3s                       # environment ASSAY_TIMEOUT
         deadline          = 1s                       # default
         threads           = 2                        # file mine.toml

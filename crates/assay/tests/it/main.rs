@@ -17,6 +17,7 @@ mod compare;
 mod describe;
 mod duckdb;
 mod earlier;
+mod faults;
 mod final_reads;
 mod full_disk;
 mod golden;

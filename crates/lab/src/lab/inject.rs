@@ -1,14 +1,18 @@
 //! Faults done to a running lab, with the checks that show their effect.
 
 use assay_model::{Draws, Seed};
+use rustix::process::Signal;
 
-use super::{Lab, LabError, NodeState};
+use super::{Lab, LabError, Node, NodeState};
+use crate::clock;
+use crate::disk::Disk;
 use crate::fault::{Fault, FaultScope, FaultTarget, Injection, Needs};
 use crate::lab::House;
 use crate::network::Network;
 use crate::network::cut::{self, Cuts};
 use crate::package_cache::find_program;
 use crate::process::Server;
+use crate::proxy::{self, REPLIES, REQUESTS, Rules};
 use crate::recipe::Recipe;
 use crate::tool::Watch;
 
@@ -16,8 +20,44 @@ use crate::tool::Watch;
 const SECONDS_TO_LEAD: u32 = 15;
 /// How long processes may take until they stand still, or move again.
 const SECONDS_TO_SHOW: u32 = 5;
+/// How far a clock that is read a little later than another may be off.
+const CLOCK_TOLERANCE_MS: u64 = 2_000;
 /// The stream of random nodes.
 const STREAM: u64 = 0x6661_756c;
+
+/// What a lab was started with that faults need.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Premises {
+    /// Where its nodes live.
+    pub network: Network,
+    /// Whether each node has a disk of its own.
+    pub has_disks: bool,
+    /// Whether there is a proxy between clients and nodes.
+    pub has_proxy: bool,
+}
+
+impl Premises {
+    /// # Errors
+    /// If it lacks what this fault needs, which the error says.
+    fn check(self, fault: Fault) -> Result<(), String> {
+        let has_namespaces = self.network == Network::Namespaces;
+        let missing = match fault.facts().needs {
+            Needs::Namespaces | Needs::Nodes(_) if !has_namespaces => {
+                "links between nodes are cut in a lab with network namespaces only: start it with \
+                 --network namespaces, as root"
+            }
+            Needs::Disks if !self.has_disks => {
+                "it needs a disk for each node: start the lab with --disk, for example --disk \
+                 512M, as root"
+            }
+            Needs::Proxy if !self.has_proxy => {
+                "it needs a proxy between clients and nodes: start the lab with --proxy"
+            }
+            _ => return Ok(()),
+        };
+        Err(missing.to_owned())
+    }
+}
 
 /// Whether this can be done to a lab of `nodes` nodes; known before anything is started.
 ///
@@ -27,18 +67,12 @@ pub fn check_injection(
     injection: &Injection,
     recipe: &dyn Recipe,
     nodes: usize,
-    network: Network,
+    premises: Premises,
 ) -> Result<(), LabError> {
     injection.check().map_err(LabError::Order)?;
     let wrong = |reason: String| Err(LabError::Order(format!("{}: {reason}", injection.text())));
     let needs = injection.fault.facts().needs;
-    if needs != Needs::Nothing && network != Network::Namespaces {
-        return wrong(
-            "links between nodes are cut in a lab with network namespaces only: start it with \
-             --network namespaces, as root"
-                .to_owned(),
-        );
-    }
+    premises.check(injection.fault).or_else(wrong)?;
     match (needs, injection.node) {
         (Needs::Nodes(least), _) if nodes < least => {
             wrong(format!("it needs {least} nodes, and there are {nodes}"))
@@ -54,6 +88,16 @@ pub fn check_injection(
              majority, all or random",
             recipe.card().name
         )),
+        _ => check_clock(injection.fault, recipe),
+    }
+}
+
+fn check_clock(fault: Fault, recipe: &dyn Recipe) -> Result<(), LabError> {
+    match recipe.clock() {
+        Err(reason) if fault == Fault::Clock => Err(LabError::Order(format!(
+            "the clocks of {} cannot be moved: {reason}",
+            recipe.card().name
+        ))),
         _ => Ok(()),
     }
 }
@@ -63,7 +107,7 @@ pub fn check_injection(
 /// # Errors
 /// If one is missing, with how to get it.
 pub fn check_programs(fault: Fault, house: &House) -> Result<(), LabError> {
-    if fault.facts().needs == Needs::Nothing {
+    if !matches!(fault.facts().needs, Needs::Namespaces | Needs::Nodes(_)) {
         return Ok(());
     }
     match find_program(&[], &house.places, cut::NFT) {
@@ -95,6 +139,7 @@ impl Lab {
         watch: &Watch<'_>,
     ) -> Result<(), LabError> {
         let (fault, count) = (injection.fault, self.nodes.len());
+        self.require_moving(fault, group)?;
         let each = |lab: &mut Lab, act: fn(&mut Lab, usize) -> Result<(), LabError>| {
             group.iter().try_for_each(|node| act(lab, *node))
         };
@@ -111,11 +156,15 @@ impl Lab {
                 self.cut(fault, cut::ring(&order))?;
             }
             Fault::CutClients => self.cut(fault, cut::from_clients(group))?,
-            Fault::Heal => {
-                let mut left = self.cuts.clone();
-                left.retain(|link| !link.touches(group));
-                self.set_cuts(fault, left)?;
+            Fault::Heal => self.heal(group)?,
+            Fault::PowerOff => self.power_off(group, watch)?,
+            Fault::FillDisk => self.each_disk(group, |disk| disk.fill())?,
+            Fault::StallDisk => self.each_disk(group, Disk::stall)?,
+            Fault::Clock => {
+                let by = injection.by.as_deref().and_then(clock::offset_ms).unwrap_or(0);
+                self.move_clocks(group, by)?;
             }
+            _ => self.change_links(injection, group),
         }
         Ok(())
     }
@@ -132,6 +181,17 @@ impl Lab {
         watch: &Watch<'_>,
     ) -> Result<(), LabError> {
         let expected = match fault {
+            Fault::Clock => return self.verify_clocks(nodes, watch),
+            _ if fault.facts().needs == Needs::Proxy => return self.verify_links(nodes),
+            Fault::FillDisk | Fault::StallDisk | Fault::Heal => {
+                self.verify_healed(fault, nodes)?;
+                let moved = if fault == Fault::Heal { nodes } else { &[] };
+                return self.verify_clocks(moved, watch);
+            }
+            Fault::PowerOff => {
+                self.each_disk(nodes, |disk| disk.verify_lost())?;
+                NodeState::Down
+            }
             Fault::Kill | Fault::Stop => NodeState::Down,
             Fault::Freeze => NodeState::Frozen,
             Fault::Thaw | Fault::Restart => NodeState::Up,
@@ -154,7 +214,24 @@ impl Lab {
 
     /// What is broken besides what the states of nodes say, a sentence each.
     pub fn broken(&self) -> Vec<String> {
-        if self.cuts.is_empty() { Vec::new() } else { vec![cut::describe(&self.cuts)] }
+        let cuts = (!self.cuts.is_empty()).then(|| cut::describe(&self.cuts));
+        cuts.into_iter().chain(self.nodes.iter().flat_map(|node| self.broken_of(node))).collect()
+    }
+
+    /// What is broken of a node, a sentence each.
+    fn broken_of(&self, node: &Node) -> Vec<String> {
+        let number = node.number;
+        let mut all = Vec::new();
+        if let Some(disk) = node.disk.as_ref().filter(|disk| disk.is_broken()) {
+            let how = if disk.is_to_stall() { "stalled" } else { "full" };
+            all.push(format!("the disk of node {number} is {how}"));
+        }
+        let rules = self.proxy.as_ref().and_then(|proxy| proxy.describe(number));
+        all.extend(rules.map(|rules| format!("between clients and node {number}: {rules}")));
+        if node.clock_ms != 0 {
+            all.push(format!("the clock of node {number} is off by {} ms", node.clock_ms));
+        }
+        all
     }
 
     /// The nodes that are meant at this moment, in order.
@@ -166,7 +243,7 @@ impl Lab {
         injection: &Injection,
         watch: &Watch<'_>,
     ) -> Result<Vec<usize>, LabError> {
-        check_injection(injection, self.recipe, self.nodes.len(), self.network)?;
+        check_injection(injection, self.recipe, self.nodes.len(), self.premises())?;
         let (fault, count) = (injection.fault, self.nodes.len());
         let fitting = self.fitting(fault);
         let wanted = match injection.node {
@@ -192,7 +269,7 @@ impl Lab {
 
     /// The nodes that are in a state for this fault.
     fn fitting(&mut self, fault: Fault) -> Vec<usize> {
-        let cuts = &self.cuts;
+        let (cuts, proxy) = (&self.cuts, self.proxy.as_ref());
         let nodes = self.nodes.iter_mut().filter_map(|node| {
             let state = node.state();
             let is_fit = match fault {
@@ -200,7 +277,12 @@ impl Lab {
                 Fault::Freeze => state == NodeState::Up,
                 Fault::Thaw => state == NodeState::Frozen,
                 Fault::Restart => state == NodeState::Down,
-                Fault::Heal => cuts.iter().any(|link| link.touches(&[node.number])),
+                Fault::Heal => {
+                    let is_cut = cuts.iter().any(|link| link.touches(&[node.number]));
+                    let is_late = proxy.is_some_and(|proxy| proxy.is_broken(node.number));
+                    let is_moved = node.clock_ms != 0;
+                    is_cut || is_late || is_moved || node.disk.as_ref().is_some_and(Disk::is_broken)
+                }
                 _ => true,
             };
             is_fit.then_some(node.number)
@@ -238,13 +320,170 @@ impl Lab {
         Ok(())
     }
 
+    /// What it was started with.
+    fn premises(&self) -> Premises {
+        let (has_disks, has_proxy) = (self.disk_mib.is_some(), self.proxy.is_some());
+        Premises { network: self.network, has_disks, has_proxy }
+    }
+
+    /// # Errors
+    /// If processes would have to end that wait for their disk: they cannot.
+    fn require_moving(&self, fault: Fault, nodes: &[usize]) -> Result<(), LabError> {
+        let ends = matches!(fault, Fault::Kill | Fault::Stop | Fault::Restart);
+        let stalls = |node: &&usize| self.nodes[**node - 1].has_stalled_disk();
+        match nodes.iter().find(stalls) {
+            Some(node) if ends => Err(LabError::State(format!(
+                "the disk of node {node} is stalled, so its processes cannot end; heal it first"
+            ))),
+            _ => Ok(()),
+        }
+    }
+
+    fn each_disk(
+        &mut self,
+        nodes: &[usize],
+        mut act: impl FnMut(&mut Disk) -> Result<(), LabError>,
+    ) -> Result<(), LabError> {
+        for node in nodes {
+            if let Some(disk) = &mut self.nodes[node - 1].disk {
+                act(disk)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Undoes what was cut, filled or stalled of these nodes.
+    fn heal(&mut self, nodes: &[usize]) -> Result<(), LabError> {
+        if let Some(proxy) = &self.proxy {
+            proxy.change(nodes, |rules| *rules = Rules::default());
+        }
+        if self.has_movable_clocks() {
+            self.move_clocks(nodes, 0)?;
+        }
+        self.each_disk(nodes, |disk| disk.resume().and_then(|()| disk.free()))?;
+        let mut left = self.cuts.clone();
+        left.retain(|link| !link.touches(nodes));
+        if left == self.cuts {
+            return Ok(());
+        }
+        self.set_cuts(Fault::Heal, left)
+    }
+
+    /// # Errors
+    /// If the disks of these nodes are not as this fault leaves them, or links are cut, or not,
+    /// that should not, or should.
+    fn verify_healed(&mut self, fault: Fault, nodes: &[usize]) -> Result<(), LabError> {
+        self.each_disk(nodes, |disk| {
+            disk.verify(fault == Fault::FillDisk, fault == Fault::StallDisk)
+        })?;
+        self.verify_links(nodes)?;
+        match (fault, self.network) {
+            (Fault::Heal, Network::Namespaces) => {
+                self.network.probe(self.slot.number, self.nodes.len(), &self.cuts)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Lets the clocks of these nodes be off by so many milliseconds.
+    fn move_clocks(&mut self, nodes: &[usize], offset_ms: i64) -> Result<(), LabError> {
+        if !self.has_movable_clocks() {
+            return Err(LabError::Order(
+                "clock needs clocks that can be moved: start the lab with --option clock=movable"
+                    .into(),
+            ));
+        }
+        for node in nodes {
+            clock::set(&self.clock_file(*node), offset_ms)?;
+            self.nodes[node - 1].clock_ms = offset_ms;
+        }
+        Ok(())
+    }
+
+    /// Returns when the clocks of those of these nodes that run are as far off as they should be.
+    fn verify_clocks(&mut self, nodes: &[usize], watch: &Watch<'_>) -> Result<(), LabError> {
+        let Ok(read) = self.recipe.clock() else { return Ok(()) };
+        if !self.has_movable_clocks() {
+            return Ok(());
+        }
+        for node in nodes {
+            if self.nodes[node - 1].state() != NodeState::Up {
+                continue;
+            }
+            let expected = self.nodes[node - 1].clock_ms;
+            watch.until("the clock to jump", SECONDS_TO_SHOW, || {
+                let mut site = self.site(watch);
+                let there = read(&mut site, *node)?;
+                let here = site.run(*node, "date", &["+%s%3N"], SECONDS_TO_SHOW)?;
+                let here = here.trim().parse().unwrap_or(i64::MAX);
+                Ok((there - here).abs_diff(expected) < CLOCK_TOLERANCE_MS)
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Does what happens to what passes between clients and these nodes.
+    fn change_links(&mut self, injection: &Injection, nodes: &[usize]) {
+        let Some(proxy) = &self.proxy else { return };
+        let by = injection.by.as_deref().unwrap_or_default();
+        let [requests, replies] = [REQUESTS, REPLIES];
+        match injection.fault {
+            Fault::Delay => proxy.change(nodes, |rules| rules.set_delay(by)),
+            Fault::Limit => proxy.change(nodes, |rules| rules.set_limit(by)),
+            Fault::Blackhole => proxy.change(nodes, |rules| rules.hold = [true; 2]),
+            Fault::BlackholeRequests => proxy.change(nodes, |rules| rules.hold[requests] = true),
+            Fault::BlackholeReplies => proxy.change(nodes, |rules| rules.hold[replies] = true),
+            Fault::Drop => proxy.change(nodes, |rules| rules.is_lossy = true),
+            Fault::HalfOpen => proxy.change(nodes, |rules| rules.is_deaf = true),
+            _ => proxy.reset(nodes),
+        }
+    }
+
+    /// # Errors
+    /// If a link to these nodes does not do what its rules say.
+    fn verify_links(&self, nodes: &[usize]) -> Result<(), LabError> {
+        self.proxy.as_ref().map_or(Ok(()), |proxy| proxy::verify(proxy, nodes))
+    }
+
+    /// Lets the power of these nodes fail at the same moment: their processes are gone, and so is
+    /// what they had not synced.
+    fn power_off(&mut self, nodes: &[usize], watch: &Watch<'_>) -> Result<(), LabError> {
+        let mut stopped = Vec::new();
+        for node in nodes {
+            let node = &mut self.nodes[node - 1];
+            node.servers.iter_mut().for_each(|server| server.signal_family(Signal::STOP));
+            stopped.extend((!node.has_stalled_disk()).then_some(node.number));
+        }
+        // What they are in the midst of, such as a sync, goes on to its end.
+        let copied = watch
+            .until("the servers to stand still", SECONDS_TO_SHOW, || {
+                let servers = |node: &usize| &self.nodes[node - 1].servers;
+                Ok(stopped.iter().flat_map(servers).all(Server::is_motionless))
+            })
+            .and_then(|()| self.each_disk(nodes, |disk| disk.copy()));
+        if let Err(error) = copied {
+            for node in nodes.iter().map(|node| node - 1) {
+                let node = &mut self.nodes[node];
+                let signal = |server: &mut Server| server.signal_family(Signal::CONT);
+                node.servers.iter_mut().filter(|_| !node.is_frozen).for_each(signal);
+            }
+            return Err(error);
+        }
+        for node in nodes.iter().map(|node| node - 1) {
+            self.nodes[node].resume_disk();
+            self.nodes[node].servers.iter_mut().for_each(Server::kill);
+        }
+        self.each_disk(nodes, Disk::replace)
+    }
+
     /// Cuts these links as well.
     fn cut(&mut self, fault: Fault, cuts: Cuts) -> Result<(), LabError> {
         self.set_cuts(fault, self.cuts.union(&cuts).copied().collect())
     }
 
     fn set_cuts(&mut self, fault: Fault, cuts: Cuts) -> Result<(), LabError> {
-        let nft = find_program(&[], &self.places, cut::NFT).ok_or_else(|| lacks_nft(fault))?;
+        let nft =
+            find_program(&[], &self.house.places, cut::NFT).ok_or_else(|| lacks_nft(fault))?;
         self.network.cut(self.slot.number, self.nodes.len(), &cuts, &nft)?;
         self.cuts = cuts;
         Ok(())
@@ -280,9 +519,10 @@ mod tests {
     use crate::recipes;
 
     fn refused(store: &str, nodes: usize, network: Network, text: &str) -> String {
+        let premises = Premises { network, ..Premises::default() };
         let injection = Injection::parse(text).expect("it is a fault");
         let recipe = recipes::find(store).expect("there is one");
-        match check_injection(&injection, recipe, nodes, network) {
+        match check_injection(&injection, recipe, nodes, premises) {
             Ok(()) => String::new(),
             Err(error) => error.to_string(),
         }
@@ -297,7 +537,10 @@ mod tests {
             ("cassandra", 3, Loopback, "kill leader", "no single node of cassandra leads"),
             ("ignite", 3, Loopback, "kill leader", "no single node of ignite leads"),
             ("etcd", 3, Loopback, "partition leader", "--network namespaces"),
-            ("etcd", 3, Loopback, "heal", "--network namespaces"),
+            ("etcd", 3, Loopback, "power off all", "start the lab with --disk"),
+            ("etcd", 3, Loopback, "clock 1 by +1h", "its server is a Go program"),
+            ("redis", 1, Loopback, "clock 1 by +1h", "its allocator calls itself"),
+            ("etcd", 3, Loopback, "delay all by 1ms", "start the lab with --proxy"),
             ("etcd", 1, Namespaces, "partition leader", "needs 2 nodes, and there are 1"),
             ("etcd", 2, Namespaces, "partition ring", "it needs 3 nodes"),
             ("etcd", 2, Loopback, "kill minority", "of 2 nodes none are a minority"),

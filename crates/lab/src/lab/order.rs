@@ -9,6 +9,7 @@ use crate::card::{Card, Need, Scaling};
 use crate::lab::LabError;
 use crate::network::Network;
 use crate::package_cache::{can_install, find_program};
+use crate::proxy::Now;
 use crate::recipe::Recipe;
 
 /// Where programs are stored, and whether they may be installed or fetched.
@@ -49,6 +50,10 @@ pub struct Order {
     pub network: Network,
     /// What was chosen of the card's choices, by name.
     pub choices: BTreeMap<String, String>,
+    /// How large a disk each node has for itself, in MiB; by default they have none.
+    pub disk_mib: Option<u64>,
+    /// The time for a proxy between clients and nodes, if there shall be one.
+    pub proxy: Option<Now>,
 }
 
 impl Order {
@@ -60,6 +65,8 @@ impl Order {
             version: None,
             network: Network::default(),
             choices: BTreeMap::new(),
+            disk_mib: None,
+            proxy: None,
         }
     }
 
@@ -95,6 +102,13 @@ impl Order {
         }
         for (name, value) in &self.choices {
             check_choice(card, name, value)?;
+        }
+        if self.proxy.is_some() && self.recipe.is_discovered() {
+            return wrong(format!(
+                "clients of {} find its nodes by themselves, so they would go around --proxy; \
+                 partitions need --network namespaces",
+                card.name
+            ));
         }
         Ok((nodes, version.to_owned()))
     }

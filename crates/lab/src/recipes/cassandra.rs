@@ -170,6 +170,10 @@ impl Recipe for Cassandra {
         is_whole(site)
     }
 
+    fn is_discovered(&self) -> bool {
+        true
+    }
+
     fn url(&self, site: &Site<'_>) -> String {
         let login = if site.choice("login") == "on" { "cassandra:cassandra@" } else { "" };
         format!("cassandra://{login}{}", site.authorities("client"))

@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::card::{Card, Choice, Need, NodeCounts, Port, Scaling, Supply, Version};
 use crate::lab::LabError;
 use crate::package_cache::{Kit, PackageCache};
-use crate::recipe::{FindLeader, Recipe};
+use crate::recipe::{FindLeader, ReadClock, Recipe};
 use crate::site::{Launch, Site};
 
 /// Debian's etcd, or one that Go builds.
@@ -163,6 +163,10 @@ impl Recipe for Etcd {
 
     fn leader(&self) -> Option<FindLeader> {
         Some(leader)
+    }
+
+    fn clock(&self) -> Result<ReadClock, &'static str> {
+        Err(super::GO_CLOCK)
     }
 
     fn url(&self, site: &Site<'_>) -> String {

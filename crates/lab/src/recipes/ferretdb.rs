@@ -108,6 +108,10 @@ impl Recipe for FerretDb {
         "mongodb"
     }
 
+    fn is_discovered(&self) -> bool {
+        true
+    }
+
     fn url(&self, site: &Site<'_>) -> String {
         format!("mongodb://{}/assay", site.authority(1, "client"))
     }

@@ -159,6 +159,10 @@ impl Recipe for Ignite {
         site.wait_for_port(node, "client", SECONDS_TO_START)
     }
 
+    fn is_discovered(&self) -> bool {
+        true
+    }
+
     fn url(&self, site: &Site<'_>) -> String {
         format!("ignite://{}", site.authorities("client"))
     }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::card::{Card, Choice, Need, NodeCounts, Port, Scaling, Supply, Version};
 use crate::lab::LabError;
 use crate::package_cache::{Kit, PackageCache};
-use crate::recipe::{FindLeader, Recipe};
+use crate::recipe::{FindLeader, ReadClock, Recipe};
 use crate::site::{Launch, Site};
 
 /// Debian's nats-server, or one that Go builds.
@@ -167,6 +167,10 @@ impl Recipe for Nats {
 
     fn leader(&self) -> Option<FindLeader> {
         Some(leader)
+    }
+
+    fn clock(&self) -> Result<ReadClock, &'static str> {
+        Err(super::GO_CLOCK)
     }
 
     fn url(&self, site: &Site<'_>) -> String {

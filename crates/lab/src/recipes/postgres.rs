@@ -3,7 +3,7 @@
 use crate::card::{Card, Choice, Need, NodeCounts, Port, Scaling, Supply, Version};
 use crate::lab::LabError;
 use crate::package_cache::{Kit, PackageCache};
-use crate::recipe::{FindLeader, Recipe};
+use crate::recipe::{FindLeader, ReadClock, Recipe};
 use crate::site::{Launch, Site};
 
 /// Debian's postgresql: node 1 is the primary, the others replicate it.
@@ -56,6 +56,12 @@ impl Recipe for Postgres {
                     usual: "0",
                     about: "milliseconds that replicas wait before they show a commit \
                             (recovery_min_apply_delay)",
+                },
+                Choice {
+                    name: "clock",
+                    values: &["system", "movable"],
+                    usual: "system",
+                    about: "movable: `fault clock` lets the servers' clocks jump, by libfaketime",
                 },
             ],
             needs: &[Need {
@@ -132,6 +138,7 @@ impl Recipe for Postgres {
             .args(["-D".to_owned(), files])
             .args(settings)
             .user(USER);
+        let launch = site.with_clock(node, launch)?;
         site.launch(node, launch)?;
         site.wait_until("the server to take queries", SECONDS, |site| {
             Ok(send_to(site, node, "SELECT 1").is_ok())
@@ -140,6 +147,15 @@ impl Recipe for Postgres {
 
     fn leader(&self) -> Option<FindLeader> {
         Some(|_| Ok(Some(PRIMARY)))
+    }
+
+    fn clock(&self) -> Result<ReadClock, &'static str> {
+        Ok(|site, node| {
+            let text = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint";
+            let reported = send_to(site, node, text)?;
+            let strange = |_| LabError::Failed(format!("{reported:?} is no time"));
+            reported.trim().parse().map_err(strange)
+        })
     }
 
     fn url(&self, site: &Site<'_>) -> String {

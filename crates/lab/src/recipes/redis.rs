@@ -7,13 +7,15 @@ use std::time::Duration;
 use crate::card::{Card, Choice, Need, NodeCounts, Port, Scaling, Supply, Version};
 use crate::lab::LabError;
 use crate::package_cache::{Kit, PackageCache};
-use crate::recipe::{FindLeader, Recipe};
+use crate::recipe::{FindLeader, ReadClock, Recipe};
 use crate::site::{Launch, Site};
 
 /// Debian's redis-server, alone.
 pub struct Redis;
 
 const SECONDS_TO_START: u32 = 20;
+/// Why its clock cannot be moved.
+pub(super) const CLOCK: &str = "its allocator calls itself under libfaketime, and the server ends";
 
 /// The server's program, whichever way it runs.
 pub(super) const SERVER: Need = Need {
@@ -49,9 +51,10 @@ impl Recipe for Redis {
             ports: &[Port { name: "client", number: 6379 }],
             choices: &[Choice {
                 name: "appendfsync",
-                values: &["off", "everysec", "always"],
+                values: &["off", "no", "everysec", "always"],
                 usual: "off",
-                about: "what an acknowledged write survives: off keeps no file of them",
+                about: "what an acknowledged write survives: off keeps no file of them, no leaves \
+                        syncing it to the kernel",
             }],
             needs: &[SERVER],
             memory_mib: 10,
@@ -86,6 +89,10 @@ impl Recipe for Redis {
 
     fn leader(&self) -> Option<FindLeader> {
         Some(|_| Ok(Some(1)))
+    }
+
+    fn clock(&self) -> Result<ReadClock, &'static str> {
+        Err(CLOCK)
     }
 
     fn url(&self, site: &Site<'_>) -> String {

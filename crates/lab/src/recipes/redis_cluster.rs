@@ -4,7 +4,7 @@ use super::redis;
 use crate::card::{Card, Choice, NodeCounts, Port, Scaling, Version};
 use crate::lab::LabError;
 use crate::package_cache::{Kit, PackageCache};
-use crate::recipe::Recipe;
+use crate::recipe::{ReadClock, Recipe};
 use crate::site::{Launch, Site};
 
 /// Debian's redis-server in cluster mode.
@@ -131,6 +131,14 @@ impl Recipe for RedisCluster {
 
     fn scheme(&self) -> &'static str {
         "redis+cluster"
+    }
+
+    fn clock(&self) -> Result<ReadClock, &'static str> {
+        Err(super::redis::CLOCK)
+    }
+
+    fn is_discovered(&self) -> bool {
+        true
     }
 
     fn url(&self, site: &Site<'_>) -> String {

@@ -4,7 +4,7 @@ use super::redis;
 use crate::card::{Card, Choice, NodeCounts, Port, Scaling, Version};
 use crate::lab::LabError;
 use crate::package_cache::{Kit, PackageCache};
-use crate::recipe::{FindLeader, Recipe};
+use crate::recipe::{FindLeader, ReadClock, Recipe};
 use crate::site::{Launch, Site};
 
 /// Debian's redis-server, as servers and as sentinels.
@@ -106,6 +106,14 @@ impl Recipe for RedisSentinel {
 
     fn scheme(&self) -> &'static str {
         "redis+sentinel"
+    }
+
+    fn clock(&self) -> Result<ReadClock, &'static str> {
+        Err(redis::CLOCK)
+    }
+
+    fn is_discovered(&self) -> bool {
+        true
     }
 
     fn url(&self, site: &Site<'_>) -> String {

@@ -79,6 +79,10 @@ impl Recipe for TiKvStandIn {
         site.wait_for_port(node, "client", SECONDS_TO_START)
     }
 
+    fn is_discovered(&self) -> bool {
+        true
+    }
+
     fn url(&self, site: &Site<'_>) -> String {
         // Regions of one mode cannot be used in the other.
         let mode = if site.choice("split") == "raw" { "?mode=raw" } else { "" };

@@ -288,13 +288,14 @@ fn perhaps<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> 
 }
 
 /// Settings that a study decides itself, so that its file cannot.
-pub const DECIDED: [&str; 34] = [
+pub const DECIDED: [&str; 36] = [
     "arrival-seed",
     "at",
     "run-dir",
     "closed",
     "color",
     "consistency",
+    "disk",
     "duration",
     "every",
     "format",
@@ -309,6 +310,7 @@ pub const DECIDED: [&str; 34] = [
     "output",
     "port",
     "port-any",
+    "proxy",
     "quiet",
     "rate",
     "records",

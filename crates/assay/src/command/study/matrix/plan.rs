@@ -434,6 +434,8 @@ fn check_store(store: &StoreSection, file: &StudyFile) -> Result<()> {
             nodes,
             version: store.version.clone(),
             network: Network::Loopback,
+            disk_mib: None,
+            proxy: None,
             choices: store.option.clone(),
         };
         order.check(&recipe.card()).map_err(|error| about(from_lab(&error)))?;

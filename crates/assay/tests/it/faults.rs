@@ -1,0 +1,199 @@
+//! Faults of a lab's disks and links, with a real Redis.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use assay_history::read_events;
+use assay_model::Event;
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+
+use crate::place::{Place, Ran, wait_until};
+use crate::run_dir::text;
+
+/// A place whose labs end with the test.
+struct Labs(Place);
+
+impl Labs {
+    fn new() -> Labs {
+        let place = Place::new();
+        place.write("assay.toml", "lab-dir = \"kept\"\n");
+        Labs(place)
+    }
+
+    fn lab(&self, words: &str) -> Ran {
+        self.0.assay(&format!("lab {words}"))
+    }
+
+    /// A Redis with a disk of its own, unless there can be none here, for a reason that is shown.
+    fn up_with_disk(&self, sync: &str) -> Option<Value> {
+        let words = format!("up redis --disk 64M --option appendfsync={sync} --stay --install");
+        let ran = self.lab(&words);
+        if ran.err.contains("--disk: ") || ran.err.contains("mount failed") {
+            eprintln!("NOT RUN: {}", ran.code(4).err);
+            return None;
+        }
+        let ran = ran.code(0).says("power-off loses what was not synced");
+        drop(ran.says("the kernel writes by itself"));
+        Some(self.status())
+    }
+
+    #[track_caller]
+    fn status(&self) -> Value {
+        self.lab("status --format json").code(0).json()["labs"][0].clone()
+    }
+
+    /// Devices and mounts that lie in this place.
+    fn leftovers(&self) -> Vec<String> {
+        let place = self.0.path("").display().to_string();
+        let mounts = fs::read_to_string("/proc/self/mounts").expect("it is Linux");
+        let mounts = mounts.lines().map(str::to_owned);
+        let devices = fs::read_dir("/sys/block").expect("it is Linux").flatten();
+        let files = devices
+            .filter_map(|device| fs::read_to_string(device.path().join("loop/backing_file")).ok());
+        mounts.chain(files).filter(|line| line.contains(&place)).collect()
+    }
+}
+
+impl Drop for Labs {
+    fn drop(&mut self) {
+        // Whatever a failed test has left; mostly nothing.
+        let _ = self.0.command("lab down --all").output();
+    }
+}
+
+/// What the Redis of this lab answers to a command.
+fn ask(status: &Value, command: &str) -> String {
+    let authority = text(status, "/url").strip_prefix("redis://").expect("it is a Redis");
+    let mut socket = TcpStream::connect(authority).expect("it accepts");
+    let timeout = Some(Duration::from_millis(500));
+    socket.set_read_timeout(timeout).expect("it is a socket");
+    socket.write_all(format!("{command}\r\n").as_bytes()).expect("it takes it");
+    let mut answer = [0; 256];
+    let count = socket.read(&mut answer).unwrap_or(0);
+    String::from_utf8_lossy(&answer[..count]).replace("\r\n", " ").trim().to_owned()
+}
+
+#[test]
+fn a_power_failure_loses_what_was_not_synced_and_nothing_else() {
+    for (sync, found) in [("no", "$-1"), ("always", "$1 v")] {
+        let labs = Labs::new();
+        let Some(status) = labs.up_with_disk(sync) else { return };
+        assert_eq!(ask(&status, "SET k v"), "+OK");
+        labs.lab("fault power-off --node all").code(0).says("power off all (node 1) is done");
+        assert_eq!(text(&labs.status(), "/nodes/0/state"), "down");
+        labs.lab("fault restart").code(0);
+        assert_eq!(ask(&status, "GET k"), found, "appendfsync {sync}");
+        labs.lab("down").code(0);
+        assert_eq!(labs.leftovers(), [""; 0]);
+    }
+}
+
+#[test]
+fn a_full_disk_is_mended_by_heal() {
+    let labs = Labs::new();
+    let Some(status) = labs.up_with_disk("always") else { return };
+    labs.lab("fault fill-disk --node 1").code(0).says("fill disk node 1 is done, verified");
+    // It cannot keep its file up to date any more, and ends or refuses.
+    let large = "v".repeat(10_000);
+    let answer = ask(&status, &format!("SET k {large}"));
+    assert!(!answer.contains("OK"), "{answer}");
+    labs.lab("fault heal").code(0).says("heal (node 1) is done");
+    if text(&labs.status(), "/nodes/0/state") == "down" {
+        labs.lab("fault restart").code(0);
+    }
+    wait_until("it writes again", || ask(&status, "SET k v") == "+OK");
+}
+
+#[test]
+fn a_stalled_disk_lets_writers_wait_and_outlives_nobody() {
+    let labs = Labs::new();
+    let Some(status) = labs.up_with_disk("always") else { return };
+    assert_eq!(ask(&status, "SET k 1"), "+OK");
+    labs.lab("fault stall-disk --node 1").code(0).says("stall disk node 1 is done, verified");
+    assert_eq!(ask(&status, "SET k 2"), "");
+    labs.lab("fault kill --node 1").code(7).says("the disk of node 1 is stalled");
+    labs.lab("fault heal").code(0);
+    wait_until("it goes on", || ask(&status, "GET k") == "$1 2");
+    labs.lab("fault stall-disk --node 1").code(0);
+    assert_eq!(ask(&status, "SET k 3"), "");
+    let supervisor = status["supervisor"].as_i64().expect("it has one");
+    let supervisor = i32::try_from(supervisor).ok().and_then(Pid::from_raw).expect("it is one");
+    kill_process(supervisor, Signal::KILL).expect("it is ours");
+    wait_until("no device is left", || labs.leftovers().is_empty());
+    let server = status["nodes"][0]["servers"][0]["pid"].as_u64().expect("it has one");
+    wait_until("the server has ended", || !Path::new(&format!("/proc/{server}")).exists());
+    labs.lab("down").code(0).shows("was gone already");
+}
+
+#[test]
+fn a_lab_without_disks_or_with_senseless_ones_is_refused() {
+    let labs = Labs::new();
+    labs.lab("up redis --disk 12").code(2).says("such as 512M or 2G");
+    labs.lab("up redis --disk 3M").code(2).says("a node of this store needs 32M");
+    let words = "bench ycsb-a --up redis --records 10 --duration 2s --at";
+    let mut command = labs.0.command(words);
+    command.arg("1s: power off all");
+    labs.0.spawn(command).wait().code(2).says("it needs a disk for each node");
+}
+
+#[test]
+fn links_of_clients_are_late_deaf_and_cut_as_it_was_said() {
+    let labs = Labs::new();
+    labs.lab("up redis --proxy --stay --install").code(0).shows("redis://127.42.");
+    let status = labs.status();
+    assert!(text(&status, "/url").contains(".201:"), "{status:#}");
+    assert_eq!(ask(&status, "SET k v"), "+OK");
+    labs.lab("fault delay --node 1 --by 50ms").code(0).says("delay node 1 by 50ms is done");
+    let begun = Instant::now();
+    assert_eq!(ask(&status, "GET k"), "$1 v");
+    assert!(begun.elapsed() >= Duration::from_millis(100), "{:?}", begun.elapsed());
+    labs.lab("status").code(0).shows("between clients and node 1: 50.00 ms late");
+    labs.lab("fault half-open --node 1").code(0).says("half open node 1 is done, verified");
+    assert_eq!(ask(&status, "GET k"), "");
+    labs.lab("fault heal").code(0).says("heal (node 1) is done");
+    assert_eq!(ask(&status, "GET k"), "$1 v");
+    labs.lab("fault reset --node 1").code(0);
+    for (words, part) in [
+        ("fault delay --node 1", "by how much?"),
+        ("fault delay --node 1 --by 20", "is no amount for delay"),
+        ("fault fill-disk --node 1", "start the lab with --disk"),
+        ("fault clock --node 1 --by +1h", "its allocator calls itself"),
+        ("up redis-cluster --proxy", "they would go around --proxy"),
+    ] {
+        labs.lab(words).code(2).says(part);
+    }
+}
+
+#[test]
+fn faults_of_links_are_events_of_a_run() {
+    let place = Place::new();
+    place.write("assay.toml", "lab-dir = \"kept\"\n");
+    let words = "bench ycsb-a --up redis --proxy --install --records 100 --rate 200/s \
+                 --duration 3s --run-dir b --at";
+    let mut command = place.command(words);
+    command.arg("500ms: delay node 1 by 20ms; 1500ms: heal; 2s: limit 1 to 1MB/s");
+    place.spawn(command).wait().code(0).shows("proxy");
+    let events = read_events(&place.path("b")).expect("they are there");
+    for part in ["delay node 1 by 20ms", "heal", "limit node 1 by 1MB/s"] {
+        let text = format!("{part} is done, verified");
+        let is_it = |event: &Event| event.text.replace(" (node 1)", "").contains(&text);
+        assert!(events.iter().any(is_it), "{events:?}");
+    }
+}
+
+#[test]
+fn the_clock_of_a_server_jumps_and_comes_back() {
+    let labs = Labs::new();
+    let ran = labs.lab("up postgres --option clock=movable --stay --install");
+    if ran.err.contains("libfaketime") {
+        eprintln!("NOT RUN: {}", ran.code(4).err);
+        return;
+    }
+    ran.code(0);
+    labs.lab("fault clock --node 1 --by +1h").code(0).says("clock node 1 by +1h is done");
+    labs.lab("fault heal").code(0).says("heal (node 1) is done");
+}

@@ -1,0 +1,418 @@
+//! Disk of a node's own: an ext4 file system in a file, so that it can lose power, fill up, stall.
+//!
+//! The file is what the disk has received. What servers have written but not synced is in the
+//! kernel's memory alone, until the kernel writes it by itself (see [`unsynced`]); a copy of the
+//! file that is mounted in its place is the disk after a power failure.
+
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::io::{ErrorKind, Write};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::thread;
+
+use rustix::fs::{FallocateFlags, fallocate, major, minor, statvfs, syncfs};
+use rustix::io::Errno;
+use rustix::process::geteuid;
+
+use crate::lab::LabError;
+use crate::package_cache::find_program;
+use crate::process::LOOK;
+
+/// How often ext4 writes its journal by itself, in seconds: seldom, so that what was not synced is
+/// lost.
+const COMMIT_SECONDS: u32 = 60;
+/// The least that ext4 with a journal is worth, in MiB.
+pub(crate) const LEAST_MIB: u64 = 32;
+/// How often a copy is made anew because something was written meanwhile.
+const COPIES_MAX: u32 = 20;
+/// How often it is tried to unmount a file system that is in use.
+const UNMOUNTS_MAX: u32 = 40;
+/// What fills a disk.
+const FILLER: &str = ".assay-filler";
+/// What is written, and not synced, just before a power failure: it must not be there after it.
+const MARK: &str = ".assay-not-synced";
+/// What is written to find out whether anything can be.
+const PROBE: &str = ".assay-probe";
+const BLOCK_BYTES: usize = 4096;
+/// How little is asked for at last when a disk is filled.
+const LEAST_FILL: u64 = BLOCK_BYTES as u64;
+
+/// A mounted file system. Unmounted when this value is gone; if its holder is killed, when the
+/// holder's mount namespace is gone.
+#[derive(Debug)]
+pub(crate) struct Disk {
+    /// Where it is mounted.
+    folder: PathBuf,
+    /// The file that it is in.
+    image: PathBuf,
+    is_stalled: bool,
+}
+
+impl Disk {
+    /// An empty disk of so many MiB, mounted at `folder`, which exists.
+    pub(crate) fn make(folder: &Path, image: &Path, mib: u64) -> Result<Disk, LabError> {
+        let file =
+            File::create(image).map_err(|error| LabError::io(image, "cannot make", error))?;
+        file.set_len(mib << 20).map_err(|error| LabError::io(image, "cannot make", error))?;
+        // Nothing is reserved for root, whose servers would not notice a full disk.
+        let words = ["-q", "-F", "-m", "0", "-E", "lazy_itable_init=0,lazy_journal_init=1"];
+        call("mkfs.ext4", words.map(OsStr::new).into_iter().chain([image.as_os_str()]))?;
+        let disk = Disk { folder: folder.to_owned(), image: image.to_owned(), is_stalled: false };
+        disk.mount()?;
+        // Some servers want an empty folder.
+        let _ = fs::remove_dir(folder.join("lost+found"));
+        disk.sync()?;
+        Ok(disk)
+    }
+
+    fn mount(&self) -> Result<(), LabError> {
+        let options = format!("loop,noatime,noinit_itable,commit={COMMIT_SECONDS}");
+        let words = ["-t", "ext4", "-o", &options].map(OsStr::new).into_iter();
+        call("mount", words.chain([self.image.as_os_str(), self.folder.as_os_str()]))
+    }
+
+    /// Unmounts it, once nobody uses it, or else out of sight of everybody who does not.
+    fn unmount(&self) -> Result<(), LabError> {
+        let folder = self.folder.as_os_str();
+        for _ in 0..UNMOUNTS_MAX {
+            if call("umount", [folder]).is_ok() {
+                return Ok(());
+            }
+            thread::sleep(LOOK);
+        }
+        call("umount", [OsStr::new("--lazy"), folder])
+    }
+
+    /// Writes all that is in memory.
+    pub(crate) fn sync(&self) -> Result<(), LabError> {
+        let folder = File::open(&self.folder);
+        let synced = folder.and_then(|folder| Ok(syncfs(folder)?));
+        synced.map_err(|error| LabError::io(&self.folder, "cannot sync", error))
+    }
+
+    /// Copies what the disk has received, without what is in memory. The servers stand still.
+    pub(crate) fn copy(&self) -> Result<(), LabError> {
+        if !self.is_stalled {
+            let mark = self.folder.join(MARK);
+            // A full disk has no room for it.
+            let _ = fs::write(mark, [0; BLOCK_BYTES]);
+        }
+        let copy = self.copied();
+        for _ in 0..COPIES_MAX {
+            let before = self.writes()?;
+            let words = [OsStr::new("--sparse=always"), self.image.as_os_str(), copy.as_os_str()];
+            call("cp", words)?;
+            if self.writes()? == before {
+                return Ok(());
+            }
+        }
+        Err(LabError::Failed(format!(
+            "{} was written while it was copied, {COPIES_MAX} times",
+            self.image.display()
+        )))
+    }
+
+    /// Puts the copy in the place of the disk. Nobody uses it any more.
+    pub(crate) fn replace(&mut self) -> Result<(), LabError> {
+        self.resume()?;
+        self.unmount()?;
+        fs::rename(self.copied(), &self.image)
+            .map_err(|error| LabError::io(&self.image, "cannot replace", error))?;
+        self.mount()
+    }
+
+    /// # Errors
+    /// If something is there that was not synced before the power failed.
+    pub(crate) fn verify_lost(&self) -> Result<(), LabError> {
+        match fs::metadata(self.folder.join(MARK)) {
+            Ok(found) if found.len() > 0 => Err(LabError::Failed(format!(
+                "{} still has what was not synced",
+                self.folder.display()
+            ))),
+            _ => Ok(()),
+        }
+    }
+
+    fn copied(&self) -> PathBuf {
+        self.image.with_extension("copy")
+    }
+
+    /// How often something was written to the device so far.
+    fn writes(&self) -> Result<u64, LabError> {
+        let failed = |error| LabError::io(&self.folder, "cannot look at", error);
+        let device = fs::metadata(&self.folder).map_err(failed)?.dev();
+        let path = format!("/sys/dev/block/{}:{}/stat", major(device), minor(device));
+        let text = fs::read_to_string(path).map_err(failed)?;
+        // The fifth figure; the ninth is what is in flight.
+        let figure = |place| text.split_whitespace().nth(place).and_then(|word| word.parse().ok());
+        Ok(figure(4).unwrap_or(0) + figure(8).unwrap_or(0))
+    }
+
+    /// Fills it to the last block.
+    pub(crate) fn fill(&self) -> Result<(), LabError> {
+        let path = self.folder.join(FILLER);
+        let failed = |error| LabError::io(&path, "cannot write", error);
+        let file = File::options().create(true).append(true).open(&path).map_err(failed)?;
+        let mut length = file.metadata().map_err(failed)?.len();
+        let found = statvfs(&self.folder).map_err(|errno| failed(errno.into()))?;
+        let mut more = found.f_bavail.saturating_mul(found.f_frsize).max(LEAST_FILL);
+        while more >= LEAST_FILL {
+            match fallocate(&file, FallocateFlags::empty(), length, more) {
+                Ok(()) => length += more,
+                Err(Errno::NOSPC) => more /= 2,
+                Err(errno) => return Err(failed(errno.into())),
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether nothing more can be written.
+    pub(crate) fn is_full(&self) -> bool {
+        let path = self.folder.join(PROBE);
+        let written = File::create(&path).and_then(|mut file| {
+            file.write_all(&[1; BLOCK_BYTES])?;
+            file.sync_data()
+        });
+        let _ = fs::remove_file(&path);
+        written.is_err_and(|error| error.kind() == ErrorKind::StorageFull)
+    }
+
+    /// Removes what has filled it.
+    pub(crate) fn free(&self) -> Result<(), LabError> {
+        let path = self.folder.join(FILLER);
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                Err(LabError::io(&path, "cannot remove", error))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Lets everybody who writes wait.
+    pub(crate) fn stall(&mut self) -> Result<(), LabError> {
+        if !self.is_stalled {
+            call("fsfreeze", [OsStr::new("--freeze"), self.folder.as_os_str()])?;
+            self.is_stalled = true;
+        }
+        Ok(())
+    }
+
+    /// Lets them go on.
+    pub(crate) fn resume(&mut self) -> Result<(), LabError> {
+        if self.is_stalled {
+            unfreeze(&self.folder)?;
+            self.is_stalled = false;
+        }
+        Ok(())
+    }
+
+    /// Whether writers have to wait, as the kernel says: what is frozen cannot be frozen again.
+    pub(crate) fn is_stalled(&self) -> bool {
+        let again = call("fsfreeze", [OsStr::new("--freeze"), self.folder.as_os_str()]);
+        let is_frozen = again.is_err();
+        if !is_frozen {
+            let _ = unfreeze(&self.folder);
+        }
+        is_frozen
+    }
+
+    /// Whether it was told to stall.
+    pub(crate) fn is_to_stall(&self) -> bool {
+        self.is_stalled
+    }
+
+    /// Whether it was filled or stalled.
+    pub(crate) fn is_broken(&self) -> bool {
+        self.is_stalled || self.folder.join(FILLER).exists()
+    }
+
+    /// # Errors
+    /// If it is not full, or stalled, as it should be.
+    pub(crate) fn verify(&self, is_full: bool, is_stalled: bool) -> Result<(), LabError> {
+        let stalls = self.is_stalled();
+        // On one that stalls nothing can be tried.
+        let (what, is, should) = match stalls || is_stalled {
+            true => ("stalled", stalls, is_stalled),
+            false => ("full", self.is_full(), is_full),
+        };
+        if is == should {
+            return Ok(());
+        }
+        let not = if should { "not " } else { "still " };
+        Err(LabError::Failed(format!("the disk at {} is {not}{what}", self.folder.display())))
+    }
+}
+
+impl Drop for Disk {
+    fn drop(&mut self) {
+        let _ = self.resume();
+        let _ = self.unmount();
+        let _ = fs::remove_file(&self.image);
+        let _ = fs::remove_file(self.copied());
+    }
+}
+
+fn unfreeze(folder: &Path) -> Result<(), LabError> {
+    call("fsfreeze", [OsStr::new("--unfreeze"), folder.as_os_str()])
+}
+
+/// Lets stalled disks of labs in this mount namespace go on, so that servers can be killed and the
+/// disks unmounted.
+pub fn resume_disks() {
+    let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
+    for line in mounts.lines().filter(|line| line.starts_with("/dev/loop")) {
+        let folder = line.split(' ').nth(1).map(PathBuf::from);
+        let is_labs = |folder: &PathBuf| folder.parent().is_some_and(crate::lab::is_marked);
+        if let Some(folder) = folder.filter(is_labs) {
+            // Mostly it does not stall.
+            let _ = unfreeze(&folder);
+        }
+    }
+}
+
+/// Whether nodes can have disks of their own here.
+///
+/// # Errors
+/// If not, with the reason.
+pub fn check_disks(mib: u64, least_mib: u64) -> Result<(), LabError> {
+    let least = least_mib.max(LEAST_MIB);
+    if mib < least {
+        return Err(LabError::Order(format!(
+            "--disk {mib}M is too small: a node of this store needs {least}M"
+        )));
+    }
+    let missing = |why: &str| Err(LabError::Missing(format!("--disk: {why}")));
+    if !geteuid().is_root() {
+        return missing("a disk for each node is mounted from a file, which needs root");
+    }
+    for (program, package) in [("mkfs.ext4", "e2fsprogs"), ("fsfreeze", "util-linux")] {
+        if find_program(&[], &[], program).is_none() {
+            return missing(&format!("{program} is not installed: apt-get install {package}"));
+        }
+    }
+    if !Path::new("/dev/loop-control").exists() {
+        return missing("this kernel, or container, has no loop devices: no /dev/loop-control");
+    }
+    match Command::new("unshare").args(["--mount", "true"]).output() {
+        Ok(output) if output.status.success() => Ok(()),
+        _ => missing("root may not mount here, which needs CAP_SYS_ADMIN"),
+    }
+}
+
+/// What disks of nodes lose with their power, in words.
+pub fn unsynced() -> String {
+    let bound = match writeback() {
+        Some((from, to)) => format!("the kernel writes by itself what is {from} to {to} s old"),
+        None => "the kernel does not say when it writes by itself".to_owned(),
+    };
+    format!("ext4 of its own for each node; power-off loses what was not synced; {bound}")
+}
+
+/// After how many seconds the kernel writes by itself what was not synced, at the earliest and at
+/// the latest; `None` if it does not say.
+fn writeback() -> Option<(u64, u64)> {
+    let seconds = |name: &str| {
+        let text = fs::read_to_string(format!("/proc/sys/vm/dirty_{name}_centisecs")).ok()?;
+        Some(text.trim().parse::<u64>().ok()?.div_ceil(100))
+    };
+    let (expire, interval) = (seconds("expire")?, seconds("writeback")?);
+    Some((expire, expire + interval))
+}
+
+/// Runs a system's program to its end.
+fn call<'a>(program: &str, words: impl IntoIterator<Item = &'a OsStr>) -> Result<(), LabError> {
+    let path = find_program(&[], &[], program).unwrap_or_else(|| PathBuf::from(program));
+    let output = Command::new(path).args(words).output();
+    let output =
+        output.map_err(|error| LabError::Missing(format!("cannot run {program}: {error}")))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let reported = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+    Err(LabError::Failed(format!("{program} failed: {reported}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A small disk, if there can be one here.
+    fn disk(folder: &Path) -> Option<Disk> {
+        if let Err(error) = check_disks(LEAST_MIB, 0) {
+            eprintln!("NOT RUN: {error}");
+            return None;
+        }
+        let at = folder.join("n1");
+        fs::create_dir(&at).expect("the folder is ours");
+        match Disk::make(&at, &folder.join("n1.img"), LEAST_MIB) {
+            Ok(disk) => Some(disk),
+            Err(error) => {
+                eprintln!("NOT RUN: {error}");
+                None
+            }
+        }
+    }
+
+    fn mounts() -> String {
+        fs::read_to_string("/proc/self/mounts").expect("it is Linux")
+    }
+
+    #[test]
+    fn what_was_not_synced_is_lost_with_the_power() {
+        let folder = tempfile::tempdir().expect("there is room");
+        let Some(mut disk) = disk(folder.path()) else { return };
+        let at = folder.path().join("n1");
+        let mut synced = File::create(at.join("synced")).expect("it can be written");
+        synced.write_all(b"kept").expect("it can be written");
+        synced.sync_all().expect("it can be synced");
+        fs::write(at.join("written"), b"lost").expect("it can be written");
+        disk.copy().expect("it can be copied");
+        drop(synced);
+        disk.replace().expect("it can be replaced");
+        disk.verify_lost().expect("it is lost");
+        assert_eq!(fs::read(at.join("synced")).expect("it was synced"), b"kept");
+        let written = fs::read(at.join("written")).unwrap_or_default();
+        assert!(written.is_empty(), "{written:?}");
+        drop(disk);
+        let name = folder.path().display().to_string();
+        assert!(!mounts().contains(&name));
+        assert!(!folder.path().join("n1.img").exists());
+    }
+
+    #[test]
+    fn a_full_disk_takes_nothing_until_it_is_freed() {
+        let folder = tempfile::tempdir().expect("there is room");
+        let Some(disk) = disk(folder.path()) else { return };
+        assert!(!disk.is_full());
+        disk.fill().expect("it can be filled");
+        assert!(disk.is_full() && disk.is_broken());
+        disk.free().expect("it can be freed");
+        assert!(!disk.is_full() && !disk.is_broken());
+    }
+
+    #[test]
+    fn a_stalled_disk_lets_writers_wait() {
+        let folder = tempfile::tempdir().expect("there is room");
+        let Some(mut disk) = disk(folder.path()) else { return };
+        let path = folder.path().join("n1/late");
+        disk.stall().expect("it can be stalled");
+        assert!(disk.is_stalled());
+        let writer = {
+            let path = path.clone();
+            thread::spawn(move || fs::write(path, b"late"))
+        };
+        thread::sleep(LOOK);
+        assert!(!writer.is_finished() && !path.exists());
+        disk.resume().expect("it can go on");
+        assert!(!disk.is_stalled());
+        writer.join().expect("it ends").expect("it can be written");
+    }
+
+    #[test]
+    fn a_disk_that_is_too_small_is_refused() {
+        let reported = check_disks(8, 10).expect_err("it is too small").to_string();
+        assert_eq!(reported, "--disk 8M is too small: a node of this store needs 32M");
+    }
+}
