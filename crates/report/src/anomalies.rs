@@ -420,7 +420,7 @@ mod tests {
         let text = anomalies_text(&study(cell()), Letters::Ascii);
         let line = |part: &str| text.lines().find(|line| line.contains(part)).unwrap_or_default();
         let words: Vec<&str> = line("violates linearizable").split_whitespace().collect();
-        assert_eq!(words.join(" "), "c violates linearizable yes 3 of 100 (3.00 %) 5.00 ms 2");
+        assert_eq!(words.join(" "), "c violates linearizable yes 3 of 100 (3 %) 5.00 ms 2");
         assert!(line("keeps read-your-writes").contains("kept"), "{text}");
         assert!(line("violates no-lost-writes").contains("not assessable: no reads"), "{text}");
         assert!(text.contains("1 of 1 cell run: 1 of 2 predicted violations seen"), "{text}");
