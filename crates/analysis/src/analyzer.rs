@@ -171,8 +171,8 @@ impl Analyzer {
         let ending = Completion::of(record);
         let kind_stats = &mut self.kinds[record.kind as usize];
         kind_stats.add(slot, ending, times, Moved::by(record));
-        self.intervals.add(record, times);
-        self.bins.add(span, ending);
+        let answered = self.bins.add(span, ending);
+        self.intervals.add(record, times, answered);
         if !self.options.held.is_empty() {
             self.add_own_lag(slot, record);
         }

@@ -11,7 +11,7 @@ use assay_model::{Kind, Nanos, Outcome, Reason};
 
 use crate::kind_stats::{Completion, Span, ratio};
 use crate::options::Window;
-use crate::summary::{Availability, IntervalSummary, Outage, Series};
+use crate::summary::{Availability, Goodput, GoodputBin, IntervalSummary, Outage, Series};
 use grid::{Bin, Grid};
 pub use silence::Silences;
 
@@ -36,6 +36,19 @@ pub fn is_answer(ending: Completion) -> bool {
     }
 }
 
+/// Whether an operation was answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answered {
+    /// Within the deadline.
+    InTime,
+    /// Later.
+    Late,
+    /// Not at all.
+    Never,
+    /// It was given up before it was sent, because another one had failed.
+    NeverSent,
+}
+
 /// What happened to the operations intended within one bin.
 #[derive(Clone, Copy, Debug)]
 struct Intended {
@@ -46,6 +59,10 @@ struct Intended {
     failures: u64,
     first_failure: Nanos,
     last_failure: Nanos,
+    /// Those that were answered in time, and those of the others that never were answered.
+    in_time: u64,
+    errors: u64,
+    first_error: Nanos,
 }
 
 impl Bin for Intended {
@@ -55,6 +72,9 @@ impl Bin for Intended {
         failures: 0,
         first_failure: Nanos::NEVER,
         last_failure: Nanos::ZERO,
+        in_time: 0,
+        errors: 0,
+        first_error: Nanos::NEVER,
     };
 
     fn merge(&mut self, other: &Intended) {
@@ -63,6 +83,9 @@ impl Bin for Intended {
         self.failures += other.failures;
         self.first_failure = self.first_failure.min(other.first_failure);
         self.last_failure = self.last_failure.max(other.last_failure);
+        self.in_time += other.in_time;
+        self.errors += other.errors;
+        self.first_error = self.first_error.min(other.first_error);
     }
 }
 
@@ -91,9 +114,9 @@ impl Bins {
     /// Counts an operation. One that was given up because another had failed was never sent, and
     /// says nothing.
     #[inline]
-    pub fn add(&mut self, span: Span, ending: Completion) {
+    pub fn add(&mut self, span: Span, ending: Completion) -> Answered {
         if ending.reason == Reason::TransactionFailed {
-            return;
+            return Answered::NeverSent;
         }
         let is_answer = is_answer(ending);
         let is_in_time = is_answer && span.ended.since(span.intended) <= self.deadline;
@@ -101,6 +124,11 @@ impl Bins {
         self.in_time += u64::from(is_in_time);
         self.late += u64::from(is_answer && !is_in_time);
         let bin = self.grid.at(span.intended);
+        bin.in_time += u64::from(is_in_time);
+        if !is_answer {
+            bin.errors += 1;
+            bin.first_error = bin.first_error.min(span.intended);
+        }
         if is_in_time {
             bin.first = bin.first.min(span.intended);
             bin.last = bin.last.max(span.intended);
@@ -108,6 +136,11 @@ impl Bins {
             bin.failures += 1;
             bin.first_failure = bin.first_failure.min(span.intended);
             bin.last_failure = bin.last_failure.max(span.intended);
+        }
+        match is_answer {
+            true if is_in_time => Answered::InTime,
+            true => Answered::Late,
+            false => Answered::Never,
         }
     }
 
@@ -143,6 +176,24 @@ impl Bins {
         (from < until && failures > 0).then_some(outage)
     }
 
+    /// The bins as they are told, with when `silences` saw errors.
+    fn goodput(&self, silences: &Silences) -> Goodput {
+        let bin = |bin: &Intended| GoodputBin {
+            offered: bin.in_time + bin.failures,
+            in_time: bin.in_time,
+            errors: bin.errors,
+            first_success: bin.first,
+            last_success: bin.last,
+            first_error: bin.first_error,
+        };
+        Goodput {
+            from: self.grid.origin(),
+            width: self.grid.resolution(),
+            bins: self.grid.bins().iter().map(bin).collect(),
+            errors_seen: silences.errors_seen(),
+        }
+    }
+
     /// Everything about availability; `ratios` are the success ratios overall and by kind.
     pub fn finish(
         &self,
@@ -162,8 +213,10 @@ impl Bins {
         let down = outages.iter().fold(Nanos::ZERO, |sum, outage| sum + outage.length());
         let mean = (!outages.is_empty()).then(|| Nanos(down.0 / outages.len() as u64));
         let duration = window.duration().0 as f64;
+        let goodput = self.goodput(silences);
         let (longest_silence, silences, silence_threshold) = silences.finish(window);
         Availability {
+            goodput,
             success_ratio: ratios.0,
             by_kind: ratios.1,
             deadline: self.deadline,

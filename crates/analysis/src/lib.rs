@@ -17,6 +17,7 @@ mod latency_stats;
 mod transactions;
 
 pub mod effect;
+pub mod recovery;
 pub mod servers;
 pub mod slo;
 pub mod sweep;
@@ -49,9 +50,9 @@ pub use options::{
 pub use plausibility::{Plausibility, Verdict, plausibility};
 pub use starts::{BOX_QUANTILES, Boxplot, Starts};
 pub use summary::{
-    Availability, Counts, Distribution, Group, HeatMap, HeldBack, Histogram, InFlight, Interval,
-    IntervalSummary, Latency, Outage, Percentile, Queried, Quick, Rates, Series, Shortage, Silence,
-    Summary, Transactions, ValueChecks,
+    Availability, Counts, Distribution, Goodput, GoodputBin, Group, HeatMap, HeldBack, Histogram,
+    InFlight, Interval, IntervalSummary, Latency, Outage, Percentile, Queried, Quick, Rates,
+    Series, Shortage, Silence, Summary, Transactions, ValueChecks,
 };
 
 use assay_model::Nanos;

@@ -5,6 +5,7 @@ mod heat;
 
 use assay_model::{Kind, Nanos, Outcome, Record};
 
+use crate::availability::Answered;
 use crate::buckets::{Buckets, ROUGH, highest};
 use crate::latency_stats::Times;
 use crate::summary::{IntervalSummary, Quick, Series};
@@ -17,6 +18,8 @@ const MOST_INTERVALS: u64 = 1200;
 #[derive(Clone, Debug, Default)]
 pub struct Cell {
     offered: u64,
+    in_time: u64,
+    errors: u64,
     misses: u64,
     refused: u64,
     unknown: u64,
@@ -51,6 +54,8 @@ impl Values {
 impl Cell {
     fn merge(&mut self, other: &Cell) {
         self.offered += other.offered;
+        self.in_time += other.in_time;
+        self.errors += other.errors;
         self.misses += other.misses;
         self.refused += other.refused;
         self.unknown += other.unknown;
@@ -114,13 +119,15 @@ impl Intervals {
         }
     }
 
-    /// Counts one record.
+    /// Counts one record, with how it was answered.
     #[inline]
-    pub fn add(&mut self, record: &Record, times: Times) {
+    pub fn add(&mut self, record: &Record, times: Times, answered: Answered) {
         let end = self.place(record.ended);
         let is_within = self.near.holds(record.intended);
         let begin = if is_within { end } else { self.place_aside(record.intended, end) };
         self.cells[begin].offered += 1;
+        self.cells[begin].in_time += u64::from(answered == Answered::InTime);
+        self.cells[begin].errors += u64::from(answered == Answered::Never);
         if !self.count_end(record, end) {
             return;
         }
@@ -268,6 +275,8 @@ fn interval(cell: &Cell, from: Nanos) -> IntervalSummary {
     IntervalSummary {
         from,
         offered: cell.offered,
+        in_time: cell.in_time,
+        errors: cell.errors,
         done: cell.done(),
         misses: cell.misses,
         refused: cell.refused,

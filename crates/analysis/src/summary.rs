@@ -303,6 +303,10 @@ pub struct IntervalSummary {
     pub from: Nanos,
     /// Operations intended within it.
     pub offered: u64,
+    /// Those of them that were answered within the deadline.
+    pub in_time: u64,
+    /// Those of them that were not answered at all.
+    pub errors: u64,
     /// Operations done within it, by ended time; hits and misses.
     pub done: u64,
     /// Those of them that missed.
@@ -418,12 +422,45 @@ pub struct Availability {
     /// Operations done per second in the median interval outside outages: what recovery is held
     /// against.
     pub baseline_per_s: f64,
+    /// Operations by intended time, in fine bins.
+    pub goodput: Goodput,
     /// Silences shorter than this are due to chance, or too short to detect.
     pub silence_threshold: Nanos,
     /// The longest silence, due to chance or not; none of less than 67 ms within one bin.
     pub longest_silence: Option<Silence>,
     /// The silences longer than `silence_threshold`, in order of time.
     pub silences: Vec<Silence>,
+}
+
+/// Operations by intended time: those that were answered in time, those that never were.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Goodput {
+    /// Where the first bin begins.
+    pub from: Nanos,
+    /// The length of a bin: 67 ms, or that doubled some times.
+    pub width: Nanos,
+    /// The bins without a gap.
+    pub bins: Vec<GoodputBin>,
+    /// The moments at which an operation turned out to be refused or unknown, or was dropped: the
+    /// first in each stretch of `width` that has some, by time.
+    pub errors_seen: Vec<Nanos>,
+}
+
+/// The operations intended within one bin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GoodputBin {
+    /// How many there are.
+    pub offered: u64,
+    /// Those that were answered within the deadline.
+    pub in_time: u64,
+    /// Those that were not answered at all.
+    pub errors: u64,
+    /// The intended time of the first that was answered in time; never if there is none.
+    pub first_success: Nanos,
+    /// The intended time of the last that was; zero if there is none.
+    pub last_success: Nanos,
+    /// The intended time of the first that was not answered at all; never if there is none.
+    pub first_error: Nanos,
 }
 
 /// A stretch of intended time in which nothing was answered in time.

@@ -122,6 +122,23 @@ impl ActionKind {
         }
     }
 
+    /// Takes from what is broken, by what mends it, what it has mended.
+    fn mends(&self, broken: &mut Vec<Fault>) {
+        let ActionKind::Fault(injection) = self else { return };
+        match injection.node {
+            None => broken.retain(|undo| *undo != injection.fault),
+            Some(_) => {
+                let place = broken.iter().position(|undo| *undo == injection.fault);
+                place.map(|place| broken.remove(place));
+            }
+        }
+    }
+
+    /// Whether it mends, which is waited for even by a run that was stopped.
+    pub fn is_mend(&self) -> bool {
+        matches!(self, ActionKind::Fault(injection) if injection.fault.facts().undo.is_none())
+    }
+
     /// Whether it is this fault.
     fn is(&self, fault: Fault) -> bool {
         matches!(self, ActionKind::Fault(injection) if injection.fault == fault)
@@ -193,8 +210,8 @@ pub fn check(actions: &[Action], place: &LabPlace, setting: &str, options: &Opti
 }
 
 /// Does them, each at its moment, or as soon as the one before is done; tells of each when it
-/// began and how it ended. What the run ends before is not done. What a nemesis has broken is
-/// mended in the end, however that comes.
+/// began and how it ended. What the run ends before is not done, unless it mends what was broken:
+/// it is done then. What a nemesis has broken is mended in the end, however that comes.
 pub fn execute(
     schedule: &ActionSchedule,
     control: &Control,
@@ -206,26 +223,27 @@ pub fn execute(
     let mut broken: Vec<Fault> = Vec::new();
     for action in &schedule.actions {
         if is_reached(&clock, action.at, is_over) {
-            let ended = executed.perform(action, &clock, &mut act);
-            let undo = action.act.undo().filter(|undo| !broken.contains(undo));
-            broken.extend(undo);
-            if matches!(ended, Ended::Done(_)) {
-                broken.retain(|undo| !action.act.is(*undo));
+            match executed.perform(action, &clock, &mut act) {
+                Ended::Done(_) => action.act.mends(&mut broken),
+                Ended::Failed(reason) => executed.failures.push(reason),
+                Ended::GoesOn => {}
             }
-            if let Ended::Failed(reason) = ended {
-                executed.failures.push(reason);
-            }
-            continue;
-        }
-        // What a nemesis did not come to is missed by nobody.
-        if !schedule.is_drawn() {
+            broken.extend(action.act.undo());
+        } else if broken.iter().any(|undo| action.act.is(*undo)) {
+            // A run that ends early leaves nothing broken that it was to mend.
+            action.act.mends(&mut broken);
+            executed.mend(&action.act, &clock, &mut act);
+        } else if !schedule.is_drawn() {
+            // What a nemesis did not come to is missed by nobody.
             let text = format!("{MARK}{} was not done, the run was over before", action.act.text());
             executed.failures.push(text.clone());
             executed.tell(clock.now(), EventKind::Warning, text);
         }
     }
     if schedule.is_drawn() {
-        broken.into_iter().for_each(|undo| executed.mend(undo, &clock, &mut act));
+        broken.dedup();
+        let undo = |fault| ActionKind::Fault(Injection::of(fault, None));
+        broken.into_iter().for_each(|fault| executed.mend(&undo(fault), &clock, &mut act));
     }
     executed
 }
@@ -276,14 +294,18 @@ impl ExecutedActions {
     }
 
     /// Mends what is left, which may take several attempts: the lab may be busy.
-    fn mend(&mut self, undo: Fault, clock: &Wall, act: &mut impl FnMut(&ActionKind) -> Ended) {
+    fn mend(
+        &mut self,
+        undo: &ActionKind,
+        clock: &Wall,
+        act: &mut impl FnMut(&ActionKind) -> Ended,
+    ) {
         let mut last = None;
         for attempt in 0..MEND_ATTEMPTS {
             if attempt > 0 {
                 thread::sleep(MEND_PAUSE);
             }
-            let action =
-                Action { at: clock.now(), act: ActionKind::Fault(Injection::of(undo, None)) };
+            let action = Action { at: clock.now(), act: undo.clone() };
             match self.perform(&action, clock, act) {
                 Ended::Failed(reason) => last = Some(reason),
                 _ => return,
@@ -455,6 +477,21 @@ mod tests {
             "lab: kill leader (node 2) is done, verified 12.00 ms after it began (applied after \
              7.00 ms, intended at 1.00 ms)"
         );
+    }
+
+    #[test]
+    fn what_was_to_be_mended_later_is_mended_when_the_run_ends() {
+        let control = Control::new();
+        control.set_clock(Some(Wall::starting_in(Duration::ZERO, Spin::Never)));
+        let actions = ["0ms: kill 1", "1ms: kill 2", "1h: restart 1", "2h: heal", "3h: restart 2"];
+        let (is_over, mut did) = (AtomicBool::new(false), Vec::new());
+        let executed = execute(&schedule(actions), &control, &is_over, |act| {
+            did.push(act.text());
+            is_over.store(did.len() >= 2, Ordering::Relaxed);
+            Ended::Done(None)
+        });
+        assert_eq!(did, ["kill node 1", "kill node 2", "restart node 1", "restart node 2"]);
+        assert_eq!(executed.failures, ["lab: heal was not done, the run was over before"]);
     }
 
     /// Ends as soon as the nemesis has killed a node; what was done, how it ended.

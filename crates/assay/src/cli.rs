@@ -172,10 +172,15 @@ fn showing(name: &'static str, about: &'static str) -> Command {
         .value_name("WHICH")
         .value_parser(["measure", "load", "all"])
         .help("Phases of the figures [default: those of the run directory]");
+    let what_if = Arg::new("what-if")
+        .long("what-if")
+        .value_name("RATES")
+        .help("Availability if the run's faults came so often: 'kill 12/year, partition 4/year'");
     Command::new(name)
         .about(about)
         .arg(run_dir())
         .arg(phases)
+        .arg(what_if)
         .args(keys(Verb::Report))
         .arg(config_file())
 }

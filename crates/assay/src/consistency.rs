@@ -106,6 +106,7 @@ impl Judge {
                 judge_queries(&self.dir, collector, model, is_whole, self.is_fresh, &mut result);
             }
         }
+        result.check(is_whole);
         result
     }
 }
@@ -351,6 +352,7 @@ pub fn judge_file(path: &Path, is_quiet: bool) -> Result<ConsistencyResult> {
             result.forget_real_time();
         }
     }
+    result.check(true);
     Ok(result)
 }
 

@@ -274,7 +274,7 @@ impl Experiment {
             done.events.extend(servers.events);
             done.lab_end = servers.is_lab_gone.then(|| LAB_END.to_owned());
             // Every action has ended by now: what was broken is mended, or stays as it is.
-            let read_finally = experiment.read_finally(&outcome, store.as_ref(), sinks, control);
+            let read_finally = experiment.read_finally((&outcome, &done), store.as_ref(), sinks);
             anyhow::Ok((outcome, observed, done, read_finally))
         })?;
         if let Some(clock) = control.clock() {
@@ -289,26 +289,25 @@ impl Experiment {
     /// Reads the records once more, if that is wanted, into the same history as the run's.
     fn read_finally(
         &self,
-        outcome: &Outcome,
+        (outcome, done): (&Outcome, &ExecutedActions),
         store: &dyn Store,
         mut sinks: Vec<HistorySink>,
-        control: &Control,
     ) -> FinalReadsOutcome {
         let Some(final_reads) = &self.final_reads else {
             return FinalReadsOutcome::default();
         };
+        if done.lab_end.is_some() {
+            return FinalReadsOutcome::none("the lab has ended");
+        }
         if outcome.is_interrupted || outcome.trouble().is_some() {
-            let note = "no final reads: the run was stopped; lost writes cannot be judged";
-            return FinalReadsOutcome {
-                notes: vec![note.to_owned()],
-                ..FinalReadsOutcome::default()
-            };
+            return FinalReadsOutcome::none("the run was stopped");
         }
         if self.show != Show::Nothing {
             eprintln!("waiting for the store to respond, then reading all records once more");
         }
         let used = sinks.iter().filter_map(|sink| sink.used);
         let used = used.fold(UsedNumbers::default(), UsedNumbers::and);
+        let control = self.listening.control();
         let context = FinalContext { run: self.run(), store, control, used };
         final_reads.perform(&context, sinks.swap_remove(0))
     }
@@ -358,13 +357,12 @@ impl Experiment {
             return Ok(None);
         };
         let schedule = &self.schedule;
-        // A run that was stopped does not wait for what may take as long as it likes; only what a
-        // nemesis has broken is mended all the same.
-        let is_expected = move || {
-            let is_stopped = control.urgency() != Urgency::None;
-            schedule.is_drawn() || !is_stopped || !is_over.load(Ordering::Relaxed)
+        // A run that was stopped does not wait for what may take as long as it likes; only what
+        // was broken is mended all the same.
+        let is_stopped = || is_over.load(Ordering::Relaxed) && control.urgency() != Urgency::None;
+        let act = move |act: &ActionKind| {
+            act.upon(lab, &|| schedule.is_drawn() || act.is_mend() || !is_stopped())
         };
-        let act = move |act: &ActionKind| act.upon(lab, &is_expected);
         let execute = move || actions::execute(schedule, control, is_over, act);
         let thread = thread::Builder::new().name("actions".to_owned()).spawn_scoped(scope, execute);
         thread.map(Some).context("cannot start the thread that scales or breaks the store")

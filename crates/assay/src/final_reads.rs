@@ -51,6 +51,14 @@ pub struct FinalReadsOutcome {
     pub notes: Vec<String>,
 }
 
+impl FinalReadsOutcome {
+    /// There are none, for this reason.
+    pub fn none(reason: &str) -> FinalReadsOutcome {
+        let note = format!("no final reads: {reason}; lost writes cannot be judged");
+        FinalReadsOutcome { notes: vec![note], ..FinalReadsOutcome::default() }
+    }
+}
+
 /// The numbers that the records of a run have used up, from 0 to before these.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct UsedNumbers {
@@ -127,8 +135,7 @@ impl FinalReads {
     ) -> FinalReadsOutcome {
         let reader = Reader { context, clock };
         if let Err(reason) = self.await_rest(&reader, pause) {
-            let note = format!("no final reads: {reason}; lost writes cannot be judged");
-            return FinalReadsOutcome { notes: vec![note], ..FinalReadsOutcome::default() };
+            return FinalReadsOutcome::none(&reason);
         }
         let keys = self.keys(context.used, KEYS_MAX);
         let from = reader.clock.now();
@@ -174,7 +181,7 @@ impl FinalReads {
         while !is_stopped() && reader.clock.now() < end {
             pause(end.since(reader.clock.now()).min(PROBE_EVERY));
         }
-        if is_stopped() { Err("they were stopped".to_owned()) } else { Ok(()) }
+        if is_stopped() { Err("stopped while waiting for them".to_owned()) } else { Ok(()) }
     }
 
     /// At most `most` of the records that are there, or should be; of the inserted ones half at

@@ -9,7 +9,7 @@ use assay_analysis::hallmark::Validator;
 use assay_analysis::ycsb::{self, Measurements};
 use assay_analysis::{
     AnalysisOptions, Analyzer, Atomicity, DEADLINE, Held, LoadModel, Phases, Processes, Series,
-    Summary, Window, effect, servers,
+    Summary, Window, effect, recovery, servers,
 };
 use assay_history::manifest::FindingSection;
 use assay_history::{
@@ -18,6 +18,7 @@ use assay_history::{
 };
 use assay_model::{Event, EventKind, Nanos, Phase, Record};
 use assay_report::consistency::ConsistencyResult;
+use assay_report::recovery::AvailabilityFacts;
 use assay_report::units::count;
 use assay_report::{
     ActionEffect, Facts, Letters, PhaseSpan, RuleFinding, State, StoreFacts, Style, WorkloadFigure,
@@ -222,7 +223,11 @@ pub fn analyze_beside(
     facts.consistency =
         Some(judge.finish(kept, damages.is_empty())).filter(ConsistencyResult::is_judged);
     facts.hallmark = Some(validator.finish(&summary, &evidence));
-    facts.effects = effects_of(&events, whole.as_ref().unwrap_or(&summary), summary.window);
+    let time_course = whole.as_ref().unwrap_or(&summary);
+    facts.effects = effects_of(&events, time_course, summary.window);
+    facts.availability =
+        recovery::recovery(time_course, summary.window, &recovery::faults(&events))
+            .map(|recovery| AvailabilityFacts::new(recovery, facts.consistency.as_ref()));
     facts.servers = observe::servers::counted(observed.unwrap_or_default())
         .iter()
         .map(servers::time_course)
@@ -475,6 +480,7 @@ fn facts(dir: &Path, manifest: &Manifest, summary: &Summary) -> Facts {
         effects: Vec::new(),
         servers: Vec::new(),
         consistency: None,
+        availability: None,
         hallmark: None,
         floor: floor(manifest),
     }

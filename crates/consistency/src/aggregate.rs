@@ -1,7 +1,7 @@
 //! Sets, counters and accounts: operations on records that hold more than one value.
 //!
-//! The workloads are Jepsen's *set*, *set-full*, *counter* and *bank*, from their documentation. Each
-//! operation is one transaction.
+//! The workloads are Jepsen's *set*, *set-full*, *counter* and *bank*, from their documentation.
+//! Each operation is one transaction.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -352,8 +352,10 @@ mod tests {
         operation(index, times, AggregateAccess::Elements(elements))
     }
 
-    /// Every violated quality with the anomalies and operations of its witnesses.
-    fn violated(operations: &[AggregateOperation]) -> Vec<(Quality, Vec<(Anomaly, Vec<u64>)>)> {
+    /// A violated quality with the anomalies and operations of its witnesses.
+    type Violated = (Quality, Vec<(Anomaly, Vec<u64>)>);
+
+    fn violated(operations: &[AggregateOperation]) -> Vec<Violated> {
         let amount = |value: WrittenValue| Some(value.0 as i64);
         let rules = AggregateRules { total: None, amount: &amount };
         let findings = judge_aggregates(operations, &rules).into_iter();

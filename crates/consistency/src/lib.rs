@@ -16,6 +16,9 @@ pub mod records;
 pub mod register;
 pub mod transaction;
 
+pub mod self_test;
+pub mod validity;
+
 pub use aggregate::{AggregateAccess, AggregateOperation, AggregateRules, judge_aggregates};
 pub use clock::ClockError;
 pub use quality::Quality;

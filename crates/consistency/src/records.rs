@@ -66,6 +66,10 @@ pub struct Seen {
     /// Records that are left out because they began with a value that cannot be told from one of
     /// this run.
     pub ambiguous: u64,
+    /// Operations of single records that were refused.
+    pub refused: u64,
+    /// Those whose outcome nobody knows.
+    pub unknown: u64,
 }
 
 impl RecordCollector {
@@ -98,6 +102,8 @@ impl RecordCollector {
                 self.final_reads_from = self.final_reads_from.min(record.started);
             }
             self.seen.of_records += 1;
+            self.seen.refused += u64::from(record.outcome == Outcome::Refused);
+            self.seen.unknown += u64::from(record.outcome == Outcome::Unknown);
             if mix(record.key) > self.threshold {
                 continue;
             }

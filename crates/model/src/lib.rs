@@ -23,10 +23,12 @@ pub mod observed;
 pub mod outcome;
 pub mod record;
 
+pub mod action_event;
 pub mod event;
 pub mod layout;
 pub mod settings;
 
+pub use action_event::{ActionEvent, ActionStage};
 pub use arguments::{Argument, Arguments, Parameters, Pick, Taken, Wrap};
 pub use datum::{Datum, Decimal};
 pub use event::{Event, EventKind};

@@ -226,6 +226,7 @@ fn facts() -> Facts {
         effects: Vec::new(),
         servers: Vec::new(),
         consistency: None,
+        availability: None,
         hallmark: None,
         floor: Vec::new(),
         events: vec![

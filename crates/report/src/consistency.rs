@@ -1,13 +1,18 @@
 //! Verdicts on consistency: text, JSON, Markdown.
 
+mod checks;
 mod json;
 mod words;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use assay_consistency::foreign::ForeignNames;
-use assay_consistency::register::{LostWriteWindow, LostWrites, RegisterReport, RegisterStaleness};
+use assay_consistency::register::{
+    LostWriteWindow, LostWrites, RegisterReport, RegisterStaleness, ViolationTimes,
+};
+use assay_consistency::self_test::self_test;
 use assay_consistency::transaction::{AnomalyCount, TransactionReport};
+use assay_consistency::validity::{HistoryEvidence, OutcomeCounts, VerdictCheck, check_verdicts};
 use assay_consistency::{
     Access, AggregateAccess, AggregateOperation, Limitation, ObservedTransaction, Quality,
     QualityFinding, QualityVerdict, RegisterHistory, RegisterOperation, Seen, TransactionHistory,
@@ -18,6 +23,8 @@ use assay_model::{Nanos, Outcome, version};
 use crate::table::{Align, Table};
 use crate::units::{Letters, count, duration, percent, plural};
 
+pub use checks::check_text;
+pub(crate) use checks::checks;
 pub(crate) use json::object;
 pub use json::{SCHEMA, json};
 pub(crate) use words::{anomaly, limitation};
@@ -47,16 +54,33 @@ pub struct ConsistencyResult {
     pub delta: Nanos,
     /// The acknowledged writes that were gone at the end.
     pub lost_writes: LostWrites,
+    /// When violations happened.
+    pub times: Vec<ViolationTimes>,
     /// The anomalies of transactions.
     pub anomalies: Vec<AnomalyCount>,
     /// The violated qualities of transactions that imply no other violated one.
     pub weakest_violated: Vec<Quality>,
     /// The operations of witnesses.
     pub witnessed: Vec<Witnessed>,
+    /// What the checks of these verdicts looked at.
+    pub evidence: HistoryEvidence,
+    /// Whether the verdicts can be believed.
+    pub checks: Vec<VerdictCheck>,
     /// What another tool calls keys and values, if it recorded the history.
     pub names: Option<ForeignNames>,
     /// What a reader must know before believing it.
     pub warnings: Vec<String>,
+}
+
+/// Violations of one sort over time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ViolationClass {
+    /// What they are called.
+    pub name: &'static str,
+    /// Seconds of the run's time with their numbers of violations, by time.
+    pub per_second: Vec<(u64, u64)>,
+    /// Whether there may have been more: only those that witnesses name are known by their time.
+    pub is_lower_bound: bool,
 }
 
 /// What a witness names by its number.
@@ -69,6 +93,21 @@ pub enum Witnessed {
     /// An operation on a set, a counter, accounts.
     Aggregate(AggregateOperation),
 }
+
+/// Classes of violations whose every moment is known.
+const CLASSES: [(&str, &[Quality]); 3] = [
+    (
+        "session guarantees",
+        &[
+            Quality::MonotonicReads,
+            Quality::MonotonicWrites,
+            Quality::ReadYourWrites,
+            Quality::WritesFollowReads,
+        ],
+    ),
+    ("not linearizable", &[Quality::Linearizable]),
+    ("garbage, lost writes", &[Quality::NoGarbageReads, Quality::NoLostWrites]),
+];
 
 /// Witnesses of one quality that a text shows; JSON has all.
 const SHOWN: usize = 2;
@@ -85,7 +124,9 @@ impl ConsistencyResult {
         let operations = history.operations.iter().filter(is_named).copied();
         self.witnessed.extend(operations.map(Witnessed::Operation));
         self.operations = history.operations.len() as u64;
+        self.evidence.add(&HistoryEvidence::of_registers(history));
         self.findings.extend(report.findings);
+        self.times.extend(report.times);
         self.staleness = report.staleness;
         self.gamma = report.gamma;
         self.delta = report.delta;
@@ -99,6 +140,7 @@ impl ConsistencyResult {
         let transactions = history.transactions.iter().filter(is_named).cloned();
         self.witnessed.extend(transactions.map(Witnessed::Transaction));
         self.transactions = history.transactions.len() as u64;
+        self.evidence.add(&HistoryEvidence::of_transactions(history));
         self.findings.extend(report.findings);
         self.anomalies = report.anomalies;
         self.weakest_violated = report.weakest_violated;
@@ -115,7 +157,29 @@ impl ConsistencyResult {
         let operations_named = operations.iter().filter(is_named).cloned();
         self.witnessed.extend(operations_named.map(Witnessed::Aggregate));
         self.operations += operations.len() as u64;
+        self.evidence.add(&HistoryEvidence::of_aggregates(operations));
         self.findings.extend(findings);
+    }
+
+    /// Checks whether the verdicts, all of which are there, can be believed; `is_whole` says whether
+    /// everything that was recorded was judged or counted.
+    pub fn check(&mut self, is_whole: bool) {
+        let evidence = &mut self.evidence;
+        evidence.is_whole = is_whole;
+        // What is said of our own runs is no doubt about them.
+        evidence.odd = self.names.as_ref().map_or(0, |_| self.warnings.len() as u64);
+        // The history leaves out what says nothing, such as reads of unknown outcome.
+        let Seen { of_records, refused, unknown, .. } = self.seen;
+        if of_records > 0 {
+            let done = of_records.saturating_sub(refused + unknown);
+            evidence.outcomes = OutcomeCounts { done, refused, unknown };
+        }
+        self.checks = check_verdicts(&self.findings, &self.evidence, &self_test());
+    }
+
+    /// The checks that make the silence about a quality worthless.
+    pub fn undermined(&self, quality: Quality) -> impl Iterator<Item = &VerdictCheck> {
+        self.checks.iter().filter(move |check| check.undermines.contains(&quality))
     }
 
     /// Leaves out lengths of time, where the history knows the order of moments only.
@@ -154,6 +218,63 @@ impl ConsistencyResult {
             QualityVerdict::NoneFound(power) => power.opportunities > 0,
             QualityVerdict::NotAssessable(_) => false,
         })
+    }
+
+    /// The violations by class, over time. Only classes of which something was judged are listed.
+    pub fn violation_classes(&self) -> Vec<ViolationClass> {
+        let mut classes = Vec::new();
+        if self.staleness.reads > 0 {
+            classes.push(ViolationClass {
+                name: "stale reads",
+                per_second: self.staleness.stale_per_second.clone(),
+                is_lower_bound: !self.staleness.is_exact,
+            });
+        }
+        let is_judged = |quality: &Quality| {
+            let finding = self.finding(*quality);
+            finding.is_some_and(|one| !matches!(one.verdict, QualityVerdict::NotAssessable(_)))
+        };
+        for (name, qualities) in CLASSES {
+            if qualities.iter().any(is_judged) {
+                let per_second = self.violations_per_second(qualities);
+                classes.push(ViolationClass { name, per_second, is_lower_bound: false });
+            }
+        }
+        if self.findings.iter().any(|one| one.quality >= Quality::Causal && is_judged(&one.quality))
+        {
+            let per_second = self.witnessed_per_second();
+            classes.push(ViolationClass { name: "isolation", per_second, is_lower_bound: true });
+        }
+        classes
+    }
+
+    fn violations_per_second(&self, qualities: &[Quality]) -> Vec<(u64, u64)> {
+        let mut sums = BTreeMap::new();
+        let of = self.times.iter().filter(|times| qualities.contains(&times.quality));
+        for (second, number) in of.flat_map(|times| &times.per_second) {
+            *sums.entry(*second).or_default() += number;
+        }
+        sums.into_iter().collect()
+    }
+
+    /// The anomalies of transactions that have witnesses, by the start of the last one of each.
+    fn witnessed_per_second(&self) -> Vec<(u64, u64)> {
+        let started: BTreeMap<u64, u64> = self
+            .witnessed
+            .iter()
+            .filter_map(|one| match one {
+                Witnessed::Transaction(one) => Some((one.index, one.started.0 / 1_000_000_000)),
+                Witnessed::Operation(_) | Witnessed::Aggregate(_) => None,
+            })
+            .collect();
+        let mut sums = BTreeMap::new();
+        for witness in self.anomalies.iter().flat_map(|anomaly| &anomaly.witnesses) {
+            let seconds = witness.operations.iter().filter_map(|index| started.get(index));
+            if let Some(second) = seconds.max() {
+                *sums.entry(*second).or_default() += 1;
+            }
+        }
+        sums.into_iter().collect()
     }
 
     /// The operations that `witness` of a verdict on `quality` names, in its order.
@@ -216,6 +337,11 @@ pub fn terminal(result: &ConsistencyResult, letters: Letters) -> String {
         lines.extend([String::new(), "Lost writes".to_owned()]);
         lines.extend(lost.into_iter().map(|line| format!("  {line}")));
     }
+    let checks = checks(result, letters);
+    if !checks.is_empty() {
+        lines.extend([String::new(), "Checks of the verdicts".to_owned()]);
+        lines.extend(checks.lines().into_iter().map(|line| format!("  {line}")));
+    }
     lines.extend(result.warnings.iter().map(|warning| format!("warning: {warning}")));
     for (of, named) in witnesses(result) {
         lines.extend([String::new(), title(result, of, letters)]);
@@ -232,6 +358,10 @@ pub fn markdown(result: &ConsistencyResult) -> String {
     for lines in [staleness(result, letters), lost_writes(result)] {
         let lines: Vec<String> = lines.iter().map(|line| format!("* {line}\n")).collect();
         text += &lines.first().map_or_else(String::new, |_| format!("\n{}", lines.concat()));
+    }
+    let checks = checks(result, letters);
+    if !checks.is_empty() {
+        text += &format!("\n{}", checks.markdown());
     }
     for (of, named) in witnesses(result) {
         let title = title(result, of, letters);

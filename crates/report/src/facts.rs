@@ -1,6 +1,7 @@
 //! Facts of a report about a run, other than its figures.
 
 use crate::consistency::ConsistencyResult;
+use crate::recovery::AvailabilityFacts;
 use assay_analysis::Silence;
 use assay_analysis::effect::Effect;
 use assay_analysis::hallmark::Hallmark;
@@ -60,6 +61,8 @@ pub struct Facts {
     pub servers: Vec<ServerTimeSeries>,
     /// What the answers show about the store's consistency, if that was judged.
     pub consistency: Option<ConsistencyResult>,
+    /// States over time and recoveries from faults, if there is enough of the run to tell.
+    pub availability: Option<AvailabilityFacts>,
     /// Whether the figures may be believed, if the run was examined.
     pub hallmark: Option<Hallmark>,
     /// What the instrument itself needs, by percentile, if that was measured.

@@ -15,6 +15,7 @@ mod heat_chart;
 mod line_chart;
 pub mod matrix;
 pub mod precision;
+mod recovery;
 mod sections;
 mod servers;
 pub mod study;
@@ -39,8 +40,9 @@ const POLICY: &str =
     "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:";
 
 /// The sections that the page's beginning points to.
-const CONTENTS: [(&str, &str); 11] = [
+const CONTENTS: [(&str, &str); 12] = [
     ("course", "Over time"),
+    ("availability", "Availability"),
     ("transactions", "Transactions"),
     ("percentiles", "Percentiles"),
     ("heat", "Heat map"),
@@ -69,6 +71,7 @@ pub fn html(facts: &Facts, summary: &Summary, timeline: Option<&Series>) -> Stri
     let judged = judged.map(|result| (result, consistency::charts(result, &time_course)));
 
     let mut body = sections::time_course(facts, summary, series, (&latency, &throughput));
+    body += &recovery::availability(facts.availability.as_ref());
     body += &sections::transactions(facts, summary);
     body += &sections::percentiles(facts, summary, &spectra);
     body += &sections::heat(series);
@@ -85,7 +88,7 @@ pub fn html(facts: &Facts, summary: &Summary, timeline: Option<&Series>) -> Stri
     let over_time = [&latency, &throughput, &lag];
     let movable = spectra.iter().map(|(_, chart)| chart).chain(over_time).chain(&lag_spectrum);
     let movable = movable.chain(servers.iter().map(|titled| &titled.chart));
-    let of_verdicts = judged.iter().flat_map(|(_, charts)| [&charts.stale, &charts.visibility]);
+    let of_verdicts = judged.iter().flat_map(|(_, charts)| charts.all());
     let movable = movable.chain(of_verdicts.flatten());
     let body = sections::opening(facts, summary) + &contents(&body) + &body;
     page(&facts.title, &body, &movable.collect::<Vec<_>>())

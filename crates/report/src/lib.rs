@@ -9,6 +9,7 @@ pub mod verdict;
 
 mod percentile;
 mod prose;
+pub mod recovery;
 mod servers;
 pub mod table;
 mod tables;

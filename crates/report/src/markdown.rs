@@ -4,6 +4,7 @@ use assay_analysis::Summary;
 
 use crate::facts::Facts;
 use crate::hallmark::{self, Rows};
+use crate::recovery::{self, AvailabilityFacts};
 use crate::units::Letters;
 use crate::verdict::{self, Finding, Opening};
 use crate::{prose, servers, tables};
@@ -56,6 +57,9 @@ pub fn markdown(facts: &Facts, summary: &Summary) -> String {
     if !facts.effects.is_empty() {
         out.push('\n');
     }
+    if let Some(availability) = &facts.availability {
+        out += &recoveries(availability, letters);
+    }
     if let Some(table) = servers::table(facts, summary) {
         out += &table.markdown();
         out.push('\n');
@@ -66,6 +70,24 @@ pub fn markdown(facts: &Facts, summary: &Summary) -> String {
         out.push('\n');
     }
     out += &details(facts, summary, letters);
+    out
+}
+
+/// States, and recoveries if there were faults.
+fn recoveries(facts: &AvailabilityFacts, letters: Letters) -> String {
+    let mut out = format!("* states: {}\n", recovery::states(facts, letters));
+    out += &format!("* baseline: {}\n", recovery::baseline(facts, letters));
+    for text in recovery::what_if(facts, letters) {
+        out += &format!("* what if: {}\n", escape(&text));
+    }
+    out.push('\n');
+    let injections =
+        facts.has_faults().then(|| recovery::injections(facts, recovery::Room::Wide, letters));
+    let rows = recovery::consistability_table(facts).filter(|_| facts.has_faults());
+    for table in injections.into_iter().chain(recovery::pooled(facts, letters)).chain(rows) {
+        out += &table.markdown();
+        out.push('\n');
+    }
     out
 }
 

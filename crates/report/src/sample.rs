@@ -2,7 +2,7 @@
 
 use assay_analysis::ycsb;
 use assay_analysis::{
-    Availability, Counts, Distribution, Group, HeatMap, Histogram, InFlight, Interval,
+    Availability, Counts, Distribution, Goodput, Group, HeatMap, Histogram, InFlight, Interval,
     IntervalSummary, Latency, LoadModel, Outage, Percentile, Plausibility, QUANTILES, Quick, Rates,
     Series, Shortage, Silence, Summary, Transactions, ValueChecks, Verdict, Window,
 };
@@ -59,6 +59,7 @@ pub fn facts() -> Facts {
         effects: Vec::new(),
         servers: Vec::new(),
         consistency: None,
+        availability: None,
         hallmark: None,
         floor: Vec::new(),
         events: vec![Event {
@@ -298,6 +299,8 @@ fn series() -> Series {
     let interval = |place: u64, failures: u64| IntervalSummary {
         from: Nanos::from_secs(1 + place),
         offered: 200,
+        in_time: 200 - failures,
+        errors: failures,
         done: 200 - failures,
         misses: 4,
         refused: failures / 2,
@@ -369,6 +372,7 @@ fn availability() -> Availability {
         mean_outage: Some(Nanos::from_millis(40)),
         up_share: 1.0 - 0.04 / 3.0,
         baseline_per_s: 193.0,
+        goodput: Goodput::default(),
         silence_threshold: Nanos::from_millis(100),
         longest_silence: Some(silence),
         silences: vec![silence],

@@ -4,6 +4,7 @@ use assay_analysis::Summary;
 
 use crate::facts::Facts;
 use crate::hallmark::{self, Rows};
+use crate::recovery::{self, AvailabilityFacts};
 use crate::table::Table;
 use crate::units::Letters;
 use crate::verdict::{self, Finding, Level, Opening};
@@ -78,6 +79,9 @@ pub fn terminal(facts: &Facts, summary: &Summary, style: Style) -> String {
         page.heading("Servers");
         page.table(&table);
     }
+    if let Some(availability) = &facts.availability {
+        recoveries(&mut page, availability);
+    }
     page.heading("Checks");
     if let Some(text) = hallmark::floor(facts, style.letters) {
         page.titled("floor", &text);
@@ -108,6 +112,28 @@ pub fn terminal(facts: &Facts, summary: &Summary, style: Style) -> String {
     page.heading("Reproduce with");
     page.command(&facts.command);
     page.text
+}
+
+/// States and recoveries, if there were faults; else the states in a line.
+fn recoveries(page: &mut Page, facts: &AvailabilityFacts) {
+    let letters = page.style.letters;
+    page.heading("Availability");
+    page.titled("states", &recovery::states(facts, letters));
+    page.titled("baseline", &recovery::baseline(facts, letters));
+    if facts.has_faults() {
+        page.blank();
+        page.table(&recovery::injections(facts, recovery::Room::Narrow, letters));
+    }
+    if let Some(pooled) = recovery::pooled(facts, letters) {
+        page.blank();
+        page.table(&pooled);
+    }
+    recovery::what_if(facts, letters).iter().for_each(|text| page.titled("what if", text));
+    let rows = recovery::consistability_table(facts).filter(|_| facts.has_faults());
+    if let Some(rows) = rows {
+        page.blank();
+        page.table(&rows);
+    }
 }
 
 /// The checks of the hallmark that did not pass, and those with unknown outcomes.

@@ -30,6 +30,11 @@ impl<B: Bin> Grid<B> {
         Grid { origin, shift: FIRST_SHIFT, bins: Vec::new() }
     }
 
+    /// Where the first bin begins.
+    pub fn origin(&self) -> Nanos {
+        self.origin
+    }
+
     /// All bins up to the last one that was used.
     pub fn bins(&self) -> &[B] {
         &self.bins

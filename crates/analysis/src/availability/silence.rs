@@ -96,6 +96,12 @@ impl Silences {
         self.answers += other.answers;
     }
 
+    /// When what was not answered was given up first in each bin that has some, by time.
+    pub fn errors_seen(&self) -> Vec<Nanos> {
+        let seen = self.grid.bins().iter().map(|bin| bin.failed_first);
+        seen.filter(|at| *at != Nanos::NEVER).collect()
+    }
+
     /// The longest silence in `window`, those longer than chance, and how long that is.
     pub fn finish(&self, window: Window) -> (Option<Silence>, Vec<Silence>, Nanos) {
         let gaps = self.gaps(window);

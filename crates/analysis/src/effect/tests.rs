@@ -8,6 +8,8 @@ fn series(seconds: &[(u64, u64, u64)]) -> Series {
     let interval = |(place, &(done, micros, refused)): (usize, &(u64, u64, u64))| IntervalSummary {
         from: Nanos::from_secs(place as u64),
         offered: done + refused,
+        in_time: done,
+        errors: refused,
         done,
         misses: 0,
         refused,

@@ -3,7 +3,9 @@
 use std::path::Path;
 
 use anyhow::Result;
+use assay_consistency::validity::{VerdictCheck, VerdictCheckOutcome};
 use assay_consistency::{Quality, QualityVerdict};
+use assay_report::Letters;
 use assay_report::consistency::{self, ConsistencyResult};
 use clap::ArgMatches;
 
@@ -16,9 +18,6 @@ use crate::show::{Display, Format, needs_hallmark, put};
 
 /// Operations of one run that are judged: about 2 GB.
 const OPERATIONS_MAX: usize = 8_000_000;
-
-/// Opportunities below which a silence is no evidence.
-const OPPORTUNITIES_MIN: u64 = 1_000;
 
 /// `assay check`: the verdicts on the consistency of runs.
 pub fn check(matches: &ArgMatches) -> Result<Exit> {
@@ -60,30 +59,61 @@ fn text(results: &[ConsistencyResult], display: &Display) -> Result<String> {
     }
 }
 
-/// The code that the verdicts on the required qualities ask for.
+/// The code that the verdicts on the required qualities ask for; without any, that the checks of
+/// all verdicts ask for.
 ///
 /// # Errors
 /// If a quality is required that such a history cannot show.
 fn exit(result: &ConsistencyResult, required: &[Quality], needs_power: bool) -> Result<Exit> {
+    if required.is_empty() {
+        let failed = result.checks.iter().filter(|check| is_failed(check.outcome));
+        let texts: Vec<String> = failed.map(in_words).collect();
+        return Ok(doubt(&result.source, &texts, needs_power));
+    }
     let mut exit = Exit::Fine;
     for quality in required {
-        let finding = result.finding(*quality);
         let name = quality.name();
-        let Some(finding) = finding.filter(|finding| !is_out_of_reach(finding)) else {
+        let finding = result.finding(*quality).filter(|finding| !is_out_of_reach(finding));
+        let Some(finding) = finding else {
             return Err(usage(format!(
                 "--require {name}: {} cannot show it; `assay check {}` says why",
                 result.source, result.source
             )));
         };
-        match finding.verdict {
+        let doubts: Vec<String> = match finding.verdict {
             QualityVerdict::Violated(_) => return Ok(Exit::Violated),
-            QualityVerdict::NoneFound(power) if power.opportunities >= OPPORTUNITIES_MIN => {}
-            _ if needs_power => exit = Exit::NoHallmark,
-            _ => eprintln!(
-                "warning: {name}: fewer than {OPPORTUNITIES_MIN} opportunities: this silence is no \
-                 evidence"
-            ),
+            QualityVerdict::NoneFound(_) => result.undermined(*quality).map(in_words).collect(),
+            QualityVerdict::NotAssessable(_) => vec!["it could not be assessed".to_owned()],
+        };
+        if doubt(name, &doubts, needs_power) != Exit::Fine {
+            exit = Exit::NoHallmark;
         }
     }
     Ok(exit)
+}
+
+fn is_failed(outcome: VerdictCheckOutcome) -> bool {
+    matches!(outcome, VerdictCheckOutcome::Failed | VerdictCheckOutcome::Unknown)
+}
+
+fn in_words(check: &VerdictCheck) -> String {
+    format!("{} {}", check.id.name(), consistency::check_text(check, Letters::Ascii))
+}
+
+/// Says that silence about `what` is no evidence, if there are `doubts`, and what that means.
+fn doubt(what: &str, doubts: &[String], needs_power: bool) -> Exit {
+    if doubts.is_empty() {
+        return Exit::Fine;
+    }
+    let reasons = doubts.join("; ");
+    match needs_power {
+        true => {
+            eprintln!("error: {what}: this silence is no evidence: {reasons}");
+            Exit::NoHallmark
+        }
+        false => {
+            eprintln!("warning: {what}: this silence is no evidence: {reasons}");
+            Exit::Fine
+        }
+    }
 }

@@ -1,7 +1,7 @@
 //! Commands on the records of a run: repair, export.
 
 use std::io::{BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use assay_consistency::foreign::{ElleFormat, write_registers, write_transactions};
@@ -12,7 +12,7 @@ use super::look::runs_dir;
 use crate::consistency::{RunHistory, history_of};
 use crate::exit::{Exit, as_usage};
 use crate::options::Options;
-use crate::show::put;
+use crate::show::{Display, put};
 use crate::{atomic_file, run_dirs};
 
 /// Formats of an exported history, by name.
@@ -83,12 +83,12 @@ fn export(matches: &ArgMatches) -> Result<Exit> {
         RunHistory::Transactions(history) => write_transactions(history, format, out),
         RunHistory::Registers(history) => write_registers(history, format, out),
     };
-    match options.text("output") {
+    match Display::from(&options)?.output {
         None => {
             let mut out = BufWriter::new(std::io::stdout().lock());
             write(&mut out).and_then(|()| out.flush()).context("cannot write the history")?;
         }
-        Some(path) => atomic_file::write(Path::new(path), |file| {
+        Some(path) => atomic_file::write(&path, |file| {
             let mut out = BufWriter::new(file);
             Ok(write(&mut out).and_then(|()| out.flush())?)
         })?,

@@ -1,5 +1,7 @@
 //! Commands that read a run directory: analyze, report, repair.
 
+mod what_if;
+
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
@@ -44,7 +46,8 @@ fn show_run_dir(matches: &ArgMatches, purpose: Purpose) -> Result<Exit> {
     if run_dirs::is_group(&dir) {
         return repeat::show(&dir, &options, &display);
     }
-    let analyzed = analyze_run(&dir, phases)?;
+    let mut analyzed = analyze_run(&dir, phases)?;
+    what_if::add(matches, &mut analyzed)?;
     // A hallmark of other phases does not belong to the run directory.
     let is_kept = match purpose == Purpose::Analyzer && phases.is_none() {
         true => keep_hallmark(&dir, &analyzed),

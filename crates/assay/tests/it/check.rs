@@ -107,7 +107,12 @@ fn a_short_silence_is_no_evidence() {
     let words = "--set dataset.fields=1 --records 100 --operations 300 --rate 2k/s -q";
     place.fine(&format!("run ycsb-a -t sim:?latency=1ms {words} --run-dir b"));
     place.assay("check b --require linearizable").code(0).says("this silence is no evidence");
-    place.assay("check b --require linearizable --require-hallmark").code(5);
+    place
+        .assay("check b --require linearizable --require-hallmark")
+        .code(5)
+        .says("linearizable: this silence is no evidence: D3 under 1 000 opportunities");
+    place.assay("check b --require-hallmark").code(5).says("D3");
+    place.assay("check b").code(0).shows("Checks of the verdicts").shows("golden histories");
 }
 
 #[test]

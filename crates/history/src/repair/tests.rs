@@ -76,6 +76,24 @@ fn a_killed_run_gets_its_phases_and_events_from_its_records() {
 }
 
 #[test]
+fn final_reads_of_a_killed_run_are_kept_but_not_counted() {
+    let dir = tempdir("final");
+    let mut run_dir = RunDir::create(&dir).unwrap();
+    run_dir.write_manifest(&Manifest::default()).unwrap();
+    let (writer, mut sinks) = run_dir.writer(1, Memory::default()).unwrap();
+    let last = samples::ycsb_a(100, 20, 10).into_iter();
+    let last = last.map(|record| Record { phase: Phase::Final, ..record });
+    samples::ycsb_a(0, 100, 10).into_iter().chain(last).for_each(|record| sinks[0].push(record));
+    drop(sinks);
+    writer.finish().unwrap();
+    drop(run_dir);
+    let manifest = repair(&dir).unwrap().manifest.unwrap();
+    assert_eq!((manifest.history.records, manifest.counters.offered), (120, 100));
+    let phases: Vec<&str> = manifest.phases.iter().map(|phase| phase.name.as_str()).collect();
+    assert_eq!(phases, ["measure", "final-read"]);
+}
+
+#[test]
 fn repairing_again_changes_nothing() {
     let dir = tempdir("again");
     killed(&dir);

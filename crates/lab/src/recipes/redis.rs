@@ -1,5 +1,9 @@
 //! One Redis server.
 
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::time::Duration;
+
 use crate::card::{Card, Choice, Need, NodeCounts, Port, Scaling, Supply, Version};
 use crate::lab::LabError;
 use crate::package_cache::{Kit, PackageCache};
@@ -73,7 +77,11 @@ impl Recipe for Redis {
             launch = launch.args(["--appendonly", "yes", "--appendfsync", &sync]);
         }
         site.launch(node, launch)?;
-        site.wait_for_port(node, "client", SECONDS_TO_START)
+        site.wait_for_port(node, "client", SECONDS_TO_START)?;
+        // It listens before it has read the file of its records.
+        site.wait_until("the server to answer", SECONDS_TO_LOAD, |site| {
+            Ok(is_ready(&site.authority(node, "client")))
+        })
     }
 
     fn leader(&self) -> Option<FindLeader> {
@@ -83,4 +91,21 @@ impl Recipe for Redis {
     fn url(&self, site: &Site<'_>) -> String {
         format!("redis://{}", site.authority(1, "client"))
     }
+}
+
+/// How long it may take to read its records.
+const SECONDS_TO_LOAD: u32 = 300;
+/// How long it may take to answer a question.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// Whether a server answers with more than that it is still loading.
+fn is_ready(authority: &str) -> bool {
+    let mut answer = [0; 7];
+    let mut asked = || -> std::io::Result<()> {
+        let mut socket = TcpStream::connect(authority)?;
+        socket.set_read_timeout(Some(ANSWER_TIMEOUT))?;
+        socket.write_all(b"PING\r\n")?;
+        socket.read_exact(&mut answer)
+    };
+    asked().is_ok() && &answer == b"+PONG\r\n"
 }

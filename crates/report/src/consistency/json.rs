@@ -1,5 +1,6 @@
 //! Verdicts on consistency as one JSON object.
 
+use assay_consistency::validity::{CheckEvidence, VerdictCheck};
 use assay_consistency::{
     Access, Quality, QualityFinding, QualityVerdict, RegisterOperation, VerdictPower, Witness,
 };
@@ -61,6 +62,7 @@ pub(crate) fn object(result: &ConsistencyResult) -> Value {
             "ambiguous_records": result.seen.ambiguous,
         },
         "warnings": result.warnings,
+        "checks": result.checks.iter().map(check_object).collect::<Vec<_>>(),
         "findings": findings,
         "anomalies": anomalies,
         "weakest_violated": weakest,
@@ -95,6 +97,20 @@ fn lost_writes_object(result: &ConsistencyResult) -> Value {
         "windows": windows.collect::<Vec<Value>>(),
         "first": first.collect::<Vec<Value>>(),
     })
+}
+
+fn check_object(check: &VerdictCheck) -> Value {
+    let undermines: Vec<&str> = check.undermines.iter().map(|quality| quality.name()).collect();
+    let mut object = json!({
+        "id": check.id.name(),
+        "outcome": words::check_outcome(check.outcome),
+        "text": super::check_text(check, Letters::Unicode),
+        "undermines": undermines,
+    });
+    if let CheckEvidence::Golden(test) = &check.evidence {
+        object["self_test_hash"] = format!("{:016x}", test.hash).into();
+    }
+    object
 }
 
 fn finding_object(result: &ConsistencyResult, finding: &QualityFinding) -> Value {

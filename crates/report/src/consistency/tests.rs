@@ -2,7 +2,7 @@
 
 use assay_consistency::ClockError;
 use assay_consistency::register::judge;
-use expect_test::expect_file;
+use expect_test::{expect, expect_file};
 
 use super::*;
 
@@ -67,6 +67,40 @@ fn json_names_the_operations_of_a_witness() {
     let operations = found["witnesses"][0]["operations"].as_array().unwrap();
     assert!(operations.iter().any(|operation| operation["index"] == 5), "{operations:?}");
     assert!(operations.iter().any(|operation| operation["index"].is_null()), "the load is one");
+}
+
+#[test]
+fn checks_of_the_verdicts_stand_below_them() {
+    let mut result = stale();
+    result.check(true);
+    expect![[r#""#]].assert_eq(&checks(&result, Letters::Ascii).lines().join("\n"));
+    let text = terminal(&result, Letters::Ascii);
+    assert!(text.contains("Checks of the verdicts"), "{text}");
+    let value: serde_json::Value = serde_json::from_str(&json(&result)).expect("it is JSON");
+    assert_eq!(value["checks"][2]["id"], "D3");
+    assert_eq!(value["checks"][2]["undermines"][0], "no-garbage-reads");
+    let hash = value["checks"][5]["self_test_hash"].as_str().map(str::len);
+    assert_eq!(hash, Some(16));
+    let names: Vec<&str> =
+        result.undermined(Quality::TwoAtomic).map(|check| check.id.name()).collect();
+    assert_eq!(names, ["D3"]);
+}
+
+#[test]
+fn violations_are_classed_over_time() {
+    let result = stale();
+    let classes = result.violation_classes();
+    let rows: Vec<_> = classes.iter().map(|class| (class.name, &class.per_second[..])).collect();
+    let one = [(0, 1)];
+    assert_eq!(
+        rows,
+        [
+            ("stale reads", &one[..]),
+            ("session guarantees", &[]),
+            ("not linearizable", &one),
+            ("garbage, lost writes", &[]),
+        ]
+    );
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Words for verdicts, anomalies and limitations.
 
+use assay_consistency::validity::{VerdictCheckId, VerdictCheckOutcome};
 use assay_consistency::verdict::Edges;
 use assay_consistency::{Anomaly, Limitation, QualityVerdict, VersionOrder};
 
@@ -9,6 +10,29 @@ pub fn verdict(verdict: &QualityVerdict) -> &'static str {
         QualityVerdict::Violated(_) => "VIOLATED",
         QualityVerdict::NoneFound(_) => "none found",
         QualityVerdict::NotAssessable(_) => "not assessable",
+    }
+}
+
+/// How a check of the verdicts ended, in reports and exports.
+pub fn check_outcome(outcome: VerdictCheckOutcome) -> &'static str {
+    match outcome {
+        VerdictCheckOutcome::Passed => "passed",
+        VerdictCheckOutcome::Remark => "remark",
+        VerdictCheckOutcome::Failed => "failed",
+        VerdictCheckOutcome::Unknown => "unknown",
+    }
+}
+
+/// What a check of the verdicts is about.
+pub fn check_title(id: VerdictCheckId) -> &'static str {
+    match id {
+        VerdictCheckId::D1 => "values",
+        VerdictCheckId::D2 => "outcomes",
+        VerdictCheckId::D3 => "power",
+        VerdictCheckId::D4 => "clocks",
+        VerdictCheckId::D5 => "order of versions",
+        VerdictCheckId::D6 => "self-test",
+        VerdictCheckId::D7 => "history",
     }
 }
 

@@ -1,10 +1,11 @@
 //! The line charts of a result: percentile spectra with their course over time.
 
+use assay_analysis::recovery::ServiceState;
 use assay_analysis::{Distribution, Group, IntervalSummary, Quick, Series, Summary};
 use assay_model::Nanos;
 
 use super::axis::Axis;
-use super::line_chart::{Height, Line, LineChart, Mark};
+use super::line_chart::{Height, Line, LineChart, Mark, Shade, ShadeKind};
 use crate::facts::Facts;
 
 /// Points for each power of ten of a spectrum: enough that the line looks smooth.
@@ -252,11 +253,36 @@ impl<'a> Timeline<'a> {
         }
     }
 
-    /// What lies beside the measured window: warm-up before it, late answers after it.
-    fn shades(&self, from: f64, until: f64) -> Vec<(f64, f64)> {
+    /// What lies beside the measured window (warm-up before it, late answers after it), how long
+    /// faults lasted, when the service was not up.
+    fn shades(&self, from: f64, until: f64) -> Vec<Shade> {
         let window = self.summary.window;
-        let published = [(from, window.from.as_secs_f64()), (window.until.as_secs_f64(), until)];
-        published.into_iter().filter(|(from, until)| from < until).collect()
+        let shade = |from: f64, until: f64, kind| Shade { from, until, kind };
+        let mut shades = vec![
+            shade(from, window.from.as_secs_f64(), ShadeKind::Beside),
+            shade(window.until.as_secs_f64(), until, ShadeKind::Beside),
+        ];
+        if let Some(facts) = &self.facts.availability {
+            let end = window.until;
+            shades.extend(facts.recovery.injections.iter().map(|one| {
+                let ended = one.fault.end().map_or(end, |ended| ended.min(end));
+                shade(one.fault.at.as_secs_f64(), ended.as_secs_f64(), ShadeKind::Fault)
+            }));
+            let stretches = facts.recovery.states.stretches().into_iter();
+            shades.extend(stretches.filter_map(|(stretch, state)| {
+                let kind = match state {
+                    ServiceState::Degraded => ShadeKind::Degraded,
+                    ServiceState::Down => ShadeKind::Down,
+                    ServiceState::Up | ServiceState::Idle => return None,
+                };
+                Some(shade(stretch.from.as_secs_f64(), stretch.until.as_secs_f64(), kind))
+            }));
+        }
+        for shade in &mut shades {
+            (shade.from, shade.until) = (shade.from.max(from), shade.until.min(until));
+        }
+        shades.retain(|shade| shade.from < shade.until);
+        shades
     }
 
     /// Operations per second of the part of an interval that the run covers.

@@ -5,17 +5,17 @@ use std::fmt::Write as _;
 use assay_model::Outcome;
 
 use super::axis::Axis;
-use super::charts::{DASHED, SOLID, Timeline};
+use super::charts::{DASHED, DOTTED, LONG, MIXED, SOLID, Timeline};
 use super::escape::escape;
 use super::line_chart::{Height, Line, LineChart};
 use super::sections::{details, grouped, section, table};
-use crate::consistency::{self, ConsistencyResult, Witnessed};
+use crate::consistency::{self, ConsistencyResult, ViolationClass, Witnessed};
 use crate::units::{Letters, duration};
 
 /// Charts of the section, which the page's script makes movable.
 pub struct ConsistencyCharts {
-    /// Stale reads over the run's time.
-    pub stale: Option<LineChart>,
+    /// Violations over the run's time, stale reads among them.
+    pub violations: Option<LineChart>,
     /// The share of reads that saw a write, over the time since its answer.
     pub visibility: Option<LineChart>,
 }
@@ -25,24 +25,47 @@ pub fn charts(result: &ConsistencyResult, course: &Timeline<'_>) -> ConsistencyC
     let staleness = &result.staleness;
     let is_stale = staleness.stale_reads > 0;
     ConsistencyCharts {
-        stale: is_stale.then(|| stale(result, course)),
+        violations: violations(result, course),
         visibility: is_stale.then(|| visibility(result)).flatten(),
     }
 }
 
-fn stale(result: &ConsistencyResult, course: &Timeline<'_>) -> LineChart {
-    let per_second = &result.staleness.stale_per_second;
-    let values = course.per_interval(per_second).into_iter().map(|count| Some(count as f64));
-    let lines = vec![Line {
-        label: "stale reads".to_owned(),
-        colour: "refused",
-        dash: SOLID,
-        is_filled: true,
-        values: values.collect(),
-    }];
-    let y = Axis::amount(super::charts::known(&lines)).titled("stale reads per interval");
-    let chart = course.chart("stale", "Stale reads over time".to_owned(), y, lines);
-    LineChart { height: Height::Low, ..chart }
+impl ConsistencyCharts {
+    /// Those that there are.
+    pub fn all(&self) -> [&Option<LineChart>; 2] {
+        [&self.violations, &self.visibility]
+    }
+}
+
+/// Colours and dashes of the classes of violations.
+const LINES: [(&str, &[u8]); 5] = [
+    ("refused", SOLID),
+    ("unknown", DASHED),
+    ("service", LONG),
+    ("misses", MIXED),
+    ("lag", DOTTED),
+];
+
+fn violations(result: &ConsistencyResult, course: &Timeline<'_>) -> Option<LineChart> {
+    let classes = result.violation_classes();
+    let line = |(class, (colour, dash)): (&ViolationClass, (&'static str, &'static [u8]))| {
+        let counts = course.per_interval(&class.per_second).into_iter();
+        Line {
+            label: class.name.to_owned(),
+            colour,
+            dash,
+            is_filled: false,
+            values: counts.map(|count| Some(count as f64)).collect(),
+        }
+    };
+    let seen = classes.iter().filter(|class| !class.per_second.is_empty());
+    let lines: Vec<Line> = seen.zip(LINES).map(line).collect();
+    if lines.is_empty() {
+        return None;
+    }
+    let y = Axis::amount(super::charts::known(&lines)).titled("violations per interval");
+    let chart = course.chart("violations", "Violations over time".to_owned(), y, lines);
+    Some(LineChart { height: Height::Low, ..chart })
 }
 
 fn visibility(result: &ConsistencyResult) -> Option<LineChart> {
@@ -84,12 +107,18 @@ pub fn consistency(result: &ConsistencyResult, charts: &ConsistencyCharts) -> St
          that there is none: the remark says how rare one must be.",
     );
     out += &table(&consistency::verdicts(result, Letters::Unicode), "");
+    let checks = consistency::checks(result, Letters::Unicode);
+    if !checks.is_empty() {
+        out += &details("Checks of the verdicts", &table(&checks, ""));
+    }
     let staleness = consistency::staleness(result, Letters::Unicode);
     for line in staleness.into_iter().chain(consistency::lost_writes(result)) {
         let _ = writeln!(out, "<p class=\"note\">{}</p>", grouped(&escape(&line)));
     }
-    let titled =
-        [("Stale reads over time", &charts.stale), ("Visibility of writes", &charts.visibility)];
+    let titled = [
+        ("Violations over time", &charts.violations),
+        ("Visibility of writes", &charts.visibility),
+    ];
     for (title, chart) in titled {
         if let Some(chart) = chart {
             let _ = write!(out, "<h3>{title}</h3>\n{}", chart.html());

@@ -33,8 +33,8 @@ pub struct LineChart {
     pub lines: Vec<Line>,
     /// Pairs of lines with the space between them filled.
     pub bands: Vec<(usize, usize)>,
-    /// Stretches of the horizontal axis that do not count.
-    pub shades: Vec<(f64, f64)>,
+    /// Stretches of the horizontal axis that are special.
+    pub shades: Vec<Shade>,
     /// Numbered moments on the horizontal axis.
     pub marks: Vec<Mark>,
     /// How tall it is on the page.
@@ -54,6 +54,50 @@ pub struct Line {
     pub is_filled: bool,
     /// One value for each point; `None` leaves a gap.
     pub values: Vec<Option<f64>>,
+}
+
+/// A stretch of the horizontal axis.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Shade {
+    /// Where it begins.
+    pub from: f64,
+    /// Where it ends.
+    pub until: f64,
+    /// What it is.
+    pub kind: ShadeKind,
+}
+
+/// What a stretch of the horizontal axis is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ShadeKind {
+    /// It does not count.
+    Beside,
+    /// A fault lasted.
+    Fault,
+    /// The service was degraded: a strip at the foot of the chart.
+    Degraded,
+    /// The service was down: likewise.
+    Down,
+}
+
+impl ShadeKind {
+    /// The colour's name in the style sheet.
+    pub const fn colour(self) -> &'static str {
+        match self {
+            ShadeKind::Beside => "shade",
+            ShadeKind::Fault => "fault",
+            ShadeKind::Degraded => "degraded",
+            ShadeKind::Down => "down",
+        }
+    }
+
+    /// How much of the chart's height it takes from its foot on.
+    pub const fn share(self) -> f64 {
+        match self {
+            ShadeKind::Beside | ShadeKind::Fault => 1.0,
+            ShadeKind::Degraded | ShadeKind::Down => 0.05,
+        }
+    }
 }
 
 /// A numbered moment.
@@ -141,7 +185,10 @@ impl LineChart {
             "xs": self.xs.iter().map(|x| compact(Some(*x))).collect::<Vec<_>>(),
             "lines": self.lines.iter().map(line).collect::<Vec<_>>(),
             "bands": self.bands,
-            "shades": self.shades,
+            "shades": self.shades.iter().map(|shade| json!([
+                compact(Some(shade.from)), compact(Some(shade.until)),
+                shade.kind.colour(), shade.kind.share()
+            ])).collect::<Vec<_>>(),
             "marks": self.marks.iter().map(|m| json!([m.number, m.at])).collect::<Vec<_>>(),
         })
     }
@@ -166,12 +213,14 @@ impl LineChart {
     /// Shades, grid, bands, lines, marks, from back to front.
     fn drawing(&self) -> String {
         let mut out = String::new();
-        for (from, until) in &self.shades {
+        for Shade { from, until, kind } in &self.shades {
             let (from, until) = (self.x_at(*from).max(0.0), self.x_at(*until).min(WIDTH));
             let _ = write!(
                 out,
-                "<path class=\"shade\" d=\"M{} 0H{}V{HEIGHT}H{}z\"/>",
+                "<path class=\"{}\" d=\"M{} {}H{}V{HEIGHT}H{}z\"/>",
+                kind.colour(),
                 short(from),
+                short(HEIGHT * (1.0 - kind.share())),
                 short(until),
                 short(from)
             );
@@ -403,7 +452,7 @@ mod tests {
                 values,
             }],
             bands: Vec::new(),
-            shades: vec![(-1.0, 1.0)],
+            shades: vec![Shade { from: -1.0, until: 1.0, kind: ShadeKind::Beside }],
             marks: vec![Mark { number: 1, at: 2.0 }],
             height: Height::Tall,
         }

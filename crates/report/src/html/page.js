@@ -79,9 +79,9 @@
       const x = (value) =>
         Math.min(Math.max(u.valToPos(value, "x", true), left), left + width);
       u.ctx.save();
-      u.ctx.fillStyle = colour("shade");
-      for (const [from, until] of chart.shades) {
-        u.ctx.fillRect(x(from), top, x(until) - x(from), height);
+      for (const [from, until, kind, share] of chart.shades) {
+        u.ctx.fillStyle = colour(kind);
+        u.ctx.fillRect(x(from), top + height * (1 - share), x(until) - x(from), height * share);
       }
       const ratio = devicePixelRatio;
       u.ctx.strokeStyle = u.ctx.fillStyle = colour("muted");

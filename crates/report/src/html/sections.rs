@@ -359,7 +359,8 @@ pub fn time_course(
         "course",
         "Over time",
         "Latency stands where an operation was meant to be sent, so a stall is seen while it \
-         lasts. What lies beside the measured window is shaded; numbers mark events.",
+         lasts. What lies beside the measured window is shaded; numbers mark events. Faults are \
+         bands; a strip at the foot says when the service was degraded or down.",
     );
     let of = match verdict::headline_group(summary).0 {
         Unit::Operations => "",

@@ -62,6 +62,7 @@ pub fn json_schema() -> Value {
                 ("note", text()),
             ])),
             "consistency": results::consistency(),
+            "recovery": results::recovery(),
             "events": list_of(object(&[
                 ("at_ns", count()),
                 ("kind", one_of(&["phase", "fault", "change", "warning"])),

@@ -39,6 +39,8 @@ pub struct ResultObject {
     held_back: Option<HeldBackObject>,
     #[serde(skip_serializing_if = "Option::is_none")]
     consistency: Option<serde_json::Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    recovery: Option<serde_json::Value>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     findings: Vec<RuleObject>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -87,6 +89,7 @@ impl ResultObject {
             availability: AvailabilityObject::new(&summary.availability),
             held_back: summary.held_back.as_ref().map(HeldBackObject::new),
             consistency: facts.consistency.as_ref().map(crate::consistency::object),
+            recovery: facts.availability.as_ref().map(crate::recovery::object),
             findings: facts.findings.iter().map(RuleObject::new).collect(),
             figures: facts.figures.iter().map(FigureObject::new).collect(),
             events: facts.events.iter().map(EventObject::new).collect(),

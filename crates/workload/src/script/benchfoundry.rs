@@ -17,8 +17,7 @@ use std::sync::Arc;
 
 use assay_model::{Nanos, Seed};
 
-use super::plan::Compiled;
-use super::program::Program;
+use super::program::{Compiled, Program};
 use crate::plan::PlanPhase;
 
 pub use spec::{BenchfoundryDataset, BenchfoundryProcess, BenchfoundrySpec, Keys, Starts};

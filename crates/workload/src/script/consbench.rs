@@ -16,8 +16,7 @@ use std::sync::Arc;
 
 use assay_model::{Kind, Nanos, QueryRole, Seed};
 
-use super::plan::Compiled;
-use super::program::{Program, QueryText, named, queries};
+use super::program::{Compiled, Program, QueryText, named, queries};
 use crate::plan::PlanPhase;
 
 pub use readers::{PROBABILITY_MAX, probability, readers_needed};

@@ -1,6 +1,6 @@
-//! Workloads that are made to be judged: every value is written once, so that each read says which
-//! writes it saw.
+//! Workloads that are made to be judged, with values that tell their writers.
 //!
+//! Every value is written once, so that each read says which writes it saw.
 //! They are Jepsen's, from its documentation: *list-append* and *long-fork* of Elle (Kingsbury,
 //! Alvaro 2020), *bank*, *set* and *counter*; write skew as in Adya's G2-item; the causal chain as
 //! in Terry's writes follow reads. Keys are used in blocks: as long as a block lasts, transactions
@@ -17,10 +17,9 @@ use std::sync::Arc;
 
 use assay_model::{Kind, Nanos, QueryRole, Seed};
 
-use super::plan::Compiled;
-use super::program::{Program, QueryText, named, queries};
-use super::spec::ScriptName;
+use super::program::{Compiled, Program, QueryText, named, queries};
 use crate::plan::PlanPhase;
+use crate::script::ScriptName;
 
 pub use program::BALANCE;
 pub use spec::{ConsistencyDataset, ConsistencySpec, TransactionSection};

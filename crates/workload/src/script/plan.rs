@@ -41,23 +41,6 @@ pub struct ScriptPlan {
     program: Arc<dyn Program>,
 }
 
-/// What a workload compiles to.
-pub(super) struct Compiled {
-    pub(super) schema: Vec<Named>,
-    pub(super) queries: Vec<Named>,
-    pub(super) roles: Vec<QueryRole>,
-    pub(super) frequencies: Vec<f64>,
-    pub(super) relation_rows: Vec<(&'static str, u64)>,
-    /// The names of the transaction types from number 1 on.
-    pub(super) transaction_types: &'static [&'static str],
-    pub(super) rows: u64,
-    pub(super) program: Arc<dyn Program>,
-    /// Processes per second, if the workload says how many.
-    pub(super) rate: Option<f64>,
-    /// How much of the schedule is a warm-up.
-    pub(super) warm_up: Nanos,
-}
-
 impl ScriptPlan {
     /// Compiles `spec`.
     ///

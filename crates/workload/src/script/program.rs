@@ -4,8 +4,26 @@ use std::sync::Arc;
 
 use assay_model::script::{ProcessBuilder, QueryRef};
 use assay_model::{
-    Argument, Arguments, Datum, Decimal, Filled, Kind, Named, Nanos, Operation, Source, SourceError,
+    Argument, Arguments, Datum, Decimal, Filled, Kind, Named, Nanos, Operation, QueryRole, Source,
+    SourceError,
 };
+
+/// What a workload compiles to.
+pub(super) struct Compiled {
+    pub(super) schema: Vec<Named>,
+    pub(super) queries: Vec<Named>,
+    pub(super) roles: Vec<QueryRole>,
+    pub(super) frequencies: Vec<f64>,
+    pub(super) relation_rows: Vec<(&'static str, u64)>,
+    /// The names of the transaction types from number 1 on.
+    pub(super) transaction_types: &'static [&'static str],
+    pub(super) rows: u64,
+    pub(super) program: Arc<dyn Program>,
+    /// Processes per second, if the workload says how many.
+    pub(super) rate: Option<f64>,
+    /// How much of the schedule is a warm-up.
+    pub(super) warm_up: Nanos,
+}
 
 /// The processes of one phase, each a function of its number.
 pub(super) trait Program: Send + Sync {

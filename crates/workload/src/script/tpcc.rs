@@ -27,8 +27,7 @@ use std::sync::Arc;
 
 use assay_model::{Nanos, Seed};
 
-use super::plan::Compiled;
-use super::program::{Program, named, queries};
+use super::program::{Compiled, Program, named, queries};
 use crate::plan::PlanPhase;
 
 pub use draw::{last_name, nurand};

@@ -103,6 +103,13 @@ pub(super) fn consistency() -> Value {
     staleness.push(("is_exact", boolean()));
     staleness.push(("visibility", list_of(bin)));
     staleness.push(("stale_per_second", list_of(list_of(count()))));
+    let mut check = object(&[
+        ("id", one_of(&["D1", "D2", "D3", "D4", "D5", "D6", "D7"])),
+        ("outcome", one_of(&["passed", "remark", "failed", "unknown"])),
+        ("text", text()),
+        ("undermines", described(list_of(text()), "the qualities whose silence is no evidence")),
+    ]);
+    check["properties"]["self_test_hash"] = text();
     let left_out: Vec<(&str, Value)> =
         counts(&["of_several_records", "removed_records", "ambiguous_records"]);
     object(&[
@@ -113,6 +120,7 @@ pub(super) fn consistency() -> Value {
         ("transactions", count()),
         ("record_share", number()),
         ("warnings", list_of(text())),
+        ("checks", list_of(check)),
         ("anomalies", list_of(anomaly)),
         ("weakest_violated", list_of(text())),
         ("left_out", object(&left_out)),
@@ -131,6 +139,116 @@ fn lost_writes(lost_write: Value) -> Value {
         ("windows", list_of(window)),
         ("first", described(list_of(lost_write), "at most a thousand, by time")),
     ])
+}
+
+/// States over time and recoveries from faults.
+pub(super) fn recovery() -> Value {
+    let pair = || or_null(list_of(number()));
+    let time_to = || {
+        let observed = "the time, or as much of it as was observed if it is censored";
+        object(&[("ns", described(count(), observed)), ("is_censored", boolean())])
+    };
+    let times = || {
+        object(&[
+            ("censored", count()),
+            ("median_ns", or_null(count())),
+            ("mean_ns", count()),
+            ("mean_interval_ns", pair()),
+            ("is_lower_bound", boolean()),
+            ("max", time_to()),
+        ])
+    };
+    let spread = || object(&["median", "mean", "max"].map(|name| (name, number())));
+    let pooled = object(&[
+        ("sort", text()),
+        ("injections", count()),
+        ("ttr90", times()),
+        ("p99_back", times()),
+        ("detection_s", or_null(spread())),
+        ("lost_s", spread()),
+    ]);
+    object(&[
+        ("baseline", recovery_baseline()),
+        ("states", states()),
+        ("injections", list_of(injection(&time_to))),
+        ("pooled", list_of(pooled)),
+        ("what_if", or_null(what_if())),
+        ("consistability", or_null(consistability())),
+    ])
+}
+
+fn recovery_baseline() -> Value {
+    object(&[
+        ("part", one_of(&["whole", "before-faults", "after-faults", "with-faults"])),
+        ("from_ns", count()),
+        ("until_ns", count()),
+        ("in_time_per_s", number()),
+        ("in_time_per_s_interval", or_null(list_of(number()))),
+        ("in_time_share", number()),
+        ("done_per_s", number()),
+        ("p99_ns", count()),
+    ])
+}
+
+/// A share for each state of a service that is in use.
+fn state_shares() -> Value {
+    object(&["up", "degraded", "down"].map(|name| (name, number())))
+}
+
+fn states() -> Value {
+    let names = one_of(&["up", "degraded", "down", "idle"]);
+    let stretch = object(&[("from_ns", count()), ("until_ns", count()), ("state", names)]);
+    object(&[("width_ns", count()), ("shares", state_shares()), ("stretches", list_of(stretch))])
+}
+
+fn injection(time_to: &dyn Fn() -> Value) -> Value {
+    object(&[
+        ("fault", text()),
+        ("sort", text()),
+        ("at_ns", count()),
+        ("applied_at_ns", or_null(count())),
+        ("mending_at_ns", or_null(count())),
+        ("mended_at_ns", or_null(count())),
+        ("observed_until_ns", count()),
+        ("first_error_ns", described(or_null(count()), "since the fault, as all that follow")),
+        ("detection_ns", or_null(count())),
+        ("first_success", or_null(time_to())),
+        ("ttr90", time_to()),
+        ("ttr90_after_mending_ns", or_null(count())),
+        ("p99_back", time_to()),
+        ("lost_operations", number()),
+        ("lost_s", number()),
+        ("burst_ratio", or_null(number())),
+        ("resolution_ns", count()),
+    ])
+}
+
+fn what_if() -> Value {
+    let fault = object(&[
+        ("fault", text()),
+        ("per_year", number()),
+        ("injections", count()),
+        ("mean_s", or_null(number())),
+        ("is_lower_bound", boolean()),
+    ]);
+    object(&[
+        ("faults", list_of(fault)),
+        ("unavailable_s_per_year", or_null(number())),
+        ("unavailable_s_per_year_interval", or_null(list_of(number()))),
+        ("lost_s_per_year", or_null(number())),
+        ("availability", or_null(number())),
+        ("is_lower_bound", boolean()),
+    ])
+}
+
+fn consistability() -> Value {
+    let row = object(&[
+        ("class", text()),
+        ("time_shares", state_shares()),
+        ("violations", count()),
+        ("is_lower_bound", boolean()),
+    ]);
+    object(&[("no_violation", state_shares()), ("violated", list_of(row))])
 }
 
 fn compare() -> Value {

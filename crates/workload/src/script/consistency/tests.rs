@@ -1,3 +1,5 @@
+//! Plans of the workloads that are made to be judged.
+
 use std::collections::BTreeSet;
 
 use assay_model::observed::written;

@@ -1,0 +1,279 @@
+//! Report of states and of recoveries from injected faults: tables, sentences, JSON.
+
+mod json;
+
+use assay_analysis::recovery::{
+    BaselinePart, Consistability, InjectionOutcome, Pooled, PooledFaults, Recovery, ServiceState,
+    TimeTo, WhatIf, WhatIfPart, consistability,
+};
+use assay_model::Nanos;
+
+use crate::consistency::{ConsistencyResult, ViolationClass};
+use crate::table::{Align, Table};
+use crate::units::{Letters, count, duration, moment, percent, plural, rate, three_digits};
+
+pub(crate) use json::object;
+
+/// What is not known, or was not seen.
+const NONE: &str = "-";
+
+/// States and recoveries of a run, with what else is told about its availability.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AvailabilityFacts {
+    /// The states and the recoveries.
+    pub recovery: Recovery,
+    /// What they mean under rates of faults that the user gave.
+    pub what_if: Option<WhatIf>,
+    /// How much of the time there were violations, by state, with what the classes are called; if
+    /// that was judged.
+    pub consistability: Option<(Vec<ViolationClass>, Consistability)>,
+}
+
+impl AvailabilityFacts {
+    /// The facts of a run, with its verdicts on consistency if there are some.
+    pub fn new(recovery: Recovery, judged: Option<&ConsistencyResult>) -> AvailabilityFacts {
+        let consistability = judged.map(|result| {
+            let classes = result.violation_classes();
+            let times: Vec<&[(u64, u64)]> =
+                classes.iter().map(|class| &class.per_second[..]).collect();
+            let table = consistability(&recovery.states, &times);
+            (classes, table)
+        });
+        AvailabilityFacts { recovery, what_if: None, consistability }
+    }
+
+    /// Whether there is more to tell than the shares of the states.
+    pub fn has_faults(&self) -> bool {
+        !self.recovery.injections.is_empty()
+    }
+}
+
+/// The shares of the states in a line.
+pub fn states(facts: &AvailabilityFacts, letters: Letters) -> String {
+    let states = &facts.recovery.states;
+    let share = |state: ServiceState| format!("{} {}", state.name(), percent(states.share(state)));
+    let shares = ServiceState::USED.map(share).join(", ");
+    let width = duration(states.width, letters);
+    let number = states.states.len() as u64;
+    format!("{shares} of {} of {width}", plural(number, "interval"))
+}
+
+/// What states and injections are held against.
+pub fn baseline(facts: &AvailabilityFacts, letters: Letters) -> String {
+    let baseline = &facts.recovery.baseline;
+    let (from, until) = (moment(baseline.window.from), moment(baseline.window.until));
+    let part = match baseline.part {
+        BaselinePart::Whole => "the whole run".to_owned(),
+        BaselinePart::BeforeFaults => format!("{from} to {until}, before the first fault"),
+        BaselinePart::AfterFaults => format!("{from} to {until}, after the last fault"),
+        BaselinePart::WithFaults => {
+            "the median interval of the whole run: no 5 s of it are without faults".to_owned()
+        }
+    };
+    let interval = baseline.interval.map_or_else(String::new, |(low, high)| {
+        format!(" ({} to {}, 95 %)", rate(low), rate(high))
+    });
+    format!(
+        "{} in time{interval}, {} of what was offered, p99 {}: {part}",
+        rate(baseline.in_time_per_s),
+        percent(baseline.in_time_share),
+        duration(baseline.p99, letters),
+    )
+}
+
+/// How much room a table has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Room {
+    /// That of a terminal.
+    Narrow,
+    /// As much as it needs.
+    Wide,
+}
+
+/// The columns of the table of injections, with whether a narrow one has them.
+const COLUMNS: [(&str, Align, bool); 11] = [
+    ("fault", Align::Left, true),
+    ("at", Align::Right, true),
+    ("mended", Align::Right, true),
+    ("error", Align::Right, false),
+    ("detected", Align::Right, true),
+    ("success", Align::Right, true),
+    ("TTR90", Align::Right, true),
+    ("p99 back", Align::Right, true),
+    ("lost", Align::Right, true),
+    ("lost operations", Align::Right, false),
+    ("burst", Align::Right, true),
+];
+
+/// A row for each injection.
+pub fn injections(facts: &AvailabilityFacts, room: Room, letters: Letters) -> Table {
+    let is_kept = |place: usize| room == Room::Wide || COLUMNS[place].2;
+    let columns = COLUMNS.iter().enumerate().filter(|(place, _)| is_kept(*place));
+    let columns: Vec<_> = columns.map(|(_, (title, side, _))| (*title, *side)).collect();
+    let mut table = Table::new(&columns);
+    for one in &facts.recovery.injections {
+        let cells = row(one, letters).into_iter().enumerate();
+        table.row(cells.filter(|(place, _)| is_kept(*place)).map(|(_, cell)| cell).collect());
+    }
+    table
+}
+
+fn row(one: &InjectionOutcome, letters: Letters) -> [String; COLUMNS.len()] {
+    let time = |time: Option<Nanos>| {
+        time.map_or(NONE.to_owned(), |time| time_to(TimeTo::After(time), letters))
+    };
+    let burst = |burst| format!("{} {}", three_digits(burst), letters.pick("×", "x"));
+    [
+        one.fault.what.clone(),
+        moment(one.fault.at),
+        one.fault.end().map_or(NONE.to_owned(), moment),
+        time(one.first_error),
+        time(one.detection),
+        one.first_success.map_or(NONE.to_owned(), |success| time_to(success, letters)),
+        time_to(one.ttr90, letters),
+        time_to(one.tail, letters),
+        match one.lost.round() as u64 {
+            0 => "0".to_owned(),
+            _ => format!("{} s", three_digits(one.lost_s)),
+        },
+        count(one.lost.round() as u64),
+        one.burst.map_or(NONE.to_owned(), burst),
+    ]
+}
+
+/// A time, or that it was longer than observed.
+fn time_to(time: TimeTo, letters: Letters) -> String {
+    let text = duration(time.observed(), letters);
+    match time {
+        TimeTo::After(Nanos::ZERO) => "0".to_owned(),
+        TimeTo::After(_) => text,
+        TimeTo::NotWithin(_) => format!("{} {text}", letters.pick("≥", ">=")),
+    }
+}
+
+/// A row for each sort of fault; `None` where no sort came twice.
+pub fn pooled(facts: &AvailabilityFacts, letters: Letters) -> Option<Table> {
+    let sorts = &facts.recovery.pooled;
+    if sorts.iter().all(|sort| sort.injections < 2) {
+        return None;
+    }
+    let mut table = Table::new(&[
+        ("median of", Align::Left),
+        ("faults", Align::Right),
+        ("detected", Align::Right),
+        ("p99 back", Align::Right),
+        ("TTR90", Align::Right),
+        ("its mean (95 %)", Align::Right),
+        ("its max", Align::Right),
+        ("not back", Align::Right),
+        ("mean lost", Align::Right),
+    ]);
+    for sort in sorts {
+        table.row(pooled_row(sort, letters));
+    }
+    Some(table)
+}
+
+fn pooled_row(sort: &PooledFaults, letters: Letters) -> Vec<String> {
+    let ttr90 = &sort.ttr90;
+    let detection = sort.detection.map(|spread| Nanos((spread.median * 1e9) as u64));
+    vec![
+        sort.sort.clone(),
+        count(sort.injections),
+        detection.map_or(NONE.to_owned(), |median| duration(median, letters)),
+        median(&sort.tail, letters),
+        median(ttr90, letters),
+        mean(ttr90, letters),
+        time_to(ttr90.max, letters),
+        count(ttr90.censored),
+        format!("{} s", three_digits(sort.lost_s.mean)),
+    ]
+}
+
+fn median(pooled: &Pooled, letters: Letters) -> String {
+    let longest = || TimeTo::NotWithin(pooled.max.observed());
+    time_to(pooled.median.map_or_else(longest, TimeTo::After), letters)
+}
+
+fn mean(pooled: &Pooled, letters: Letters) -> String {
+    let mean = match pooled.is_lower_bound {
+        true => TimeTo::NotWithin(pooled.mean),
+        false => TimeTo::After(pooled.mean),
+    };
+    let interval = pooled.interval.map_or_else(String::new, |(low, high)| {
+        let dash = letters.pick("–", "-");
+        format!(" ({}{dash}{})", duration(low, letters), duration(high, letters))
+    });
+    time_to(mean, letters) + &interval
+}
+
+/// What the recoveries mean under the rates of faults that the user gave, a sentence each.
+pub fn what_if(facts: &AvailabilityFacts, letters: Letters) -> Vec<String> {
+    let Some(what_if) = &facts.what_if else { return Vec::new() };
+    let seconds = |seconds: f64| duration(Nanos((seconds * 1e9) as u64), letters);
+    let least = if what_if.is_lower_bound() { "at least " } else { "" };
+    let part = |part: &WhatIfPart| {
+        let number = match part.rate.per_year {
+            whole if whole.fract() == 0.0 => count(whole as u64),
+            number => three_digits(number),
+        };
+        let rate = format!("{} {number} a year", part.rate.fault);
+        match part.mean_s {
+            None => format!("{rate}: this run had no such fault, so nothing is known"),
+            Some(mean) => {
+                let injections = plural(part.injections, "injection");
+                let least = if part.is_lower_bound { "at least " } else { "" };
+                format!("{rate}: TTR90 {least}{} in the mean of {injections}", seconds(mean))
+            }
+        }
+    };
+    let mut texts: Vec<String> = what_if.parts.iter().map(part).collect();
+    if let Some(total) = what_if.unavailable_s {
+        let interval = match what_if.interval_s {
+            Some((low, high)) => format!(" ({} to {}, 95 %)", seconds(low), seconds(high)),
+            None => " (no interval: a fault had fewer than 5 injections)".to_owned(),
+        };
+        let most = if what_if.is_lower_bound() { "at most " } else { "" };
+        let lost = what_if.lost_s.unwrap_or(0.0);
+        texts.push(format!(
+            "together {least}{} a year without full goodput{interval}: available {most}{}; the \
+             goodput of {} is lost",
+            seconds(total),
+            nines(WhatIf::availability(total)),
+            seconds(lost),
+        ));
+    }
+    texts
+}
+
+/// A share close to one, with as many digits as tell it from one.
+fn nines(share: f64) -> String {
+    let digits = (-(1.0 - share).max(1e-9).log10()).ceil().clamp(2.0, 9.0) as usize;
+    format!("{:.*} %", digits.saturating_sub(1).max(2), share * 100.0)
+}
+
+/// The share of the time with and without violations in each state; `None` if nothing was judged.
+pub fn consistability_table(facts: &AvailabilityFacts) -> Option<Table> {
+    let (classes, table) = facts.consistability.as_ref()?;
+    let mut rows = Table::new(&[
+        ("of the time", Align::Left),
+        ("up", Align::Right),
+        ("degraded", Align::Right),
+        ("down", Align::Right),
+        ("violations", Align::Right),
+    ]);
+    let share = |shares: &[f64; 3]| shares.map(percent);
+    let row = |title: &str, shares: &[f64; 3], violations: String| {
+        let [up, degraded, down] = share(shares);
+        vec![title.to_owned(), up, degraded, down, violations]
+    };
+    rows.row(row("no violation", &table.clean, String::new()));
+    let classes = classes.iter().zip(table.violated.iter().zip(&table.counts));
+    for (class, (shares, counts)) in classes {
+        rows.row(row(class.name, shares, count(counts.iter().sum())));
+    }
+    Some(rows)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,186 @@
+//! A run with two faults and stale reads, in every form.
+
+use assay_analysis::Window;
+use assay_analysis::recovery::{
+    AnnualRate, FaultSpan, GoodputBaseline, InjectionOutcome, Spread, StateSeries, WhatIf,
+    WhatIfPart,
+};
+use expect_test::expect;
+
+use super::*;
+use crate::sample;
+
+fn seconds(at: u64) -> Nanos {
+    Nanos::from_secs(at)
+}
+
+fn outcome(what: &str, at: u64, mended: Option<u64>, ttr90: TimeTo) -> InjectionOutcome {
+    InjectionOutcome {
+        fault: FaultSpan {
+            what: what.to_owned(),
+            sort: "kill leader".to_owned(),
+            at: seconds(at),
+            applied: None,
+            mending: mended.map(seconds),
+            mended: mended.map(seconds),
+        },
+        until: seconds(60),
+        first_error: Some(Nanos::from_millis(3)),
+        detection: Some(Nanos::from_millis(12)),
+        first_success: Some(TimeTo::After(Nanos::from_millis(1_850))),
+        ttr90,
+        after_mending: None,
+        tail: TimeTo::After(seconds(4)),
+        lost: 1_854.4,
+        lost_s: 1.8544,
+        burst: Some(1.31),
+        resolution: Nanos::from_millis(134),
+    }
+}
+
+fn pool(max: TimeTo) -> Pooled {
+    Pooled {
+        censored: 1,
+        median: Some(Nanos::from_millis(1_900)),
+        max,
+        mean: Nanos::from_millis(5_100),
+        is_lower_bound: true,
+        interval: Some((Nanos::from_millis(1_900), Nanos::from_millis(8_200))),
+    }
+}
+
+/// Two faults, the second of which the run's end cuts off.
+pub(crate) fn facts() -> AvailabilityFacts {
+    use ServiceState::{Degraded, Down, Up};
+    let mut states = vec![Up; 60];
+    (states[20], states[21], states[50]) = (Down, Degraded, Degraded);
+    let spread = Spread { median: 1.85, max: 1.9, mean: 1.85 };
+    let classes = ["stale reads", "not linearizable"].map(|name| ViolationClass {
+        name,
+        per_second: vec![(21, 3)],
+        is_lower_bound: false,
+    });
+    AvailabilityFacts {
+        recovery: Recovery {
+            baseline: GoodputBaseline {
+                part: BaselinePart::BeforeFaults,
+                window: Window { from: seconds(5), until: seconds(20) },
+                in_time_per_s: 1_000.0,
+                interval: Some((990.0, 1_010.0)),
+                in_time_share: 0.999_9,
+                done_per_s: 1_000.0,
+                p99: Nanos::from_micros(1_250),
+                is_open: true,
+            },
+            states: StateSeries { from: Nanos::ZERO, width: seconds(1), states },
+            injections: vec![
+                outcome(
+                    "kill leader (node 2)",
+                    20,
+                    Some(30),
+                    TimeTo::After(Nanos::from_millis(1_900)),
+                ),
+                outcome("kill leader (node <1>)", 50, None, TimeTo::NotWithin(seconds(10))),
+            ],
+            pooled: vec![PooledFaults {
+                sort: "kill leader".to_owned(),
+                injections: 2,
+                ttr90: pool(TimeTo::NotWithin(seconds(10))),
+                tail: pool(TimeTo::After(seconds(4))),
+                detection: Some(spread),
+                lost_s: spread,
+            }],
+        },
+        what_if: Some(WhatIf {
+            parts: vec![WhatIfPart {
+                rate: AnnualRate { fault: "kill".to_owned(), per_year: 12.0 },
+                injections: 2,
+                mean_s: Some(5.1),
+                is_lower_bound: true,
+            }],
+            unavailable_s: Some(61.2),
+            interval_s: None,
+            lost_s: Some(22.25),
+        }),
+        consistability: Some((
+            classes.to_vec(),
+            Consistability {
+                clean: [0.95, 0.02, 0.0],
+                violated: vec![[0.0, 0.01, 0.02], [0.0, 0.0, 0.02]],
+                counts: vec![[0, 1, 2], [0, 0, 3]],
+            },
+        )),
+    }
+}
+
+#[test]
+fn a_terminal_has_a_row_for_each_fault() {
+    let facts = facts();
+    let lines = injections(&facts, Room::Narrow, Letters::Ascii).lines().join("\n");
+    expect![[r#"
+        fault                     at  mended  detected  success      TTR90  p99 back    lost   burst
+        kill leader (node 2)    20 s    30 s   12.0 ms   1.85 s     1.90 s    4.00 s  1.85 s  1.31 x
+        kill leader (node <1>)  50 s       -   12.0 ms   1.85 s  >= 10.0 s    4.00 s  1.85 s  1.31 x"#]].assert_eq(&lines);
+    let pooled = pooled(&facts, Letters::Ascii).expect("two of a sort").lines().join("\n");
+    expect![[r#"
+        median of    faults  detected  p99 back   TTR90            its mean (95 %)    its max  not back  mean lost
+        kill leader       2    1.85 s    1.90 s  1.90 s  >= 5.10 s (1.90 s-8.20 s)  >= 10.0 s         1     1.85 s"#]].assert_eq(&pooled);
+    let table = consistability_table(&facts).expect("it was judged").lines().join("\n");
+    expect![[r#"
+        of the time         up  degraded  down  violations
+        no violation      95 %       2 %   0 %
+        stale reads        0 %       1 %   2 %           3
+        not linearizable   0 %       0 %   2 %           3"#]]
+    .assert_eq(&table);
+}
+
+#[test]
+fn sentences_say_what_was_compared_and_what_follows() {
+    let facts = facts();
+    let mut texts = vec![states(&facts, Letters::Ascii), baseline(&facts, Letters::Ascii)];
+    texts.extend(what_if(&facts, Letters::Ascii));
+    expect![[r#"
+        up 95 %, degraded 3.33 %, down 1.67 % of 60 intervals of 1.00 s
+        1 000/s in time (990/s to 1 010/s, 95 %), > 99.99 % of what was offered, p99 1.25 ms: 5 s to 20 s, before the first fault
+        kill 12.0 a year: TTR90 at least 5.10 s in the mean of 2 injections
+        together at least 61.2 s a year without full goodput (no interval: a fault had fewer than 5 injections): available at most 99.99981 %; the goodput of 22.2 s is lost"#]].assert_eq(&texts.join("\n"));
+}
+
+#[test]
+fn a_share_close_to_one_keeps_its_nines() {
+    assert_eq!(nines(0.999_998_06), "99.99981 %");
+    assert_eq!(nines(0.98), "98.00 %");
+}
+
+#[test]
+fn every_format_of_a_report_has_the_faults() {
+    let facts = crate::Facts { availability: Some(facts()), ..sample::facts() };
+    let summary = sample::summary();
+    let text = crate::terminal(&facts, &summary, crate::Style::PLAIN);
+    assert!(text.contains("kill leader (node 2)") && text.contains("before the first fault"));
+    let markdown = crate::markdown(&facts, &summary);
+    assert!(markdown.contains("| kill leader (node 2)"), "{markdown}");
+    let page = crate::html(&facts, &summary, None);
+    assert!(page.contains("<section id=\"availability\"") && page.contains("node &lt;1&gt;"));
+    let json: serde_json::Value =
+        serde_json::from_str(&crate::json(&facts, &summary)).expect("it is JSON");
+    let injections = &json["recovery"]["injections"];
+    assert_eq!(injections[0]["ttr90"]["ns"], 1_900_000_000_u64);
+    assert_eq!(injections[1]["ttr90"]["is_censored"], true);
+    assert_eq!(json["recovery"]["states"]["shares"]["up"], 57.0 / 60.0);
+}
+
+#[test]
+fn faults_and_states_are_bands_of_the_charts() {
+    let mut availability = facts();
+    let fault = &mut availability.recovery.injections[0].fault;
+    (fault.at, fault.mending, fault.mended) = (seconds(2), None, Some(seconds(3)));
+    availability.recovery.states.states[2] = ServiceState::Down;
+    let facts = crate::Facts { availability: Some(availability), ..sample::facts() };
+    let page = crate::html(&facts, &sample::summary(), None);
+    let without = crate::html(&sample::facts(), &sample::summary(), None);
+    for band in ["<path class=\"fault\"", "<path class=\"down\""] {
+        // Latency, throughput and lag; the second fault lies beyond their axis.
+        assert_eq!((page.matches(band).count(), without.matches(band).count()), (3, 0), "{band}");
+    }
+}
