@@ -269,6 +269,8 @@ fn predictions(study: &AnomalyStudy, letters: Letters, is_whole: bool) -> Table 
     let mut table = Table::new(&columns);
     for cell in &study.cells {
         let violated = cell.violates.iter().map(|quality| (quality, false));
+        let mut described =
+            [&cell.store, &cell.workload_and_fault(), &cell.source].map(String::clone);
         for (quality, is_promise) in violated.chain(cell.keeps.iter().map(|name| (name, true))) {
             let verb = if is_promise { "keeps" } else { "violates" };
             let shows = cell.runs.iter().filter(|run| run.violates(quality));
@@ -279,7 +281,8 @@ fn predictions(study: &AnomalyStudy, letters: Letters, is_whole: bool) -> Table 
             let [seen, rate, seed] = cell.seen(quality, is_promise);
             let mut row = vec![cell.name.clone()];
             if is_whole {
-                row.extend([cell.store.clone(), cell.workload_and_fault(), cell.source.clone()]);
+                // Once for each cell, in its first row.
+                row.extend(std::mem::take(&mut described));
             }
             row.extend([format!("{verb} {quality}"), seen, rate, oldest, seed]);
             table.row(row);
@@ -420,7 +423,7 @@ mod tests {
         let text = anomalies_text(&study(cell()), Letters::Ascii);
         let line = |part: &str| text.lines().find(|line| line.contains(part)).unwrap_or_default();
         let words: Vec<&str> = line("violates linearizable").split_whitespace().collect();
-        assert_eq!(words.join(" "), "c violates linearizable yes 3 of 100 (3.00 %) 5.00 ms 2");
+        assert_eq!(words.join(" "), "c violates linearizable yes 3 of 100 (3 %) 5.00 ms 2");
         assert!(line("keeps read-your-writes").contains("kept"), "{text}");
         assert!(line("violates no-lost-writes").contains("not assessable: no reads"), "{text}");
         assert!(text.contains("1 of 1 cell run: 1 of 2 predicted violations seen"), "{text}");

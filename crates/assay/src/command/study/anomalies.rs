@@ -4,6 +4,7 @@ pub mod file;
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::ExitStatus;
 use std::thread;
 use std::time::Duration;
 
@@ -293,24 +294,28 @@ impl AnomalyExecutor<'_> {
         };
         // Whatever the store has put there is of no use to anybody.
         let _ = fs::remove_dir_all(&store);
-        let said = last_error(&log, 0);
-        if status.success() {
-            let manifest = Manifest::read(&run_dir)?;
-            return Ok(match manifest.state {
-                State::Finished => Ended::Whole,
-                state => Ended::Failed(format!("its run directory is {}", state.name())),
-            });
-        }
-        let code = status.code();
-        let reason = said.unwrap_or_else(|| format!("it ended with {status}"));
-        // What there is instead is of no interest here.
-        let reason = reason.split("; ").next().unwrap_or_default().to_owned();
-        let refusals = [Exit::Usage, Exit::Unreachable].map(|exit| Some(exit as i32));
-        Ok(match refusals.contains(&code) {
-            true => Ended::Refused(reason),
-            false => Ended::Failed(reason),
-        })
+        ended(status, &run_dir, last_error(&log, 0))
     }
+}
+
+/// How a run ended whose last error was `said`.
+fn ended(status: ExitStatus, run_dir: &Path, said: Option<String>) -> Result<Ended> {
+    if status.success() {
+        return Ok(match Manifest::read(run_dir)?.state {
+            State::Finished => Ended::Whole,
+            state => Ended::Failed(format!("its run directory is {}", state.name())),
+        });
+    }
+    let begun = [run_dir.join("load"), run_dir.to_owned()];
+    let begun: Vec<Manifest> = begun.iter().filter_map(|dir| Manifest::read(dir).ok()).collect();
+    let kept = begun.iter().filter_map(|manifest| manifest.reason.clone()).next_back();
+    let reason = said.or(kept).unwrap_or_else(|| format!("it ended with {status}"));
+    let refusals = [Exit::Usage, Exit::Unreachable].map(|exit| Some(exit as i32));
+    Ok(match refusals.contains(&status.code()) && begun.is_empty() {
+        // What there is instead is of no interest here.
+        true => Ended::Refused(reason.split("; ").next().unwrap_or_default().to_owned()),
+        false => Ended::Failed(reason),
+    })
 }
 
 /// The result of a cell that was run before.
