@@ -38,7 +38,7 @@ pub fn is_answer(ending: Completion) -> bool {
 
 /// Whether an operation was answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Answered {
+pub enum Timeliness {
     /// Within the deadline.
     InTime,
     /// Later.
@@ -114,9 +114,9 @@ impl Bins {
     /// Counts an operation. One that was given up because another had failed was never sent, and
     /// says nothing.
     #[inline]
-    pub fn add(&mut self, span: Span, ending: Completion) -> Answered {
+    pub fn add(&mut self, span: Span, ending: Completion) -> Timeliness {
         if ending.reason == Reason::TransactionFailed {
-            return Answered::NeverSent;
+            return Timeliness::NeverSent;
         }
         let is_answer = is_answer(ending);
         let is_in_time = is_answer && span.ended.since(span.intended) <= self.deadline;
@@ -138,9 +138,9 @@ impl Bins {
             bin.last_failure = bin.last_failure.max(span.intended);
         }
         match is_answer {
-            true if is_in_time => Answered::InTime,
-            true => Answered::Late,
-            false => Answered::Never,
+            true if is_in_time => Timeliness::InTime,
+            true => Timeliness::Late,
+            false => Timeliness::Never,
         }
     }
 

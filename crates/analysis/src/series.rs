@@ -5,7 +5,7 @@ mod heat;
 
 use assay_model::{Kind, Nanos, Outcome, Record};
 
-use crate::availability::Answered;
+use crate::availability::Timeliness;
 use crate::buckets::{Buckets, ROUGH, highest};
 use crate::latency_stats::Times;
 use crate::summary::{IntervalSummary, Quick, Series};
@@ -121,13 +121,13 @@ impl Intervals {
 
     /// Counts one record, with how it was answered.
     #[inline]
-    pub fn add(&mut self, record: &Record, times: Times, answered: Answered) {
+    pub fn add(&mut self, record: &Record, times: Times, answered: Timeliness) {
         let end = self.place(record.ended);
         let is_within = self.near.holds(record.intended);
         let begin = if is_within { end } else { self.place_aside(record.intended, end) };
         self.cells[begin].offered += 1;
-        self.cells[begin].in_time += u64::from(answered == Answered::InTime);
-        self.cells[begin].errors += u64::from(answered == Answered::Never);
+        self.cells[begin].in_time += u64::from(answered == Timeliness::InTime);
+        self.cells[begin].errors += u64::from(answered == Timeliness::Never);
         if !self.count_end(record, end) {
             return;
         }

@@ -223,11 +223,7 @@ pub fn analyze_beside(
     facts.consistency =
         Some(judge.finish(kept, damages.is_empty())).filter(ConsistencyResult::is_judged);
     facts.hallmark = Some(validator.finish(&summary, &evidence));
-    let time_course = whole.as_ref().unwrap_or(&summary);
-    facts.effects = effects_of(&events, time_course, summary.window);
-    facts.availability =
-        recovery::recovery(time_course, summary.window, &recovery::faults(&events))
-            .map(|recovery| AvailabilityFacts::new(recovery, facts.consistency.as_ref()));
+    add_recoveries(&mut facts, &events, whole.as_ref().unwrap_or(&summary), summary.window);
     facts.servers = observe::servers::counted(observed.unwrap_or_default())
         .iter()
         .map(servers::time_course)
@@ -248,6 +244,22 @@ pub fn analyze_beside(
     }
     let timeline = whole.map(|whole| whole.series);
     Ok(AnalyzedRun { dir: dir.to_owned(), phases, timeline, facts, summary })
+}
+
+/// Adds what the events that are actions on the store did to it, after it was judged.
+fn add_recoveries(facts: &mut Facts, events: &[Event], time_course: &Summary, window: Window) {
+    facts.effects = effects_of(events, time_course, window);
+    let recovery = recovery::recovery(time_course, window, &recovery::faults(events));
+    let judged = facts.consistency.as_ref();
+    facts.availability = recovery.map(|recovery| {
+        let consistability = judged.map(|result| {
+            let classes = result.violation_classes();
+            let times = classes.iter().map(|class| &class.per_second[..]);
+            let table = recovery::consistability(&recovery.states, &times.collect::<Vec<_>>());
+            (classes, table)
+        });
+        AvailabilityFacts { recovery, what_if: None, consistability }
+    });
 }
 
 /// The effects of the events that are actions on the store.

@@ -4,6 +4,8 @@
 //! `judge` is all of it. Histories are linearizable: 64 sessions, half of their operations writes;
 //! `judge-stale` has 64 records of which every second read is served by a replica that lags behind
 //! by up to a thousand operations, so that nearly every value is in some conflict.
+//! `peer-porcupine` asks porcupine for the linearizability of the uniform history, record by
+//! record, at the smaller two sizes: on a skewed one it takes for ever.
 //! Times are those that the thread had a core, where Linux tells them: the checkers use one core,
 //! and what else the machine does is not theirs. A number as argument leaves out larger sizes.
 
@@ -18,6 +20,7 @@ use assay_consistency::{
     Access, ClockError, QualityVerdict, RegisterHistory, RegisterOperation, WrittenValue,
 };
 use assay_model::{Nanos, Outcome, Seed};
+use porcupine_rs::{Model, Operation, check_operations};
 
 const SIZES: [(&str, u64); 3] = [("1M", 1 << 20), ("4M", 1 << 22), ("16M", 1 << 24)];
 const KEYS: u64 = 100_000;
@@ -93,6 +96,43 @@ fn history(is_skewed: bool, size: u64) -> RegisterHistory {
     }
 }
 
+/// A register for porcupine.
+#[derive(Clone)]
+struct Register;
+
+impl Model for Register {
+    type State = u64;
+    type Op = (bool, u64);
+    type Metadata = ();
+
+    fn init() -> u64 {
+        WrittenValue::ABSENT.0
+    }
+
+    fn step(state: &u64, &(is_write, value): &(bool, u64)) -> (bool, u64) {
+        if is_write { (true, value) } else { (*state == value, *state) }
+    }
+}
+
+/// The operations of each record as porcupine takes them.
+fn by_record(history: &RegisterHistory) -> Vec<Vec<Operation<Register>>> {
+    let mut records: Vec<Vec<Operation<Register>>> = (0..KEYS).map(|_| Vec::new()).collect();
+    for one in &history.operations {
+        let op = match one.access {
+            Access::Read(value) => (false, value.0),
+            Access::Write(value) | Access::ReadThenWrite { written: value, .. } => (true, value.0),
+        };
+        records[one.key as usize].push(Operation {
+            client_id: None,
+            call_time: one.started.0 as i64,
+            return_time: one.ended.0 as i64,
+            op,
+            metadata: None,
+        });
+    }
+    records
+}
+
 /// Seconds that this thread has had a core, or else since some moment.
 fn seconds(begin: Instant) -> f64 {
     let statistics = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
@@ -135,6 +175,12 @@ fn main() {
                 drop(black_box(judge_atomicity(&history, &none)));
             });
             bench(&named("judge"), size, || drop(black_box(judge(&history, &none))));
+            if !is_skewed && size.1 < SIZES[2].1 {
+                let records = by_record(&history);
+                bench("peer-porcupine-uniform", size, || {
+                    assert!(records.iter().all(|operations| check_operations(operations)));
+                });
+            }
         }
         let history = stale_history(size.1);
         bench("judge-stale", size, || drop(black_box(judge(&history, &ClockError::NONE))));

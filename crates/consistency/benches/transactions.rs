@@ -1,8 +1,13 @@
 //! Benchmark of the judgement of transactions at three sizes, healthy and with violations.
+//!
+//! `peer-adya` asks adya for strict serializability of the healthy list-append history, at the
+//! smaller two sizes; what it needs to read the history is not timed.
 
 use std::hint::black_box;
 use std::time::Instant;
 
+use adya::history::{Interner, Mop, Op, OpType, ReadValue, Scalar};
+use adya::{History, Opts, Valid, Workload};
 use assay_consistency::transaction::judge;
 use assay_consistency::{
     ClockError, ObservedTransaction, Quality, TransactionHistory, TransactionStep, WrittenValue,
@@ -100,6 +105,53 @@ fn registers(size: u64, is_blind: bool) -> TransactionHistory {
     history
 }
 
+/// The same list-append history as Jepsen would have noted it.
+fn for_adya(history: &TransactionHistory) -> History {
+    let mut interner = Interner::default();
+    let mut events: Vec<(u64, Op)> = Vec::new();
+    for one in &history.transactions {
+        for (at, kind) in [(one.started, OpType::Invoke), (one.ended, OpType::Ok)] {
+            let value = one.steps.iter().map(|step| mop(step, kind, &mut interner)).collect();
+            let process = Some(i64::from(one.session));
+            events.push((at.0, Op { index: 0, kind, process, value, time: None }));
+        }
+    }
+    events.sort_by_key(|(at, _)| *at);
+    let mut ops: Vec<Op> = events.into_iter().map(|(_, op)| op).collect();
+    ops.iter_mut().zip(0..).for_each(|(op, index)| op.index = index);
+    History::from_ops(ops, interner)
+}
+
+fn mop(step: &TransactionStep, kind: OpType, interner: &mut Interner) -> Mop {
+    let mut name = |number: u64| interner.intern(Scalar::Int(number as i64));
+    match step {
+        TransactionStep::Append { key, element } => {
+            Mop::Append { key: name(*key), value: name(element.0) }
+        }
+        TransactionStep::ReadList { key, elements: Some(list) } if kind == OpType::Ok => {
+            let list = list.iter().map(|element| name(element.0)).collect();
+            Mop::Read { key: name(*key), value: ReadValue::List(list) }
+        }
+        TransactionStep::ReadList { key, .. }
+        | TransactionStep::Read { key, .. }
+        | TransactionStep::Write { key, .. } => {
+            Mop::Read { key: name(*key), value: ReadValue::Nil }
+        }
+    }
+}
+
+/// The rate at which adya judges so many transactions, once.
+fn peer(size: u64) {
+    let history = for_adya(&list_append(size, 0));
+    let models = vec!["strict-serializable".to_owned()];
+    let clock = Instant::now();
+    let options = Opts { models, ..Opts::default() };
+    let report = black_box(adya::check(&history, Workload::ListAppend, &options));
+    let rate = size as f64 / clock.elapsed().as_secs_f64() / 1e6;
+    assert_ne!(report.valid, Valid::False, "{:?}", report.anomaly_types);
+    println!("bench peer-adya/list-append {size} {rate:.3} M-transactions/s");
+}
+
 fn resident_mib() -> f64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find(|line| line.starts_with("VmHWM:"));
@@ -130,4 +182,5 @@ fn main() {
             println!("bench judge/{name}-memory {size} {:.0} MiB", resident_mib());
         }
     }
+    [10_000, 100_000].into_iter().for_each(peer);
 }

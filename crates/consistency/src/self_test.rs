@@ -16,7 +16,7 @@ use crate::transaction::{
     ObservedTransaction, TransactionHistory, TransactionStep, judge as judge_transactions,
 };
 use crate::verdict::{QualityFinding, QualityVerdict};
-use golden::{Golden, OPERATIONS, Step, TRANSACTIONS};
+use golden::{Golden, GoldenStep, OPERATIONS, TRANSACTIONS};
 
 /// What the self-test found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -71,24 +71,28 @@ fn code(finding: &QualityFinding) -> u64 {
 }
 
 /// The operations of a golden history on the records that its steps name.
-fn registers(steps: &[Step]) -> RegisterHistory {
+fn registers(steps: &[GoldenStep]) -> RegisterHistory {
     let mut has_final_reads = false;
-    let operation = |(index, step): (usize, &Step)| {
+    let operation = |(index, step): (usize, &GoldenStep)| {
         let (session, started, ended) = step.when();
         let (key, access, outcome) = match *step {
-            Step::Read(_, key, value) => (key, Access::Read(WrittenValue(value)), Outcome::Done),
-            Step::LastRead(_, key, value) => {
+            GoldenStep::Read(_, key, value) => {
+                (key, Access::Read(WrittenValue(value)), Outcome::Done)
+            }
+            GoldenStep::LastRead(_, key, value) => {
                 has_final_reads = true;
                 (key, Access::Read(WrittenValue(value)), Outcome::Done)
             }
-            Step::Write(_, key, value) => (key, Access::Write(WrittenValue(value)), Outcome::Done),
-            Step::Refused(_, key, value) => {
+            GoldenStep::Write(_, key, value) => {
+                (key, Access::Write(WrittenValue(value)), Outcome::Done)
+            }
+            GoldenStep::Refused(_, key, value) => {
                 (key, Access::Write(WrittenValue(value)), Outcome::Refused)
             }
-            Step::Unknown(_, key, value) => {
+            GoldenStep::Unknown(_, key, value) => {
                 (key, Access::Write(WrittenValue(value)), Outcome::Unknown)
             }
-            Step::Whole(..) | Step::Aborted(..) => return None,
+            GoldenStep::Whole(..) | GoldenStep::Aborted(..) => return None,
         };
         Some(RegisterOperation {
             index: index as u64,
@@ -111,12 +115,12 @@ fn registers(steps: &[Step]) -> RegisterHistory {
 }
 
 /// The transactions of a golden history.
-fn transactions(steps: &[Step]) -> TransactionHistory {
-    let transaction = |(index, step): (usize, &Step)| {
+fn transactions(steps: &[GoldenStep]) -> TransactionHistory {
+    let transaction = |(index, step): (usize, &GoldenStep)| {
         let (session, started, ended) = step.when();
         let (micro, outcome) = match step {
-            Step::Whole(_, micro) => (*micro, Outcome::Done),
-            Step::Aborted(_, micro) => (*micro, Outcome::Refused),
+            GoldenStep::Whole(_, micro) => (*micro, Outcome::Done),
+            GoldenStep::Aborted(_, micro) => (*micro, Outcome::Refused),
             _ => return None,
         };
         Some(ObservedTransaction {
@@ -126,20 +130,20 @@ fn transactions(steps: &[Step]) -> TransactionHistory {
             started: Nanos(started),
             ended: Nanos(ended),
             outcome,
-            steps: micro.iter().map(golden::Micro::step).collect(),
+            steps: micro.iter().map(golden::GoldenMicro::step).collect(),
         })
     };
     let transactions = steps.iter().enumerate().filter_map(transaction).collect();
     TransactionHistory { transactions }
 }
 
-impl golden::Micro {
+impl golden::GoldenMicro {
     fn step(&self) -> TransactionStep {
         match *self {
-            golden::Micro::Append(key, element) => {
+            golden::GoldenMicro::Append(key, element) => {
                 TransactionStep::Append { key, element: WrittenValue(element) }
             }
-            golden::Micro::List(key, elements) => TransactionStep::ReadList {
+            golden::GoldenMicro::List(key, elements) => TransactionStep::ReadList {
                 key,
                 elements: Some(elements.iter().copied().map(WrittenValue).collect()),
             },

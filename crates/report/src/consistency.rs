@@ -161,7 +161,7 @@ impl ConsistencyResult {
         self.findings.extend(findings);
     }
 
-    /// Checks whether the verdicts, all of which are there, can be believed; `is_whole` says whether
+    /// Checks whether the verdicts, all of which are there, can be believed; `is_whole` says that
     /// everything that was recorded was judged or counted.
     pub fn check(&mut self, is_whole: bool) {
         let evidence = &mut self.evidence;
@@ -240,8 +240,8 @@ impl ConsistencyResult {
                 classes.push(ViolationClass { name, per_second, is_lower_bound: false });
             }
         }
-        if self.findings.iter().any(|one| one.quality >= Quality::Causal && is_judged(&one.quality))
-        {
+        let mut of_transactions = self.findings.iter().filter(|one| one.quality >= Quality::Causal);
+        if of_transactions.any(|one| is_judged(&one.quality)) {
             let per_second = self.witnessed_per_second();
             classes.push(ViolationClass { name: "isolation", per_second, is_lower_bound: true });
         }

@@ -4,11 +4,11 @@ mod json;
 
 use assay_analysis::recovery::{
     BaselinePart, Consistability, InjectionOutcome, Pooled, PooledFaults, Recovery, ServiceState,
-    TimeTo, WhatIf, WhatIfPart, consistability,
+    TimeTo, WhatIf, WhatIfPart,
 };
 use assay_model::Nanos;
 
-use crate::consistency::{ConsistencyResult, ViolationClass};
+use crate::consistency::ViolationClass;
 use crate::table::{Align, Table};
 use crate::units::{Letters, count, duration, moment, percent, plural, rate, three_digits};
 
@@ -30,18 +30,6 @@ pub struct AvailabilityFacts {
 }
 
 impl AvailabilityFacts {
-    /// The facts of a run, with its verdicts on consistency if there are some.
-    pub fn new(recovery: Recovery, judged: Option<&ConsistencyResult>) -> AvailabilityFacts {
-        let consistability = judged.map(|result| {
-            let classes = result.violation_classes();
-            let times: Vec<&[(u64, u64)]> =
-                classes.iter().map(|class| &class.per_second[..]).collect();
-            let table = consistability(&recovery.states, &times);
-            (classes, table)
-        });
-        AvailabilityFacts { recovery, what_if: None, consistability }
-    }
-
     /// Whether there is more to tell than the shares of the states.
     pub fn has_faults(&self) -> bool {
         !self.recovery.injections.is_empty()
@@ -165,8 +153,8 @@ pub fn pooled(facts: &AvailabilityFacts, letters: Letters) -> Option<Table> {
         ("TTR90", Align::Right),
         ("its mean (95 %)", Align::Right),
         ("its max", Align::Right),
-        ("not back", Align::Right),
-        ("mean lost", Align::Right),
+        ("cut", Align::Right),
+        ("lost", Align::Right),
     ]);
     for sort in sorts {
         table.row(pooled_row(sort, letters));
@@ -276,4 +264,4 @@ pub fn consistability_table(facts: &AvailabilityFacts) -> Option<Table> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

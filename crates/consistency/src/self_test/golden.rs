@@ -1,13 +1,18 @@
 //! Golden histories: each shows what its name says, and violates what follows from it.
 
-use crate::quality::Quality::{self, *};
+use crate::quality::Quality::{
+    self, Causal, Linearizable, MonotonicReads, NoGarbageReads, NoLostUpdates, NoLostWrites,
+    ReadAtomic, ReadCommitted, ReadYourWrites, RepeatableRead, Serializable, SnapshotIsolation,
+    StrictSerializable, StrongSessionSerializable, StrongSessionSnapshotIsolation,
+    StrongSnapshotIsolation, TwoAtomic,
+};
 
 /// The session of an operation with its start and its end.
 type When = (u32, u64, u64);
 
 /// An operation on a record, or a transaction.
 #[derive(Clone, Copy, Debug)]
-pub enum Step {
+pub enum GoldenStep {
     /// A record was read, with this value; 0 is none.
     Read(When, u64, u64),
     /// The same at the end, at rest.
@@ -19,28 +24,28 @@ pub enum Step {
     /// Nobody knows whether a write happened.
     Unknown(When, u64, u64),
     /// A transaction was committed.
-    Whole(When, &'static [Micro]),
+    Whole(When, &'static [GoldenMicro]),
     /// A transaction was aborted.
-    Aborted(When, &'static [Micro]),
+    Aborted(When, &'static [GoldenMicro]),
 }
 
-impl Step {
+impl GoldenStep {
     pub fn when(&self) -> When {
         match *self {
-            Step::Read(when, ..)
-            | Step::LastRead(when, ..)
-            | Step::Write(when, ..)
-            | Step::Refused(when, ..)
-            | Step::Unknown(when, ..)
-            | Step::Whole(when, _)
-            | Step::Aborted(when, _) => when,
+            GoldenStep::Read(when, ..)
+            | GoldenStep::LastRead(when, ..)
+            | GoldenStep::Write(when, ..)
+            | GoldenStep::Refused(when, ..)
+            | GoldenStep::Unknown(when, ..)
+            | GoldenStep::Whole(when, _)
+            | GoldenStep::Aborted(when, _) => when,
         }
     }
 }
 
 /// A step of a transaction.
 #[derive(Clone, Copy, Debug)]
-pub enum Micro {
+pub enum GoldenMicro {
     /// An element was appended to a list.
     Append(u64, u64),
     /// A list was read.
@@ -51,13 +56,13 @@ pub enum Micro {
 #[derive(Clone, Copy, Debug)]
 pub struct Golden {
     pub name: &'static str,
-    pub steps: &'static [Step],
+    pub steps: &'static [GoldenStep],
     /// What it violates, in the order of the findings.
     pub violated: &'static [Quality],
 }
 
-use Micro::{Append, List};
-use Step::{Aborted, LastRead, Read, Refused, Unknown, Whole, Write};
+use GoldenMicro::{Append, List};
+use GoldenStep::{Aborted, LastRead, Read, Refused, Unknown, Whole, Write};
 
 // tidy: table: one history for each anomaly of single records
 pub const OPERATIONS: &[Golden] = &[

@@ -81,6 +81,18 @@ fn every_field_is_in_the_schema_and_every_required_field_is_there() {
     assert_eq!(all_faults(&parsed()), Vec::<String>::new());
 }
 
+#[test]
+fn recoveries_and_checked_verdicts_are_as_the_schema_says() {
+    let mut judged = crate::consistency::tests::stale();
+    judged.check(true);
+    let availability = Some(crate::recovery::tests::facts());
+    let facts = crate::Facts { availability, consistency: Some(judged), ..sample::facts() };
+    let value: Value =
+        serde_json::from_str(&json(&facts, &sample::summary())).expect("the output is JSON");
+    assert!(value["recovery"]["pooled"].is_array());
+    assert_eq!(all_faults(&value), Vec::<String>::new());
+}
+
 /// Whether the texts, each one JSON object, conform to the schema of `name`.
 fn check(name: &str, texts: &[&str]) {
     let schema = schema_of(name).expect("it has a schema");

@@ -1,9 +1,10 @@
 //! States and recoveries as one JSON object.
 
+use assay_analysis::Window;
 use assay_analysis::recovery::{
     BaselinePart, InjectionOutcome, Pooled, PooledFaults, ServiceState, Spread, TimeTo, WhatIf,
 };
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::AvailabilityFacts;
 
@@ -12,9 +13,11 @@ pub(crate) fn object(facts: &AvailabilityFacts) -> Value {
     let recovery = &facts.recovery;
     let (baseline, states) = (&recovery.baseline, &recovery.states);
     let share = |state: ServiceState| (state.name().to_owned(), json!(states.share(state)));
-    let shares: serde_json::Map<String, Value> =
-        ServiceState::USED.into_iter().map(share).collect();
-    let stretch = |(window, state): (assay_analysis::Window, ServiceState)| json!({ "from_ns": window.from.0, "until_ns": window.until.0, "state": state.name() });
+    let shares: Map<String, Value> = ServiceState::USED.into_iter().map(share).collect();
+    let stretch = |(window, state): (Window, ServiceState)| {
+        let (from, until) = (window.from.0, window.until.0);
+        json!({ "from_ns": from, "until_ns": until, "state": state.name() })
+    };
     let stretches: Vec<Value> = states.stretches().into_iter().map(stretch).collect();
     json!({
         "baseline": {

@@ -5,7 +5,7 @@ use assay_analysis::recovery::{
     AnnualRate, FaultSpan, GoodputBaseline, InjectionOutcome, Spread, StateSeries, WhatIf,
     WhatIfPart,
 };
-use expect_test::expect;
+use expect_test::expect_file;
 
 use super::*;
 use crate::sample;
@@ -114,36 +114,16 @@ pub(crate) fn facts() -> AvailabilityFacts {
 }
 
 #[test]
-fn a_terminal_has_a_row_for_each_fault() {
+fn tables_and_sentences_say_what_was_compared_and_what_follows() {
     let facts = facts();
-    let lines = injections(&facts, Room::Narrow, Letters::Ascii).lines().join("\n");
-    expect![[r#"
-        fault                     at  mended  detected  success      TTR90  p99 back    lost   burst
-        kill leader (node 2)    20 s    30 s   12.0 ms   1.85 s     1.90 s    4.00 s  1.85 s  1.31 x
-        kill leader (node <1>)  50 s       -   12.0 ms   1.85 s  >= 10.0 s    4.00 s  1.85 s  1.31 x"#]].assert_eq(&lines);
-    let pooled = pooled(&facts, Letters::Ascii).expect("two of a sort").lines().join("\n");
-    expect![[r#"
-        median of    faults  detected  p99 back   TTR90            its mean (95 %)    its max  not back  mean lost
-        kill leader       2    1.85 s    1.90 s  1.90 s  >= 5.10 s (1.90 s-8.20 s)  >= 10.0 s         1     1.85 s"#]].assert_eq(&pooled);
-    let table = consistability_table(&facts).expect("it was judged").lines().join("\n");
-    expect![[r#"
-        of the time         up  degraded  down  violations
-        no violation      95 %       2 %   0 %
-        stale reads        0 %       1 %   2 %           3
-        not linearizable   0 %       0 %   2 %           3"#]]
-    .assert_eq(&table);
-}
-
-#[test]
-fn sentences_say_what_was_compared_and_what_follows() {
-    let facts = facts();
-    let mut texts = vec![states(&facts, Letters::Ascii), baseline(&facts, Letters::Ascii)];
-    texts.extend(what_if(&facts, Letters::Ascii));
-    expect![[r#"
-        up 95 %, degraded 3.33 %, down 1.67 % of 60 intervals of 1.00 s
-        1 000/s in time (990/s to 1 010/s, 95 %), > 99.99 % of what was offered, p99 1.25 ms: 5 s to 20 s, before the first fault
-        kill 12.0 a year: TTR90 at least 5.10 s in the mean of 2 injections
-        together at least 61.2 s a year without full goodput (no interval: a fault had fewer than 5 injections): available at most 99.99981 %; the goodput of 22.2 s is lost"#]].assert_eq(&texts.join("\n"));
+    let letters = Letters::Ascii;
+    let pooled = pooled(&facts, letters).expect("two of a sort");
+    let table = consistability_table(&facts).expect("it was judged");
+    let tables = [injections(&facts, Room::Narrow, letters), pooled, table];
+    let mut texts = vec![states(&facts, letters), baseline(&facts, letters)];
+    texts.extend(tables.iter().map(|table| table.lines().join("\n")));
+    texts.extend(what_if(&facts, letters));
+    expect_file!["../../snapshots/recovery.txt"].assert_eq(&(texts.join("\n\n") + "\n"));
 }
 
 #[test]
