@@ -1,7 +1,6 @@
 //! The values that a shell completes: workloads, studies, stores, runs.
 
 use std::ffi::OsStr;
-use std::path::Path;
 
 use assay_drivers::registry;
 use assay_lab::recipes;
@@ -44,7 +43,7 @@ pub fn recipes() -> ArgValueCompleter {
 pub fn runs() -> ArgValueCompleter {
     let runs = || {
         let options = Options::gather(&ArgMatches::default()).unwrap_or_default();
-        let dir = Path::new(options.text("runs-dir").unwrap_or("runs")).to_owned();
+        let dir = options.runs_dir().to_owned();
         let all = run_dirs::names(&dir).unwrap_or_default();
         let back = ["last", "last-1"].into_iter().zip(all.iter().rev());
         let back = back.map(|(name, run)| (name.to_owned(), run.clone()));

@@ -96,6 +96,11 @@ pub struct Options {
 }
 
 impl Options {
+    /// Where run directories are kept.
+    pub fn runs_dir(&self) -> &Path {
+        Path::new(self.text("runs-dir").unwrap_or("runs"))
+    }
+
     /// Gathers flag, environment, `--config`, `./assay.toml`, the user's file and defaults;
     /// `--no-config` leaves out settings that were not typed.
     ///

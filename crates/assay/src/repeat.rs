@@ -126,11 +126,10 @@ fn group_dir(matches: &ArgMatches, options: &Options) -> Result<PathBuf> {
     let dir = match options.text("run-dir") {
         Some(dir) => PathBuf::from(dir),
         None => {
-            let runs_dir = Path::new(options.text("runs-dir").unwrap_or("runs"));
             let spec = matches.get_one::<String>("spec").map_or("runs", String::as_str);
             let stem = Path::new(spec).file_stem().and_then(|stem| stem.to_str()).unwrap_or("runs");
             let name = format!("{stem}-x{}", options.text("repeat").unwrap_or_default());
-            run_dirs::fresh(runs_dir, &name, options.count("seed")?.unwrap_or(0))
+            run_dirs::fresh(options.runs_dir(), &name, options.count("seed")?.unwrap_or(0))
         }
     };
     run_dirs::require_free(&dir)?;
@@ -205,7 +204,7 @@ impl RunningGroup {
         }
         // An interrupt after the last operation did not end this run, but ends the group.
         let is_interrupted = setup.listening.is_interrupted();
-        let keeps_store = setup.options.text("target").is_some() || setup.options.switch("keep")?;
+        let keeps_store = setup.keeps_store()?;
         if purpose == Purpose::Bench && !keeps_store {
             remove_store(setup);
         }

@@ -124,7 +124,7 @@ impl Setup {
         set_length(&mut workload, &options, purpose)?;
         let thresholds = thresholds::changed(&options, &workload.hallmark, &sets)?;
         let seed = seed(&options, workload.trace.as_ref())?;
-        let runs_dir = PathBuf::from(options.text("runs-dir").unwrap_or("runs"));
+        let runs_dir = options.runs_dir().to_owned();
         let dir = match options.text("run-dir") {
             Some("") => return Err(options.wrong("run-dir", "it is empty; name a directory")),
             Some(dir) => PathBuf::from(dir),
@@ -306,6 +306,11 @@ impl Setup {
             self.clean_up(&finished.dir)?;
         }
         Ok(finished)
+    }
+
+    /// Whether the store of a bench stays: one that was named, or that is to be kept.
+    pub fn keeps_store(&self) -> Result<bool> {
+        Ok(self.options.text("target").is_some() || self.options.switch("keep")?)
     }
 
     /// What is read when the run is over, if that is wanted.

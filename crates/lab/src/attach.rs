@@ -10,7 +10,7 @@ use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::lab::LabError;
+use crate::error::LabError;
 use crate::site::Site;
 
 /// The option by which Java listens from its start on. Otherwise it is woken by a signal, which

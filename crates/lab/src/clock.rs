@@ -6,7 +6,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::lab::LabError;
+use crate::error::LabError;
 use crate::package_cache::PackageCache;
 
 /// The Debian package with the library.

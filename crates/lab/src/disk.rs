@@ -16,7 +16,7 @@ use rustix::fs::{FallocateFlags, fallocate, major, minor, statvfs, syncfs};
 use rustix::io::Errno;
 use rustix::process::geteuid;
 
-use crate::lab::LabError;
+use crate::error::LabError;
 use crate::package_cache::find_program;
 use crate::process::LOOK;
 

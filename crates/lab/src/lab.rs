@@ -1,6 +1,5 @@
 //! A cluster that runs on this machine, owned by this value.
 
-mod error;
 mod ground;
 mod inject;
 mod order;
@@ -28,7 +27,7 @@ use crate::site::Site;
 use crate::slot::Slot;
 use crate::tool::Watch;
 
-pub use error::LabError;
+pub use crate::error::LabError;
 pub use ground::{Ground, clean, is_held, is_marked};
 pub use inject::{Premises, check_injection, check_programs};
 pub use order::{House, Order, check_scale};

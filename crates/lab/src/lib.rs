@@ -16,6 +16,7 @@ pub mod site;
 mod attach;
 mod clock;
 mod disk;
+mod error;
 mod network;
 mod process;
 mod proxy;

@@ -9,7 +9,7 @@ use std::process::Command;
 use serde::{Deserialize, Serialize};
 
 use crate::card::Port;
-use crate::lab::LabError;
+use crate::error::LabError;
 
 /// How far ports are moved when they are in use; the first free one is taken.
 const SHIFTS: [u16; 3] = [0, 10_000, 20_000];

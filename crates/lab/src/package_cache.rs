@@ -8,7 +8,8 @@ use std::sync::atomic::AtomicBool;
 use rustix::fs::{FlockOperation, flock};
 use rustix::process::getuid;
 
-use crate::lab::{House, LabError};
+use crate::error::LabError;
+use crate::lab::House;
 use crate::tool::{Tool, Watch};
 
 /// How long a package client may take: the largest has a few hundred megabytes to build.

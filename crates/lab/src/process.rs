@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::lab::LabError;
+use crate::error::LabError;
 use crate::record::{Death, ServerRecord};
 use crate::usage::{family, is_motionless, runs, stands_still, started};
 

@@ -1,5 +1,6 @@
-//! Proxy for TCP: what clients say to a node, and hear from it, passes here, so that it can be
-//! late, slow, lost. No root is needed.
+//! Proxy for TCP between clients and a node.
+//!
+//! What passes here can be late, slow, lost. No root is needed.
 //!
 //! All links of a lab are carried by one thread, which waits for sockets and times (`carrier`). It
 //! can delay, hold and cut streams, but no packets: what a network loses is sent again by TCP, so
@@ -21,7 +22,7 @@ use std::thread;
 
 use assay_model::Nanos;
 
-use crate::lab::LabError;
+use crate::error::LabError;
 
 pub(crate) use self::probe::verify;
 pub(crate) use self::rules::{REPLIES, REQUESTS, Rules, is_delay, is_limit};

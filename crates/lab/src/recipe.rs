@@ -1,7 +1,7 @@
 //! Recipe: the steps that start one store.
 
 use crate::card::Card;
-use crate::lab::LabError;
+use crate::error::LabError;
 use crate::package_cache::{Kit, PackageCache};
 use crate::site::Site;
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::lab::LabError;
+use crate::error::LabError;
 use crate::network::Network;
 
 /// The file's name in a lab's folder; it also marks the folder as a lab's.

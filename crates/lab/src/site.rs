@@ -10,7 +10,8 @@ use std::time::Duration;
 use rustix::process::getuid;
 
 use crate::clock;
-use crate::lab::{Lab, LabError, NodeState};
+use crate::error::LabError;
+use crate::lab::{Lab, NodeState};
 use crate::package_cache::PackageCache;
 use crate::process::Server;
 use crate::tool::{Tool, Watch};

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use rustix::fs::{FlockOperation, flock};
 
-use crate::lab::LabError;
+use crate::error::LabError;
 
 /// Where slots are claimed: a folder that every user of the machine may write to.
 const FOLDER: &str = "/tmp/assay-lab-slots";

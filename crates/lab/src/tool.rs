@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::lab::LabError;
+use crate::error::LabError;
 use crate::process::LOOK;
 use crate::usage::family;
 

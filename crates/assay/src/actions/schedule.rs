@@ -11,7 +11,7 @@ use assay_model::{Nanos, Seed, Setting};
 use crate::actions::{self, Action, ActionKind};
 use crate::exit::usage;
 use crate::lab::failure::from_lab;
-use crate::lab::job_spec::network;
+use crate::lab::job_spec::{disk_mib, network};
 use crate::lab::labs::house;
 use crate::lab::tied::{store_setting, wanted};
 use crate::options::Options;
@@ -83,7 +83,7 @@ impl LabPlace {
         let recipe = recipes::find(store).map_err(usage)?;
         let network = network(options)?;
         let nodes = nodes.unwrap_or(recipe.card().nodes.usual);
-        let (has_disks, has_proxy) = (options.text("disk").is_some(), options.switch("proxy")?);
+        let (has_disks, has_proxy) = (disk_mib(options)?.is_some(), options.switch("proxy")?);
         let premises = Premises { network, has_disks, has_proxy };
         Ok(Some(LabPlace { store: store.to_owned(), nodes, premises }))
     }

@@ -9,7 +9,6 @@ use assay_report::Letters;
 use assay_report::consistency::{self, ConsistencyResult};
 use clap::ArgMatches;
 
-use super::look::runs_dir;
 use crate::consistency::{is_out_of_reach, judge_file, judge_run, quality};
 use crate::exit::{Exit, usage};
 use crate::options::Options;
@@ -27,7 +26,7 @@ pub fn check(matches: &ArgMatches) -> Result<Exit> {
     let names = matches.get_many::<String>("run").into_iter().flatten();
     let results = names.map(|name| match Path::new(name) {
         file if file.is_file() => judge_file(file, options.is_quiet()?),
-        _ => judge_run(&run_dirs::find(runs_dir(&options), name)?, OPERATIONS_MAX),
+        _ => judge_run(&run_dirs::find(options.runs_dir(), name)?, OPERATIONS_MAX),
     });
     let results = results.collect::<Result<Vec<_>>>()?;
     put(&text(&results, &display)?, display.output.as_deref())?;

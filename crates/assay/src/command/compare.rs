@@ -25,7 +25,7 @@ pub fn compare(matches: &ArgMatches) -> Result<Exit> {
     require_format(&display)?;
     let stated = stated(matches)?;
     let demands = demands(matches, &stated)?;
-    let runs_dir = Path::new(options.text("runs-dir").unwrap_or("runs"));
+    let runs_dir = options.runs_dir();
     let name = |argument: &str, usual: &str| {
         matches.get_one::<String>(argument).cloned().unwrap_or_else(|| usual.to_owned())
     };

@@ -8,7 +8,6 @@ use assay_consistency::foreign::{ElleFormat, write_registers, write_transactions
 use assay_history::{Damage, repair as repair_run_dir};
 use clap::ArgMatches;
 
-use super::look::runs_dir;
 use crate::consistency::{RunHistory, history_of};
 use crate::exit::{Exit, as_usage};
 use crate::options::Options;
@@ -30,7 +29,7 @@ pub fn dispatch(matches: &ArgMatches) -> Result<Exit> {
 
 fn run_dir(matches: &ArgMatches, options: &Options) -> Result<PathBuf> {
     let name = matches.get_one::<String>("run").map_or("last", String::as_str);
-    run_dirs::find(runs_dir(options), name)
+    run_dirs::find(options.runs_dir(), name)
 }
 
 /// `assay history repair`: seals what a killed run left behind.

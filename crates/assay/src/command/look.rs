@@ -2,7 +2,7 @@
 
 mod what_if;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::Result;
 use assay_analysis::Phases;
@@ -36,7 +36,7 @@ enum Purpose {
 
 fn show_run_dir(matches: &ArgMatches, purpose: Purpose) -> Result<Exit> {
     let options = Options::gather(matches)?;
-    let dir = run_dirs::find_any(runs_dir(&options), run_name(matches))?;
+    let dir = run_dirs::find_any(options.runs_dir(), run_name(matches))?;
     let phases = phases(matches);
     if purpose == Purpose::Show && options.given("format") == Some(benchfoundry::FORMAT) {
         let output = options.text("output").map(PathBuf::from);
@@ -65,11 +65,6 @@ fn phases(matches: &ArgMatches) -> Option<Phases> {
         Some("all") => Some(Phases::All),
         _ => None,
     }
-}
-
-/// Where run directories are kept.
-pub(super) fn runs_dir(options: &Options) -> &Path {
-    Path::new(options.text("runs-dir").unwrap_or("runs"))
 }
 
 fn run_name(matches: &ArgMatches) -> &str {

@@ -45,7 +45,7 @@ pub fn bench(matches: &ArgMatches) -> Result<Exit> {
         return repeat::execute(matches, options, Purpose::Bench, times);
     }
     let mut setup = Setup::with(matches, options, Purpose::Bench)?;
-    let keeps_store = setup.options.text("target").is_some() || setup.options.switch("keep")?;
+    let keeps_store = setup.keeps_store()?;
     let exit = load_and_run(&mut setup);
     if exit.is_ok() && !keeps_store {
         remove_store(setup);

@@ -122,7 +122,7 @@ impl JobSpec {
 }
 
 /// The size that setting `disk` names, in MiB.
-fn disk_mib(options: &Options) -> Result<Option<u64>> {
+pub fn disk_mib(options: &Options) -> Result<Option<u64>> {
     let Some(text) = options.text("disk") else { return Ok(None) };
     let (number, factor) = match text.strip_suffix('G') {
         Some(number) => (number, 1 << 10),

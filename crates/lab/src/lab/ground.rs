@@ -9,7 +9,7 @@ use std::thread;
 use rustix::fs::{FlockOperation, flock};
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::lab::LabError;
+use crate::error::LabError;
 use crate::network::Network;
 use crate::process::LOOK;
 use crate::record::Record;

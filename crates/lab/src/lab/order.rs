@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use assay_model::closest;
 
 use crate::card::{Card, Need, Scaling};
-use crate::lab::LabError;
+use crate::error::LabError;
 use crate::network::Network;
 use crate::package_cache::{can_install, find_program};
 use crate::proxy::Now;

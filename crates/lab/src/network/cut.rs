@@ -10,7 +10,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use super::{HOST, Network, name};
-use crate::lab::LabError;
+use crate::error::LabError;
 
 /// The program that sets the rules.
 pub(crate) const NFT: &str = "nft";

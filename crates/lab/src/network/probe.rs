@@ -11,7 +11,7 @@ use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 
 use super::cut::{CLIENTS, Cuts, Link};
 use super::{HOST, Network, name};
-use crate::lab::LabError;
+use crate::error::LabError;
 
 /// How often links are probed until they are as they should be.
 const ROUNDS: u8 = 20;

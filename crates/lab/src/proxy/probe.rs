@@ -9,7 +9,7 @@ use assay_model::Nanos;
 
 use super::rules::Rules;
 use super::{Now, Proxy};
-use crate::lab::LabError;
+use crate::error::LabError;
 
 /// How long nothing must come for a link to count as silent.
 const SILENCE: Duration = Duration::from_millis(200);

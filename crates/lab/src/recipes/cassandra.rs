@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::attach;
 use crate::card::{Card, Choice, Need, NodeCounts, Port, Scaling, Supply, Version};
-use crate::lab::LabError;
+use crate::error::LabError;
 use crate::package_cache::{Kit, PackageCache};
 use crate::recipe::Recipe;
 use crate::site::{Launch, Site};

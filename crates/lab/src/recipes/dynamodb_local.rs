@@ -1,7 +1,7 @@
 //! DynamoDB Local, Amazon's stand-in for its service, from Maven's jars.
 
 use crate::card::{Card, Choice, Need, NodeCounts, Port, Scaling, Supply, Version};
-use crate::lab::LabError;
+use crate::error::LabError;
 use crate::package_cache::{Kit, PackageCache};
 use crate::recipe::Recipe;
 use crate::site::{Launch, Site};

@@ -1,7 +1,7 @@
 //! FerretDB, which answers MongoDB's protocol out of SQLite.
 
 use crate::card::{Card, Need, NodeCounts, Port, Scaling, Supply, Version};
-use crate::lab::LabError;
+use crate::error::LabError;
 use crate::package_cache::{Kit, PackageCache};
 use crate::recipe::Recipe;
 use crate::site::{Launch, Site};

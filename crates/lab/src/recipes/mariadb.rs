@@ -1,7 +1,7 @@
 //! MariaDB: a primary with replicas that follow its binary log.
 
 use crate::card::{Card, Choice, Need, NodeCounts, Port, Scaling, Supply, Version};
-use crate::lab::LabError;
+use crate::error::LabError;
 use crate::package_cache::{Kit, PackageCache};
 use crate::recipe::{FindLeader, Recipe};
 use crate::site::{Launch, Site};

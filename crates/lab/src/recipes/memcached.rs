@@ -1,7 +1,7 @@
 //! Some memcached servers that know nothing of each other.
 
 use crate::card::{Card, Choice, Need, NodeCounts, Port, Scaling, Supply, Version};
-use crate::lab::LabError;
+use crate::error::LabError;
 use crate::package_cache::{Kit, PackageCache};
 use crate::recipe::Recipe;
 use crate::site::{Launch, Site};

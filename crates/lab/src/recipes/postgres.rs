@@ -1,7 +1,7 @@
 //! PostgreSQL: a primary with streaming replicas.
 
 use crate::card::{Card, Choice, Need, NodeCounts, Port, Scaling, Supply, Version};
-use crate::lab::LabError;
+use crate::error::LabError;
 use crate::package_cache::{Kit, PackageCache};
 use crate::recipe::{FindLeader, ReadClock, Recipe};
 use crate::site::{Launch, Site};

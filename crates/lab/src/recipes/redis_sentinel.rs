@@ -2,7 +2,7 @@
 
 use super::redis;
 use crate::card::{Card, Choice, NodeCounts, Port, Scaling, Version};
-use crate::lab::LabError;
+use crate::error::LabError;
 use crate::package_cache::{Kit, PackageCache};
 use crate::recipe::{FindLeader, ReadClock, Recipe};
 use crate::site::{Launch, Site};

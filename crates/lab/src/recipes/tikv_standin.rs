@@ -1,7 +1,7 @@
 //! A stand-in for TiKV: the mock of TiKV's own Go client, behind TiKV's protocol.
 
 use crate::card::{Card, Choice, Need, NodeCounts, Port, Scaling, Supply, Version};
-use crate::lab::LabError;
+use crate::error::LabError;
 use crate::package_cache::{Kit, PackageCache};
 use crate::recipe::Recipe;
 use crate::site::{Launch, Site};

@@ -100,9 +100,8 @@ impl RunningStudy {
         };
         let seed = setup.seed;
         if setup.options.text("run-dir").is_none() {
-            let runs_dir = setup.options.text("runs-dir").unwrap_or("runs");
             let name = format!("study-{}", setup.workload.name);
-            setup.dir = run_dirs::fresh(Path::new(runs_dir), &name, seed.0);
+            setup.dir = run_dirs::fresh(setup.options.runs_dir(), &name, seed.0);
         }
         let root = setup.dir.clone();
         for factor in &expected.factors {

@@ -254,10 +254,7 @@ fn scale(text: Option<&str>) -> Result<f64> {
 pub fn directory(matches: &ArgMatches, options: &Options, name: &str) -> PathBuf {
     match matches.get_one::<String>("dir") {
         Some(dir) => PathBuf::from(dir),
-        None => {
-            let runs_dir = options.text("runs-dir").unwrap_or("runs");
-            Path::new(runs_dir).join(STUDIES).join(name)
-        }
+        None => options.runs_dir().join(STUDIES).join(name),
     }
 }
 

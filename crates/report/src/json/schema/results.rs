@@ -103,13 +103,7 @@ pub(super) fn consistency() -> Value {
     staleness.push(("is_exact", boolean()));
     staleness.push(("visibility", list_of(bin)));
     staleness.push(("stale_per_second", list_of(list_of(count()))));
-    let mut check = object(&[
-        ("id", one_of(&["D1", "D2", "D3", "D4", "D5", "D6", "D7"])),
-        ("outcome", one_of(&["passed", "remark", "failed", "unknown"])),
-        ("text", text()),
-        ("undermines", described(list_of(text()), "the qualities whose silence is no evidence")),
-    ]);
-    check["properties"]["self_test_hash"] = text();
+    let check = verdict_check();
     let left_out: Vec<(&str, Value)> =
         counts(&["of_several_records", "removed_records", "ambiguous_records"]);
     object(&[
@@ -130,6 +124,17 @@ pub(super) fn consistency() -> Value {
         ("delta_ns", count()),
         ("staleness", object(&staleness)),
     ])
+}
+
+fn verdict_check() -> Value {
+    let mut check = object(&[
+        ("id", one_of(&["D1", "D2", "D3", "D4", "D5", "D6", "D7"])),
+        ("outcome", one_of(&["passed", "remark", "failed", "unknown"])),
+        ("text", text()),
+        ("undermines", described(list_of(text()), "the qualities whose silence is no evidence")),
+    ]);
+    check["properties"]["self_test_hash"] = text();
+    check
 }
 
 fn lost_writes(lost_write: Value) -> Value {
