@@ -28,15 +28,21 @@ pub(crate) fn library(package_cache: &PackageCache<'_>) -> Result<PathBuf, LabEr
 }
 
 /// The environment of a server whose clock the file moves.
-pub(crate) fn environment(library: &Path, file: &Path) -> [(&'static str, String); 5] {
+pub(crate) fn environment(library: &Path, file: &Path) -> [(&'static str, String); 4] {
     [
         ("LD_PRELOAD", library.display().to_string()),
         ("FAKETIME_TIMESTAMP_FILE", file.display().to_string()),
         ("FAKETIME_CACHE_DURATION", "1".to_owned()),
         ("FAKETIME_DONT_FAKE_MONOTONIC", "1".to_owned()),
-        // Servers that are killed would leave it behind.
-        ("FAKETIME_DISABLE_SHM", "1".to_owned()),
     ]
+}
+
+/// Removes what the library of a process that has ended has left in shared memory.
+pub(crate) fn clean_up(pid: u32) {
+    for name in ["faketime_shm_", "sem.faketime_sem_"] {
+        // Mostly there is nothing.
+        let _ = fs::remove_file(format!("/dev/shm/{name}{pid}"));
+    }
 }
 
 /// Lets the clock be off by so many milliseconds.

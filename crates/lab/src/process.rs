@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 
+use crate::clock;
 use crate::error::LabError;
 use crate::record::{Death, ServerRecord};
 use crate::usage::{family, is_motionless, runs, stands_still, started};
@@ -194,6 +195,7 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         self.kill();
+        clock::clean_up(self.pid());
     }
 }
 

@@ -204,7 +204,7 @@ impl Site<'_> {
     ///
     /// # Errors
     /// If the library for it is missing.
-    pub fn with_clock(&self, node: usize, launch: Launch) -> Result<Launch, LabError> {
+    pub fn with_clock(&self, node: usize, mut launch: Launch) -> Result<Launch, LabError> {
         if !self.lab.has_movable_clocks() {
             return Ok(launch);
         }
@@ -214,8 +214,13 @@ impl Site<'_> {
         }
         let house = self.lab.house();
         let library = clock::library(&PackageCache::new(&house, self.watch))?;
+        // Only what runs as the server's user may load it: it makes semaphores of that user.
+        let program = std::mem::replace(&mut launch.program, PathBuf::from("env"));
         let all = clock::environment(&library, &file);
-        Ok(all.iter().fold(launch, |launch, (name, value)| launch.env(name, value)))
+        let words = all.iter().map(|(name, value)| format!("{name}={value}"));
+        let words = words.chain([program.display().to_string()]);
+        launch.arguments = words.chain(launch.arguments).collect();
+        Ok(launch)
     }
 
     /// Starts a process of node `node`. It is ours from then on.
