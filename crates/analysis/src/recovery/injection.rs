@@ -234,7 +234,7 @@ fn tail(
     let limit = TAIL * baseline.p99.0 as f64;
     let is_slow = |one: &&IntervalSummary| match one.response.count {
         0 => one.offered > 0 || !baseline.is_open,
-        _ => one.response.p99.0 as f64 > limit,
+        _ => limit > 0.0 && one.response.p99.0 as f64 > limit,
     };
     let Some(fall) = intervals.iter().position(|one| is_slow(one) && one.from <= reach) else {
         return TimeTo::After(Nanos::ZERO);

@@ -105,7 +105,7 @@ fn state(interval: &IntervalSummary, width: Nanos, baseline: &GoodputBaseline) -
         ServiceState::Down
     } else if in_time < ENOUGH * expected
         || interval.errors as f64 > ERRORS * interval.offered as f64
-        || tail > SLOWER * baseline.p99.0 as f64
+        || baseline.p99 > Nanos::ZERO && tail > SLOWER * baseline.p99.0 as f64
     {
         ServiceState::Degraded
     } else {

@@ -397,3 +397,14 @@ fn parts_of_a_run_that_are_analyzed_apart_recover_alike() {
     let whole = recovered(40, &records, &[fault(20.0, "lab: kill node 1")]);
     assert_eq!(recovery(&summary, window, &events), Some(whole));
 }
+
+#[test]
+fn a_store_that_takes_no_time_is_not_degraded_by_taking_some() {
+    // As a simulated store does: the baseline's percentile is 0, of which nothing is a multiple.
+    let records = reads(20, |at, record| {
+        record.ended = record.started + if at < seconds(15.0) { Nanos::ZERO } else { Nanos(1000) };
+    });
+    let found = recovered(20, &records, &[fault(10.0, "lab: kill node 1")]);
+    assert_eq!((found.baseline.p99, found.injections[0].tail), (Nanos::ZERO, After(Nanos::ZERO)));
+    assert_eq!(found.states.share(ServiceState::Up), 1.0);
+}

@@ -41,7 +41,7 @@ pub fn check_text(check: &VerdictCheck, letters: Letters) -> String {
             format!("{} unreadable: counted as garbage reads", count(*unreadable))
         }
         CheckEvidence::Values { unreadable, odd } => format!(
-            "{} unreadable; {} of the history, as above",
+            "{} unreadable; {} about the history",
             count(*unreadable),
             plural(*odd, "warning")
         ),
