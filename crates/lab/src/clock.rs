@@ -37,14 +37,6 @@ pub(crate) fn environment(library: &Path, file: &Path) -> [(&'static str, String
     ]
 }
 
-/// Removes what the library of a process that has ended has left in shared memory.
-pub(crate) fn clean_up(pid: u32) {
-    for name in ["faketime_shm_", "sem.faketime_sem_"] {
-        // Mostly there is nothing.
-        let _ = fs::remove_file(format!("/dev/shm/{name}{pid}"));
-    }
-}
-
 /// Lets the clock be off by so many milliseconds.
 pub(crate) fn set(file: &Path, offset_ms: i64) -> Result<(), LabError> {
     let sign = if offset_ms < 0 { '-' } else { '+' };

@@ -9,7 +9,6 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::clock;
 use crate::error::LabError;
 use crate::record::{Death, ServerRecord};
 use crate::usage::{family, is_motionless, runs, stands_still, started};
@@ -195,7 +194,7 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         self.kill();
-        clock::clean_up(self.pid());
+        clean_up_clock(self.pid());
     }
 }
 
@@ -213,6 +212,14 @@ pub fn tail(path: &Path, bytes: u64) -> String {
         Ok((text, true)) => text.split_once('\n').map_or(text.clone(), |(_, rest)| rest.to_owned()),
         Ok((text, false)) => text,
         Err(error) => format!("({} cannot be read: {error})", path.display()),
+    }
+}
+
+/// Removes what libfaketime, see `clock`, has left in shared memory of a process that has ended.
+fn clean_up_clock(pid: u32) {
+    for name in ["faketime_shm_", "sem.faketime_sem_"] {
+        // Mostly there is nothing.
+        let _ = fs::remove_file(format!("/dev/shm/{name}{pid}"));
     }
 }
 
