@@ -61,6 +61,10 @@ pub enum Format {
     Junit,
 }
 
+/// What is said of a run directory whose manifest was edited, or has lost a byte.
+const CHANGED: &str = "run.toml is not as the run left it (tables.sum has another checksum): its \
+                       settings, and what follows from them, may be wrong";
+
 const FORMATS: [(&str, Format); 9] = [
     ("text", Format::Text),
     ("json", Format::Json),
@@ -181,11 +185,7 @@ pub fn analyze_beside(
     beside: &mut dyn FnMut(&[Record]),
 ) -> Result<AnalyzedRun> {
     let manifest = Manifest::read(dir).map_err(as_usage)?;
-    // The history is worth more than what is beside it.
-    let (events, unread) = match read_events(dir) {
-        Ok(events) => (events, None),
-        Err(error) => (Vec::new(), Some(error.to_string())),
-    };
+    let (events, unread) = events_of(dir);
     let analysis_options = analysis_options(&manifest, phases);
     let phases = analysis_options.phases;
     // The course shows the warm-up too, which the figures leave out.
@@ -244,6 +244,17 @@ pub fn analyze_beside(
     }
     let timeline = whole.map(|whole| whole.series);
     Ok(AnalyzedRun { dir: dir.to_owned(), phases, timeline, facts, summary })
+}
+
+/// The events of the run in `dir`, with what is wrong of the files beside its history, which is
+/// worth more than they are.
+fn events_of(dir: &Path) -> (Vec<Event>, Vec<String>) {
+    let (events, unread) = match read_events(dir) {
+        Ok(events) => (events, None),
+        Err(error) => (Vec::new(), Some(error.to_string())),
+    };
+    let changed = (!Manifest::is_as_written(dir)).then(|| CHANGED.to_owned());
+    (events, unread.into_iter().chain(changed).collect())
 }
 
 /// Adds what the events that are actions on the store did to it, after it was judged.

@@ -14,7 +14,7 @@ pub enum ReadServer {
 }
 
 impl ReadServer {
-    /// All of them, in the order of the words that [`ReadServer::from_word`] takes.
+    /// All of them, in the order of the words that `ReadServer::from_word` takes.
     pub const ALL: [ReadServer; 3] = [ReadServer::Primary, ReadServer::Replica, ReadServer::Any];
 
     /// The one that `value` names, each by the store's own word for it.

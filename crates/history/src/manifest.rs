@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::part::publish;
 use crate::place;
+use crate::table;
 
 /// The version of the manifest format that this crate writes.
 pub const VERSION: u32 = 1;
@@ -422,11 +423,22 @@ impl Manifest {
         let text = toml::to_string_pretty(self)
             .map_err(|error| ManifestError::Format { source: Box::new(error) })?;
         let temporary = crate::part::temporary(&path);
-        let replaced = replace(&temporary, &path, text.as_bytes());
+        let replaced = match self.state {
+            State::Running => replace(&temporary, &path, text.as_bytes()),
+            // From now on nobody changes it unseen.
+            _ => put(&temporary, text.as_bytes())
+                .and_then(|()| table::publish_listed(&temporary, &path)),
+        };
         if replaced.is_err() {
             let _ = std::fs::remove_file(&temporary);
         }
         replaced.map_err(|source| ManifestError::Write { path, source })
+    }
+
+    /// Whether `run.toml` of the run directory `dir` is as the end of its run has left it; true of
+    /// earlier releases, which did not note it.
+    pub fn is_as_written(dir: &Path) -> bool {
+        table::check_listed(&place::manifest(dir)).is_ok()
     }
 
     /// What the parts of the history repeat, so that each can be understood by itself.
@@ -465,10 +477,15 @@ struct OnlyFormat {
 
 /// Puts `bytes` into the place of `path`, whole or not at all.
 pub(crate) fn replace(temporary: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut file = File::create(temporary)?;
-    file.write_all(bytes)?;
-    file.sync_all()?;
+    put(temporary, bytes)?;
     publish(temporary, path)
+}
+
+/// Writes `bytes` into the file at `path`, down to the disk.
+fn put(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut file = File::create(path)?;
+    file.write_all(bytes)?;
+    file.sync_all()
 }
 
 /// Numbers that TOML's signed integers cannot hold are written as text.

@@ -208,3 +208,16 @@ fn torn_writes_of_one_field_are_warned_of_before_the_run() {
         .fine("run ycsb-a -t sim:healthy?torn=10% --rate 1k/s --operations 100 --records 100 -q");
     ran.says("warning: torn=0.1 strikes nothing").says("--set operations.write_fields=all");
 }
+
+#[test]
+fn a_setting_that_was_changed_after_the_run_is_no_secret() {
+    let place = two_runs();
+    let path = place.path("a/run.toml");
+    let manifest = fs::read_to_string(&path).expect("it is there");
+    let edited = manifest.replace("requests are answered at once", "requests are answered never");
+    let edited = if edited == manifest { format!("{manifest}\n# a remark\n") } else { edited };
+    fs::write(&path, edited).expect("it is ours");
+    place.fine("report a").shows("run.toml is not as the run left it");
+    let other = place.fine("report b").out;
+    assert!(!other.contains("run.toml is not"), "{other}");
+}

@@ -34,7 +34,25 @@ fn everything_comes_back() {
     let dir = tempdir("manifest");
     full().write(&dir).unwrap();
     assert_eq!(Manifest::read(&dir).unwrap(), full());
-    assert_eq!(std::fs::read_dir(&dir).unwrap().count(), 1, "no temporary file stays");
+    assert_eq!(std::fs::read_dir(&dir).unwrap().count(), 2, "no temporary file stays");
+}
+
+#[test]
+fn a_manifest_that_was_edited_after_the_end_is_known() {
+    let dir = tempdir("edited-manifest");
+    let running = Manifest { state: State::Running, ..full() };
+    running.write(&dir).unwrap();
+    assert!(Manifest::is_as_written(&dir), "nobody knows yet what the end will be");
+    for _ in 0..2 {
+        full().write(&dir).unwrap();
+        assert!(Manifest::is_as_written(&dir));
+    }
+    let path = place::manifest(&dir);
+    let text = std::fs::read_to_string(&path).unwrap().replace("everysec", "always");
+    std::fs::write(&path, text).unwrap();
+    assert!(!Manifest::is_as_written(&dir));
+    full().write(&dir).unwrap();
+    assert!(Manifest::is_as_written(&dir));
 }
 
 #[test]

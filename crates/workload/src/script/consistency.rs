@@ -5,7 +5,7 @@
 //! Alvaro 2020), *bank*, *set* and *counter*; write skew as in Adya's G2-item; the causal chain as
 //! in Terry's writes follow reads. Keys are used in blocks: as long as a block lasts, transactions
 //! are about its few keys, so that they meet; then the next block begins, so that lists stay short.
-//! What a query writes is [`observed::written`] of its operation.
+//! What a query writes is [`written`](assay_model::observed::written) of its operation.
 
 mod program;
 mod spec;
