@@ -10,11 +10,11 @@ use assay_consistency::transaction::judge as judge_transactions;
 use assay_consistency::{
     AggregateRules, ClockError, Collected, CollectedQueries, Limitation, Quality, QualityFinding,
     QualityVerdict, QueryCollector, QueryModel, QueryOptions, RecordCollector, RecordOptions,
-    RegisterHistory, TransactionHistory, judge_aggregates,
+    RegisterHistory, TransactionHistory, VersionOrder, judge_aggregates,
 };
 use assay_history::{Columns, History, Manifest, State, each_read};
 use assay_model::Seed;
-use assay_report::consistency::ConsistencyResult;
+use assay_report::consistency::{ConsistencyResult, limitation as limitation_text};
 use assay_workload::script::consistency::BALANCE;
 use assay_workload::script::{ScriptName, ScriptPlan, ScriptSpec};
 use assay_workload::spec::{ReadFields, WriteFields, no_files};
@@ -89,33 +89,80 @@ impl Judge {
         }
     }
 
+    /// What was added, with why it cannot be judged if so; the history holds `kept` records, and
+    /// whether all that it holds could be read.
+    fn collect(self, kept: u64, is_readable: bool) -> CollectedRun {
+        let is_whole = is_readable && self.records_min.is_some_and(|least| kept >= least);
+        let mut warnings = Vec::new();
+        let (operations, limitation) = match self.collector {
+            Collector::Records(collector, fields) => {
+                let collected = collector.finish();
+                let limitation = limitation_of_records(&collected, fields, self.is_fresh);
+                (RunOperations::Records(collected), limitation)
+            }
+            Collector::Queries(collector, model) => {
+                let (collected, limitation) =
+                    collect_queries(&self.dir, collector, model, &mut warnings);
+                let limitation =
+                    limitation.or_else(|| (!self.is_fresh).then_some(Limitation::UsedBefore));
+                (RunOperations::Queries(collected, model), limitation)
+            }
+        };
+        let limitation = if is_whole { limitation } else { Some(Limitation::Incomplete) };
+        let (source, title) = (self.source, self.title);
+        CollectedRun { source, title, operations, limitation, warnings }
+    }
+
     /// The verdicts on what was added; the history holds `kept` records, and whether all that it
     /// holds could be read.
     pub fn finish(self, kept: u64, is_readable: bool) -> ConsistencyResult {
-        let is_whole = is_readable && self.records_min.is_some_and(|least| kept >= least);
+        let run = self.collect(kept, is_readable);
         let mut result = ConsistencyResult {
-            source: self.source,
-            title: self.title,
+            source: run.source,
+            title: run.title,
+            warnings: run.warnings,
             ..ConsistencyResult::default()
         };
-        match self.collector {
-            Collector::Records(collector, fields) => {
-                judge_records(collector.finish(), fields, is_whole, self.is_fresh, &mut result);
+        match run.operations {
+            RunOperations::Records(collected) => {
+                judge_records(collected, run.limitation.is_none(), &mut result);
             }
-            Collector::Queries(collector, model) => {
-                judge_queries(&self.dir, collector, model, is_whole, self.is_fresh, &mut result);
-            }
+            RunOperations::Queries(collected, model) => match run.limitation {
+                None => judge_queries(&collected, model, &mut result),
+                Some(_) => judge_queries(&CollectedQueries::default(), model, &mut result),
+            },
         }
-        result.check(is_whole);
+        if let Some(limitation) = run.limitation {
+            not_assessable(&mut result.findings, limitation);
+        }
+        result.check(run.limitation != Some(Limitation::Incomplete));
         result
     }
+}
+
+/// The operations of a run, as far as they can be judged.
+struct CollectedRun {
+    source: String,
+    title: String,
+    operations: RunOperations,
+    /// Why they cannot be judged, if so.
+    limitation: Option<Limitation>,
+    warnings: Vec<String>,
+}
+
+/// The operations of a run by the kind of its workload.
+enum RunOperations {
+    /// Records by key.
+    Records(Collected),
+    /// Queries of a workload that is made to be judged.
+    Queries(CollectedQueries, QueryModel),
 }
 
 fn records(manifest: &Manifest, is_fresh: bool, operations_max: usize) -> Collector {
     let spec = Spec::from_toml(&manifest.spec.text, "run.toml", &no_files).ok();
     let dataset = spec.as_ref().map(|spec| &spec.dataset);
     let loaded = dataset
-        .map_or(0..0, |dataset| dataset.first..dataset.first.saturating_add(dataset.records));
+        .map_or(0..0, |dataset| dataset.first..dataset.first.saturating_add(dataset.share()));
     let fields = spec.as_ref().map_or(WrittenFields::One, written_fields);
     let options = RecordOptions {
         operations_max,
@@ -148,63 +195,82 @@ fn queries(manifest: &Manifest, operations_max: usize) -> Option<Collector> {
     Some(Collector::Queries(QueryCollector::new(options), model))
 }
 
-fn judge_records(
-    collected: Collected,
+/// Why the verdicts on records by key would be worth nothing, if so.
+fn limitation_of_records(
+    collected: &Collected,
     fields: WrittenFields,
-    is_whole: bool,
     is_fresh: bool,
-    result: &mut ConsistencyResult,
-) {
-    let Collected { mut history, share, seen } = collected;
-    let limitation = match fields {
-        _ if !is_whole => Some(Limitation::Incomplete),
-        _ if seen.with_version == 0 || seen.unversioned_writes > 0 => Some(Limitation::NoVersions),
+) -> Option<Limitation> {
+    match fields {
+        _ if collected.seen.with_version == 0 || collected.seen.unversioned_writes > 0 => {
+            Some(Limitation::NoVersions)
+        }
         WrittenFields::One => Some(Limitation::PartialWrites),
         // Which of the values of an earlier run a field holds, the newest number hides.
         WrittenFields::OneReadWithAll if !is_fresh => Some(Limitation::PartialWrites),
         _ => None,
-    };
-    if limitation.is_some() {
+    }
+}
+
+fn judge_records(collected: Collected, is_judged: bool, result: &mut ConsistencyResult) {
+    let Collected { mut history, share, seen } = collected;
+    if !is_judged {
         history.operations.clear();
     }
     let report = judge(&history, &ClockError::NONE);
     result.share_left_out = 1.0 - share;
     result.seen = seen;
     result.add_registers(&history, report);
-    if let Some(limitation) = limitation {
-        not_assessable(&mut result.findings, limitation);
-    }
 }
 
-/// Judges the queries that `collector` holds, with the values beside the history in `dir`.
-fn judge_queries(
+/// The most values that queries returned which are kept: 1.6 GB.
+const VALUES_MAX: usize = 40_000_000;
+/// The most values for each operation that may be kept: elements of lists.
+const VALUES_OF_OPERATION: usize = 10;
+
+/// The queries that `collector` holds, with the values beside the history in `dir`, and why they
+/// cannot be judged, if so.
+fn collect_queries(
     dir: &Path,
     collector: QueryCollector,
     model: QueryModel,
-    is_whole: bool,
-    is_fresh: bool,
-    result: &mut ConsistencyResult,
-) {
-    let mut values = Vec::new();
-    let has_values = each_read(dir, |value| values.push(value)).unwrap_or_else(|error| {
-        result.warnings.push(error.to_string());
-        false
-    });
-    if !collector.has_transactions() && model != QueryModel::SingleWrites {
-        result.warnings.push(WITHOUT_TRANSACTIONS.to_owned());
+    warnings: &mut Vec<String>,
+) -> (CollectedQueries, Option<Limitation>) {
+    let has_transactions = collector.has_transactions();
+    let most = collector.operations_max().saturating_mul(VALUES_OF_OPERATION).min(VALUES_MAX);
+    let (mut values, mut is_too_long) = (Vec::new(), collector.is_too_long());
+    let mut has_values = true;
+    if !is_too_long {
+        let read = each_read(dir, |value| match values.len() < most {
+            true => values.push(value),
+            false => is_too_long = true,
+        });
+        has_values = read.unwrap_or_else(|error| {
+            warnings.push(error.to_string());
+            false
+        });
     }
-    let mut collected = collector.finish(values);
-    let limitation = match collected.is_too_long {
-        true => Some(Limitation::TooManyOperations),
-        false if !is_whole || !has_values || collected.incomplete > 0 => {
-            Some(Limitation::Incomplete)
-        }
-        false if !is_fresh => Some(Limitation::UsedBefore),
-        false => None,
+    if is_too_long {
+        return (CollectedQueries::default(), Some(Limitation::TooManyOperations));
+    }
+    let needs_no_transactions = matches!(model, QueryModel::SingleWrites | QueryModel::Sets);
+    if !has_transactions && !needs_no_transactions {
+        warnings.push(WITHOUT_TRANSACTIONS.to_owned());
+    }
+    let collected = collector.finish(values);
+    let limitation = if !has_values || collected.incomplete > 0 {
+        Some(Limitation::Incomplete)
+    } else if collected.torn > 0 {
+        Some(Limitation::SeveralRequests)
+    } else if matches!(model, QueryModel::Accounts(_)) && !has_transactions {
+        Some(Limitation::NoTransactions)
+    } else {
+        None
     };
-    if limitation.is_some() {
-        collected = CollectedQueries::default();
-    }
+    (collected, limitation)
+}
+
+fn judge_queries(collected: &CollectedQueries, model: QueryModel, result: &mut ConsistencyResult) {
     match model {
         QueryModel::Transactions => {
             let report = judge_transactions(&collected.transactions, &ClockError::NONE);
@@ -215,17 +281,29 @@ fn judge_queries(
             result.add_registers(&collected.registers, report);
         }
         QueryModel::Sets | QueryModel::Counters | QueryModel::Accounts(_) => {
-            let total = match model {
-                QueryModel::Accounts(accounts) => Some(accounts as i64 * BALANCE),
-                _ => None,
+            let (total, qualities): (_, &[Quality]) = match model {
+                QueryModel::Accounts(accounts) => {
+                    let total = i128::from(accounts) * i128::from(BALANCE);
+                    (Some(total), &[Quality::ConstantTotal])
+                }
+                QueryModel::Counters => (None, &[Quality::Linearizable]),
+                _ => (
+                    None,
+                    &[Quality::NoGarbageReads, Quality::NoLostWrites, Quality::Linearizable],
+                ),
             };
-            let rules = AggregateRules { total, amount: &|_| Some(1) };
-            let findings = judge_aggregates(&collected.aggregates, &rules);
+            let rules = AggregateRules { total, has_final_reads: false, amount: &|_| Some(1) };
+            let mut findings = judge_aggregates(&collected.aggregates, &rules);
+            let is_missing =
+                |quality: &&Quality| !findings.iter().any(|one| one.quality == **quality);
+            let missing: Vec<Quality> = qualities.iter().filter(is_missing).copied().collect();
+            findings.extend(missing.into_iter().map(|quality| QualityFinding {
+                quality,
+                order: VersionOrder::NotNeeded,
+                verdict: QualityVerdict::NotAssessable(Limitation::NoOpportunity),
+            }));
             result.add_aggregates(&collected.aggregates, findings);
         }
-    }
-    if let Some(limitation) = limitation {
-        not_assessable(&mut result.findings, limitation);
     }
 }
 
@@ -274,30 +352,20 @@ pub fn history_of(dir: &Path) -> Result<RunHistory> {
     let mut history = History::open(dir).map_err(as_usage)?;
     let damage = history.each_batch(Columns::ALL, |batch| judge.add(batch.agent, batch.records))?;
     let wrong = |reason: &str| usage(format!("{}: {reason}", dir.display()));
-    if !damage.is_empty() {
-        return Err(wrong("its history is damaged; `assay report` says where"));
+    let run = judge.collect(history.records(), damage.is_empty());
+    if let Some(limitation) = run.limitation {
+        let reason = limitation_text(limitation);
+        return Err(wrong(&format!("nobody could judge its operations: {reason}")));
     }
-    match judge.collector {
-        Collector::Records(collector, _) => {
-            let collected = collector.finish();
-            match collected.seen.with_version {
-                0 => Err(wrong("its values carry no versions, so nothing tells what a read saw")),
-                _ => Ok(RunHistory::Registers(collected.history)),
+    match run.operations {
+        RunOperations::Records(collected) => Ok(RunHistory::Registers(collected.history)),
+        RunOperations::Queries(collected, model) => match model {
+            QueryModel::Transactions => Ok(RunHistory::Transactions(collected.transactions)),
+            QueryModel::SingleWrites => Ok(RunHistory::Registers(collected.registers)),
+            QueryModel::Sets | QueryModel::Counters | QueryModel::Accounts(_) => {
+                Err(wrong("Elle judges lists and registers, no sets, counters or accounts"))
             }
-        }
-        Collector::Queries(collector, model) => {
-            let mut values = Vec::new();
-            each_read(dir, |value| values.push(value))?;
-            let collected = collector.finish(values);
-            match model {
-                _ if collected.is_too_long => Err(wrong("its history is too long")),
-                QueryModel::Transactions => Ok(RunHistory::Transactions(collected.transactions)),
-                QueryModel::SingleWrites => Ok(RunHistory::Registers(collected.registers)),
-                QueryModel::Sets | QueryModel::Counters | QueryModel::Accounts(_) => {
-                    Err(wrong("Elle judges lists and registers, no sets, counters or accounts"))
-                }
-            }
-        }
+        },
     }
 }
 
@@ -339,7 +407,7 @@ pub fn judge_file(path: &Path, is_quiet: bool) -> Result<ConsistencyResult> {
             Some(ForeignName::Integer(amount)) => Some(*amount),
             _ => None,
         };
-        let rules = AggregateRules { total: None, amount: &amount };
+        let rules = AggregateRules { total: None, has_final_reads: true, amount: &amount };
         let findings = judge_aggregates(&history.aggregates, &rules);
         result.add_aggregates(&history.aggregates, findings);
     }

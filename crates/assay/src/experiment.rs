@@ -149,7 +149,7 @@ impl Sink for HistorySink {
     }
 
     fn stalls(&self) -> u64 {
-        self.records.stalls()
+        self.records.stalls() + self.reads.as_ref().map_or(0, ReadsSink::stalls)
     }
 }
 

@@ -325,9 +325,9 @@ impl<S: Sink> Sink for Relay<'_, S> {
         self.sink.push(record);
     }
 
-    /// Called twice a second at least.
     fn observe(&mut self, _value: assay_model::ObservedValue) {}
 
+    /// Called twice a second at least.
     fn flush(&mut self) {
         match self.outside.urgency() {
             Urgency::None => {}

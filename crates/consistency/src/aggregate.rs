@@ -63,7 +63,10 @@ pub enum AggregateAccess {
 /// What is known of the operations beside themselves.
 pub struct AggregateRules<'a> {
     /// The sum of all accounts; nothing takes that of the first snapshot.
-    pub total: Option<i64>,
+    pub total: Option<i128>,
+    /// Whether the last read of a set came when the store was at rest, if it began after all
+    /// additions had ended. Else what it misses is stale, and perhaps lost.
+    pub has_final_reads: bool,
     /// The amount that a value stands for which was added to a counter.
     pub amount: &'a dyn Fn(WrittenValue) -> Option<i64>,
 }
@@ -99,7 +102,7 @@ pub fn judge_aggregates(
         } else if has(&|access| matches!(access, AggregateAccess::Sum(_))) {
             log.counter(key, &operations, rules);
         } else if has(&|access| matches!(access, AggregateAccess::Elements(_))) {
-            log.set(key, &operations);
+            log.set(key, &operations, rules.has_final_reads);
         }
     }
     log.findings()
@@ -153,7 +156,9 @@ impl AggregateLog {
             let balances = balances.iter().map(|(_, balance)| *balance).collect();
             snapshots.push(BalanceSnapshot { index: operation.index, balances });
         }
-        let sum = |snapshot: &BalanceSnapshot| snapshot.balances.iter().flatten().sum();
+        let sum = |snapshot: &BalanceSnapshot| {
+            snapshot.balances.iter().flatten().copied().map(i128::from).sum()
+        };
         let total = rules.total.or_else(|| snapshots.first().map(sum));
         let rules = BankRules { total: total.unwrap_or(0), allows_negative: true };
         self.finished.push(constant_total(&rules, &snapshots, &[]));
@@ -193,7 +198,7 @@ impl AggregateLog {
         }
     }
 
-    fn set(&mut self, key: u64, operations: &[&AggregateOperation]) {
+    fn set(&mut self, key: u64, operations: &[&AggregateOperation], has_final_reads: bool) {
         let mut added: Vec<Added<'_>> = Vec::new();
         let mut reads: Vec<(&AggregateOperation, &[WrittenValue])> = Vec::new();
         for operation in operations {
@@ -226,7 +231,7 @@ impl AggregateLog {
             self.garbage(key, read, elements, &tries);
             self.missing(key, read, elements, &added);
         }
-        let last = reads.last().filter(|(read, _)| {
+        let last = reads.last().filter(|(read, _)| has_final_reads && {
             added.iter().all(|added| match added.operation.outcome {
                 Outcome::Done => added.operation.ended < read.started,
                 _ => added.operation.started < read.started,
@@ -281,6 +286,7 @@ impl AggregateLog {
         elements: &[WrittenValue],
         added: &[Added<'_>],
     ) {
+        let found = self.quality(Quality::Linearizable);
         let there: HashSet<&WrittenValue> = elements.iter().collect();
         let is_before = |added: &&Added<'_>| {
             added.operation.outcome == Outcome::Done && added.operation.ended < read.started
@@ -292,7 +298,6 @@ impl AggregateLog {
         // A read misses much or little: it is one violation, by the oldest element.
         let missed = before.filter(|added| !there.contains(&added.element));
         let oldest = missed.min_by_key(|added| added.operation.ended);
-        let found = self.quality(Quality::Linearizable);
         found.opportunities(1);
         if let Some(oldest) = oldest {
             let margin = read.started.since(oldest.operation.ended);
@@ -357,7 +362,7 @@ mod tests {
 
     fn violated(operations: &[AggregateOperation]) -> Vec<Violated> {
         let amount = |value: WrittenValue| Some(value.0 as i64);
-        let rules = AggregateRules { total: None, amount: &amount };
+        let rules = AggregateRules { total: None, has_final_reads: true, amount: &amount };
         let findings = judge_aggregates(operations, &rules).into_iter();
         findings
             .filter_map(|finding| match finding.verdict {
@@ -421,6 +426,14 @@ mod tests {
         let all = [one(1, (0, 5)), one(2, (6, 20)), sum(3, (7, 9), 1), sum(4, (30, 31), 1)];
         let wrong = vec![(Anomaly::WrongCount, vec![4])];
         assert_eq!(violated(&all), [(Quality::Linearizable, wrong)]);
+    }
+
+    #[test]
+    fn balances_that_only_a_wider_number_can_sum_are_summed() {
+        let balances = vec![(0, Some(i64::MAX)), (1, Some(5))];
+        let snapshot = operation(1, (1, 2), AggregateAccess::Balances(balances));
+        let again = AggregateOperation { index: 2, ..snapshot.clone() };
+        assert_eq!(violated(&[snapshot, again]), []);
     }
 
     #[test]

@@ -62,6 +62,7 @@ struct QueryOperation {
     role: QueryRole,
     found: bool,
     rows: u32,
+    requests: u16,
     ends_transaction: bool,
 }
 
@@ -78,12 +79,24 @@ pub struct CollectedQueries {
     pub is_too_long: bool,
     /// Queries that returned other numbers of rows than there are values of them.
     pub incomplete: u64,
+    /// Appends and additions that were a read, then a write, outside of a transaction.
+    pub torn: u64,
 }
 
 impl QueryCollector {
     /// A collector without operations.
     pub fn new(options: QueryOptions) -> QueryCollector {
         QueryCollector { options, operations: Vec::new(), is_too_long: false }
+    }
+
+    /// More operations than this are not kept.
+    pub fn operations_max(&self) -> usize {
+        self.options.operations_max
+    }
+
+    /// Whether there were more operations than may be kept.
+    pub fn is_too_long(&self) -> bool {
+        self.is_too_long
     }
 
     /// Whether the store makes the queries of a transaction one.
@@ -116,6 +129,7 @@ impl QueryCollector {
                 role,
                 found: record.found,
                 rows: record.rows,
+                requests: record.requests,
                 ends_transaction: record.ends_transaction,
             });
         }
@@ -135,11 +149,17 @@ impl QueryCollector {
             is_read && values.of(one.index).count() != one.rows as usize
         };
         let incomplete = self.operations.iter().filter(is_incomplete).count() as u64;
-        let mut collected = CollectedQueries { incomplete, ..CollectedQueries::default() };
+        let is_torn = |one: &&QueryOperation| {
+            let adds = matches!(one.role, QueryRole::Append | QueryRole::Add);
+            !self.options.has_transactions && adds && one.requests > 1
+        };
+        let torn = self.operations.iter().filter(is_torn).count() as u64;
+        let mut collected = CollectedQueries { incomplete, torn, ..CollectedQueries::default() };
+        collected.registers.writes_whole_records = true;
         let model = self.options.model;
-        let is_together = self.options.has_transactions || matches!(model, QueryModel::Accounts(_));
+        let has_transactions = self.options.has_transactions;
         let together = |one: &QueryOperation, other: &QueryOperation| {
-            is_together && one.transaction == other.transaction
+            has_transactions && one.transaction == other.transaction
         };
         for operations in self.operations.chunk_by(together) {
             match model {
@@ -259,6 +279,9 @@ fn aggregate(
     let first = operations.iter().find(judged)?;
     let outcome = outcome(operations)?;
     let is_known = outcome == Outcome::Done;
+    if first.role == QueryRole::Add && is_known && !first.found {
+        return None;
+    }
     let access = match (model, first.role) {
         (_, QueryRole::Write) => AggregateAccess::Add(WrittenValue(version::written(first.index))),
         (_, QueryRole::Add) => AggregateAccess::Add(WrittenValue(1)),
@@ -280,7 +303,8 @@ fn aggregate(
         }
         _ => match values.of(first.index).next() {
             Some(Some(sum)) => AggregateAccess::Sum(sum),
-            _ => AggregateAccess::UnknownRead,
+            // A counter that is gone is no number that it can have.
+            _ => AggregateAccess::Sum(i64::MIN),
         },
     };
     let (started, ended) = times(operations);
@@ -297,7 +321,10 @@ fn access(operation: &QueryOperation, values: &Values) -> Option<RegisterOperati
         QueryRole::Write if is_done && !operation.found => return None,
         QueryRole::Write => Access::Write(WrittenValue(version::written(operation.index))),
         QueryRole::Read if is_done => {
-            let value = values.of(operation.index).next().flatten().unwrap_or(i64::MAX);
+            let value = match values.of(operation.index).next() {
+                Some(value) => value.unwrap_or(NOTHING_WRITTEN),
+                None => NO_ROW,
+            };
             Access::Read(WrittenValue(value as u64))
         }
         _ => return None,
@@ -314,6 +341,11 @@ fn access(operation: &QueryOperation, values: &Values) -> Option<RegisterOperati
     })
 }
 
+/// A read of a row that was not there: as what was loaded, for no operation removes one.
+const NO_ROW: i64 = -1;
+/// A read of what nobody has written.
+const NOTHING_WRITTEN: i64 = i64::MIN;
+
 /// Gives what was read the name of its only possible writer: a value below zero is what was loaded,
 /// any other what the record's one writer wrote.
 fn name_single_writes(history: &mut RegisterHistory) {
@@ -325,9 +357,10 @@ fn name_single_writes(history: &mut RegisterHistory) {
         });
         for operation in record {
             if let Access::Read(WrittenValue(value)) = operation.access {
-                let value = match (value as i64) < 0 {
-                    true => WrittenValue::ABSENT,
-                    false => writer.unwrap_or(WrittenValue::GARBAGE),
+                let value = match value as i64 {
+                    NOTHING_WRITTEN => WrittenValue::GARBAGE,
+                    ..0 => WrittenValue::ABSENT,
+                    _ => writer.unwrap_or(WrittenValue::GARBAGE),
                 };
                 operation.access = Access::Read(value);
             }
@@ -442,7 +475,7 @@ mod tests {
     #[test]
     fn a_snapshot_is_a_transaction_that_reads_all_accounts() {
         let roles = [QueryRole::NotJudged, QueryRole::Read, QueryRole::NotJudged];
-        let options = options(QueryModel::Accounts(3), &roles, false);
+        let options = options(QueryModel::Accounts(3), &roles, true);
         let snapshot = [30, 31, 32].map(|index| record(index, Kind::Read));
         let transfer = [40, 41].map(|index| record(index, Kind::Read));
         let commits = [33, 42].map(|index| record(index, Kind::Commit));
@@ -465,6 +498,17 @@ mod tests {
         let expected =
             [Access::Write(written), Access::Read(WrittenValue::ABSENT), Access::Read(written)];
         assert_eq!(accesses, expected);
+    }
+
+    #[test]
+    fn additions_of_several_requests_are_counted_unless_a_transaction_holds_them() {
+        let append = Record { requests: 2, ..record(30, Kind::Update) };
+        let of = |has_transactions, record| {
+            let options = options(QueryModel::Transactions, &LISTS, has_transactions);
+            collected(options, &[record], &[]).torn
+        };
+        assert_eq!([of(false, append), of(true, append)], [1, 0]);
+        assert_eq!(of(false, record(30, Kind::Update)), 0);
     }
 
     #[test]

@@ -220,15 +220,27 @@ impl RecordCollector {
             })
             .collect();
         written.sort_unstable();
-        // Values that no write of this run explains are of an earlier one.
+        // From here on the first value has certainly been replaced.
+        let is_done = |one: &&RegisterOperation| {
+            one.outcome == Outcome::Done && matches!(one.access, Access::Write(_))
+        };
+        let replaced = operations.iter().filter(is_done).map(|one| one.ended).min();
+        let replaced = replaced.unwrap_or(Nanos::NEVER);
+        // Values that no write of this run explains are of an earlier one, if they were read before
+        // any write of this run had certainly replaced them; else another run may be at work.
         let mut earlier = None;
         for operation in operations {
             let Access::Read(read) = operation.access else { continue };
-            let place = written.binary_search_by_key(&read, |(value, _)| *value);
-            match place {
+            let may_be_first = operation.started <= replaced;
+            match written.binary_search_by_key(&read, |(value, _)| *value) {
                 Ok(place) if operation.ended < written[place].1 => return None,
+                // The value of an earlier run may have the same version.
+                Ok(_) if earlier.is_none() && may_be_first && !self.options.is_fresh => return None,
                 Ok(_) => {}
                 Err(_) if earlier.is_some_and(|value| value != read) => return None,
+                Err(_) if earlier.is_none() && !may_be_first && !self.options.is_fresh => {
+                    return None;
+                }
                 Err(_) => earlier = Some(read),
             }
         }
@@ -340,6 +352,25 @@ mod tests {
         assert_eq!(result.history.operations[0].access, Access::Write(WrittenValue(earlier)));
         // The same version before this run's write of it: nobody can tell the two apart.
         let result = collected(used, &[read(3, version::written(1), 7), update(3, 1, 20)]);
+        assert!(result.history.operations.is_empty());
+        assert_eq!(result.seen.ambiguous, 1);
+    }
+
+    #[test]
+    fn a_value_that_another_run_wrote_meanwhile_makes_its_record_ambiguous() {
+        let used = RecordOptions { is_fresh: false, ..FRESH };
+        let foreign = version::written(900);
+        // An acknowledged write had replaced whatever was there before.
+        let result = collected(used.clone(), &[update(3, 1, 20), read(3, foreign, 40)]);
+        assert!(result.history.operations.is_empty());
+        // What a refused write of this run would have written, an earlier run has.
+        let refused = Record {
+            outcome: Outcome::Refused,
+            version_written: version::NONE,
+            found: false,
+            ..update(3, 4, 20)
+        };
+        let result = collected(used, &[refused, read(3, version::written(4), 40)]);
         assert!(result.history.operations.is_empty());
         assert_eq!(result.seen.ambiguous, 1);
     }

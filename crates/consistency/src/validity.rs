@@ -5,11 +5,11 @@
 
 use assay_model::{Nanos, Outcome};
 
-use crate::aggregate::AggregateOperation;
+use crate::aggregate::{AggregateAccess, AggregateOperation};
 use crate::quality::Quality;
 use crate::register::{Access, RegisterHistory, WrittenValue};
 use crate::self_test::SelfTest;
-use crate::transaction::TransactionHistory;
+use crate::transaction::{TransactionHistory, TransactionStep};
 use crate::verdict::{Limitation, QualityFinding, QualityVerdict, VersionOrder};
 
 /// Opportunities below which it is no evidence that no violation was found: then up to 0.3 % of
@@ -207,6 +207,15 @@ impl HistoryEvidence {
     pub fn of_aggregates(operations: &[AggregateOperation]) -> HistoryEvidence {
         let mut evidence = HistoryEvidence { agents: 1, ..HistoryEvidence::default() };
         operations.iter().for_each(|one| evidence.outcomes.add(one.outcome));
+        for one in operations {
+            evidence.unreadable += match &one.access {
+                AggregateAccess::Elements(elements) => garbage(elements),
+                AggregateAccess::Balances(all) => {
+                    all.iter().filter(|(_, balance)| balance.is_none()).count() as u64
+                }
+                _ => 0,
+            };
+        }
         let done = operations.iter().filter(|one| one.outcome == Outcome::Done);
         evidence.median = median(done.map(|one| one.ended.since(one.started)).collect());
         evidence
@@ -215,12 +224,28 @@ impl HistoryEvidence {
     /// What a history of transactions tells.
     pub fn of_transactions(history: &TransactionHistory) -> HistoryEvidence {
         let mut evidence = HistoryEvidence::default();
-        history.transactions.iter().for_each(|one| evidence.outcomes.add(one.outcome));
+        for one in &history.transactions {
+            evidence.outcomes.add(one.outcome);
+            evidence.unreadable += one.steps.iter().map(unreadable).sum::<u64>();
+        }
         let done = history.transactions.iter().filter(|one| one.outcome == Outcome::Done);
         evidence.median = median(done.map(|one| one.ended.since(one.started)).collect());
         evidence.agents = distinct(history.transactions.iter().map(|one| one.agent));
         evidence
     }
+}
+
+/// The values of a step that nobody can have written.
+fn unreadable(step: &TransactionStep) -> u64 {
+    match step {
+        TransactionStep::Read { value: Some(value), .. } => garbage(&[*value]),
+        TransactionStep::ReadList { elements: Some(elements), .. } => garbage(elements),
+        _ => 0,
+    }
+}
+
+fn garbage(values: &[WrittenValue]) -> u64 {
+    values.iter().filter(|value| **value == WrittenValue::GARBAGE).count() as u64
 }
 
 fn median(mut lengths: Vec<Nanos>) -> Nanos {

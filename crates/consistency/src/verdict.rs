@@ -91,6 +91,9 @@ pub enum Limitation {
     NoRealTime,
     /// More sessions than the check has memory for.
     TooManySessions,
+    /// What ought to be one step took several requests, between which others may come: that is no
+    /// fault of the store.
+    SeveralRequests,
     /// The store was not loaded for this run, so it held values of an earlier one.
     UsedBefore,
 }

@@ -6,7 +6,7 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::thread::JoinHandle;
 
 use assay_model::ObservedValue;
@@ -62,6 +62,7 @@ pub struct ReadsWriter {
 pub struct ReadsSink {
     values: Vec<ObservedValue>,
     out: SyncSender<Vec<ObservedValue>>,
+    stalls: u64,
 }
 
 impl ReadsWriter {
@@ -82,7 +83,7 @@ impl ReadsWriter {
         };
         let (thread, out) =
             begin().map_err(|source| ReadsError::Write { path: path.clone(), source })?;
-        let sink = |_| ReadsSink { values: Vec::with_capacity(BATCH), out: out.clone() };
+        let sink = |_| ReadsSink { values: Vec::with_capacity(BATCH), out: out.clone(), stalls: 0 };
         Ok((ReadsWriter { path, thread }, (0..workers).map(sink).collect()))
     }
 
@@ -117,7 +118,15 @@ impl ReadsSink {
     fn hand_over(&mut self) {
         let values = std::mem::replace(&mut self.values, Vec::with_capacity(BATCH));
         // The thread goes on to the end even if the disk fails, which it reports there.
-        let _ = self.out.send(values);
+        if let Err(TrySendError::Full(values)) = self.out.try_send(values) {
+            self.stalls += 1;
+            let _ = self.out.send(values);
+        }
+    }
+
+    /// How often the worker had to wait for the disk.
+    pub fn stalls(&self) -> u64 {
+        self.stalls
     }
 }
 
@@ -135,8 +144,12 @@ fn drain(
     let mut rows: Vec<ObservedValue> = Vec::new();
     let mut failure = None;
     for batch in incoming {
+        // The rest of what comes is not kept: the disk takes no more.
+        if failure.is_some() {
+            continue;
+        }
         rows.extend(batch);
-        if rows.len() >= GROUP && failure.is_none() {
+        if rows.len() >= GROUP {
             failure = write_rows(&mut file, &rows).err();
             rows.clear();
         }

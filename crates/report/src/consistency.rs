@@ -27,7 +27,8 @@ pub use checks::check_text;
 pub(crate) use checks::checks;
 pub(crate) use json::object;
 pub use json::{SCHEMA, json};
-pub(crate) use words::{anomaly, limitation};
+pub(crate) use words::anomaly;
+pub use words::limitation;
 
 /// Verdicts on one history, with the operations that their witnesses name.
 #[derive(Clone, Debug, Default, PartialEq)]

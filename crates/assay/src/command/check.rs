@@ -69,7 +69,10 @@ fn exit(result: &ConsistencyResult, required: &[Quality], needs_power: bool) -> 
     }
     if required.is_empty() {
         let failed = result.checks.iter().filter(|check| is_failed(check.outcome));
-        let texts: Vec<String> = failed.map(in_words).collect();
+        let mut texts: Vec<String> = failed.map(in_words).collect();
+        if !result.is_judged() {
+            texts.push("nothing could be judged".to_owned());
+        }
         return Ok(doubt(&result.source, &texts, needs_power));
     }
     let mut exit = Exit::Fine;

@@ -60,7 +60,8 @@ fn a_spec_that_is_nowhere_names_those_that_are() {
             (did you mean "ycsb-a"?); it has ycsb-a, ycsb-b, ycsb-c, ycsb-d,
             ycsb-e, ycsb-f, chronicle-100-50, chronicle-100-95, chronicle-10-50,
             chronicle-10-95, tpcc, tpcc-benchfoundry, tpcc-benchfoundry-paper,
-            tpcc-benchfoundry-corrected, consbench, consbench-repo, facebook-etc,
+            tpcc-benchfoundry-corrected, consbench, consbench-repo, list-append,
+            bank, long-fork, write-skew, causal-chain, set, counter, facebook-etc,
             rocksdb-mixgraph, register, register-rmw, twitter-cluster-1 to
             twitter-cluster-54"#]],
     );

@@ -345,7 +345,7 @@ fn a_killed_node_is_down_until_it_is_started_again() {
     labs.lab("fault thaw --node 1").code(0).shows("up");
     labs.lab("fault restart --node 1").code(2).says("node 1 is not down");
     labs.lab("fault kill --node 7").code(2).says("there is no node 7; there are 1 to 1");
-    labs.lab("fault kill --node 0").code(2).says("--node 0: give a whole number from 1");
+    labs.lab("fault kill --node 0").code(2).says("\"0\" is no node: give a node's number from 1");
     labs.lab("fault hit --node 1").code(2).says("kill");
     labs.lab("logs --node 7").code(2).says("lab redis has no node 7; it has 1 to 1");
     labs.lab("scale --nodes 2").code(2).says("redis can have 1 nodes here, not 2");
@@ -607,7 +607,7 @@ fn what_can_be_started_is_listed_with_what_is_missing() {
     let labs = Labs::new();
     let ran = labs.lab("ls redis").code(0).shows("one Redis server");
     let ran = ran.shows("debian (Debian's redis-server)").shows("nodes: 1");
-    ran.shows("--option appendfsync=off|everysec|always");
+    ran.shows("--option appendfsync=off|no|everysec|always");
     labs.lab("ls redsi").code(2).says("did you mean redis?");
     labs.place.assay("doctor").shows("lab redis");
 }

@@ -34,7 +34,7 @@ pub struct BalanceTransfer {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BankRules {
     /// The sum of all balances at the beginning.
-    pub total: i64,
+    pub total: i128,
     /// Whether a balance may be below zero.
     pub allows_negative: bool,
 }
@@ -53,7 +53,7 @@ pub fn constant_total(
     let happened = |one: &&BalanceTransfer| {
         [Outcome::Done, Outcome::Unknown].contains(&one.outcome) && one.net != 0
     };
-    let (mut low, mut high) = (i128::from(rules.total), i128::from(rules.total));
+    let (mut low, mut high) = (rules.total, rules.total);
     for transfer in transfers.iter().filter(happened) {
         let net = i128::from(transfer.net);
         (low, high) = (low + net.min(0), high + net.max(0));

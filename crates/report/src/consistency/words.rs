@@ -53,6 +53,7 @@ pub fn limitation(limitation: Limitation) -> &'static str {
         Limitation::NoRealTime => "the format has no times",
         Limitation::Incomplete => "the history is incomplete",
         Limitation::UsedBefore => "not loaded for this run",
+        Limitation::SeveralRequests => "a step took several requests",
     }
 }
 
@@ -73,6 +74,7 @@ pub fn limitation_name(limitation: Limitation) -> &'static str {
         Limitation::NoRealTime => "no-real-time",
         Limitation::Incomplete => "incomplete",
         Limitation::UsedBefore => "used-before",
+        Limitation::SeveralRequests => "several-requests",
     }
 }
 
