@@ -129,7 +129,9 @@ fn duckdb_joins_the_truth_with_the_history() {
 
 /// Seals `records` on two workers as the history of `agent` in the run directory `dir`.
 fn write_agent(dir: &Path, agent: u32, records: &[Record]) {
-    let apart = scratch(&format!("duckdb-agent-{agent}"));
+    // Tests run side by side: each has places of its own.
+    let own = dir.file_name().and_then(|name| name.to_str()).unwrap();
+    let apart = scratch(&format!("{own}-agent-{agent}"));
     let mut run_dir = RunDir::create(&apart).unwrap();
     let (writer, mut sinks) = run_dir.writer(2, Memory::default()).unwrap();
     for (record, worker) in records.iter().zip((0..3).cycle()) {
