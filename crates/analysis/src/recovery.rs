@@ -12,7 +12,7 @@
 //!   three times that of the baseline; *degraded* else.
 //! * **TTR90** of an injection: from its beginning to where goodput is back at nine tenths of what
 //!   is expected and stays there for 5 s. If the run ends before, or the next injection begins, it
-//!   is *censored*: known to be longer. Zero if goodput never fell below that.
+//!   is *censored*: known to be longer. Zero if goodput never fell below that, in at least 5 s.
 //! * **Recovery of the 99th percentile**: to where it is within 1.5 times the baseline, and is so
 //!   in all but a fifth of the intervals of the next 5 s.
 //! * **Area lost**: expected minus actual goodput from the first fall to the recovery and in later
@@ -55,11 +55,12 @@ pub struct Recovery {
 }
 
 /// The recoveries of the run that `time_course` tells, all phases of it perhaps, from `faults` in
-/// order of time, as far as they lie in `window`. Nothing if too little of the run is there.
+/// order of time, as far as they lie in `window`; earlier ones count for the baseline alone.
+/// Nothing if too little of the run is there.
 pub fn recovery(time_course: &Summary, window: Window, faults: &[FaultSpan]) -> Option<Recovery> {
     let within: Vec<FaultSpan> =
         faults.iter().filter(|fault| window.contains(fault.at)).cloned().collect();
-    let baseline = baseline::baseline(time_course, window, &within)?;
+    let baseline = baseline::baseline(time_course, window, faults)?;
     let states = states::states(&time_course.series, window, &baseline);
     let injections = injection::outcomes(time_course, window, &baseline, within);
     let pooled = pooled::pooled(&injections);

@@ -287,10 +287,9 @@ fn judge_queries(collected: &CollectedQueries, model: QueryModel, result: &mut C
                     (Some(total), &[Quality::ConstantTotal])
                 }
                 QueryModel::Counters => (None, &[Quality::Linearizable]),
-                _ => (
-                    None,
-                    &[Quality::NoGarbageReads, Quality::NoLostWrites, Quality::Linearizable],
-                ),
+                _ => {
+                    (None, &[Quality::NoGarbageReads, Quality::NoLostWrites, Quality::Linearizable])
+                }
             };
             let rules = AggregateRules { total, has_final_reads: false, amount: &|_| Some(1) };
             let mut findings = judge_aggregates(&collected.aggregates, &rules);

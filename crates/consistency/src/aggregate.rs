@@ -231,11 +231,13 @@ impl AggregateLog {
             self.garbage(key, read, elements, &tries);
             self.missing(key, read, elements, &added);
         }
-        let last = reads.last().filter(|(read, _)| has_final_reads && {
-            added.iter().all(|added| match added.operation.outcome {
-                Outcome::Done => added.operation.ended < read.started,
-                _ => added.operation.started < read.started,
-            })
+        let last = reads.last().filter(|(read, _)| {
+            has_final_reads && {
+                added.iter().all(|added| match added.operation.outcome {
+                    Outcome::Done => added.operation.ended < read.started,
+                    _ => added.operation.started < read.started,
+                })
+            }
         });
         if let Some((read, elements)) = last {
             self.has_final_reads = true;

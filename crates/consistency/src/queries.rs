@@ -359,7 +359,7 @@ fn name_single_writes(history: &mut RegisterHistory) {
             if let Access::Read(WrittenValue(value)) = operation.access {
                 let value = match value as i64 {
                     NOTHING_WRITTEN => WrittenValue::GARBAGE,
-                    ..0 => WrittenValue::ABSENT,
+                    loaded if loaded < 0 => WrittenValue::ABSENT,
                     _ => writer.unwrap_or(WrittenValue::GARBAGE),
                 };
                 operation.access = Access::Read(value);

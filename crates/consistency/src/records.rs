@@ -235,7 +235,9 @@ impl RecordCollector {
             match written.binary_search_by_key(&read, |(value, _)| *value) {
                 Ok(place) if operation.ended < written[place].1 => return None,
                 // The value of an earlier run may have the same version.
-                Ok(_) if earlier.is_none() && may_be_first && !self.options.is_fresh => return None,
+                Ok(_) if earlier.is_none() && may_be_first && !self.options.is_fresh => {
+                    return None;
+                }
                 Ok(_) => {}
                 Err(_) if earlier.is_some_and(|value| value != read) => return None,
                 Err(_) if earlier.is_none() && !may_be_first && !self.options.is_fresh => {

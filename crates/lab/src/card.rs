@@ -65,12 +65,15 @@ pub struct Port {
     pub number: u16,
 }
 
+/// The only value of a choice that is a whole number.
+pub const NUMBER: &str = "N";
+
 /// Something that can be chosen about a cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Choice {
     /// Its name.
     pub name: &'static str,
-    /// What it can be; nothing here means any text.
+    /// What it can be; nothing here means any text, [`NUMBER`] any whole number.
     pub values: &'static [&'static str],
     /// Its default.
     pub usual: &'static str,

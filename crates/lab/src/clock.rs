@@ -3,6 +3,7 @@
 //! The offset is in a file, which the library reads anew each second, so a clock jumps while its
 //! server runs. Monotonic clocks go on: what a real machine's step does not move is not moved.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -13,6 +14,11 @@ use crate::package_cache::PackageCache;
 const PACKAGE: &str = "libfaketime";
 /// The library for programs with threads, in a folder of each architecture.
 const LIBRARY: &str = "faketime/libfaketimeMT.so.1";
+
+/// Whether these choices of a recipe's let its clocks be moved.
+pub fn has_movable_clocks(choices: &BTreeMap<String, String>) -> bool {
+    choices.get("clock").is_some_and(|choice| choice == "movable")
+}
 
 /// Where the library is; installed if that is possible and allowed.
 pub(crate) fn library(package_cache: &PackageCache<'_>) -> Result<PathBuf, LabError> {

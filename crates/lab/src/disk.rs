@@ -4,9 +4,10 @@
 //! kernel's memory alone, until the kernel writes it by itself (see [`unsynced`]); a copy of the
 //! file that is mounted in its place is the disk after a power failure.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::io::{ErrorKind, Write};
+use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -35,6 +36,8 @@ const FILLER: &str = ".assay-filler";
 const MARK: &str = ".assay-not-synced";
 /// What is written to find out whether anything can be.
 const PROBE: &str = ".assay-probe";
+/// What `fsfreeze --unfreeze` reports of a file system that is not frozen.
+const NOT_FROZEN: &str = "Invalid argument";
 const BLOCK_BYTES: usize = 4096;
 /// How little is asked for at last when a disk is filled.
 const LEAST_FILL: u64 = BLOCK_BYTES as u64;
@@ -48,6 +51,8 @@ pub(crate) struct Disk {
     /// The file that it is in.
     image: PathBuf,
     is_stalled: bool,
+    /// Whether it was filled or stalled, and nobody has seen yet that this is undone.
+    is_touched: bool,
 }
 
 impl Disk {
@@ -59,7 +64,12 @@ impl Disk {
         // Nothing is reserved for root, whose servers would not notice a full disk.
         let words = ["-q", "-F", "-m", "0", "-E", "lazy_itable_init=0,lazy_journal_init=1"];
         call("mkfs.ext4", words.map(OsStr::new).into_iter().chain([image.as_os_str()]))?;
-        let disk = Disk { folder: folder.to_owned(), image: image.to_owned(), is_stalled: false };
+        let disk = Disk {
+            folder: folder.to_owned(),
+            image: image.to_owned(),
+            is_stalled: false,
+            is_touched: false,
+        };
         disk.mount()?;
         // Some servers want an empty folder.
         let _ = fs::remove_dir(folder.join("lost+found"));
@@ -151,7 +161,15 @@ impl Disk {
     }
 
     /// Fills it to the last block.
-    pub(crate) fn fill(&self) -> Result<(), LabError> {
+    ///
+    /// # Errors
+    /// If it is stalled: who writes there waits.
+    pub(crate) fn fill(&mut self) -> Result<(), LabError> {
+        if self.is_stalled {
+            let folder = self.folder.display();
+            return Err(LabError::State(format!("the disk at {folder} is stalled; heal it first")));
+        }
+        self.is_touched = true;
         let path = self.folder.join(FILLER);
         let failed = |error| LabError::io(&path, "cannot write", error);
         let file = File::options().create(true).append(true).open(&path).map_err(failed)?;
@@ -193,13 +211,13 @@ impl Disk {
     /// Lets everybody who writes wait.
     pub(crate) fn stall(&mut self) -> Result<(), LabError> {
         if !self.is_stalled {
-            call("fsfreeze", [OsStr::new("--freeze"), self.folder.as_os_str()])?;
-            self.is_stalled = true;
+            freeze(&self.folder)?;
+            (self.is_stalled, self.is_touched) = (true, true);
         }
         Ok(())
     }
 
-    /// Lets them go on.
+    /// Lets them go on, unless somebody else has done so.
     pub(crate) fn resume(&mut self) -> Result<(), LabError> {
         if self.is_stalled {
             unfreeze(&self.folder)?;
@@ -209,9 +227,9 @@ impl Disk {
     }
 
     /// Whether writers have to wait, as the kernel says: what is frozen cannot be frozen again.
-    pub(crate) fn is_stalled(&self) -> bool {
-        let again = call("fsfreeze", [OsStr::new("--freeze"), self.folder.as_os_str()]);
-        let is_frozen = again.is_err();
+    /// To be asked of a disk that should stall, as another one is frozen for a moment.
+    fn is_stalled(&self) -> bool {
+        let is_frozen = freeze(&self.folder).is_err();
         if !is_frozen {
             let _ = unfreeze(&self.folder);
         }
@@ -230,14 +248,20 @@ impl Disk {
 
     /// # Errors
     /// If it is not full, or stalled, as it should be.
-    pub(crate) fn verify(&self, is_full: bool, is_stalled: bool) -> Result<(), LabError> {
-        let stalls = self.is_stalled();
-        // On one that stalls nothing can be tried.
-        let (what, is, should) = match stalls || is_stalled {
-            true => ("stalled", stalls, is_stalled),
-            false => ("full", self.is_full(), is_full),
+    pub(crate) fn verify(&mut self, is_full: bool, is_stalled: bool) -> Result<(), LabError> {
+        // Nothing was done to it, and nothing has to be tried on it.
+        if !self.is_touched {
+            return Ok(());
+        }
+        let (what, is, should) = if is_stalled {
+            ("stalled", self.is_stalled(), true)
+        } else if unfreeze(&self.folder)? {
+            ("stalled", true, false)
+        } else {
+            ("full", self.is_full(), is_full)
         };
         if is == should {
+            self.is_touched = is_full || is_stalled;
             return Ok(());
         }
         let not = if should { "not " } else { "still " };
@@ -254,22 +278,44 @@ impl Drop for Disk {
     }
 }
 
-fn unfreeze(folder: &Path) -> Result<(), LabError> {
-    call("fsfreeze", [OsStr::new("--unfreeze"), folder.as_os_str()])
+fn freeze(folder: &Path) -> Result<(), LabError> {
+    call("fsfreeze", [OsStr::new("--freeze"), folder.as_os_str()])
+}
+
+/// Lets a disk go on; whether it was frozen.
+fn unfreeze(folder: &Path) -> Result<bool, LabError> {
+    match call("fsfreeze", [OsStr::new("--unfreeze"), folder.as_os_str()]) {
+        Ok(()) => Ok(true),
+        Err(LabError::Failed(reason)) if reason.contains(NOT_FROZEN) => Ok(false),
+        Err(error) => Err(error),
+    }
 }
 
 /// Lets stalled disks of labs in this mount namespace go on, so that servers can be killed and the
 /// disks unmounted.
 pub fn resume_disks() {
-    let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
+    let mounts = fs::read("/proc/self/mounts").unwrap_or_default();
+    let mounts = String::from_utf8_lossy(&mounts);
     for line in mounts.lines().filter(|line| line.starts_with("/dev/loop")) {
-        let folder = line.split(' ').nth(1).map(PathBuf::from);
+        let folder = line.split(' ').nth(1).map(unescaped);
         let is_labs = |folder: &PathBuf| folder.parent().is_some_and(crate::lab::is_marked);
         if let Some(folder) = folder.filter(is_labs) {
             // Mostly it does not stall.
             let _ = unfreeze(&folder);
         }
     }
+}
+
+/// A path of that file, in which the kernel writes a space as `\040`.
+fn unescaped(text: &str) -> PathBuf {
+    let mut parts = text.split('\\');
+    let mut path = parts.next().unwrap_or_default().as_bytes().to_vec();
+    for part in parts {
+        let octal = part.get(..3).and_then(|digits| u8::from_str_radix(digits, 8).ok());
+        path.push(octal.unwrap_or(b'\\'));
+        path.extend_from_slice(&part.as_bytes()[if octal.is_some() { 3 } else { 0 }..]);
+    }
+    PathBuf::from(OsString::from_vec(path))
 }
 
 /// Whether nodes can have disks of their own here.
@@ -324,7 +370,8 @@ fn writeback() -> Option<(u64, u64)> {
 /// Runs a system's program to its end.
 fn call<'a>(program: &str, words: impl IntoIterator<Item = &'a OsStr>) -> Result<(), LabError> {
     let path = find_program(&[], &[], program).unwrap_or_else(|| PathBuf::from(program));
-    let output = Command::new(path).args(words).output();
+    // Its messages are read.
+    let output = Command::new(path).args(words).env("LC_ALL", "C").output();
     let output =
         output.map_err(|error| LabError::Missing(format!("cannot run {program}: {error}")))?;
     if output.status.success() {
@@ -384,12 +431,16 @@ mod tests {
     #[test]
     fn a_full_disk_takes_nothing_until_it_is_freed() {
         let folder = tempfile::tempdir().expect("there is room");
-        let Some(disk) = disk(folder.path()) else { return };
+        let Some(mut disk) = disk(folder.path()) else { return };
         assert!(!disk.is_full());
         disk.fill().expect("it can be filled");
         assert!(disk.is_full() && disk.is_broken());
+        disk.verify(true, false).expect("it is full");
+        let reported = disk.verify(false, false).expect_err("it is full").to_string();
+        assert!(reported.contains("is still full"), "{reported}");
         disk.free().expect("it can be freed");
         assert!(!disk.is_full() && !disk.is_broken());
+        disk.verify(false, false).expect("it is not full");
     }
 
     #[test]
@@ -398,7 +449,9 @@ mod tests {
         let Some(mut disk) = disk(folder.path()) else { return };
         let path = folder.path().join("n1/late");
         disk.stall().expect("it can be stalled");
-        assert!(disk.is_stalled());
+        disk.verify(false, true).expect("it stalls");
+        let reported = disk.fill().expect_err("who writes waits").to_string();
+        assert!(reported.contains("is stalled; heal it first"), "{reported}");
         let writer = {
             let path = path.clone();
             thread::spawn(move || fs::write(path, b"late"))
@@ -406,8 +459,26 @@ mod tests {
         thread::sleep(LOOK);
         assert!(!writer.is_finished() && !path.exists());
         disk.resume().expect("it can go on");
-        assert!(!disk.is_stalled());
+        disk.verify(false, false).expect("it goes on");
         writer.join().expect("it ends").expect("it can be written");
+    }
+
+    #[test]
+    fn a_stalled_disk_that_somebody_else_lets_go_on_is_resumed() {
+        let folder = tempfile::tempdir().expect("there is room");
+        let Some(mut disk) = disk(folder.path()) else { return };
+        disk.stall().expect("it can be stalled");
+        assert!(unfreeze(&folder.path().join("n1")).expect("it can be called"));
+        let reported = disk.verify(false, true).expect_err("it does not stall").to_string();
+        assert!(reported.contains("is not stalled"), "{reported}");
+        disk.resume().expect("it goes on already");
+        assert!(!disk.is_broken());
+    }
+
+    #[test]
+    fn paths_of_mounts_are_read_as_the_kernel_writes_them() {
+        assert_eq!(unescaped("/a\\040b\\134c"), Path::new("/a b\\c"));
+        assert_eq!(unescaped("/plain\\x"), Path::new("/plain\\x"));
     }
 
     #[test]

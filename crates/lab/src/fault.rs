@@ -85,6 +85,8 @@ pub enum Needs {
     Disks,
     /// A proxy between clients and nodes.
     Proxy,
+    /// Clocks that can be moved.
+    Clocks,
 }
 
 /// What a fault takes after the word `by`.
@@ -217,6 +219,7 @@ pub const FAULTS: [FaultFacts; 22] = [
     FaultFacts {
         undo: Some(Fault::Heal),
         amount: Some(Amount { example: "+1h", is_valid: clock::is_offset }),
+        needs: Needs::Clocks,
         ..row(Fault::Clock, "clock", "let its clock be off")
     },
 ];

@@ -15,6 +15,7 @@ use rustix::fs::statvfs;
 use rustix::process::Signal;
 use serde::{Deserialize, Serialize};
 
+use crate::clock::has_movable_clocks;
 use crate::disk::{self, Disk};
 use crate::network::Network;
 use crate::network::cut::{self, Cuts};
@@ -129,10 +130,12 @@ impl Lab {
         let recipe = order.recipe;
         let card = recipe.card();
         let (nodes, version) = order.check(&card)?;
-        check_disk(ground.folder(), card.disk_mib * nodes as u64)?;
         if let Some(mib) = order.disk_mib {
             disk::check_disks(mib, card.disk_mib)?;
         }
+        // When its power fails, a disk is copied.
+        let of_node = order.disk_mib.map_or(card.disk_mib, |mib| 2 * mib);
+        check_disk(ground.folder(), of_node * nodes as u64)?;
         let package_cache = PackageCache::new(house, watch);
         let kit = recipe.fetch(&version, &package_cache)?;
         if order.network == Network::Namespaces && house.may_install {
@@ -214,7 +217,7 @@ impl Lab {
 
     /// Whether its servers' clocks can be moved.
     pub(crate) fn has_movable_clocks(&self) -> bool {
-        self.choices.get("clock").is_some_and(|choice| choice == "movable")
+        has_movable_clocks(&self.choices)
     }
 
     /// The file by which the clock of node `node` is moved.
@@ -497,6 +500,7 @@ impl Lab {
             nodes: self.nodes.iter().map(node).collect(),
             disk_mib: self.disk_mib,
             has_proxy: self.proxy.is_some(),
+            has_movable_clocks: self.has_movable_clocks(),
         }
     }
 

@@ -26,7 +26,8 @@ mod tool;
 mod traffic;
 mod usage;
 
-pub use card::{Card, Choice, Need, NodeCounts, Port, Scaling, Supply, Version};
+pub use card::{Card, Choice, NUMBER, Need, NodeCounts, Port, Scaling, Supply, Version};
+pub use clock::has_movable_clocks;
 pub use disk::{check_disks, resume_disks, unsynced};
 pub use fault::{
     Amount, FAULTS, Fault, FaultFacts, FaultScope, FaultTarget, Injected, Injection, Needs,
@@ -37,7 +38,7 @@ pub use lab::{
 };
 pub use network::Network;
 pub use package_cache::{Kit, PackageCache};
-pub use process::tail;
+pub use process::{clean_up_clock, tail};
 pub use proxy::Now;
 pub use recipe::{FindLeader, ReadClock, Recipe};
 pub use record::{Death, NodeRecord, Record, ServerRecord};

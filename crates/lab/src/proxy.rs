@@ -21,6 +21,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use assay_model::Nanos;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::error::LabError;
 
@@ -31,6 +32,10 @@ use self::carrier::{Carrier, NewLink};
 
 /// Tells the time, on any axis that goes on steadily. The lab itself reads no clock.
 pub type Now = fn() -> Nanos;
+
+/// As many files as a proxy needs at most, with two for each connection. Servers inherit the limit,
+/// and some take memory for each file that they might open.
+const FILES_MAX: u64 = 1 << 16;
 
 /// What the carrier has to know of a link.
 #[derive(Clone, Debug)]
@@ -66,6 +71,7 @@ impl Proxy {
     /// A proxy without links.
     pub(crate) fn start(now: Now) -> Result<Proxy, LabError> {
         let failed = |error: io::Error| LabError::Failed(format!("cannot start a proxy: {error}"));
+        raise_file_limit();
         let (wake, woken) = UnixStream::pair().map_err(failed)?;
         wake.set_nonblocking(true).map_err(failed)?;
         let shared = Arc::new(Mutex::new(Vec::new()));
@@ -156,5 +162,15 @@ impl Proxy {
     /// The carrier reads the rules anew; if the pipe is full, it is about to.
     fn wake(&self) {
         let _ = (&self.wake).write(&[1]);
+    }
+}
+
+/// Lets this process have as many files as it may have, within reason.
+fn raise_file_limit() {
+    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
+    let wanted = maximum.unwrap_or(FILES_MAX).min(FILES_MAX);
+    if current.is_some_and(|current| current < wanted) {
+        // With fewer files there are fewer connections.
+        let _ = setrlimit(Resource::Nofile, Rlimit { current: Some(wanted), maximum });
     }
 }

@@ -275,8 +275,7 @@ impl Site<'_> {
 
     /// Whether a port of node `node` accepts connections.
     pub fn is_listening(&self, node: usize, port: &str) -> bool {
-        let address = SocketAddr::from((self.lab.address(node), self.port(port)));
-        TcpStream::connect_timeout(&address, CONNECT_TIMEOUT).is_ok()
+        connect(&self.authority(node, port)).is_ok()
     }
 
     /// Waits until node `node` accepts connections at a port, for at most about `seconds`.
@@ -346,4 +345,10 @@ impl Site<'_> {
     pub fn cannot(&self, what: &str) -> LabError {
         LabError::Order(format!("{}: {what}", self.lab.recipe.card().name))
     }
+}
+
+/// Connects to what [`Site::authority`] names, within a bounded time.
+pub(crate) fn connect(authority: &str) -> std::io::Result<TcpStream> {
+    let address = authority.parse::<SocketAddr>().map_err(std::io::Error::other)?;
+    TcpStream::connect_timeout(&address, CONNECT_TIMEOUT)
 }

@@ -16,7 +16,7 @@ const SIDE: f64 = 1.96 / 2.0;
 /// The part of a run that its baseline is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BaselinePart {
-    /// There were no faults.
+    /// There were no faults, nor any before it whose effect may reach into it.
     Whole,
     /// What lies before the first fault.
     BeforeFaults,
@@ -58,13 +58,18 @@ impl GoodputBaseline {
     }
 }
 
-/// The baseline of the part of `window` that has no `faults`; nothing if it has no interval.
+/// The baseline of the part of `window` that none of the `faults` reaches; nothing if it has no
+/// interval.
 pub fn baseline(
     summary: &Summary,
     window: Window,
     faults: &[FaultSpan],
 ) -> Option<GoodputBaseline> {
-    let (part, stretch) = fault_free(window, faults);
+    let reaches = |fault: &&FaultSpan| {
+        let is_over_before = |end: Nanos| end.saturating_add(AFTERMATH) <= window.from;
+        fault.at < window.until && !fault.end().is_some_and(is_over_before)
+    };
+    let (part, stretch) = fault_free(window, &faults.iter().filter(reaches).collect::<Vec<_>>());
     let series = &summary.series;
     let whole = |interval: &&IntervalSummary| {
         interval.from >= stretch.from && interval.from.saturating_add(series.width) <= stretch.until
@@ -94,7 +99,7 @@ pub fn baseline(
 }
 
 /// The longest part without faults that is told by a rule, not chosen by its figures.
-fn fault_free(window: Window, faults: &[FaultSpan]) -> (BaselinePart, Window) {
+fn fault_free(window: Window, faults: &[&FaultSpan]) -> (BaselinePart, Window) {
     let Some(first) = faults.iter().map(|fault| fault.at).min() else {
         return (BaselinePart::Whole, window);
     };
@@ -102,7 +107,7 @@ fn fault_free(window: Window, faults: &[FaultSpan]) -> (BaselinePart, Window) {
     if before.duration() >= SHORTEST {
         return (BaselinePart::BeforeFaults, before);
     }
-    let ends: Option<Vec<Nanos>> = faults.iter().map(FaultSpan::end).collect();
+    let ends: Option<Vec<Nanos>> = faults.iter().map(|fault| fault.end()).collect();
     let last = ends.and_then(|ends| ends.into_iter().max());
     let after =
         last.map(|last| Window { from: last.saturating_add(AFTERMATH), until: window.until });

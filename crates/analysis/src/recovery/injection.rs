@@ -107,7 +107,7 @@ fn outcome(
     let fall = steps.iter().position(|step| step.is_low() && step.from <= reach);
     let back = fall.map(|fall| back(&steps, fall));
     let ttr90 = match back {
-        None => TimeTo::After(Nanos::ZERO),
+        None => no_fall(observed),
         Some(Some(place)) => TimeTo::After(steps[place].from.since(at)),
         Some(None) => TimeTo::NotWithin(observed),
     };
@@ -133,6 +133,12 @@ fn outcome(
         resolution: steps.first().map_or(goodput.width, |step| step.length),
         fault,
     }
+}
+
+/// What is known of a recovery where nothing fell: a fall may have come later if it was not
+/// observed for long.
+fn no_fall(observed: Nanos) -> TimeTo {
+    if observed < HOLD { TimeTo::NotWithin(observed) } else { TimeTo::After(Nanos::ZERO) }
 }
 
 /// Goodput in a stretch of time that is long enough to tell.
@@ -237,7 +243,7 @@ fn tail(
         _ => limit > 0.0 && one.response.p99.0 as f64 > limit,
     };
     let Some(fall) = intervals.iter().position(|one| is_slow(one) && one.from <= reach) else {
-        return TimeTo::After(Nanos::ZERO);
+        return no_fall(until.since(fault.at));
     };
     let needed = HOLD.0.div_ceil(series.width.0.max(1)).max(1) as usize;
     let is_back = |place: &usize| {

@@ -161,6 +161,20 @@ fn a_fault_that_nobody_notices_costs_nothing() {
 }
 
 #[test]
+fn of_a_fault_that_was_hardly_observed_nobody_says_that_it_costs_nothing() {
+    let records = reads(30, |_, _| {});
+    // Until the next fault, until the end of the run.
+    let events = [fault(20.0, "lab: freeze node 3"), fault(24.0, "lab: kill node 1")];
+    let found = recovered(30, &records, &events);
+    let [short, long] = &found.injections[..] else { panic!("two injections") };
+    let censored = NotWithin(seconds(4.0));
+    assert_eq!((short.ttr90, short.tail, short.lost), (censored, censored, 0.0));
+    assert_eq!((long.ttr90, long.tail), (After(Nanos::ZERO), After(Nanos::ZERO)));
+    let found = recovered(30, &records, &[fault(28.0, "lab: kill node 1")]);
+    assert_eq!(found.injections[0].ttr90, NotWithin(seconds(2.0)));
+}
+
+#[test]
 fn latency_recovers_later_than_goodput() {
     // Slow, but within the deadline, until 28 s.
     let records = reads(40, |at, record| {
@@ -242,6 +256,25 @@ fn the_baseline_is_of_a_part_without_faults() {
     let after = at(&early);
     assert_eq!((after.part, after.window.from), (BaselinePart::AfterFaults, seconds(35.0)));
     assert_eq!(at(&early[..1]).part, BaselinePart::WithFaults);
+}
+
+#[test]
+fn a_fault_of_the_warm_up_keeps_what_it_may_reach_out_of_the_baseline() {
+    let records = reads(90, |_, _| {});
+    let summary = analyzed(OPEN, 90, &records);
+    let window = Window { from: seconds(20.0), until: seconds(90.0) };
+    let at = |events: &[Event]| recovery(&summary, window, &faults(events)).expect("a baseline");
+    let killed = |from: f64, mended: f64| {
+        [fault(from, "lab: kill node 1"), fault(mended, "lab: restart node 1")]
+    };
+    let found = at(&killed(10.0, 12.0));
+    assert_eq!(found.baseline.part, BaselinePart::AfterFaults);
+    assert_eq!(found.baseline.window.from, seconds(42.0));
+    assert_eq!(found.injections, [], "it is no fault of the measured run");
+    assert_eq!(at(&killed(10.0, 12.0)[..1]).baseline.part, BaselinePart::WithFaults);
+    let late = Window { from: seconds(45.0), ..window };
+    let found = recovery(&summary, late, &faults(&killed(10.0, 12.0))).expect("a baseline");
+    assert_eq!(found.baseline.part, BaselinePart::Whole, "it was over long before");
 }
 
 #[test]

@@ -4,14 +4,15 @@ use std::fmt;
 
 use anyhow::Result;
 use assay_lab::{
-    FAULTS, Fault, FaultScope, FaultTarget, Injection, Premises, Record, check_programs, recipes,
+    FAULTS, Fault, FaultScope, FaultTarget, Injection, Premises, Record, check_programs,
+    has_movable_clocks, recipes,
 };
 use assay_model::{Nanos, Seed, Setting};
 
 use crate::actions::{self, Action, ActionKind};
 use crate::exit::usage;
 use crate::lab::failure::from_lab;
-use crate::lab::job_spec::{disk_mib, network};
+use crate::lab::job_spec::{choices, disk_mib, network};
 use crate::lab::labs::house;
 use crate::lab::tied::{store_setting, wanted};
 use crate::options::Options;
@@ -69,8 +70,12 @@ pub struct LabPlace {
 impl LabPlace {
     /// That of a lab which is up.
     fn of(lab: &Record) -> LabPlace {
-        let (has_disks, has_proxy) = (lab.disk_mib.is_some(), lab.has_proxy);
-        let premises = Premises { network: lab.network, has_disks, has_proxy };
+        let premises = Premises {
+            network: lab.network,
+            has_disks: lab.disk_mib.is_some(),
+            has_proxy: lab.has_proxy,
+            has_movable_clocks: lab.has_movable_clocks,
+        };
         LabPlace { store: lab.store.clone(), nodes: lab.nodes.len(), premises }
     }
 
@@ -81,10 +86,13 @@ impl LabPlace {
         }
         let (store, nodes) = wanted(options)?;
         let recipe = recipes::find(store).map_err(usage)?;
-        let network = network(options)?;
         let nodes = nodes.unwrap_or(recipe.card().nodes.usual);
-        let (has_disks, has_proxy) = (disk_mib(options)?.is_some(), options.switch("proxy")?);
-        let premises = Premises { network, has_disks, has_proxy };
+        let premises = Premises {
+            network: network(options)?,
+            has_disks: disk_mib(options)?.is_some(),
+            has_proxy: options.switch("proxy")?,
+            has_movable_clocks: has_movable_clocks(&choices(options)?),
+        };
         Ok(Some(LabPlace { store: store.to_owned(), nodes, premises }))
     }
 }

@@ -147,7 +147,11 @@ pub fn network(options: &Options) -> Result<Network> {
     }
 }
 
-fn choices(options: &Options) -> Result<BTreeMap<String, String>> {
+/// What setting `option` names of a recipe's choices, by name.
+///
+/// # Errors
+/// If it is not written as `NAME=VALUE`.
+pub fn choices(options: &Options) -> Result<BTreeMap<String, String>> {
     let text = options.text("option").unwrap_or_default();
     let given = text.split(';').map(str::trim).filter(|pair| !pair.is_empty());
     let split = |text: &str| match text.split_once('=') {

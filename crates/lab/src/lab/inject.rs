@@ -34,6 +34,8 @@ pub struct Premises {
     pub has_disks: bool,
     /// Whether there is a proxy between clients and nodes.
     pub has_proxy: bool,
+    /// Whether its servers' clocks can be moved.
+    pub has_movable_clocks: bool,
 }
 
 impl Premises {
@@ -52,6 +54,9 @@ impl Premises {
             }
             Needs::Proxy if !self.has_proxy => {
                 "it needs a proxy between clients and nodes: start the lab with --proxy"
+            }
+            Needs::Clocks if !self.has_movable_clocks => {
+                "it needs clocks that can be moved: start the lab with --option clock=movable"
             }
             _ => return Ok(()),
         };
@@ -72,6 +77,7 @@ pub fn check_injection(
     injection.check().map_err(LabError::Order)?;
     let wrong = |reason: String| Err(LabError::Order(format!("{}: {reason}", injection.text())));
     let needs = injection.fault.facts().needs;
+    check_clock(injection.fault, recipe)?;
     premises.check(injection.fault).or_else(wrong)?;
     match (needs, injection.node) {
         (Needs::Nodes(least), _) if nodes < least => {
@@ -88,7 +94,7 @@ pub fn check_injection(
              majority, all or random",
             recipe.card().name
         )),
-        _ => check_clock(injection.fault, recipe),
+        _ => Ok(()),
     }
 }
 
@@ -158,7 +164,7 @@ impl Lab {
             Fault::CutClients => self.cut(fault, cut::from_clients(group))?,
             Fault::Heal => self.heal(group)?,
             Fault::PowerOff => self.power_off(group, watch)?,
-            Fault::FillDisk => self.each_disk(group, |disk| disk.fill())?,
+            Fault::FillDisk => self.each_disk(group, Disk::fill)?,
             Fault::StallDisk => self.each_disk(group, Disk::stall)?,
             Fault::Clock => {
                 let by = injection.by.as_deref().and_then(clock::offset_ms).unwrap_or(0);
@@ -180,6 +186,13 @@ impl Lab {
         nodes: &[usize],
         watch: &Watch<'_>,
     ) -> Result<(), LabError> {
+        self.see(fault, nodes, watch).map_err(|error| match error {
+            LabError::Failed(reason) => LabError::State(reason),
+            other => other,
+        })
+    }
+
+    fn see(&mut self, fault: Fault, nodes: &[usize], watch: &Watch<'_>) -> Result<(), LabError> {
         let expected = match fault {
             Fault::Clock => return self.verify_clocks(nodes, watch),
             _ if fault.facts().needs == Needs::Proxy => return self.verify_links(nodes),
@@ -322,20 +335,29 @@ impl Lab {
 
     /// What it was started with.
     fn premises(&self) -> Premises {
-        let (has_disks, has_proxy) = (self.disk_mib.is_some(), self.proxy.is_some());
-        Premises { network: self.network, has_disks, has_proxy }
+        Premises {
+            network: self.network,
+            has_disks: self.disk_mib.is_some(),
+            has_proxy: self.proxy.is_some(),
+            has_movable_clocks: self.has_movable_clocks(),
+        }
     }
 
     /// # Errors
-    /// If processes would have to end that wait for their disk: they cannot.
+    /// If processes would have to end that wait for their disk, or we would wait for it ourselves.
     fn require_moving(&self, fault: Fault, nodes: &[usize]) -> Result<(), LabError> {
         let ends = matches!(fault, Fault::Kill | Fault::Stop | Fault::Restart);
+        let why = match fault {
+            Fault::FillDisk => "nothing can be written to it",
+            _ if ends => "its processes cannot end",
+            _ => return Ok(()),
+        };
         let stalls = |node: &&usize| self.nodes[**node - 1].has_stalled_disk();
         match nodes.iter().find(stalls) {
-            Some(node) if ends => Err(LabError::State(format!(
-                "the disk of node {node} is stalled, so its processes cannot end; heal it first"
+            Some(node) => Err(LabError::State(format!(
+                "the disk of node {node} is stalled, so {why}; heal it first"
             ))),
-            _ => Ok(()),
+            None => Ok(()),
         }
     }
 
@@ -353,14 +375,26 @@ impl Lab {
     }
 
     /// Undoes what was cut, filled or stalled of these nodes.
+    ///
+    /// # Errors
+    /// The first, once all the rest is undone.
     fn heal(&mut self, nodes: &[usize]) -> Result<(), LabError> {
         if let Some(proxy) = &self.proxy {
             proxy.change(nodes, |rules| *rules = Rules::default());
         }
-        if self.has_movable_clocks() {
-            self.move_clocks(nodes, 0)?;
+        let mut healed = Ok(());
+        for node in nodes {
+            if self.has_movable_clocks() {
+                healed = healed.and(self.move_clocks(&[*node], 0));
+            }
+            let mend = |disk: &mut Disk| disk.resume().and_then(|()| disk.free());
+            healed = healed.and(self.each_disk(&[*node], mend));
         }
-        self.each_disk(nodes, |disk| disk.resume().and_then(|()| disk.free()))?;
+        healed.and(self.mend_links(nodes))
+    }
+
+    /// Undoes what was cut of the links to these nodes.
+    fn mend_links(&mut self, nodes: &[usize]) -> Result<(), LabError> {
         let mut left = self.cuts.clone();
         left.retain(|link| !link.touches(nodes));
         if left == self.cuts {
@@ -387,12 +421,6 @@ impl Lab {
 
     /// Lets the clocks of these nodes be off by so many milliseconds.
     fn move_clocks(&mut self, nodes: &[usize], offset_ms: i64) -> Result<(), LabError> {
-        if !self.has_movable_clocks() {
-            return Err(LabError::Order(
-                "clock needs clocks that can be moved: start the lab with --option clock=movable"
-                    .into(),
-            ));
-        }
         for node in nodes {
             clock::set(&self.clock_file(*node), offset_ms)?;
             self.nodes[node - 1].clock_ms = offset_ms;
@@ -540,6 +568,7 @@ mod tests {
             ("etcd", 3, Loopback, "power off all", "start the lab with --disk"),
             ("etcd", 3, Loopback, "clock 1 by +1h", "its server is a Go program"),
             ("redis", 1, Loopback, "clock 1 by +1h", "its allocator calls itself"),
+            ("postgres", 1, Loopback, "clock 1 by +1h", "--option clock=movable"),
             ("etcd", 3, Loopback, "delay all by 1ms", "start the lab with --proxy"),
             ("etcd", 1, Namespaces, "partition leader", "needs 2 nodes, and there are 1"),
             ("etcd", 2, Namespaces, "partition ring", "it needs 3 nodes"),

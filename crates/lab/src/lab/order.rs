@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use assay_model::closest;
 
-use crate::card::{Card, Need, Scaling};
+use crate::card::{Card, NUMBER, Need, Scaling};
 use crate::error::LabError;
 use crate::network::Network;
 use crate::package_cache::{can_install, find_program};
@@ -124,8 +124,16 @@ fn check_choice(card: &Card, name: &str, value: &str) -> Result<(), LabError> {
         };
         return wrong(format!("{} has no option {name:?}; {hint}", card.name));
     };
-    if choice.values.is_empty() || choice.values.contains(&value) {
+    let is_fit = match choice.values {
+        [] => true,
+        [NUMBER] => value.parse::<u64>().is_ok(),
+        values => values.contains(&value),
+    };
+    if is_fit {
         return Ok(());
+    }
+    if choice.values == [NUMBER] {
+        return wrong(format!("option {name} of {} is a whole number, not {value:?}", card.name));
     }
     let values = choice.values.join(" or ");
     wrong(format!("option {name} of {} is {values}, not {value:?}", card.name))
@@ -185,6 +193,19 @@ mod tests {
         assert_eq!(lacks(&[]).len(), 1);
         assert_eq!(lacks(&["/nowhere"])[0].source(), "apt-get install base");
         assert_eq!(lacks(&["/nowhere", "/proc/self"]), []);
+    }
+
+    #[test]
+    fn a_choice_of_a_number_is_a_number() {
+        let order = Order::of(recipes::find("postgres").unwrap());
+        let card = order.recipe.card();
+        assert!(order.clone().choose("apply-delay", "200").check(&card).is_ok());
+        for wrong in ["soon", "200ms", "-1", ""] {
+            let refused = order.clone().choose("apply-delay", wrong).check(&card).unwrap_err();
+            let expected =
+                format!("option apply-delay of postgres is a whole number, not {wrong:?}");
+            assert_eq!(refused.to_string(), expected);
+        }
     }
 
     #[test]

@@ -20,8 +20,8 @@ use super::{Now, Shared};
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long it waits when nothing is due.
 const LOOK: Nanos = Nanos::from_secs(1);
-/// How long it waits when a connection cannot be accepted, such as for lack of files.
-const PAUSE: Duration = Duration::from_millis(10);
+/// How long a listener rests when a connection cannot be accepted, such as for lack of files.
+const PAUSE: Nanos = Nanos::from_millis(10);
 
 /// A link to be carried from now on.
 #[derive(Debug)]
@@ -36,6 +36,8 @@ struct Link {
     new: NewLink,
     /// When each direction is free for more, if it has a limit.
     free: [Free; 2],
+    /// Until when nobody is accepted.
+    rests_until: Nanos,
     /// Connections that were accepted and are not answered.
     deaf: Vec<TcpStream>,
 }
@@ -105,7 +107,12 @@ impl Carrier {
     pub(super) fn carry(mut self) {
         loop {
             match self.added.try_recv() {
-                Ok(new) => self.links.push(Link { new, free: [Nanos::ZERO; 2], deaf: Vec::new() }),
+                Ok(new) => self.links.push(Link {
+                    new,
+                    free: [Nanos::ZERO; 2],
+                    rests_until: Nanos::ZERO,
+                    deaf: Vec::new(),
+                }),
                 Err(TryRecvError::Disconnected) => return,
                 Err(TryRecvError::Empty) => self.step(),
             }
@@ -226,19 +233,23 @@ impl Carrier {
     fn wait(&self) -> Vec<(Ready, (PollFlags, bool))> {
         let mut sockets = vec![PollFd::new(&self.woken, PollFlags::IN)];
         let mut owners = vec![(Ready::Wake, false)];
+        let now = (self.now)();
+        let mut until = now + LOOK;
         for (place, link) in self.links.iter().enumerate() {
+            if link.rests_until > now {
+                until = until.min(link.rests_until);
+                continue;
+            }
             sockets.push(PollFd::new(&link.new.listener, PollFlags::IN));
             owners.push((Ready::Listener(place), false));
         }
-        let now = (self.now)();
-        let mut until = now + LOOK;
         for (place, connection) in self.connections.iter().enumerate() {
             let rules = self.rules(connection.link);
             for end in [REQUESTS, REPLIES] {
                 let mut wanted = PollFlags::empty();
                 let (from, to) = (&connection.streams[end], 1 - end);
                 wanted.set(PollFlags::IN, from.wants_more());
-                wanted.set(PollFlags::OUT, connection.is_blocked[to]);
+                wanted.set(PollFlags::OUT, connection.is_blocked[to] && !rules.hold[to]);
                 // A socket of which nothing is wanted would still say that its other end is gone.
                 if !wanted.is_empty() {
                     sockets.push(PollFd::new(&connection.ends[end], wanted));
@@ -265,7 +276,10 @@ impl Carrier {
             let client = match self.links[place].new.listener.accept() {
                 Ok((client, _)) => client,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return,
-                Err(_) => return thread::sleep(PAUSE),
+                Err(_) => {
+                    self.links[place].rests_until = (self.now)() + PAUSE;
+                    return;
+                }
             };
             if self.rules(place).is_deaf {
                 self.links[place].deaf.push(client);

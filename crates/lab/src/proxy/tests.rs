@@ -105,6 +105,33 @@ fn what_is_held_goes_on_when_it_is_healed() {
 }
 
 #[test]
+fn what_is_held_while_its_receiver_has_no_room_goes_on_when_it_is_healed() {
+    let (proxy, entry) = proxied();
+    let socket = connect(entry);
+    let said = vec![7; 20_000_000];
+    let mut heard = vec![0; said.len()];
+    thread::scope(|scope| {
+        scope.spawn(|| (&socket).write_all(&said).expect("it takes it"));
+        let (first, rest) = heard.split_at_mut(1_000_000);
+        (&socket).read_exact(first).expect("it answers");
+        proxy.change(&[NODE], |rules| rules.hold = [true; 2]);
+        // Meanwhile all that can be sent is sent.
+        verify(&proxy, &[NODE]).expect("it is silent");
+        proxy.change(&[NODE], |rules| *rules = Rules::default());
+        (&socket).read_exact(rest).expect("it goes on");
+    });
+    assert!(said == heard);
+}
+
+#[test]
+fn a_proxy_has_as_many_files_as_it_may_have() {
+    let (_proxy, _) = proxied();
+    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
+    let least = maximum.unwrap_or(FILES_MAX).min(FILES_MAX);
+    assert!(current.is_none_or(|current| current >= least), "{current:?} {maximum:?}");
+}
+
+#[test]
 fn what_was_lost_ends_the_connection_when_it_is_healed() {
     let (proxy, entry) = proxied();
     let (torn, untouched) = (connect(entry), connect(entry));

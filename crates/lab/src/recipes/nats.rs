@@ -11,7 +11,7 @@ use crate::card::{Card, Choice, Need, NodeCounts, Port, Scaling, Supply, Version
 use crate::error::LabError;
 use crate::package_cache::{Kit, PackageCache};
 use crate::recipe::{FindLeader, ReadClock, Recipe};
-use crate::site::{Launch, Site};
+use crate::site::{self, Launch, Site};
 
 /// Debian's nats-server, or one that Go builds.
 pub struct Nats;
@@ -332,7 +332,7 @@ fn monitored(site: &Site<'_>, node: usize, path: &str) -> Result<Value, LabError
 }
 
 fn connect(authority: &str) -> std::io::Result<TcpStream> {
-    let socket = TcpStream::connect(authority)?;
+    let socket = site::connect(authority)?;
     socket.set_read_timeout(Some(ANSWER_TIMEOUT))?;
     socket.set_write_timeout(Some(ANSWER_TIMEOUT))?;
     Ok(socket)

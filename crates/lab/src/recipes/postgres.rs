@@ -1,6 +1,6 @@
 //! PostgreSQL: a primary with streaming replicas.
 
-use crate::card::{Card, Choice, Need, NodeCounts, Port, Scaling, Supply, Version};
+use crate::card::{Card, Choice, NUMBER, Need, NodeCounts, Port, Scaling, Supply, Version};
 use crate::error::LabError;
 use crate::package_cache::{Kit, PackageCache};
 use crate::recipe::{FindLeader, ReadClock, Recipe};
@@ -52,7 +52,7 @@ impl Recipe for Postgres {
                 },
                 Choice {
                     name: APPLY_DELAY,
-                    values: &[],
+                    values: &[NUMBER],
                     usual: "0",
                     about: "milliseconds that replicas wait before they show a commit \
                             (recovery_min_apply_delay)",

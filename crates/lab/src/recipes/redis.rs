@@ -1,14 +1,13 @@
 //! One Redis server.
 
 use std::io::{Read, Write};
-use std::net::TcpStream;
 use std::time::Duration;
 
 use crate::card::{Card, Choice, Need, NodeCounts, Port, Scaling, Supply, Version};
 use crate::error::LabError;
 use crate::package_cache::{Kit, PackageCache};
 use crate::recipe::{FindLeader, ReadClock, Recipe};
-use crate::site::{Launch, Site};
+use crate::site::{self, Launch, Site};
 
 /// Debian's redis-server, alone.
 pub struct Redis;
@@ -109,7 +108,7 @@ const ANSWER_TIMEOUT: Duration = Duration::from_secs(1);
 fn is_ready(authority: &str) -> bool {
     let mut answer = [0; 7];
     let mut asked = || -> std::io::Result<()> {
-        let mut socket = TcpStream::connect(authority)?;
+        let mut socket = site::connect(authority)?;
         socket.set_read_timeout(Some(ANSWER_TIMEOUT))?;
         socket.write_all(b"PING\r\n")?;
         socket.read_exact(&mut answer)

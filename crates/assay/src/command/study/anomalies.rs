@@ -215,8 +215,10 @@ impl AnomalyExecutor<'_> {
     /// Whether a kept result is of the runs that the file describes now.
     fn is_same(&self, section: &CellSection, found: &AnomalyCell) -> bool {
         let command = |seed| self.command(section, seed);
+        // One that has failed at once has no command to compare.
         found.runs.iter().all(|run| run.command == command(run.seed))
             && found.violates == section.violates
+            && (&found.workload, &found.fault) == (&section.workload, &section.fault())
     }
 
     fn command(&self, section: &CellSection, seed: u64) -> String {
@@ -268,7 +270,7 @@ impl AnomalyExecutor<'_> {
         let mut words = section.words(&self.file.run, seed, &store);
         words.extend(["--run-dir".to_owned(), run_dir.display().to_string()]);
         words.push("--no-config".to_owned());
-        if self.options.given("install").is_some() {
+        if self.options.given("install").is_some_and(|text| matches!(text, "true" | "1")) {
             words.push("--install".to_owned());
         }
         if let Some(folder) = self.options.given("lab-dir") {

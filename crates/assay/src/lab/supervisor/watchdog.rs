@@ -57,20 +57,25 @@ pub fn watchdog() -> Result<Exit> {
     let session = session_of(std::process::id()).filter(|_| received == WATCH);
     let session =
         session.ok_or_else(|| usage("a watchdog is started by a supervisor, not by hand"))?;
-    // What waits for a stalled disk does not even die.
-    assay_lab::resume_disks();
     let own = std::process::id();
+    let mut killed = Vec::new();
     for _ in 0..ROUNDS {
+        // What waits for a stalled disk does not even die.
+        assay_lab::resume_disks();
         let left = session_members(session).into_iter().filter(|pid| *pid != own);
         let left: Vec<u32> = left.collect();
         if left.is_empty() {
             break;
         }
-        for pid in left.into_iter().filter_map(|pid| Pid::from_raw(pid.cast_signed())) {
-            // It may end in this moment, which is what is wanted.
-            let _ = kill_process(pid, Signal::KILL);
+        for pid in left {
+            if let Some(pid) = Pid::from_raw(pid.cast_signed()) {
+                // It may end in this moment, which is what is wanted.
+                let _ = kill_process(pid, Signal::KILL);
+            }
+            killed.push(pid);
         }
         thread::sleep(LOOK);
     }
+    killed.into_iter().for_each(assay_lab::clean_up_clock);
     Ok(Exit::Fine)
 }

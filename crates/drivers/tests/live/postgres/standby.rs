@@ -12,7 +12,7 @@ use crate::test_client::{RequestResult, TIMEOUT, TestClient, insert, read, updat
 
 fn start(nodes: usize) -> Cluster {
     let recipe = recipes::find("postgres").expect("the lab has it");
-    Cluster::start_marked(&Order::of(recipe).nodes(nodes).choose("apply-delay", "300"))
+    Cluster::start_marked(&Order::of(recipe).nodes(nodes).choose("apply-delay", "3000"))
 }
 
 #[test]
@@ -21,7 +21,7 @@ fn reads_at_a_standby_are_stale_until_it_has_applied_the_write() {
     let store = store(&cluster.url("&read=standby&connections=2"));
     let mut test_client = TestClient::open(&store).expect("the servers are there");
     assert_eq!(test_client.send(&insert("user1", &["a", "b"])), RequestResult::WRITTEN);
-    // Some hundred milliseconds are more than a read takes.
+    // Some seconds are more than a read takes.
     assert_eq!(test_client.send(&read("user1")), RequestResult::MISSING);
     test_client.send_until(&read("user1"), &RequestResult::row("field0=a field1=b"));
     let settings = store.settings().expect("the primary tells");
