@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use assay_history::{TruthError, TruthRow, TruthWriter, count_faults};
+use assay_history::{TableError, TruthRow, TruthWriter, count_faults};
 use assay_model::Nanos;
 use assay_store::{Store, Truth};
 
@@ -10,7 +10,7 @@ use assay_store::{Store, Truth};
 ///
 /// # Errors
 /// If the disk does not take it.
-pub fn keep(store: &dyn Store, dir: &Path) -> Result<(), TruthError> {
+pub fn keep(store: &dyn Store, dir: &Path) -> Result<(), TableError> {
     let mut writer = None;
     store.truth(&mut |truth| {
         let writer = writer.get_or_insert_with(|| TruthWriter::create(dir));

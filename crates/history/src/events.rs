@@ -1,6 +1,6 @@
 //! Events of the run as a whole, as `events.parquet`.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use assay_model::{Event, EventKind, Nanos};
@@ -11,66 +11,30 @@ use parquet::file::properties::WriterProperties;
 use parquet::record::RowAccessor;
 use parquet::schema::types::{Type, TypePtr};
 
-use crate::part::{VERSION, VERSION_KEY, temporary};
+use crate::part::{VERSION, VERSION_KEY};
+use crate::table::TableError;
 use crate::{place, table};
-
-/// The events could not be read or written.
-#[derive(Debug, thiserror::Error)]
-pub enum EventsError {
-    /// They cannot be written.
-    #[error("cannot write {path}: {source}")]
-    Write {
-        /// The file.
-        path: PathBuf,
-        /// What went wrong.
-        source: ParquetError,
-    },
-    /// They cannot be read.
-    #[error("cannot read {path}: {source}; copy it again, or remove it and go without events")]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// What went wrong.
-        source: ParquetError,
-    },
-}
 
 /// Writes the events of the run directory `dir`, replacing earlier ones.
 ///
 /// # Errors
 /// If the disk does not take them; earlier ones then stay.
-pub fn write_events(dir: &Path, events: &[Event]) -> Result<(), EventsError> {
-    let path = place::events(dir);
-    let temporary = temporary(&path);
-    let written =
-        write(&temporary, events).and_then(|()| Ok(table::publish_listed(&temporary, &path)?));
-    if written.is_err() {
-        let _ = std::fs::remove_file(&temporary);
-    }
-    written.map_err(|source| EventsError::Write { path, source })
+pub fn write_events(dir: &Path, events: &[Event]) -> Result<(), TableError> {
+    table::replace_listed(place::events(dir), |path| write(path, events))
 }
 
 /// Reads the events of the run directory `dir`; a run directory without the file has none.
 ///
 /// # Errors
 /// If the file is damaged or holds kinds that this release does not know.
-pub fn read_events(dir: &Path) -> Result<Vec<Event>, EventsError> {
-    let path = place::events(dir);
-    let events = table::check_listed(&path).and_then(|()| match path.exists() {
-        true => read(&path),
-        false => Ok(Vec::new()),
-    });
-    events.map_err(|source| EventsError::Read { path, source })
+pub fn read_events(dir: &Path) -> Result<Vec<Event>, TableError> {
+    let advice = "; copy it again, or remove it and go without events";
+    table::read_listed(place::events(dir), advice, read).map(Option::unwrap_or_default)
 }
 
 fn schema() -> Result<TypePtr, ParquetError> {
-    let field = |name, physical, logical| {
-        Type::primitive_type_builder(name, physical)
-            .with_repetition(Repetition::REQUIRED)
-            .with_logical_type(logical)
-            .build()
-            .map(Arc::new)
-    };
+    let field =
+        |name, physical, logical| table::field(name, physical, Repetition::REQUIRED, logical);
     let fields = vec![
         field("at", Physical::INT64, None)?,
         field("kind", Physical::BYTE_ARRAY, Some(LogicalType::String))?,
@@ -87,16 +51,9 @@ fn write(path: &Path, events: &[Event]) -> Result<(), ParquetError> {
     let kinds: Vec<ByteArray> = events.iter().map(|event| event.kind.name().into()).collect();
     let texts: Vec<ByteArray> = events.iter().map(|event| event.text.as_str().into()).collect();
     let mut group = file.next_row_group()?;
-    if let Some(mut column) = group.next_column()? {
-        column.typed::<Int64Type>().write_batch(&at, None, None)?;
-        column.close()?;
-    }
-    for words in [kinds, texts] {
-        if let Some(mut column) = group.next_column()? {
-            column.typed::<ByteArrayType>().write_batch(&words, None, None)?;
-            column.close()?;
-        }
-    }
+    table::put::<Int64Type>(&mut group, &at, None)?;
+    table::put::<ByteArrayType>(&mut group, &kinds, None)?;
+    table::put::<ByteArrayType>(&mut group, &texts, None)?;
     group.close()?;
     table::finish(file)
 }

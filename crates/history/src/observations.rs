@@ -4,7 +4,7 @@
 //! pivots it. Values of counters have grown since the run's epoch, so the difference of two rows
 //! is what happened between them.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use assay_model::Nanos;
@@ -15,7 +15,8 @@ use parquet::file::properties::WriterProperties;
 use parquet::record::{Row, RowAccessor};
 use parquet::schema::types::{Type, TypePtr};
 
-use crate::part::{VERSION, VERSION_KEY, temporary};
+use crate::part::{VERSION, VERSION_KEY};
+use crate::table::TableError;
 use crate::{place, table};
 
 /// One number that was seen at one moment.
@@ -33,43 +34,12 @@ pub struct Observation {
     pub value: f64,
 }
 
-/// The observations could not be read or written.
-#[derive(Debug, thiserror::Error)]
-pub enum ObservationsError {
-    /// They cannot be written.
-    #[error("cannot write {path}: {source}")]
-    Write {
-        /// The file.
-        path: PathBuf,
-        /// What went wrong.
-        source: ParquetError,
-    },
-    /// They cannot be read.
-    #[error("cannot read {path}: {source}; without the file the hallmark does without it")]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// What went wrong.
-        source: ParquetError,
-    },
-}
-
 /// Writes the observations of the run directory `dir`, replacing earlier ones.
 ///
 /// # Errors
 /// If the disk does not take them; earlier ones then stay.
-pub fn write_observations(
-    dir: &Path,
-    observations: &[Observation],
-) -> Result<(), ObservationsError> {
-    let path = place::observations(dir);
-    let temporary = temporary(&path);
-    let written = write(&temporary, observations)
-        .and_then(|()| Ok(table::publish_listed(&temporary, &path)?));
-    if written.is_err() {
-        let _ = std::fs::remove_file(&temporary);
-    }
-    written.map_err(|source| ObservationsError::Write { path, source })
+pub fn write_observations(dir: &Path, observations: &[Observation]) -> Result<(), TableError> {
+    table::replace_listed(place::observations(dir), |path| write(path, observations))
 }
 
 /// Reads the observations of the run directory `dir`; none if there are none, as in old run
@@ -77,21 +47,14 @@ pub fn write_observations(
 ///
 /// # Errors
 /// If the file is damaged.
-pub fn read_observations(dir: &Path) -> Result<Option<Vec<Observation>>, ObservationsError> {
-    let path = place::observations(dir);
-    let observations =
-        table::check_listed(&path).and_then(|()| path.exists().then(|| read(&path)).transpose());
-    observations.map_err(|source| ObservationsError::Read { path, source })
+pub fn read_observations(dir: &Path) -> Result<Option<Vec<Observation>>, TableError> {
+    let advice = "; without the file the hallmark does without it";
+    table::read_listed(place::observations(dir), advice, read)
 }
 
 fn schema() -> Result<TypePtr, ParquetError> {
-    let field = |name, physical, logical| {
-        Type::primitive_type_builder(name, physical)
-            .with_repetition(Repetition::REQUIRED)
-            .with_logical_type(logical)
-            .build()
-            .map(Arc::new)
-    };
+    let field =
+        |name, physical, logical| table::field(name, physical, Repetition::REQUIRED, logical);
     let fields = vec![
         field("at_ns", Physical::INT64, None)?,
         field("source", Physical::BYTE_ARRAY, Some(LogicalType::String))?,
@@ -107,26 +70,17 @@ fn write(path: &Path, observations: &[Observation]) -> Result<(), ParquetError> 
     let version = (VERSION_KEY, VERSION.to_string());
     let mut file = table::create(path, schema()?, properties, version)?;
     let mut group = file.next_row_group()?;
-    if let Some(mut column) = group.next_column()? {
-        let at: Vec<i64> = observations.iter().map(|observed| observed.at.0 as i64).collect();
-        column.typed::<Int64Type>().write_batch(&at, None, None)?;
-        column.close()?;
-    }
+    let at: Vec<i64> = observations.iter().map(|observed| observed.at.0 as i64).collect();
+    table::put::<Int64Type>(&mut group, &at, None)?;
     let texts: [fn(&Observation) -> &str; 3] =
         [|observed| &observed.source, |observed| &observed.part, |observed| &observed.metric];
     for text in texts {
-        if let Some(mut column) = group.next_column()? {
-            let words: Vec<ByteArray> =
-                observations.iter().map(|observed| text(observed).into()).collect();
-            column.typed::<ByteArrayType>().write_batch(&words, None, None)?;
-            column.close()?;
-        }
+        let words: Vec<ByteArray> =
+            observations.iter().map(|observed| text(observed).into()).collect();
+        table::put::<ByteArrayType>(&mut group, &words, None)?;
     }
-    if let Some(mut column) = group.next_column()? {
-        let values: Vec<f64> = observations.iter().map(|observed| observed.value).collect();
-        column.typed::<DoubleType>().write_batch(&values, None, None)?;
-        column.close()?;
-    }
+    let values: Vec<f64> = observations.iter().map(|observed| observed.value).collect();
+    table::put::<DoubleType>(&mut group, &values, None)?;
     group.close()?;
     table::finish(file)
 }

@@ -10,17 +10,17 @@ use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::thread::JoinHandle;
 
 use assay_model::ObservedValue;
-use parquet::basic::{ConvertedType, Encoding, LogicalType, Repetition, Type as Physical};
-use parquet::data_type::{DataType, Int32Type, Int64Type};
+use parquet::basic::{Encoding, LogicalType, Repetition, Type as Physical};
+use parquet::data_type::{Int32Type, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
-use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
+use parquet::file::writer::SerializedFileWriter;
 use parquet::record::RowAccessor;
 use parquet::schema::types::{Type, TypePtr};
 
 use crate::part::{VERSION, VERSION_KEY, temporary};
 use crate::place;
-use crate::table;
+use crate::table::{self, TableError};
 
 /// Rows of a row group.
 const GROUP: usize = 1 << 18;
@@ -30,27 +30,6 @@ const BATCH: usize = 4096;
 
 /// Batches that may wait for the disk: a worker that finds so many there waits too.
 const WAITING: usize = 256;
-
-/// The values could not be written or read.
-#[derive(Debug, thiserror::Error)]
-pub enum ReadsError {
-    /// They cannot be written.
-    #[error("cannot write {path}: {source}")]
-    Write {
-        /// The file.
-        path: PathBuf,
-        /// What went wrong.
-        source: ParquetError,
-    },
-    /// They cannot be read.
-    #[error("cannot read {path}: {source}")]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// What went wrong.
-        source: ParquetError,
-    },
-}
 
 /// Writes the values of a run from a thread of its own.
 pub struct ReadsWriter {
@@ -70,7 +49,7 @@ impl ReadsWriter {
     ///
     /// # Errors
     /// If the file or the thread cannot be made.
-    pub fn start(dir: &Path, workers: usize) -> Result<(ReadsWriter, Vec<ReadsSink>), ReadsError> {
+    pub fn start(dir: &Path, workers: usize) -> Result<(ReadsWriter, Vec<ReadsSink>), TableError> {
         let path = place::reads(dir);
         let begin = || {
             let version = (VERSION_KEY, VERSION.to_string());
@@ -82,7 +61,7 @@ impl ReadsWriter {
             Ok((thread, out))
         };
         let (thread, out) =
-            begin().map_err(|source| ReadsError::Write { path: path.clone(), source })?;
+            begin().map_err(|source| TableError::Write { path: path.clone(), source })?;
         let sink = |_| ReadsSink { values: Vec::with_capacity(BATCH), out: out.clone(), stalls: 0 };
         Ok((ReadsWriter { path, thread }, (0..workers).map(sink).collect()))
     }
@@ -92,7 +71,7 @@ impl ReadsWriter {
     ///
     /// # Errors
     /// If the disk did not take it.
-    pub fn finish(self) -> Result<(), ReadsError> {
+    pub fn finish(self) -> Result<(), TableError> {
         let ended = match self.thread.join() {
             Ok(ended) => ended,
             Err(panic) => std::panic::resume_unwind(panic),
@@ -102,7 +81,7 @@ impl ReadsWriter {
         if finished.is_err() {
             let _ = std::fs::remove_file(&temporary);
         }
-        finished.map_err(|source| ReadsError::Write { path: self.path, source })
+        finished.map_err(|source| TableError::Write { path: self.path, source })
     }
 }
 
@@ -174,20 +153,12 @@ fn properties() -> Arc<WriterProperties> {
 }
 
 fn schema() -> Result<TypePtr, ParquetError> {
-    let field = |name, physical, repetition, logical| {
-        Type::primitive_type_builder(name, physical)
-            .with_repetition(repetition)
-            .with_logical_type(logical)
-            .with_converted_type(ConvertedType::NONE)
-            .build()
-            .map(Arc::new)
-    };
     let unsigned = |bits: i8| Some(LogicalType::integer(bits, false));
     let fields = vec![
-        field("index", Physical::INT64, Repetition::REQUIRED, unsigned(64))?,
-        field("item", Physical::INT32, Repetition::REQUIRED, unsigned(32))?,
-        field("key", Physical::INT64, Repetition::REQUIRED, unsigned(64))?,
-        field("value", Physical::INT64, Repetition::OPTIONAL, None)?,
+        table::field("index", Physical::INT64, Repetition::REQUIRED, unsigned(64))?,
+        table::field("item", Physical::INT32, Repetition::REQUIRED, unsigned(32))?,
+        table::field("key", Physical::INT64, Repetition::REQUIRED, unsigned(64))?,
+        table::field("value", Physical::INT64, Repetition::OPTIONAL, None)?,
     ];
     Ok(Arc::new(Type::group_type_builder("reads").with_fields(fields).build()?))
 }
@@ -199,42 +170,26 @@ fn write_rows(
 ) -> Result<(), ParquetError> {
     let mut group = file.next_row_group()?;
     let column: Vec<i64> = rows.iter().map(|row| row.index as i64).collect();
-    put::<Int64Type>(&mut group, &column, None)?;
+    table::put::<Int64Type>(&mut group, &column, None)?;
     let column: Vec<i32> = rows.iter().map(|row| row.item as i32).collect();
-    put::<Int32Type>(&mut group, &column, None)?;
+    table::put::<Int32Type>(&mut group, &column, None)?;
     let column: Vec<i64> = rows.iter().map(|row| row.key as i64).collect();
-    put::<Int64Type>(&mut group, &column, None)?;
+    table::put::<Int64Type>(&mut group, &column, None)?;
     let column: Vec<i64> = rows.iter().filter_map(|row| row.value).collect();
     let levels: Vec<i16> = rows.iter().map(|row| i16::from(row.value.is_some())).collect();
-    put::<Int64Type>(&mut group, &column, Some(&levels))?;
+    table::put::<Int64Type>(&mut group, &column, Some(&levels))?;
     group.close()?;
     Ok(())
-}
-
-fn put<T: DataType>(
-    group: &mut SerializedRowGroupWriter<'_, File>,
-    values: &[T::T],
-    levels: Option<&[i16]>,
-) -> Result<(), ParquetError> {
-    let column = group.next_column()?;
-    let mut column = column.ok_or_else(|| ParquetError::General("a column too many".to_owned()))?;
-    column.typed::<T>().write_batch(values, levels, None)?;
-    column.close()
 }
 
 /// Gives every value of the run directory `dir` to `each`; whether there is such a file.
 ///
 /// # Errors
 /// If the file is damaged.
-pub fn each_read(dir: &Path, mut each: impl FnMut(ObservedValue)) -> Result<bool, ReadsError> {
-    let path = place::reads(dir);
-    let mut read = || {
-        table::check_listed(&path)?;
-        if !path.exists() {
-            return Ok(false);
-        }
+pub fn each_read(dir: &Path, mut each: impl FnMut(ObservedValue)) -> Result<bool, TableError> {
+    let read = |path: &Path| {
         let schema = schema()?.as_ref().clone();
-        table::each_row(&path, Some(schema), |row| {
+        table::each_row(path, Some(schema), |row| {
             each(ObservedValue {
                 index: row.get_ulong(0)?,
                 item: row.get_uint(1)?,
@@ -243,10 +198,9 @@ pub fn each_read(dir: &Path, mut each: impl FnMut(ObservedValue)) -> Result<bool
                 value: row.get_long(3).ok(),
             });
             Ok(())
-        })?;
-        Ok(true)
+        })
     };
-    read().map_err(|source| ReadsError::Read { path: path.clone(), source })
+    Ok(table::read_listed(place::reads(dir), "", read)?.is_some())
 }
 
 #[cfg(test)]

@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use assay_model::{Event, EventKind, Nanos, Outcome, Phase, Record};
 
 use crate::column::{Column, Columns};
-use crate::events::EventsError;
 use crate::manifest::{Counters, Manifest, ManifestError, PhaseSection, State};
 use crate::part::temporary;
 use crate::place;
 use crate::read::{Batch, History, OpenError};
 use crate::run_dir::{LockError, RunDir};
 use crate::seal::{SealError, Sealed};
+use crate::table::TableError;
 
 /// What a repair did.
 #[derive(Clone, Debug, PartialEq)]
@@ -68,7 +68,7 @@ pub enum RepairError {
     Manifest(#[from] ManifestError),
     /// The events could not be written.
     #[error(transparent)]
-    Events(#[from] EventsError),
+    Events(#[from] TableError),
     /// What is sealed cannot be opened.
     #[error(transparent)]
     Open(#[from] OpenError),

@@ -10,11 +10,12 @@ use std::path::{Path, PathBuf};
 use assay_model::Event;
 
 use crate::block::RunTag;
-use crate::events::{EventsError, write_events};
+use crate::events::write_events;
 use crate::manifest::{Manifest, ManifestError};
-use crate::observations::{Observation, ObservationsError, write_observations};
+use crate::observations::{Observation, write_observations};
 use crate::place;
 use crate::seal::{self, SealError, Sealed, is_full, no_room};
+use crate::table::TableError;
 use crate::writer::{Memory, StartError, WorkerSink, Writer};
 use lock::Lock;
 pub use lock::LockError;
@@ -138,9 +139,9 @@ impl RunDir {
     ///
     /// # Errors
     /// If the disk does not take them; earlier events then stay.
-    pub fn write_events(&mut self, events: &[Event]) -> Result<(), EventsError> {
+    pub fn write_events(&mut self, events: &[Event]) -> Result<(), TableError> {
         let first = write_events(&self.dir, events);
-        let full = matches!(&first, Err(EventsError::Write { source, .. }) if no_room(source));
+        let full = matches!(&first, Err(TableError::Write { source, .. }) if no_room(source));
         if full && self.give_up_reserve() { write_events(&self.dir, events) } else { first }
     }
 
@@ -148,13 +149,9 @@ impl RunDir {
     ///
     /// # Errors
     /// If the disk does not take it; earlier observations then stay.
-    pub fn write_observations(
-        &mut self,
-        observations: &[Observation],
-    ) -> Result<(), ObservationsError> {
+    pub fn write_observations(&mut self, observations: &[Observation]) -> Result<(), TableError> {
         let first = write_observations(&self.dir, observations);
-        let full =
-            matches!(&first, Err(ObservationsError::Write { source, .. }) if no_room(source));
+        let full = matches!(&first, Err(TableError::Write { source, .. }) if no_room(source));
         if full && self.give_up_reserve() {
             return write_observations(&self.dir, observations);
         }

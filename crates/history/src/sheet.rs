@@ -1,19 +1,17 @@
 //! A table of figures as one Parquet file: what a study found, one row per run.
 
-use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use parquet::basic::{LogicalType, Repetition, Type as Physical};
-use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
+use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
-use parquet::file::writer::SerializedRowGroupWriter;
 use parquet::record::Field;
 use parquet::schema::types::Type;
 
 use crate::part::{publish, temporary};
-use crate::table;
+use crate::table::{self, TableError};
 
 /// The metadata key that says what the table is.
 const KEY: &str = "assay.table";
@@ -38,46 +36,25 @@ pub enum SheetValues {
     Number(Vec<Option<f64>>),
 }
 
-/// The table could not be read or written.
-#[derive(Debug, thiserror::Error)]
-pub enum SheetError {
-    /// It cannot be written.
-    #[error("cannot write {path}: {source}")]
-    Write {
-        /// The file.
-        path: PathBuf,
-        /// What went wrong.
-        source: ParquetError,
-    },
-    /// It cannot be read.
-    #[error("cannot read {path}: {source}")]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// What went wrong.
-        source: ParquetError,
-    },
-}
-
 /// Writes a table to `path`, replacing an earlier one; `name` says in the file what it is.
 ///
 /// # Errors
 /// If the disk does not take it; an earlier one then stays.
-pub fn write_sheet(path: &Path, name: &str, columns: &[SheetColumn]) -> Result<(), SheetError> {
+pub fn write_sheet(path: &Path, name: &str, columns: &[SheetColumn]) -> Result<(), TableError> {
     let temporary = temporary(path);
     let written = write(&temporary, name, columns).and_then(|()| Ok(publish(&temporary, path)?));
     if written.is_err() {
         let _ = std::fs::remove_file(&temporary);
     }
-    written.map_err(|source| SheetError::Write { path: path.to_owned(), source })
+    written.map_err(|source| TableError::Write { path: path.to_owned(), source })
 }
 
 /// Reads the rows of a table, every value as text.
 ///
 /// # Errors
 /// If the file is damaged or is none.
-pub fn read_sheet(path: &Path) -> Result<Vec<Vec<String>>, SheetError> {
-    read(path).map_err(|source| SheetError::Read { path: path.to_owned(), source })
+pub fn read_sheet(path: &Path) -> Result<Vec<Vec<String>>, TableError> {
+    read(path).map_err(|source| TableError::Read { path: path.to_owned(), source, advice: "" })
 }
 
 fn write(path: &Path, name: &str, columns: &[SheetColumn]) -> Result<(), ParquetError> {
@@ -89,8 +66,7 @@ fn write(path: &Path, name: &str, columns: &[SheetColumn]) -> Result<(), Parquet
             SheetValues::Count(_) => (Physical::INT64, Repetition::OPTIONAL, None),
             SheetValues::Number(_) => (Physical::DOUBLE, Repetition::OPTIONAL, None),
         };
-        let field = Type::primitive_type_builder(&column.name, physical);
-        field.with_repetition(repetition).with_logical_type(logical).build().map(Arc::new)
+        table::field(&column.name, physical, repetition, logical)
     });
     let fields = fields.collect::<Result<Vec<_>, _>>()?;
     let schema = Arc::new(Type::group_type_builder("row").with_fields(fields).build()?);
@@ -101,15 +77,15 @@ fn write(path: &Path, name: &str, columns: &[SheetColumn]) -> Result<(), Parquet
         match &column.values {
             SheetValues::Text(texts) => {
                 let texts: Vec<ByteArray> = texts.iter().map(|text| text.as_str().into()).collect();
-                put::<ByteArrayType>(&mut group, &texts, None)?;
+                table::put::<ByteArrayType>(&mut group, &texts, None)?;
             }
             SheetValues::Count(counts) => {
                 let known: Vec<i64> = counts.iter().flatten().map(|count| *count as i64).collect();
-                put::<Int64Type>(&mut group, &known, Some(&levels(counts)))?;
+                table::put::<Int64Type>(&mut group, &known, Some(&levels(counts)))?;
             }
             SheetValues::Number(numbers) => {
                 let known: Vec<f64> = numbers.iter().flatten().copied().collect();
-                put::<DoubleType>(&mut group, &known, Some(&levels(numbers)))?;
+                table::put::<DoubleType>(&mut group, &known, Some(&levels(numbers)))?;
             }
         }
     }
@@ -119,17 +95,6 @@ fn write(path: &Path, name: &str, columns: &[SheetColumn]) -> Result<(), Parquet
 
 fn levels<T>(values: &[Option<T>]) -> Vec<i16> {
     values.iter().map(|value| i16::from(value.is_some())).collect()
-}
-
-fn put<T: DataType>(
-    group: &mut SerializedRowGroupWriter<'_, File>,
-    values: &[T::T],
-    levels: Option<&[i16]>,
-) -> Result<(), ParquetError> {
-    let column = group.next_column()?;
-    let mut column = column.ok_or_else(|| ParquetError::General("a column too many".to_owned()))?;
-    column.typed::<T>().write_batch(values, levels, None)?;
-    column.close()
 }
 
 fn read(path: &Path) -> Result<Vec<Vec<String>>, ParquetError> {

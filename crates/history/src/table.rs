@@ -4,21 +4,45 @@ use std::cell::Cell;
 use std::fs::File;
 use std::io::{self, Read};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::Path;
-use std::sync::Once;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Once};
 
 use crc32fast::Hasher;
-use parquet::basic::Compression;
+use parquet::basic::{Compression, LogicalType, Repetition, Type as Physical};
+use parquet::data_type::DataType;
 use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterPropertiesPtr;
 use parquet::file::reader::FileReader;
 use parquet::file::serialized_reader::SerializedFileReader;
-use parquet::file::writer::SerializedFileWriter;
+use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::record::Row;
 use parquet::schema::types::{Type, TypePtr};
 
 use crate::part::{publish, temporary};
+
+/// A table beside the history could not be written or read.
+#[derive(Debug, thiserror::Error)]
+pub enum TableError {
+    /// It cannot be written.
+    #[error("cannot write {path}: {source}")]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// What went wrong.
+        source: ParquetError,
+    },
+    /// It cannot be read.
+    #[error("cannot read {path}: {source}{advice}")]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What went wrong.
+        source: ParquetError,
+        /// What to do, behind a semicolon; empty if there is nothing to say.
+        advice: &'static str,
+    },
+}
 
 /// More rows per byte than in any valid file: if a footer claims more, its rows are not read.
 const ROWS_PER_BYTE: u64 = 8;
@@ -39,6 +63,52 @@ pub(crate) fn create(
 pub(crate) fn finish(mut table: SerializedFileWriter<File>) -> Result<(), ParquetError> {
     table.finish()?;
     Ok(table.inner().sync_all()?)
+}
+
+/// Writes the next column of a row group; `levels` are 0 for rows without a value.
+pub(crate) fn put<T: DataType>(
+    group: &mut SerializedRowGroupWriter<'_, File>,
+    values: &[T::T],
+    levels: Option<&[i16]>,
+) -> Result<(), ParquetError> {
+    let column = group.next_column()?;
+    let mut column = column.ok_or_else(|| ParquetError::General("a column too many".to_owned()))?;
+    column.typed::<T>().write_batch(values, levels, None)?;
+    column.close()
+}
+
+/// A column of a schema.
+pub(crate) fn field(
+    name: &str,
+    physical: Physical,
+    repetition: Repetition,
+    logical: Option<LogicalType>,
+) -> Result<TypePtr, ParquetError> {
+    let field = Type::primitive_type_builder(name, physical);
+    field.with_repetition(repetition).with_logical_type(logical).build().map(Arc::new)
+}
+
+/// Lets `write` fill the table at `path`, lists it, and replaces an earlier one.
+pub(crate) fn replace_listed(
+    path: PathBuf,
+    write: impl FnOnce(&Path) -> Result<(), ParquetError>,
+) -> Result<(), TableError> {
+    let temporary = temporary(&path);
+    let written = write(&temporary).and_then(|()| Ok(publish_listed(&temporary, &path)?));
+    if written.is_err() {
+        let _ = std::fs::remove_file(&temporary);
+    }
+    written.map_err(|source| TableError::Write { path, source })
+}
+
+/// What `read` makes of the table at `path`, which is as it was listed; `None` if there is none.
+pub(crate) fn read_listed<T>(
+    path: PathBuf,
+    advice: &'static str,
+    read: impl FnOnce(&Path) -> Result<T, ParquetError>,
+) -> Result<Option<T>, TableError> {
+    let found = check_listed(&path).and_then(|()| path.exists().then(|| read(&path)).transpose());
+    found.map_err(|source| TableError::Read { path, source, advice })
 }
 
 /// The file beside the tables of a run directory that lists them, a line each: CRC-32, bytes, name.

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use assay_model::{Kind, Nanos};
-use parquet::basic::{ConvertedType, Encoding, LogicalType, Repetition, Type as Physical};
+use parquet::basic::{Encoding, LogicalType, Repetition, Type as Physical};
 use parquet::data_type::{ByteArray, ByteArrayType, DataType, Int32Type, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
@@ -20,7 +20,7 @@ use parquet::schema::types::{Type, TypePtr};
 
 use crate::part::{VERSION, VERSION_KEY, temporary};
 use crate::place;
-use crate::table;
+use crate::table::{self, TableError};
 
 /// Rows that are gathered before they are written: a few MB.
 const GROUP: usize = 1 << 16;
@@ -56,27 +56,6 @@ pub struct TruthRow {
     pub read_after_write: Option<Nanos>,
 }
 
-/// The truth could not be read or written.
-#[derive(Debug, thiserror::Error)]
-pub enum TruthError {
-    /// It cannot be written.
-    #[error("cannot write {path}: {source}")]
-    Write {
-        /// The file.
-        path: PathBuf,
-        /// What went wrong.
-        source: ParquetError,
-    },
-    /// It cannot be read.
-    #[error("cannot read {path}: {source}")]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// What went wrong.
-        source: ParquetError,
-    },
-}
-
 /// Writes the truth of one run directory, row by row.
 pub struct TruthWriter {
     path: PathBuf,
@@ -91,7 +70,7 @@ impl TruthWriter {
     ///
     /// # Errors
     /// If the file cannot be made.
-    pub fn create(dir: &Path) -> Result<TruthWriter, TruthError> {
+    pub fn create(dir: &Path) -> Result<TruthWriter, TableError> {
         let path = place::truth(dir);
         let begin = || {
             let version = (VERSION_KEY, VERSION.to_string());
@@ -99,7 +78,7 @@ impl TruthWriter {
         };
         match begin() {
             Ok(file) => Ok(TruthWriter { path, file, rows: Vec::new(), broken: None }),
-            Err(source) => Err(TruthError::Write { path, source }),
+            Err(source) => Err(TableError::Write { path, source }),
         }
     }
 
@@ -115,7 +94,7 @@ impl TruthWriter {
     ///
     /// # Errors
     /// If the disk did not take it.
-    pub fn finish(mut self) -> Result<(), TruthError> {
+    pub fn finish(mut self) -> Result<(), TableError> {
         self.write_group();
         let path = self.path;
         let temporary = temporary(&path);
@@ -127,7 +106,7 @@ impl TruthWriter {
         if finished.is_err() {
             let _ = std::fs::remove_file(&temporary);
         }
-        finished.map_err(|source| TruthError::Write { path, source })
+        finished.map_err(|source| TableError::Write { path, source })
     }
 
     fn write_group(&mut self) {
@@ -142,11 +121,8 @@ impl TruthWriter {
 ///
 /// # Errors
 /// If the file is damaged, or holds kinds that this release does not know.
-pub fn read_truth(dir: &Path) -> Result<Option<Vec<TruthRow>>, TruthError> {
-    let path = place::truth(dir);
-    let truth =
-        table::check_listed(&path).and_then(|()| path.exists().then(|| read(&path)).transpose());
-    truth.map_err(|source| TruthError::Read { path, source })
+pub fn read_truth(dir: &Path) -> Result<Option<Vec<TruthRow>>, TableError> {
+    table::read_listed(place::truth(dir), "", read)
 }
 
 /// How many requests of the run in the run directory `dir` each fault affected, by its name, as the
@@ -154,11 +130,8 @@ pub fn read_truth(dir: &Path) -> Result<Option<Vec<TruthRow>>, TruthError> {
 ///
 /// # Errors
 /// If the file is damaged.
-pub fn count_faults(dir: &Path) -> Result<Option<BTreeMap<String, u64>>, TruthError> {
-    let path = place::truth(dir);
-    let counts =
-        table::check_listed(&path).and_then(|()| path.exists().then(|| count(&path)).transpose());
-    counts.map_err(|source| TruthError::Read { path, source })
+pub fn count_faults(dir: &Path) -> Result<Option<BTreeMap<String, u64>>, TableError> {
+    table::read_listed(place::truth(dir), "", count)
 }
 
 fn count(path: &Path) -> Result<BTreeMap<String, u64>, ParquetError> {
@@ -189,28 +162,15 @@ fn properties() -> Arc<WriterProperties> {
     Arc::new(properties.build())
 }
 
-fn field(
-    name: &str,
-    physical: Physical,
-    repetition: Repetition,
-    logical: Option<LogicalType>,
-) -> Result<TypePtr, ParquetError> {
-    Type::primitive_type_builder(name, physical)
-        .with_repetition(repetition)
-        .with_logical_type(logical)
-        .with_converted_type(ConvertedType::NONE)
-        .build()
-        .map(Arc::new)
-}
-
 fn text_field(name: &str) -> Result<TypePtr, ParquetError> {
-    field(name, Physical::BYTE_ARRAY, Repetition::REQUIRED, Some(LogicalType::String))
+    table::field(name, Physical::BYTE_ARRAY, Repetition::REQUIRED, Some(LogicalType::String))
 }
 
 fn schema(faults: &str) -> Result<TypePtr, ParquetError> {
     let whole = |bits: i8| Some(LogicalType::integer(bits, false));
-    let time = |name, repetition| field(name, Physical::INT64, repetition, None);
-    let number = |name, bits| field(name, Physical::INT32, Repetition::REQUIRED, whole(bits));
+    let time = |name, repetition| table::field(name, Physical::INT64, repetition, None);
+    let number =
+        |name, bits| table::field(name, Physical::INT32, Repetition::REQUIRED, whole(bits));
     let fields = vec![
         time("at", Repetition::REQUIRED)?,
         time("answered_at", Repetition::OPTIONAL)?,
@@ -255,7 +215,7 @@ fn required<T: DataType>(
     of: impl Fn(&TruthRow) -> T::T,
 ) -> Result<(), ParquetError> {
     let values: Vec<T::T> = rows.iter().map(of).collect();
-    put::<T>(group, &values, None)
+    table::put::<T>(group, &values, None)
 }
 
 fn optional(
@@ -265,18 +225,7 @@ fn optional(
 ) -> Result<(), ParquetError> {
     let values: Vec<i64> = rows.iter().filter_map(&of).collect();
     let levels: Vec<i16> = rows.iter().map(|row| i16::from(of(row).is_some())).collect();
-    put::<Int64Type>(group, &values, Some(&levels))
-}
-
-fn put<T: DataType>(
-    group: &mut SerializedRowGroupWriter<'_, File>,
-    values: &[T::T],
-    levels: Option<&[i16]>,
-) -> Result<(), ParquetError> {
-    let column = group.next_column()?;
-    let mut column = column.ok_or_else(|| ParquetError::General("a column too many".to_owned()))?;
-    column.typed::<T>().write_batch(values, levels, None)?;
-    column.close()
+    table::put::<Int64Type>(group, &values, Some(&levels))
 }
 
 /// The name of the column of the faults in this file.
