@@ -24,10 +24,12 @@ use crate::script::ScriptName;
 pub use program::BALANCE;
 pub use spec::{ConsistencyDataset, ConsistencySpec, TransactionSection};
 
-/// The queries of a workload, with their meaning.
+/// The table of a workload, with its queries and their meaning.
 struct Definition {
+    /// Its name, and its columns as `CREATE TABLE` has them.
     table: (&'static str, &'static str),
-    queries: &'static [(QueryText, QueryRole)],
+    /// What a load inserts, what a run reads, what a run writes.
+    queries: [(QueryText, QueryRole); 3],
     transactions: &'static [&'static str],
 }
 
@@ -36,83 +38,66 @@ const INSERT: usize = 0;
 const READ: usize = 1;
 const WRITE: usize = 2;
 
-const fn query(name: &'static str, kind: Kind, text: &'static str) -> QueryText {
-    QueryText { name, kind, text }
+const fn insert(text: &'static str) -> (QueryText, QueryRole) {
+    (QueryText { name: "insert", kind: Kind::Insert, text }, QueryRole::NotJudged)
+}
+
+const fn read(text: &'static str, role: QueryRole) -> (QueryText, QueryRole) {
+    (QueryText { name: "read", kind: Kind::Read, text }, role)
+}
+
+const fn update(name: &'static str, text: &'static str, role: QueryRole) -> (QueryText, QueryRole) {
+    (QueryText { name, kind: Kind::Update, text }, role)
 }
 
 const LISTS: Definition = Definition {
-    table: (
-        "lists",
-        "CREATE TABLE lists (\n  id INTEGER NOT NULL,\n  elements TEXT NOT NULL,\n  \
-         PRIMARY KEY (id)\n)",
-    ),
-    queries: &[
-        (
-            query("insert", Kind::Insert, "INSERT INTO lists (id, elements) VALUES (?, ?)"),
-            QueryRole::NotJudged,
-        ),
-        (query("read", Kind::Read, "SELECT elements FROM lists WHERE id = ?"), QueryRole::ReadList),
-        (
-            query("append", Kind::Update, "UPDATE lists SET elements = elements || ? WHERE id = ?"),
+    table: ("lists", "id INTEGER NOT NULL, elements TEXT NOT NULL, PRIMARY KEY (id)"),
+    queries: [
+        insert("INSERT INTO lists (id, elements) VALUES (?, ?)"),
+        read("SELECT elements FROM lists WHERE id = ?", QueryRole::ReadList),
+        update(
+            "append",
+            "UPDATE lists SET elements = elements || ? WHERE id = ?",
             QueryRole::Append,
         ),
     ],
     transactions: &["lists"],
 };
 
-const REGISTERS: &str = "CREATE TABLE registers (\n  id INTEGER NOT NULL,\n  \
-                         content BIGINT NOT NULL,\n  PRIMARY KEY (id)\n)";
-const REGISTER_QUERIES: &[(QueryText, QueryRole)] = &[
-    (
-        query("insert", Kind::Insert, "INSERT INTO registers (id, content) VALUES (?, ?)"),
-        QueryRole::NotJudged,
-    ),
-    (query("read", Kind::Read, "SELECT content FROM registers WHERE id = ?"), QueryRole::Read),
-    (
-        query("write", Kind::Update, "UPDATE registers SET content = ? WHERE id = ?"),
-        QueryRole::Write,
-    ),
-];
-
 const fn registers(transactions: &'static [&'static str]) -> Definition {
-    Definition { table: ("registers", REGISTERS), queries: REGISTER_QUERIES, transactions }
+    Definition {
+        table: ("registers", "id INTEGER NOT NULL, content BIGINT NOT NULL, PRIMARY KEY (id)"),
+        queries: [
+            insert("INSERT INTO registers (id, content) VALUES (?, ?)"),
+            read("SELECT content FROM registers WHERE id = ?", QueryRole::Read),
+            update("write", "UPDATE registers SET content = ? WHERE id = ?", QueryRole::Write),
+        ],
+        transactions,
+    }
 }
 
 const ACCOUNTS: Definition = Definition {
-    table: (
-        "accounts",
-        "CREATE TABLE accounts (\n  id INTEGER NOT NULL,\n  balance BIGINT NOT NULL,\n  \
-         PRIMARY KEY (id)\n)",
-    ),
-    queries: &[
-        (
-            query("insert", Kind::Insert, "INSERT INTO accounts (id, balance) VALUES (?, ?)"),
-            QueryRole::NotJudged,
-        ),
-        (query("read", Kind::Read, "SELECT balance FROM accounts WHERE id = ?"), QueryRole::Read),
-        (
-            query("write", Kind::Update, "UPDATE accounts SET balance = ? WHERE id = ?"),
-            QueryRole::NotJudged,
-        ),
+    table: ("accounts", "id INTEGER NOT NULL, balance BIGINT NOT NULL, PRIMARY KEY (id)"),
+    queries: [
+        insert("INSERT INTO accounts (id, balance) VALUES (?, ?)"),
+        read("SELECT balance FROM accounts WHERE id = ?", QueryRole::Read),
+        update("write", "UPDATE accounts SET balance = ? WHERE id = ?", QueryRole::NotJudged),
     ],
     transactions: &["transfer", "snapshot"],
 };
 
 const SETS: Definition = Definition {
-    table: (
-        "members",
-        "CREATE TABLE members (\n  id INTEGER NOT NULL,\n  element BIGINT NOT NULL,\n  \
-         PRIMARY KEY (id, element)\n)",
-    ),
-    queries: &[
-        // The same query for both, so that places are those of the other workloads.
+    table: ("members", "id INTEGER NOT NULL, element BIGINT NOT NULL, PRIMARY KEY (id, element)"),
+    queries: [
+        insert("INSERT INTO members (id, element) VALUES (?, ?)"),
+        read("SELECT element FROM members WHERE id = ?", QueryRole::Read),
+        // Its arguments come in the order of the writes of the other workloads.
         (
-            query("insert", Kind::Insert, "INSERT INTO members (id, element) VALUES (?, ?)"),
-            QueryRole::NotJudged,
-        ),
-        (query("read", Kind::Read, "SELECT element FROM members WHERE id = ?"), QueryRole::Read),
-        (
-            query("add", Kind::Insert, "INSERT INTO members (element, id) VALUES (?, ?)"),
+            QueryText {
+                name: "add",
+                kind: Kind::Insert,
+                text: "INSERT INTO members (element, id) VALUES (?, ?)",
+            },
             QueryRole::Write,
         ),
     ],
@@ -120,21 +105,11 @@ const SETS: Definition = Definition {
 };
 
 const COUNTERS: Definition = Definition {
-    table: (
-        "counters",
-        "CREATE TABLE counters (\n  id INTEGER NOT NULL,\n  total BIGINT NOT NULL,\n  \
-         PRIMARY KEY (id)\n)",
-    ),
-    queries: &[
-        (
-            query("insert", Kind::Insert, "INSERT INTO counters (id, total) VALUES (?, ?)"),
-            QueryRole::NotJudged,
-        ),
-        (query("read", Kind::Read, "SELECT total FROM counters WHERE id = ?"), QueryRole::Read),
-        (
-            query("add", Kind::Update, "UPDATE counters SET total = total + 1 WHERE id = ?"),
-            QueryRole::Add,
-        ),
+    table: ("counters", "id INTEGER NOT NULL, total BIGINT NOT NULL, PRIMARY KEY (id)"),
+    queries: [
+        insert("INSERT INTO counters (id, total) VALUES (?, ?)"),
+        read("SELECT total FROM counters WHERE id = ?", QueryRole::Read),
+        update("add", "UPDATE counters SET total = total + 1 WHERE id = ?", QueryRole::Add),
     ],
     transactions: &["add", "read"],
 };
@@ -155,6 +130,7 @@ fn definition(name: ScriptName) -> Definition {
 /// Compiles a checked specification.
 pub(super) fn compile(spec: &ConsistencySpec, seed: Seed, phase: PlanPhase) -> Compiled {
     let definition = definition(spec.workload);
+    let (name, columns) = definition.table;
     let run = program::Run::new(spec, seed);
     let (reads, writes) = run.of_transaction();
     let texts: Vec<QueryText> = definition.queries.iter().map(|(query, _)| *query).collect();
@@ -163,11 +139,11 @@ pub(super) fn compile(spec: &ConsistencySpec, seed: Seed, phase: PlanPhase) -> C
         PlanPhase::Run => Arc::new(run),
     };
     Compiled {
-        schema: named([definition.table]),
+        schema: named([(name, &*format!("CREATE TABLE {name} ({columns})"))]),
         queries: queries(&texts),
         roles: definition.queries.iter().map(|(_, role)| *role).collect(),
         frequencies: vec![0.0, reads, writes],
-        relation_rows: vec![(definition.table.0, spec.dataset.keys)],
+        relation_rows: vec![(name, spec.dataset.keys)],
         transaction_types: match phase {
             PlanPhase::Load => &["load"],
             PlanPhase::Run => definition.transactions,
