@@ -42,6 +42,10 @@ pub struct AnomalyCell {
     pub violates: Vec<String>,
     /// Qualities that the store promises.
     pub keeps: Vec<String>,
+    /// The command of its first run.
+    pub command: String,
+    /// The most runs, each with the next seed.
+    pub tries: u64,
     /// Why it was not run; empty if it was.
     pub not_run: String,
     /// Why it has failed; empty if it has not.

@@ -5,25 +5,20 @@ pub mod file;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
-use std::thread;
-use std::time::Duration;
 
 use anyhow::{Context, Result};
 use assay_history::{Manifest, State};
 use assay_model::Nanos;
-use assay_report::Letters;
 use assay_report::anomalies::{
     AnomalyCell, AnomalyRun, AnomalyStudy, anomalies_json, anomalies_markdown, anomalies_text,
 };
-use assay_report::units::duration;
-use assay_run::clock;
 use clap::ArgMatches;
 
 use file::{AnomalyFile, CellSection, is_of_anomalies};
 
 use super::builtin;
 use super::matrix::directory::{self, Kept, write_whole};
-use super::matrix::execute::{end_child, last_error, start_child};
+use super::matrix::execute::{ChildEnd, last_error, start_child, wait};
 use super::matrix::shift::Stop;
 use super::matrix::{self, TypedOptions};
 use crate::consistency::judge_run;
@@ -35,9 +30,6 @@ use crate::units;
 
 /// Operations of one run that are judged: about 2 GB.
 const OPERATIONS_MAX: usize = 8_000_000;
-
-/// How often a run's process is looked at.
-const LOOK: Duration = Duration::from_millis(20);
 
 /// A cell's result, which is written after its last run.
 const RESULT: &str = "cell.json";
@@ -208,17 +200,17 @@ impl AnomalyExecutor<'_> {
             source: section.source.clone(),
             violates: section.violates.clone(),
             keeps: section.keeps.clone(),
+            command: self.command(section, self.file.seed),
+            tries: section.tries,
             ..AnomalyCell::default()
         }
     }
 
     /// Whether a kept result is of the runs that the file describes now.
     fn is_same(&self, section: &CellSection, found: &AnomalyCell) -> bool {
-        let command = |seed| self.command(section, seed);
-        // One that has failed at once has no command to compare.
-        found.runs.iter().all(|run| run.command == command(run.seed))
-            && found.violates == section.violates
-            && (&found.workload, &found.fault) == (&section.workload, &section.fault())
+        let fresh = self.unrun(section);
+        (&found.command, found.tries, &found.violates)
+            == (&fresh.command, fresh.tries, &fresh.violates)
     }
 
     fn command(&self, section: &CellSection, seed: u64) -> String {
@@ -278,21 +270,12 @@ impl AnomalyExecutor<'_> {
         }
         let log = dir.join("log.txt");
         let mut child = start_child(&words, &log)?;
-        let begun = clock::monotonic();
-        let status = loop {
-            if let Some(status) = child.try_wait().context("cannot wait for a run's process")? {
-                break status;
+        let status = match wait(&mut child, self.timeout, self.stop)? {
+            ChildEnd::Exited(status) => status,
+            ChildEnd::Late(after) => {
+                return Ok(Ended::Failed(format!("it was given up after {after}")));
             }
-            let is_late = clock::monotonic().since(begun) > self.timeout;
-            if is_late || self.stop.is_expected() {
-                end_child(&mut child)?;
-                let after = duration(self.timeout, Letters::Ascii);
-                return Ok(match is_late {
-                    true => Ended::Failed(format!("it was given up after {after}")),
-                    false => Ended::Interrupted,
-                });
-            }
-            thread::sleep(LOOK);
+            ChildEnd::Interrupted => return Ok(Ended::Interrupted),
         };
         // Whatever the store has put there is of no use to anybody.
         let _ = fs::remove_dir_all(&store);

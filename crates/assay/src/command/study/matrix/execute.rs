@@ -322,25 +322,42 @@ impl<'a> StudyExecutor<'a> {
         // What the commands before have said is not about this one.
         let silent = fs::metadata(&log).map_or(0, |metadata| metadata.len());
         let mut child = start_child(&words, &log)?;
-        let begun = clock::monotonic();
-        let status = loop {
-            if let Some(status) = child.try_wait().context("cannot wait for a cell's process")? {
-                break status;
-            }
-            let is_late = clock::monotonic().since(begun) > self.timeout;
-            if is_late || self.stop.is_expected() {
-                end_child(&mut child)?;
-                return Ok(match is_late {
-                    true => CommandResult::Failed(format!(
-                        "it was given up after {}; give-up in the study file says when",
-                        duration(self.timeout, Letters::Ascii)
-                    )),
-                    false => CommandResult::Interrupted,
-                });
-            }
-            thread::sleep(LOOK);
-        };
-        Ok(ended(status, &folder, last_error(&log, silent)))
+        Ok(match wait(&mut child, self.timeout, self.stop)? {
+            ChildEnd::Exited(status) => ended(status, &folder, last_error(&log, silent)),
+            ChildEnd::Late(after) => CommandResult::Failed(format!(
+                "it was given up after {after}; give-up in the study file says when"
+            )),
+            ChildEnd::Interrupted => CommandResult::Interrupted,
+        })
+    }
+}
+
+/// How the process of a run ended.
+pub enum ChildEnd {
+    /// By itself.
+    Exited(ExitStatus),
+    /// It was ended, after this long.
+    Late(String),
+    /// It was ended, because the study is to end.
+    Interrupted,
+}
+
+/// Waits for a child until it has taken too long, or the study is to end.
+pub fn wait(child: &mut Child, timeout: Nanos, stop: &Stop) -> Result<ChildEnd> {
+    let begun = clock::monotonic();
+    loop {
+        if let Some(status) = child.try_wait().context("cannot wait for a run's process")? {
+            return Ok(ChildEnd::Exited(status));
+        }
+        let is_late = clock::monotonic().since(begun) > timeout;
+        if is_late || stop.is_expected() {
+            end_child(child)?;
+            return Ok(match is_late {
+                true => ChildEnd::Late(duration(timeout, Letters::Ascii)),
+                false => ChildEnd::Interrupted,
+            });
+        }
+        thread::sleep(LOOK);
     }
 }
 
