@@ -2,6 +2,7 @@
 
 pub mod schedule;
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,8 +10,10 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::{Error, Result};
-use assay_lab::{Fault, Injected, Injection, check_injection, check_scale, fault, recipes};
-use assay_model::{Event, EventKind, Nanos};
+use assay_lab::{
+    Fault, FaultTarget, Injected, Injection, check_injection, check_scale, fault, recipes,
+};
+use assay_model::{ACTION_MARK, Event, EventKind, Nanos};
 use assay_run::{Clock, Control, Wall};
 
 use crate::actions::schedule::{ActionSchedule, LabPlace};
@@ -20,7 +23,7 @@ use crate::options::Options;
 use crate::units;
 
 /// What the texts of events about actions begin with.
-pub const MARK: &str = "lab: ";
+pub const MARK: &str = ACTION_MARK;
 /// How long the thread that waits for the next moment sleeps at a time.
 const NAP: Nanos = Nanos::from_millis(20);
 /// How often it is tried to mend what a nemesis has broken.
@@ -122,26 +125,9 @@ impl ActionKind {
         }
     }
 
-    /// Takes from what is broken, by what mends it, what it has mended.
-    fn mends(&self, broken: &mut Vec<Fault>) {
-        let ActionKind::Fault(injection) = self else { return };
-        match injection.node {
-            None => broken.retain(|undo| *undo != injection.fault),
-            Some(_) => {
-                let place = broken.iter().position(|undo| *undo == injection.fault);
-                place.map(|place| broken.remove(place));
-            }
-        }
-    }
-
     /// Whether it mends, which is waited for even by a run that was stopped.
     pub fn is_mend(&self) -> bool {
         matches!(self, ActionKind::Fault(injection) if injection.fault.facts().undo.is_none())
-    }
-
-    /// Whether it is this fault.
-    fn is(&self, fault: Fault) -> bool {
-        matches!(self, ActionKind::Fault(injection) if injection.fault == fault)
     }
 }
 
@@ -220,19 +206,21 @@ pub fn execute(
 ) -> ExecutedActions {
     let mut executed = ExecutedActions::default();
     let Some(clock) = begun(control, is_over) else { return executed };
-    let mut broken: Vec<Fault> = Vec::new();
+    let mut broken = Broken::default();
     for action in &schedule.actions {
         if is_reached(&clock, action.at, is_over) {
             match executed.perform(action, &clock, &mut act) {
-                Ended::Done(_) => action.act.mends(&mut broken),
-                Ended::Failed(reason) => executed.failures.push(reason),
-                Ended::GoesOn => {}
+                Ended::Done(injected) => broken.note(&action.act, injected.as_ref()),
+                Ended::Failed(reason) => {
+                    executed.failures.push(reason);
+                    broken.note_attempt(&action.act);
+                }
+                Ended::GoesOn => broken.note_attempt(&action.act),
             }
-            broken.extend(action.act.undo());
-        } else if broken.iter().any(|undo| action.act.is(*undo)) {
+        } else if broken.is_mended_by(&action.act) {
             // A run that ends early leaves nothing broken that it was to mend.
-            action.act.mends(&mut broken);
             executed.mend(&action.act, &clock, &mut act);
+            broken.note(&action.act, None);
         } else if !schedule.is_drawn() {
             // What a nemesis did not come to is missed by nobody.
             let text = format!("{MARK}{} was not done, the run was over before", action.act.text());
@@ -241,11 +229,60 @@ pub fn execute(
         }
     }
     if schedule.is_drawn() {
-        broken.dedup();
         let undo = |fault| ActionKind::Fault(Injection::of(fault, None));
-        broken.into_iter().for_each(|fault| executed.mend(&undo(fault), &clock, &mut act));
+        broken.undo().into_iter().for_each(|fault| executed.mend(&undo(fault), &clock, &mut act));
     }
     executed
+}
+
+/// What is broken, by what mends it and the node; 0 where that is not known.
+#[derive(Debug, Default)]
+struct Broken(BTreeSet<(Fault, usize)>);
+
+impl Broken {
+    /// Something was done to the nodes that the lab names, or else to those that were ordered.
+    fn note(&mut self, act: &ActionKind, injected: Option<&Injected>) {
+        let ActionKind::Fault(injection) = act else { return };
+        let nodes = match (injected, injection.node) {
+            (Some(injected), _) if !injected.nodes.is_empty() => injected.nodes.clone(),
+            (_, Some(FaultTarget::Node(node))) => vec![node],
+            _ => Vec::new(),
+        };
+        match (act.undo(), nodes.is_empty()) {
+            (Some(undo), true) => drop(self.0.insert((undo, 0))),
+            (Some(undo), false) => self.0.extend(nodes.iter().map(|node| (undo, *node))),
+            (None, true) => self.0.retain(|(undo, _)| *undo != injection.fault),
+            (None, false) => {
+                self.0.retain(|(undo, node)| *undo != injection.fault || !nodes.contains(node));
+            }
+        }
+    }
+
+    /// Something that breaks was tried, and may have done so in part.
+    fn note_attempt(&mut self, act: &ActionKind) {
+        if act.undo().is_some() {
+            self.note(act, None);
+        }
+    }
+
+    /// Whether this mends anything of it.
+    fn is_mended_by(&self, act: &ActionKind) -> bool {
+        let ActionKind::Fault(injection) = act else { return false };
+        self.0.iter().any(|(undo, node)| {
+            *undo == injection.fault
+                && match injection.node {
+                    Some(FaultTarget::Node(ordered)) => *node == 0 || *node == ordered,
+                    _ => true,
+                }
+        })
+    }
+
+    /// All that mends it, each once.
+    fn undo(&self) -> Vec<Fault> {
+        let mut undo: Vec<Fault> = self.0.iter().map(|(undo, _)| *undo).collect();
+        undo.dedup();
+        undo
+    }
 }
 
 impl ExecutedActions {
@@ -345,6 +382,7 @@ fn is_reached(clock: &Wall, moment: Nanos, is_over: &AtomicBool) -> bool {
 #[cfg(test)]
 mod tests {
     use assay_lab::Premises;
+    use assay_model::ActionEvent;
     use assay_run::Spin;
 
     use super::*;
@@ -494,6 +532,32 @@ mod tests {
         assert_eq!(executed.failures, ["lab: heal was not done, the run was over before"]);
     }
 
+    #[test]
+    fn nodes_that_broke_together_are_mended_one_by_one() {
+        let control = Control::new();
+        control.set_clock(Some(Wall::starting_in(Duration::ZERO, Spin::Never)));
+        let actions = ["0ms: kill all", "1ms: restart 1", "1h: restart 2", "2h: restart 1"];
+        let (is_over, mut did) = (AtomicBool::new(false), Vec::new());
+        execute(&schedule(actions), &control, &is_over, |act| {
+            did.push(act.text());
+            is_over.store(did.len() >= 2, Ordering::Relaxed);
+            let nodes = if act.text() == "kill all" { vec![1, 2] } else { Vec::new() };
+            Ended::Done(Some(Injected { nodes, found_ns: 0, applied_ns: 1, verified_ns: 2 }))
+        });
+        assert_eq!(did, ["kill all", "restart node 1", "restart node 2"]);
+    }
+
+    #[test]
+    fn what_mends_a_fault_in_the_lab_mends_its_event() {
+        for facts in assay_lab::FAULTS {
+            let Some(undo) = facts.undo else { continue };
+            let text = |fault| format!("{MARK}{}", Injection::of(fault, None).text());
+            let (fault, mend) = (text(facts.fault), text(undo));
+            let parse = |text| ActionEvent::parse(text).expect("it is about an action");
+            assert!(parse(&mend).mends(&parse(&fault)), "{mend} after {fault}");
+        }
+    }
+
     /// Ends as soon as the nemesis has killed a node; what was done, how it ended.
     fn interrupted(restart: &Ended) -> (Vec<String>, ExecutedActions) {
         let control = Control::new();
@@ -504,7 +568,7 @@ mod tests {
         let executed = execute(&schedule, &control, &is_over, |act| {
             is_over.store(true, Ordering::Relaxed);
             did.push(act.text());
-            if act.is(Fault::Restart) { restart.clone() } else { Ended::Done(None) }
+            if act.text() == "restart" { restart.clone() } else { Ended::Done(None) }
         });
         (did, executed)
     }

@@ -53,11 +53,9 @@ const ENDS: [(&str, ActionStage); 4] = [
 const TARGETS: [&str; 7] = ["leader", "primary", "master", "minority", "majority", "all", "random"];
 
 /// Actions that mend, with those that they mend. The last mends all others.
-const MENDS: [(&str, &[&str]); 5] = [
-    ("restart", &["kill", "stop", "power off", "power failure", ENDED_BY_ITSELF]),
-    ("power on", &["power off", "power failure"]),
-    ("thaw", &["freeze", "pause"]),
-    ("resume", &["freeze", "pause"]),
+const MENDS: [(&str, &[&str]); 3] = [
+    ("restart", &["kill", "stop", "power off", ENDED_BY_ITSELF]),
+    ("thaw", &["freeze"]),
     ("heal", &[]),
 ];
 

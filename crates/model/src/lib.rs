@@ -28,7 +28,7 @@ pub mod event;
 pub mod layout;
 pub mod settings;
 
-pub use action_event::{ActionEvent, ActionStage};
+pub use action_event::{ACTION_MARK, ActionEvent, ActionStage};
 pub use arguments::{Argument, Arguments, Parameters, Pick, Taken, Wrap};
 pub use datum::{Datum, Decimal};
 pub use event::{Event, EventKind};

@@ -63,16 +63,19 @@ pub fn faults(events: &[Event]) -> Vec<FaultSpan> {
     spans.into_iter().map(|(span, _)| span).collect()
 }
 
-/// Ends what `mend`, which began at `began`, mends.
+/// Ends what `mend`, which began at `began`, mends; a fault of several nodes with the last of them.
 fn mend(
     spans: &mut [(FaultSpan, ActionEvent)],
     mend: &ActionEvent,
     began: Nanos,
     done: Option<Nanos>,
 ) {
-    let open = spans.iter_mut().filter(|(span, fault)| span.mending.is_none() && mend.mends(fault));
-    for (span, _) in open {
-        span.mending = Some(began);
-        span.mended = done;
+    let open = spans.iter_mut().filter(|(span, fault)| span.mended.is_none() && mend.mends(fault));
+    for (span, fault) in open {
+        fault.nodes.retain(|node| !mend.nodes.is_empty() && !mend.nodes.contains(node));
+        if fault.nodes.is_empty() {
+            span.mending.get_or_insert(began);
+            span.mended = done;
+        }
     }
 }

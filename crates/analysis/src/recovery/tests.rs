@@ -278,6 +278,22 @@ fn a_fault_of_the_warm_up_keeps_what_it_may_reach_out_of_the_baseline() {
 }
 
 #[test]
+fn a_fault_of_several_nodes_is_over_with_the_last_of_them() {
+    let mended = |at, node| {
+        let text = format!("lab: restart node {node}");
+        [
+            fault(at, &text),
+            event(at + 0.5, EventKind::Warning, &format!("{text} is done, 1 ms after it began")),
+        ]
+    };
+    let killed = fault(10.0, "lab: kill all (nodes 1, 2)");
+    let events = [vec![killed], mended(20.0, 1).to_vec(), mended(30.0, 2).to_vec()].concat();
+    let spans = faults(&events);
+    assert_eq!((spans.len(), spans[0].mended), (1, Some(seconds(30.5))));
+    assert_eq!(faults(&events[..3])[0].end(), None);
+}
+
+#[test]
 fn faults_are_paired_with_what_mends_them() {
     let told = [
         fault(1.0, "lab: kill node 1"),
