@@ -46,13 +46,13 @@ impl Network {
         Ipv4Addr::new(127, 42, slot, ENTRIES + node)
     }
 
-    /// The words before a program that runs on node `node`.
+    /// The words before a program that runs on node `node`. `ip netns exec` would give it mounts of
+    /// its own too, which would keep a disk that was replaced.
     pub(crate) fn prefix(self, slot: u8, node: usize) -> Vec<String> {
         match self {
             Network::Loopback => Vec::new(),
             Network::Namespaces => {
-                { ["ip", "netns", "exec"].map(String::from).into_iter().chain([name(slot, node)]) }
-                    .collect()
+                vec!["nsenter".to_owned(), format!("--net=/run/netns/{}", name(slot, node))]
             }
         }
     }

@@ -10,6 +10,7 @@ use assay_model::Event;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
+use crate::lab::may_make_namespaces;
 use crate::place::{Place, Ran, wait_until};
 use crate::run_dir::text;
 
@@ -29,8 +30,12 @@ impl Labs {
 
     /// A Redis with a disk of its own, unless there can be none here, for a reason that is shown.
     fn up_with_disk(&self, sync: &str) -> Option<Value> {
-        let words = format!("up redis --disk 64M --option appendfsync={sync} --stay --install");
-        let ran = self.lab(&words);
+        self.up_with_disks(&format!("redis --option appendfsync={sync}"))
+    }
+
+    /// A lab whose nodes have disks of their own, as [`Labs::up_with_disk`].
+    fn up_with_disks(&self, lab: &str) -> Option<Value> {
+        let ran = self.lab(&format!("up {lab} --disk 64M --stay --install"));
         if ran.err.contains("--disk: ") || ran.err.contains("mount failed") {
             eprintln!("NOT RUN: {}", ran.code(4).err);
             return None;
@@ -105,6 +110,22 @@ fn a_power_failure_loses_what_was_not_synced_and_nothing_else() {
         // The kernel lets go of a device when nobody looks at it any more.
         wait_until("no device is left", || labs.leftovers().is_empty());
     }
+}
+
+#[test]
+fn nodes_in_namespaces_do_not_keep_a_disk_that_another_one_has_lost() {
+    if !may_make_namespaces() {
+        eprintln!("NOT RUN: only root with CAP_SYS_ADMIN makes network namespaces");
+        return;
+    }
+    let labs = Labs::new();
+    if labs.up_with_disks("redis-sentinel --network namespaces").is_none() {
+        return;
+    }
+    labs.lab("fault power-off --node 1").code(0);
+    labs.lab("fault restart --node 1").code(0);
+    let is_kept = || labs.leftovers().iter().any(|file| file.contains("(deleted)"));
+    wait_until("the old disk is released", || !is_kept());
 }
 
 #[test]
