@@ -261,7 +261,11 @@ fn effect(
     else {
         return effect_of_nothing(measure, [old, new], basis, demands.level());
     };
-    let scale = measure.scale();
+    let is_from_zero = measure.is_time() && old.iter().all(|run| run.value < 1.0);
+    let back = |shift: f64| match is_from_zero && shift > 0.0 {
+        true => f64::INFINITY,
+        false => measure.scale().back(shift),
+    };
     let shift = second.centre() - first.centre();
     let can_tell = old.iter().chain(new).all(|run| run.is_enough(basis));
     let draws = (demands.seed, number, demands.draws);
@@ -270,9 +274,9 @@ fn effect(
         // Blocks without a failure are alike, which does not make the next one certain.
         let counted = measure.is_share().then(|| counted::reach(old, new, demands.level()));
         let (least, most) = counted.unwrap_or_default();
-        (scale.back(shift + low.min(least)), scale.back(shift + high.max(most)))
+        (back(shift + low.min(least)), back(shift + high.max(most)))
     };
-    (scale.back(shift), reach.flatten().map(around))
+    (back(shift), reach.flatten().map(around))
 }
 
 /// The effect where some runs did nothing, so that they have no logarithm.
