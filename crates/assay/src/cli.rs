@@ -6,6 +6,7 @@ use anyhow::Result;
 use clap::error::ErrorKind;
 use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint};
 
+use crate::binding::redacted;
 use crate::command::history;
 use crate::completion;
 use crate::options::{ALIASES, KEYS, Key, Shape, Verb, two_names};
@@ -24,7 +25,11 @@ pub fn parse(words: &[OsString]) -> Result<ArgMatches> {
         let mut both = pairs.filter(|(old, new)| is_flag_in(words, old) && is_flag_in(words, new));
         match both.next().filter(|_| error.kind() == ErrorKind::ArgumentConflict) {
             Some((old, new)) => Err(two_names(&format!("--{old}"), &format!("--{new}"))),
-            None => error.exit(),
+            None => {
+                // The same error, without the secrets of the words that it repeats.
+                let words = words.iter().map(|word| redacted(&word.to_string_lossy()));
+                command().try_get_matches_from(words).err().unwrap_or(error).exit()
+            }
         }
     })
 }

@@ -355,6 +355,16 @@ fn a_store_on_a_closed_port_is_unreachable() {
 }
 
 #[test]
+fn secrets_of_words_that_nobody_expects_are_not_repeated() {
+    let place = Place::new();
+    for word in ["us:secret@host", "redis://us:secret@host:1"] {
+        let ran = place.assay(&format!("stores check {word}")).code(2);
+        let ran = ran.says("unexpected argument '").says("…@host");
+        assert!(!ran.err.contains("secret"), "{}", ran.err);
+    }
+}
+
+#[test]
 fn a_second_run_does_not_touch_the_run_directory_of_the_first() {
     let place = Place::new();
     place.fine("run ycsb-a -t null: --operations 100 --run-dir b -q");
