@@ -327,11 +327,11 @@ fn a_store_that_answers_nothing_any_more_has_less_throughput() {
 
 #[test]
 fn there_is_no_ratio_to_a_time_below_the_clock_s_resolution() {
-    let old = figures(Queue { slowness: 0.0, ..QUIET });
-    let found = compare(std::slice::from_ref(&old), &[figures(QUIET)], p90());
+    let old = [figures(Queue { slowness: 0.0, ..QUIET })];
+    let found = compare(&old, &[figures(QUIET)], p90());
     let row = found.row(p90().requested[0]).unwrap();
     assert_eq!((row.effect, row.finding), (f64::INFINITY, Finding::Higher));
-    let found = compare(&[old.clone()], &[old], p90());
+    let found = compare(&old, &old, p90());
     assert_eq!(found.row(p90().requested[0]).unwrap().effect, 1.0);
 }
 
