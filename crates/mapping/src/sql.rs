@@ -29,6 +29,10 @@ use text::Text;
 /// The most queries of a catalogue: an operation numbers them with 16 bits.
 pub const QUERIES_MAX: usize = u16::MAX as usize - 1;
 
+/// The stack that long chains of operators need: `sqlparser` walks and drops them by recursion, with
+/// large frames where it is not optimized. Only what is used of it takes memory.
+const STACK_BYTES: usize = 64 << 20;
+
 /// Reads relations and the queries on them.
 ///
 /// A text of the schema may hold several statements, a query is one. Semicolons at the end are
@@ -38,6 +42,16 @@ pub const QUERIES_MAX: usize = u16::MAX as usize - 1;
 /// If a text is no SQL, is outside the common subset, or disagrees with the
 /// schema; if two queries have one name.
 pub fn catalogue(schema: &[Named], queries: &[Named]) -> Result<Catalogue, ParseError> {
+    std::thread::scope(|scope| {
+        let reader = std::thread::Builder::new().stack_size(STACK_BYTES);
+        match reader.spawn_scoped(scope, || read_catalogue(schema, queries)) {
+            Ok(thread) => thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+            Err(_) => read_catalogue(schema, queries),
+        }
+    })
+}
+
+fn read_catalogue(schema: &[Named], queries: &[Named]) -> Result<Catalogue, ParseError> {
     let declared = declare::read(schema)?;
     if let Some(query) = queries.get(QUERIES_MAX) {
         let place = Place::start(format!("query {}", query.name));
