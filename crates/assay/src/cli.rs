@@ -499,6 +499,7 @@ fn schema() -> Command {
         "tpcc",
         "tpcc-benchfoundry",
         "consbench",
+        "fmke",
         "consistency-workload",
         "study",
         "anomalies",

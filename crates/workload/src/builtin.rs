@@ -176,7 +176,7 @@ const fn register(name: &'static str, description: &'static str, text: &'static 
     }
 }
 
-const ENTRIES: [Entry; 27] = [
+const ENTRIES: [Entry; 28] = [
     ycsb(
         "ycsb-a",
         "session store: half reads, half updates, some records hotter than others",
@@ -258,6 +258,12 @@ const ENTRIES: [Entry; 27] = [
         "consbench as BenchFoundry's generator plans it",
         include_str!("builtin/consbench-repo.toml"),
         (100, 36_000_000),
+    ),
+    script(
+        "fmke",
+        "FMKe, the Danish medicine card: prescriptions in lists of patients, pharmacies, staff",
+        include_str!("builtin/fmke.toml"),
+        (13_350, 100_000),
     ),
     judged(
         "list-append",

@@ -17,6 +17,7 @@ mod engine;
 pub mod benchfoundry;
 pub mod consbench;
 pub mod consistency;
+pub mod fmke;
 pub mod tpcc;
 
 pub use dataset::ScriptDataset;

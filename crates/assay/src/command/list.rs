@@ -114,6 +114,7 @@ pub fn schema(matches: &ArgMatches) -> Result<Exit> {
             with_sections(ScriptSpec::json_schema(ScriptName::TpccBenchfoundry))
         }
         Some("consbench") => with_sections(ScriptSpec::json_schema(ScriptName::Consbench)),
+        Some("fmke") => with_sections(ScriptSpec::json_schema(ScriptName::Fmke)),
         Some("consistency-workload") => {
             with_sections(ScriptSpec::json_schema(ScriptName::ListAppend))
         }

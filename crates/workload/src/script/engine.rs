@@ -6,6 +6,9 @@ use assay_model::{Argument, Arguments, Datum, Decimal, Filled, Kind, Operation, 
 
 use super::ScriptPlan;
 
+/// The sign of a change that appends text.
+const APPEND: i64 = 2;
+
 /// A row's values, encoded.
 type Row = Vec<Vec<u8>>;
 
@@ -25,7 +28,7 @@ struct Parsed {
     join: Option<(String, Vec<(String, String)>)>,
     /// Columns returned or written.
     columns: Vec<String>,
-    /// Changes: column, sign (0 sets), literal if it is no argument.
+    /// Changes: column, sign (0 sets, [`APPEND`] appends), literal if it is no argument.
     changes: Vec<(String, i64, Option<i64>)>,
     /// Column with comparison, each with an argument.
     filters: Vec<(String, String)>,
@@ -121,6 +124,7 @@ fn changes(text: &str) -> Vec<(String, i64, Option<i64>)> {
         let sign = match words.get(3).map(String::as_str) {
             None => 0,
             Some("+") => 1,
+            Some("||") => APPEND,
             Some(_) => -1,
         };
         (words[0].clone(), sign, words.last().unwrap().parse().ok())
@@ -260,9 +264,10 @@ impl Engine {
                     Some(literal) => encoded(&Datum::Int(*literal)),
                     None => given.next().unwrap().clone(),
                 };
-                row[place] = match sign {
+                row[place] = match *sign {
                     0 => value,
-                    sign => added(&row[place], *sign, &value),
+                    APPEND => appended(&row[place], &value),
+                    sign => added(&row[place], sign, &value),
                 };
             }
         }
@@ -281,7 +286,13 @@ impl Engine {
 
     fn select(&self, query: &Parsed, values: &[Vec<u8>]) -> Vec<Row> {
         let table = &self.tables[&query.table];
-        let keys = self.matching(&query.table, &query.filters, values);
+        // Conditions on the joined table wait until its columns are there.
+        type Condition = ((String, String), Vec<u8>);
+        let conditions = query.filters.iter().cloned().zip(values.iter().cloned());
+        let (of_table, of_joined): (Vec<Condition>, Vec<Condition>) =
+            conditions.partition(|((name, _), _)| table.columns.contains(name));
+        let (filters, values): (Vec<_>, Vec<_>) = of_table.into_iter().unzip();
+        let keys = self.matching(&query.table, &filters, &values);
         let mut columns = table.columns.clone();
         let mut rows: Vec<Row> = keys.iter().map(|key| table.rows[key].clone()).collect();
         if let Some((joined, pairs)) = &query.join {
@@ -299,6 +310,9 @@ impl Engine {
             columns.extend(self.tables[joined].columns.clone());
         }
         let place = |name: &String| columns.iter().position(|one| one == name).unwrap();
+        for ((name, comparison), value) in &of_joined {
+            rows.retain(|row| compares(&row[place(name)], comparison, value));
+        }
         if let Some((column, descends)) = &query.order {
             let by = place(column);
             rows.sort_by(|left, right| order(&left[by], &right[by]));
@@ -360,6 +374,13 @@ fn order(left: &[u8], right: &[u8]) -> std::cmp::Ordering {
         (Datum::Text(left), Datum::Text(right)) => left.cmp(right),
         (left, right) => left.exact().partial_cmp(&right.exact()).unwrap(),
     }
+}
+
+fn appended(old: &[u8], value: &[u8]) -> Vec<u8> {
+    let (Datum::Text(old), Datum::Text(value)) = (datum(old), datum(value)) else {
+        panic!("only texts are appended to")
+    };
+    encoded(&Datum::Text(&format!("{old}{value}")))
 }
 
 fn added(old: &[u8], sign: i64, value: &[u8]) -> Vec<u8> {

@@ -9,7 +9,7 @@ use assay_model::{Named, Nanos, QueryRole, Seed, Source};
 use super::dataset::ScriptDataset;
 use super::program::{Program, ProgramSource};
 use super::spec::ScriptSpec;
-use super::{benchfoundry, consbench, consistency, tpcc};
+use super::{benchfoundry, consbench, consistency, fmke, tpcc};
 use crate::plan::PlanPhase;
 use crate::spec::SpecError;
 
@@ -52,6 +52,7 @@ impl ScriptPlan {
             ScriptSpec::Tpcc(spec) => tpcc::compile(spec, seed, phase),
             ScriptSpec::TpccBenchfoundry(spec) => benchfoundry::compile(spec, seed, phase),
             ScriptSpec::Consbench(spec) => consbench::compile(spec, seed, phase),
+            ScriptSpec::Fmke(spec) => fmke::compile(spec, seed, phase),
             ScriptSpec::Consistency(spec) => consistency::compile(spec, seed, phase),
         };
         let types = std::iter::once(&LONE).chain(compiled.transaction_types);

@@ -9,6 +9,7 @@ use super::benchfoundry::BenchfoundrySpec;
 use super::consbench::ConsbenchSpec;
 use super::consistency::ConsistencySpec;
 use super::dataset::ScriptDataset;
+use super::fmke::FmkeSpec;
 use super::tpcc::TpccSpec;
 use crate::spec::{Place, Problem, SpecError, place_of, toml_error};
 
@@ -22,6 +23,8 @@ pub enum ScriptName {
     TpccBenchfoundry,
     /// One write of a key among many readers.
     Consbench,
+    /// FMKe, the Danish medicine card.
+    Fmke,
     /// Lists that transactions append to and read.
     ListAppend,
     /// Transfers between accounts, with reads of all of them.
@@ -40,10 +43,11 @@ pub enum ScriptName {
 
 impl ScriptName {
     /// All of them.
-    pub const ALL: [ScriptName; 10] = [
+    pub const ALL: [ScriptName; 11] = [
         ScriptName::Tpcc,
         ScriptName::TpccBenchfoundry,
         ScriptName::Consbench,
+        ScriptName::Fmke,
         ScriptName::ListAppend,
         ScriptName::Bank,
         ScriptName::LongFork,
@@ -59,6 +63,7 @@ impl ScriptName {
             ScriptName::Tpcc => "tpcc",
             ScriptName::TpccBenchfoundry => "tpcc-benchfoundry",
             ScriptName::Consbench => "consbench",
+            ScriptName::Fmke => "fmke",
             ScriptName::ListAppend => "list-append",
             ScriptName::Bank => "bank",
             ScriptName::LongFork => "long-fork",
@@ -79,6 +84,8 @@ pub enum ScriptSpec {
     TpccBenchfoundry(BenchfoundrySpec),
     /// One write of a key among many readers.
     Consbench(ConsbenchSpec),
+    /// FMKe, the Danish medicine card.
+    Fmke(FmkeSpec),
     /// A workload that is made to be judged.
     Consistency(ConsistencySpec),
 }
@@ -103,6 +110,7 @@ impl ScriptSpec {
             ScriptName::Tpcc => ScriptSpec::Tpcc(read(text, origin)?),
             ScriptName::TpccBenchfoundry => ScriptSpec::TpccBenchfoundry(read(text, origin)?),
             ScriptName::Consbench => ScriptSpec::Consbench(read(text, origin)?),
+            ScriptName::Fmke => ScriptSpec::Fmke(read(text, origin)?),
             ScriptName::ListAppend
             | ScriptName::Bank
             | ScriptName::LongFork
@@ -126,6 +134,7 @@ impl ScriptSpec {
             ScriptSpec::Tpcc(spec) => toml::to_string(spec),
             ScriptSpec::TpccBenchfoundry(spec) => toml::to_string(spec),
             ScriptSpec::Consbench(spec) => toml::to_string(spec),
+            ScriptSpec::Fmke(spec) => toml::to_string(spec),
             ScriptSpec::Consistency(spec) => toml::to_string(spec),
         };
         text.expect("a checked specification has no number that TOML cannot hold")
@@ -137,6 +146,7 @@ impl ScriptSpec {
             ScriptName::Tpcc => schemars::schema_for!(TpccSpec).to_value(),
             ScriptName::TpccBenchfoundry => schemars::schema_for!(BenchfoundrySpec).to_value(),
             ScriptName::Consbench => schemars::schema_for!(ConsbenchSpec).to_value(),
+            ScriptName::Fmke => schemars::schema_for!(FmkeSpec).to_value(),
             _ => schemars::schema_for!(ConsistencySpec).to_value(),
         }
     }
@@ -147,6 +157,7 @@ impl ScriptSpec {
             ScriptSpec::Tpcc(_) => ScriptName::Tpcc,
             ScriptSpec::TpccBenchfoundry(_) => ScriptName::TpccBenchfoundry,
             ScriptSpec::Consbench(_) => ScriptName::Consbench,
+            ScriptSpec::Fmke(_) => ScriptName::Fmke,
             ScriptSpec::Consistency(spec) => spec.workload,
         }
     }
@@ -170,6 +181,7 @@ impl ScriptSpec {
             ScriptSpec::Tpcc(spec) => spec.describe(seed),
             ScriptSpec::TpccBenchfoundry(spec) => spec.describe(seed),
             ScriptSpec::Consbench(spec) => spec.describe(),
+            ScriptSpec::Fmke(spec) => spec.describe(),
             ScriptSpec::Consistency(spec) => spec.describe(),
         }
     }
@@ -180,7 +192,9 @@ impl ScriptSpec {
         let own = match self {
             ScriptSpec::Tpcc(spec) => &mut spec.dataset.seed,
             ScriptSpec::TpccBenchfoundry(spec) => &mut spec.dataset.seed,
-            ScriptSpec::Consbench(_) | ScriptSpec::Consistency(_) => return false,
+            ScriptSpec::Consbench(_) | ScriptSpec::Fmke(_) | ScriptSpec::Consistency(_) => {
+                return false;
+            }
         };
         let before = *own;
         *own = before.or_else(|| loaded.seed.as_deref()?.parse().ok());
@@ -192,6 +206,7 @@ impl ScriptSpec {
             ScriptSpec::Tpcc(spec) => spec.find_problem(),
             ScriptSpec::TpccBenchfoundry(spec) => spec.find_problem(),
             ScriptSpec::Consbench(spec) => spec.find_problem(),
+            ScriptSpec::Fmke(spec) => spec.find_problem(),
             ScriptSpec::Consistency(spec) => spec.find_problem(),
         }
     }

@@ -1,0 +1,73 @@
+//! FMKe: the Danish medicine card as an application.
+//!
+//! Patients, pharmacies, medical staff and facilities, with prescriptions that are created at a
+//! pharmacy for a patient by a member of the staff, then processed. After G. Tomás and others,
+//! "FMKe: a real-world benchmark for key-value data stores" (PaPoC 2017) and their programs;
+//! `docs/fmke.md` lists where this differs from either.
+//!
+//! Rows lie in one of three [`Layout`]s. Queries are the same for every store, as SQL; the store
+//! executes them by itself or through a mapping.
+
+mod deck;
+mod load;
+mod query;
+mod rows;
+mod run;
+mod schema;
+mod spec;
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use assay_model::{Nanos, QueryRole, Seed};
+
+use super::program::{Compiled, Program, named};
+use crate::plan::PlanPhase;
+
+pub use query::{Owner, Queries, Query};
+pub use schema::tables;
+pub use spec::{
+    Compat, FmkeDataset, FmkeOperations, FmkeSpec, Layout, Population, PopulationName,
+};
+
+/// The names of the operations, by their numbers less one, with those of FMKe's load client.
+pub const OPERATIONS: [&str; 9] = [
+    "get-pharmacy-prescriptions",
+    "get-prescription-medication",
+    "get-staff-prescriptions",
+    "create-prescription",
+    "get-processed-prescriptions",
+    "get-patient",
+    "process-prescription",
+    "add-medication",
+    "get-prescription",
+];
+
+/// Compiles a checked specification.
+pub(super) fn compile(spec: &FmkeSpec, seed: Seed, phase: PlanPhase) -> Compiled {
+    let queries = Queries::new(spec.layout);
+    let population = spec.population();
+    let run = run::Run::new(spec, seed);
+    let frequencies = run.frequencies();
+    let program: Arc<dyn Program> = match phase {
+        PlanPhase::Load => Arc::new(load::Load::new(spec, seed)),
+        PlanPhase::Run => Arc::new(run),
+    };
+    Compiled {
+        schema: named(tables(spec.layout).iter().map(|(name, text)| (*name, text.as_str()))),
+        queries: queries.texts().to_vec(),
+        roles: vec![QueryRole::default(); queries.texts().len()],
+        frequencies,
+        relation_rows: schema::rows(spec.layout, &population),
+        transaction_types: match phase {
+            PlanPhase::Load => &["load"],
+            PlanPhase::Run => &OPERATIONS,
+        },
+        rows: schema::rows(spec.layout, &population).iter().map(|(_, rows)| rows).sum(),
+        program,
+        rate: None,
+        warm_up: Nanos::ZERO,
+    }
+}

@@ -1,0 +1,124 @@
+//! The load: processes of one transaction of a bounded number of rows each.
+
+use std::collections::HashMap;
+
+use assay_model::script::ProcessBuilder;
+use assay_model::{Nanos, Seed};
+
+use super::query::{Owner, Queries, Query};
+use super::rows::Rows;
+use super::spec::{FmkeSpec, Layout};
+use crate::script::program::{Program, int, text};
+
+/// Rows of a transaction that writes persons or places.
+const ROWS: u64 = 100;
+/// Prescriptions of a transaction.
+const PRESCRIPTIONS: u64 = 25;
+/// The most that one transaction holds, its end included.
+const WIDTH: u64 = ROWS + 1;
+
+/// Number of the transaction type.
+const LOAD: u16 = 1;
+
+/// Patients first, then facilities, pharmacies, staff, prescriptions.
+pub(super) struct Load {
+    layout: Layout,
+    queries: Queries,
+    rows: Rows,
+    /// The packed lists that are not empty, by their owners.
+    packed: HashMap<(Owner, u64), String>,
+}
+
+impl Load {
+    pub(super) fn new(spec: &FmkeSpec, seed: Seed) -> Load {
+        let rows = Rows::new(spec.population(), seed);
+        let mut packed: HashMap<(Owner, u64), String> = HashMap::new();
+        if spec.layout == Layout::NestedPacked {
+            for number in 1..=rows.population.prescriptions {
+                let prescription = rows.prescription(number);
+                for owner in Owner::ALL {
+                    let list = packed.entry((owner, prescription.owner(owner))).or_default();
+                    *list += &prescription.packed();
+                }
+            }
+        }
+        Load { layout: spec.layout, queries: Queries::new(spec.layout), rows, packed }
+    }
+
+    /// What is inserted in which order, with how many of it there are.
+    fn sorts(&self) -> [(Option<Query>, u64); 5] {
+        let of = &self.rows.population;
+        [
+            (Some(Query::PatientInsert), of.patients),
+            (Some(Query::FacilityInsert), of.facilities),
+            (Some(Query::PharmacyInsert), of.pharmacies),
+            (Some(Query::StaffInsert), of.staff),
+            (None, of.prescriptions),
+        ]
+    }
+
+    fn entity(&self, query: Query, number: u64, into: &mut ProcessBuilder<'_>) {
+        let (sort, owner, texts) = match query {
+            Query::PatientInsert => (0, Some(Owner::Patient), 2),
+            Query::PharmacyInsert => (1, Some(Owner::Pharmacy), 2),
+            Query::StaffInsert => (2, Some(Owner::Staff), 3),
+            _ => (3, None, 3),
+        };
+        let values = self.rows.texts(sort, number);
+        let mut arguments = vec![int(number)];
+        arguments.extend(values[..texts].iter().map(|value| text(value)));
+        if let Some(owner) = owner.filter(|_| self.layout == Layout::NestedPacked) {
+            arguments.push(text(self.packed.get(&(owner, number)).map_or("", String::as_str)));
+        }
+        into.issue(self.queries.issue(query), number, &arguments);
+    }
+
+    fn prescription(&self, number: u64, into: &mut ProcessBuilder<'_>) {
+        let prescription = self.rows.prescription(number);
+        prescription.insert(&self.queries, into);
+        if self.layout != Layout::NestedPacked {
+            for owner in Owner::ALL {
+                prescription.add_to_list(owner, self.layout, &self.queries, into);
+            }
+        }
+    }
+}
+
+/// How many rows one transaction of a sort writes.
+fn chunk(query: Option<Query>) -> u64 {
+    match query {
+        Some(_) => ROWS,
+        None => PRESCRIPTIONS,
+    }
+}
+
+impl Program for Load {
+    fn len(&self) -> Option<u64> {
+        Some(self.sorts().iter().map(|(query, rows)| rows.div_ceil(chunk(*query))).sum())
+    }
+
+    fn width(&self) -> u64 {
+        WIDTH
+    }
+
+    fn process(&self, process: u64, into: &mut ProcessBuilder<'_>) {
+        let mut left = process;
+        for (query, rows) in self.sorts() {
+            let size = chunk(query);
+            let chunks = rows.div_ceil(size);
+            if left >= chunks {
+                left -= chunks;
+                continue;
+            }
+            into.transaction(LOAD, Nanos::ZERO);
+            for number in left * size + 1..=((left + 1) * size).min(rows) {
+                match query {
+                    Some(query) => self.entity(query, number, into),
+                    None => self.prescription(number, into),
+                }
+            }
+            into.commit();
+            return;
+        }
+    }
+}

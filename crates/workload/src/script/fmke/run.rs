@@ -1,0 +1,271 @@
+//! The run: operations of the application, each a transaction.
+
+use assay_model::script::{ProcessBuilder, QueryRef};
+use assay_model::seed::Stream;
+use assay_model::{Argument, Arguments, Draws, Nanos, Seed, Taken};
+
+use super::deck::{BLOCK, Card, Deck, LATER};
+use super::query::{Owner, Queries, Query};
+use super::rows::{Prescription, STREAMS};
+use super::spec::{Compat, FmkeSpec, Layout, Population};
+use crate::script::program::{Program, int, text};
+
+/// The most queries of an operation, with its end: a creation.
+const WIDTH: u64 = 9;
+/// Identifiers of new prescriptions in the repository: so many behind the loaded ones.
+const REPO_IDS: u64 = 10_000_000;
+/// Drugs have numbers from 1 on.
+const DRUGS: u64 = 10;
+
+/// Places of columns in the output of [`Query::PrescriptionRead`].
+const PATIENT: u16 = 1;
+const PRESCRIBER: u16 = 2;
+const PHARMACY: u16 = 3;
+
+/// The operations of a run.
+pub(super) struct Run {
+    layout: Layout,
+    compat: Compat,
+    population: Population,
+    queries: Queries,
+    deck: Deck,
+    seed: u64,
+    operations: Stream,
+    creations: Stream,
+}
+
+impl Run {
+    pub(super) fn new(spec: &FmkeSpec, seed: Seed) -> Run {
+        Run {
+            layout: spec.layout,
+            compat: spec.compat,
+            population: spec.population(),
+            queries: Queries::new(spec.layout),
+            deck: Deck::new(&spec.weights()),
+            seed: seed.stream(STREAMS + 2).draws(0).bits(),
+            operations: seed.stream(STREAMS + 3),
+            creations: seed.stream(STREAMS + 4),
+        }
+    }
+
+    /// How often each query occurs in one operation, on average: counted over a block.
+    pub(super) fn frequencies(&self) -> Vec<f64> {
+        let mut frequencies = vec![0.0; self.queries.texts().len()];
+        let (mut operations, mut arguments) = (Vec::new(), Arguments::default());
+        for process in LATER * BLOCK..(LATER + 1) * BLOCK {
+            let mut builder =
+                ProcessBuilder::begin(process, WIDTH, &mut operations, &mut arguments);
+            self.process(process, &mut builder);
+            builder.end();
+            let statements = operations.iter().map(|operation| usize::from(operation.statement));
+            for place in statements.filter_map(|statement| statement.checked_sub(1)) {
+                frequencies[place] += 1.0 / BLOCK as f64;
+            }
+        }
+        frequencies
+    }
+
+    /// The prescription that creation number `creation` creates.
+    fn created(&self, creation: u64) -> Prescription {
+        let draws = &mut self.creations.draws(creation);
+        let Population { patients, staff, pharmacies, prescriptions, .. } = self.population;
+        let number = match self.compat {
+            Compat::Repo => prescriptions + 1 + draws.below(REPO_IDS),
+            Compat::Corrected | Compat::Paper => prescriptions + 1 + creation,
+        };
+        let drugs = 1 + draws.below(3);
+        let drugs: Vec<String> = (0..drugs).map(|_| drug(draws)).collect();
+        Prescription {
+            number,
+            patient: draws.below(patients) + 1,
+            prescriber: draws.below(staff) + 1,
+            pharmacy: draws.below(pharmacies) + 1,
+            date: date(draws),
+            drugs: drugs.join(","),
+        }
+    }
+
+    /// The prescription that this operation processes: each is processed once, but for those of
+    /// the repository's programs when they have none of their own left.
+    fn to_process(&self, card: Card, draws: &mut Draws) -> u64 {
+        let Card { block, number, .. } = card;
+        let turn = block * self.deck.processed() + number;
+        let is_created = |creation| match block.checked_sub(LATER) {
+            Some(earlier) => creation < (earlier + 1) * self.deck.created(),
+            None => false,
+        };
+        match self.compat {
+            Compat::Repo if is_created(turn) => self.created(turn).number,
+            Compat::Repo => self.loaded(draws),
+            Compat::Corrected | Compat::Paper => match block.checked_sub(LATER) {
+                Some(earlier) => self.created(earlier * self.deck.created() + number).number,
+                None => turn + 1,
+            },
+        }
+    }
+
+    /// The prescription that gets other drugs: a loaded one, which is never processed unless the
+    /// repository's programs do so.
+    fn to_change(&self, draws: &mut Draws) -> u64 {
+        match self.compat {
+            Compat::Repo => self.loaded(draws),
+            Compat::Corrected | Compat::Paper => {
+                let processed = LATER * self.deck.processed();
+                processed + 1 + draws.below(self.population.prescriptions - processed)
+            }
+        }
+    }
+
+    fn loaded(&self, draws: &mut Draws) -> u64 {
+        draws.below(self.population.prescriptions) + 1
+    }
+
+    fn query(&self, query: Query) -> QueryRef {
+        self.queries.issue(query)
+    }
+
+    fn read(&self, query: Query, number: u64, into: &mut ProcessBuilder<'_>) -> u16 {
+        into.issue(self.query(query), number, &[int(number)]).last()
+    }
+
+    /// Reads an owner with its list: `wanted` of it, where the layout has lists by themselves.
+    fn list(&self, owner: Owner, wanted: Query, number: u64, into: &mut ProcessBuilder<'_>) {
+        self.read(Query::OwnerRead(owner), number, into);
+        let wanted = match (self.layout, self.compat) {
+            (Layout::NestedPacked, _) => return,
+            (Layout::Nested, Compat::Repo) => Query::ListRead(owner),
+            (Layout::Nested, _) if wanted == Query::ListNumbers(owner) => Query::ListRead(owner),
+            (Layout::Normalised, Compat::Repo) => Query::ListNumbers(owner),
+            _ => wanted,
+        };
+        let arguments = [int(number), int(1)];
+        let given = if matches!(wanted, Query::ListProcessed(_)) { 2 } else { 1 };
+        into.issue(self.query(wanted), number, &arguments[..given]);
+    }
+
+    fn create(&self, card: Card, into: &mut ProcessBuilder<'_>) {
+        let prescription = self.created(card.block * self.deck.created() + card.number);
+        self.read(Query::PrescriptionRead, prescription.number, into);
+        for owner in [Owner::Patient, Owner::Staff, Owner::Pharmacy] {
+            self.read(Query::OwnerRead(owner), prescription.owner(owner), into);
+        }
+        prescription.insert(&self.queries, into);
+        for owner in Owner::ALL {
+            prescription.add_to_list(owner, self.layout, &self.queries, into);
+        }
+    }
+
+    /// Changes a prescription, then its copies; `change` is what they get.
+    fn change(&self, number: u64, queries: Change, change: &str, into: &mut ProcessBuilder<'_>) {
+        let read = self.read(Query::PrescriptionRead, number, into);
+        let mut arguments = vec![text(change)];
+        arguments.extend(queries.processed.map(int));
+        let given = arguments.len();
+        arguments.extend([int(number), int(0)]);
+        into.issue(self.query(queries.record), number, &arguments);
+        let owners =
+            [(Owner::Patient, PATIENT), (Owner::Pharmacy, PHARMACY), (Owner::Staff, PRESCRIBER)];
+        for (owner, column) in owners {
+            let of_owner: Argument<'_> = Taken::first(read, column).into();
+            match self.layout {
+                Layout::Normalised => {}
+                Layout::Nested => {
+                    let copy = self.query((queries.copy)(owner));
+                    arguments.truncate(given);
+                    arguments.extend([of_owner, int(number)]);
+                    into.issue(copy, number, &arguments);
+                }
+                Layout::NestedPacked => {
+                    let entry = format!("{number}|{}{change}\n", queries.mark);
+                    let append = self.query(Query::ListAdd(owner));
+                    into.issue(append, number, &[text(&entry), of_owner]);
+                }
+            }
+        }
+    }
+}
+
+/// How a prescription is changed.
+struct Change {
+    record: Query,
+    /// What `processed` is set to.
+    processed: Option<u64>,
+    copy: fn(Owner) -> Query,
+    /// What an entry of a packed list has before the change.
+    mark: char,
+}
+
+/// It is processed at a date.
+const PROCESS: Change = Change {
+    record: Query::PrescriptionProcess,
+    processed: Some(1),
+    copy: Query::CopyProcess,
+    mark: '!',
+};
+/// It gets other drugs.
+const ADD_DRUGS: Change = Change {
+    record: Query::PrescriptionAddDrugs,
+    processed: None,
+    copy: Query::CopyAddDrugs,
+    mark: '+',
+};
+
+/// One of the drugs of the load client.
+fn drug(draws: &mut Draws) -> String {
+    (1 + draws.below(DRUGS)).to_string()
+}
+
+/// A day from 2001 to 2100.
+fn date(draws: &mut Draws) -> String {
+    let [year, month, day] = [100, 12, 28].map(|of| draws.below(of) + 1);
+    format!("{}-{month:02}-{day:02}", 2000 + year)
+}
+
+impl Program for Run {
+    fn len(&self) -> Option<u64> {
+        None
+    }
+
+    fn width(&self) -> u64 {
+        WIDTH
+    }
+
+    fn process(&self, process: u64, into: &mut ProcessBuilder<'_>) {
+        let card = self.deck.card(process, self.seed);
+        let draws = &mut self.operations.draws(process);
+        let Population { patients, staff, pharmacies, .. } = self.population;
+        into.transaction(card.operation as u16 + 1, Nanos::ZERO);
+        let is_repo = self.compat == Compat::Repo;
+        match card.operation {
+            0 => {
+                let wanted = Query::ListRead(Owner::Pharmacy);
+                self.list(Owner::Pharmacy, wanted, draws.below(pharmacies) + 1, into);
+            }
+            1 if !is_repo => {
+                self.read(Query::PrescriptionDrugs, self.loaded(draws), into);
+            }
+            2 => {
+                let wanted = Query::ListRead(Owner::Staff);
+                self.list(Owner::Staff, wanted, draws.below(staff) + 1, into);
+            }
+            3 => self.create(card, into),
+            4 => {
+                let wanted = Query::ListProcessed(Owner::Pharmacy);
+                self.list(Owner::Pharmacy, wanted, draws.below(pharmacies) + 1, into);
+            }
+            5 => {
+                let wanted = Query::ListNumbers(Owner::Patient);
+                self.list(Owner::Patient, wanted, draws.below(patients) + 1, into);
+            }
+            6 => self.change(self.to_process(card, draws), PROCESS, &date(draws), into),
+            7 => {
+                let number = self.to_change(draws);
+                self.change(number, ADD_DRUGS, &format!(",{}", drug(draws)), into);
+            }
+            _ => {
+                self.read(Query::PrescriptionRead, self.loaded(draws), into);
+            }
+        }
+        into.commit();
+    }
+}

@@ -1,0 +1,300 @@
+//! Spec of FMKe.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::OPERATIONS;
+use super::deck::{BLOCK, Deck};
+use crate::script::{ScriptDataset, ScriptName};
+use crate::spec::{Problem, number};
+
+/// The most rows of a sort.
+const ROWS_MAX: u64 = 1_000_000_000;
+
+/// FMKe.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct FmkeSpec {
+    /// Always `fmke`.
+    pub workload: ScriptName,
+    /// How prescriptions lie in the lists of patients, pharmacies and staff.
+    pub layout: Layout,
+    /// Whose FMKe it is.
+    pub compat: Compat,
+    /// The rows that a load writes.
+    pub dataset: FmkeDataset,
+    /// How often each operation is issued, in any unit.
+    pub operations: FmkeOperations,
+}
+
+/// How prescriptions lie in the lists of patients, pharmacies and staff.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Layout {
+    /// Lists hold numbers of prescriptions.
+    #[default]
+    Normalised,
+    /// Lists hold copies of prescriptions, a row each.
+    Nested,
+    /// Lists hold copies of prescriptions in one text in the row of their owner.
+    NestedPacked,
+}
+
+impl Layout {
+    /// The name as it is written.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Layout::Normalised => "normalised",
+            Layout::Nested => "nested",
+            Layout::NestedPacked => "nested-packed",
+        }
+    }
+}
+
+/// Whose FMKe it is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Compat {
+    /// Each operation does what its name says, and no identifier is used twice.
+    #[default]
+    Corrected,
+    /// What the programs in the repository do: lists are read as numbers only, three operations
+    /// are the same, identifiers of new prescriptions collide, processed ones are processed again.
+    Repo,
+    /// The operations of the paper's table, without the two that it does not have; 5,000 doctors.
+    Paper,
+}
+
+/// The rows that a load writes.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct FmkeDataset {
+    /// The sizes that hold unless one of the following is given.
+    pub population: PopulationName,
+    /// Patients.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "number::some_whole", serialize_with = "number::write_some")]
+    #[schemars(schema_with = "number::whole_schema")]
+    pub patients: Option<u64>,
+    /// Pharmacies.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "number::some_whole", serialize_with = "number::write_some")]
+    #[schemars(schema_with = "number::whole_schema")]
+    pub pharmacies: Option<u64>,
+    /// Members of the staff, who prescribe.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "number::some_whole", serialize_with = "number::write_some")]
+    #[schemars(schema_with = "number::whole_schema")]
+    pub staff: Option<u64>,
+    /// Facilities, which are loaded and never used.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "number::some_whole", serialize_with = "number::write_some")]
+    #[schemars(schema_with = "number::whole_schema")]
+    pub facilities: Option<u64>,
+    /// Prescriptions that are there before the run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "number::some_whole", serialize_with = "number::write_some")]
+    #[schemars(schema_with = "number::whole_schema")]
+    pub prescriptions: Option<u64>,
+}
+
+/// The sizes that FMKe's populator knows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum PopulationName {
+    /// A million patients, 10,000 doctors.
+    Standard,
+    /// 10,000 patients, 1,000 doctors.
+    #[default]
+    Medium,
+    /// 1,000 patients, 500 doctors.
+    Small,
+    /// 100 patients, 50 doctors.
+    Minimal,
+}
+
+/// How many rows of each sort there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Population {
+    /// Patients.
+    pub patients: u64,
+    /// Pharmacies.
+    pub pharmacies: u64,
+    /// Members of the staff.
+    pub staff: u64,
+    /// Facilities.
+    pub facilities: u64,
+    /// Prescriptions.
+    pub prescriptions: u64,
+}
+
+/// How often each operation is issued, in any unit.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+#[allow(missing_docs, reason = "they are named as in the documentation")]
+pub struct FmkeOperations {
+    #[serde(deserialize_with = "number::share")]
+    #[schemars(schema_with = "number::share_schema")]
+    pub get_pharmacy_prescriptions: f64,
+    #[serde(deserialize_with = "number::share")]
+    #[schemars(schema_with = "number::share_schema")]
+    pub get_prescription_medication: f64,
+    #[serde(deserialize_with = "number::share")]
+    #[schemars(schema_with = "number::share_schema")]
+    pub get_staff_prescriptions: f64,
+    #[serde(deserialize_with = "number::share")]
+    #[schemars(schema_with = "number::share_schema")]
+    pub create_prescription: f64,
+    #[serde(deserialize_with = "number::share")]
+    #[schemars(schema_with = "number::share_schema")]
+    pub get_processed_prescriptions: f64,
+    #[serde(deserialize_with = "number::share")]
+    #[schemars(schema_with = "number::share_schema")]
+    pub get_patient: f64,
+    #[serde(deserialize_with = "number::share")]
+    #[schemars(schema_with = "number::share_schema")]
+    pub process_prescription: f64,
+    #[serde(deserialize_with = "number::share")]
+    #[schemars(schema_with = "number::share_schema")]
+    pub add_medication: f64,
+    #[serde(deserialize_with = "number::share")]
+    #[schemars(schema_with = "number::share_schema")]
+    pub get_prescription: f64,
+}
+
+impl Default for FmkeSpec {
+    fn default() -> FmkeSpec {
+        FmkeSpec {
+            workload: ScriptName::Fmke,
+            layout: Layout::default(),
+            compat: Compat::default(),
+            dataset: FmkeDataset::default(),
+            operations: FmkeOperations::default(),
+        }
+    }
+}
+
+impl Default for FmkeOperations {
+    fn default() -> FmkeOperations {
+        FmkeOperations {
+            get_pharmacy_prescriptions: 0.27,
+            get_prescription_medication: 0.27,
+            get_staff_prescriptions: 0.14,
+            create_prescription: 0.08,
+            get_processed_prescriptions: 0.07,
+            get_patient: 0.05,
+            process_prescription: 0.04,
+            add_medication: 0.04,
+            get_prescription: 0.04,
+        }
+    }
+}
+
+impl FmkeSpec {
+    /// How many rows of each sort there are.
+    pub fn population(&self) -> Population {
+        let FmkeDataset { population, patients, pharmacies, staff, facilities, prescriptions } =
+            self.dataset;
+        let of = |patients, facilities, pharmacies, staff, prescriptions| Population {
+            patients,
+            pharmacies,
+            staff,
+            facilities,
+            prescriptions,
+        };
+        let named = match population {
+            PopulationName::Standard if self.compat == Compat::Paper => {
+                of(1_000_000, 50, 300, 5_000, 5_000)
+            }
+            PopulationName::Standard => of(1_000_000, 50, 300, 10_000, 5_000),
+            PopulationName::Medium => of(10_000, 50, 300, 1_000, 500),
+            PopulationName::Small => of(1_000, 100, 300, 500, 100),
+            PopulationName::Minimal => of(100, 10, 30, 50, 100),
+        };
+        Population {
+            patients: patients.unwrap_or(named.patients),
+            pharmacies: pharmacies.unwrap_or(named.pharmacies),
+            staff: staff.unwrap_or(named.staff),
+            facilities: facilities.unwrap_or(named.facilities),
+            prescriptions: prescriptions.unwrap_or(named.prescriptions),
+        }
+    }
+
+    /// The weights of [`OPERATIONS`].
+    pub fn weights(&self) -> [f64; OPERATIONS.len()] {
+        let of = &self.operations;
+        let is_paper = self.compat == Compat::Paper;
+        let unless_paper = |weight: f64| if is_paper { 0.0 } else { weight };
+        [
+            of.get_pharmacy_prescriptions,
+            of.get_prescription_medication,
+            of.get_staff_prescriptions,
+            of.create_prescription,
+            of.get_processed_prescriptions,
+            unless_paper(of.get_patient),
+            of.process_prescription,
+            of.add_medication,
+            unless_paper(of.get_prescription),
+        ]
+    }
+
+    /// What load and run must agree on.
+    pub(crate) fn describe(&self) -> ScriptDataset {
+        let Population { patients, pharmacies, staff, facilities, prescriptions } =
+            self.population();
+        let sizes = [
+            ("patients", patients),
+            ("pharmacies", pharmacies),
+            ("staff", staff),
+            ("facilities", facilities),
+            ("prescriptions", prescriptions),
+        ];
+        ScriptDataset {
+            workload: format!("{} ({})", self.workload.name(), self.layout.name()),
+            sizes: BTreeMap::from(sizes.map(|(key, size)| (key.to_owned(), size))),
+            seed: None,
+        }
+    }
+
+    pub(crate) fn find_problem(&self) -> Result<(), Problem> {
+        let Population { patients, pharmacies, staff, facilities, prescriptions } =
+            self.population();
+        let sizes = [
+            ("dataset.patients", patients, 1),
+            ("dataset.pharmacies", pharmacies, 1),
+            ("dataset.staff", staff, 1),
+            ("dataset.facilities", facilities, 0),
+            ("dataset.prescriptions", prescriptions, 1),
+        ];
+        let is_wrong = |(_, size, least): &(_, u64, u64)| !(*least..=ROWS_MAX).contains(size);
+        if let Some((key, size, least)) = sizes.into_iter().find(is_wrong) {
+            let reason = format!("it must be from {least} to {ROWS_MAX}");
+            return Err(Problem { key, value: size.to_string(), reason });
+        }
+        let weights = self.weights();
+        if weights.iter().any(|weight| !weight.is_finite() || *weight < 0.0)
+            || weights.iter().sum::<f64>() <= 0.0
+        {
+            let reason = "weights are numbers from 0, one of them above".to_owned();
+            return Err(Problem { key: "operations", value: format!("{weights:?}"), reason });
+        }
+        let deck = Deck::new(&weights);
+        if self.compat != Compat::Repo && deck.processed() > deck.created() {
+            let reason = format!(
+                "a prescription is processed once: of {BLOCK} operations at most as many process \
+                 as create one"
+            );
+            let value = self.operations.process_prescription.to_string();
+            return Err(Problem { key: "operations.process_prescription", value, reason });
+        }
+        let least = deck.least_prescriptions();
+        if self.compat != Compat::Repo && prescriptions < least {
+            let reason = format!("the first operations process {} of them: at least {least}", least - 1);
+            let value = prescriptions.to_string();
+            return Err(Problem { key: "dataset.prescriptions", value, reason });
+        }
+        Ok(())
+    }
+}
