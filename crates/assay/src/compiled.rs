@@ -111,6 +111,11 @@ impl Compiled {
         catalogue.schema.relations.iter().map(|relation| of(&relation.name)).collect()
     }
 
+    /// Whether a mapping makes one table of each relation, and no others.
+    pub fn keeps_relations(&self) -> bool {
+        matches!(self, Compiled::Script(plan, _) if plan.keeps_relations)
+    }
+
     /// The table of records that the store must hold; queries bring a schema instead.
     pub fn layout(&self) -> Option<Layout> {
         match self {

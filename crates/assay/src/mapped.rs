@@ -47,7 +47,12 @@ pub fn taking_queries(
                 DataModel::KeyValue | DataModel::Relational => Class::KeyValue,
             };
             let (frequencies, rows) = (plan.frequencies(), plan.relation_rows());
-            let expected = Expected { frequencies: &frequencies, rows: &rows, keys: Keys::Checked };
+            let expected = Expected {
+                frequencies: &frequencies,
+                rows: &rows,
+                keys: Keys::Checked,
+                keeps_relations: plan.keeps_relations(),
+            };
             advised(catalogue, class, &expected)?.best
         }
     };

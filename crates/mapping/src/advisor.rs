@@ -41,6 +41,8 @@ pub struct Expected<'a> {
     pub rows: &'a [f64],
     /// Whether an INSERT checks its key.
     pub keys: Keys,
+    /// Whether each relation is to be one table, without others beside them.
+    pub keeps_relations: bool,
 }
 
 /// What the advisor recommends, and what it has left aside.
@@ -78,7 +80,11 @@ pub fn advise(
     let plain_cost = ranking.cost(&plain)?;
     let mut is_cut = false;
     let mut beam = vec![(plain_cost, plain)];
-    for query in ranking.queries_by_weight(&beam[0].1)? {
+    let queries = match expected.keeps_relations {
+        true => Vec::new(),
+        false => ranking.queries_by_weight(&beam[0].1)?,
+    };
+    for query in queries {
         let variants = variant::variants(&catalogue.schema, &catalogue.queries[query].statement);
         let mut next = beam.clone();
         for (_, choice) in &beam {
@@ -95,8 +101,8 @@ pub fn advise(
         beam = next;
     }
     let mut options = beam.clone();
-    for (_, choice) in beam {
-        for merged in ranking.merged(&choice) {
+    for (_, choice) in beam.iter().filter(|_| !expected.keeps_relations) {
+        for merged in ranking.merged(choice) {
             if options.iter().all(|(_, known)| *known != merged) {
                 options.push((ranking.cost(&merged)?, merged));
             }

@@ -87,6 +87,8 @@ struct Subject {
     frequencies: Vec<f64>,
     /// The rows of each relation after the load, where they are known.
     rows: Vec<f64>,
+    /// Whether each relation is one table.
+    keeps_relations: bool,
     /// What the frequencies are per.
     per: &'static str,
 }
@@ -127,6 +129,7 @@ fn subject(matches: &ArgMatches) -> Result<Subject> {
         name: workload.name.clone(),
         frequencies: compiled.frequencies(),
         rows: compiled.relation_rows(),
+        keeps_relations: compiled.keeps_relations(),
         catalogue: Catalogue::clone(catalogue),
         per,
     })
@@ -229,7 +232,12 @@ fn advised(matches: &ArgMatches, subject: &Subject, class: Class) -> Result<Advi
         true => Keys::Trusted,
         false => Keys::Checked,
     };
-    let expected = Expected { frequencies: &subject.frequencies, rows: &subject.rows, keys };
+    let expected = Expected {
+        frequencies: &subject.frequencies,
+        rows: &subject.rows,
+        keys,
+        keeps_relations: subject.keeps_relations,
+    };
     let advice = mapped::advised(&subject.catalogue, class, &expected)?;
     let mut all = vec![(advice.cost, advice.best)];
     all.extend(advice.others);

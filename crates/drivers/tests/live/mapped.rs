@@ -11,7 +11,12 @@ use assay_store::conformance::queries::{assert_queries_conform, catalogue};
 pub fn queries_conform<S: Store + 'static>(open: impl Fn(usize) -> S) {
     let catalogue = catalogue();
     let frequencies = vec![1.0; catalogue.queries.len()];
-    let expected = Expected { frequencies: &frequencies, rows: &[], keys: Keys::Checked };
+    let expected = Expected {
+        frequencies: &frequencies,
+        rows: &[],
+        keys: Keys::Checked,
+        keeps_relations: false,
+    };
     let advised = advise(&catalogue, Class::KeyValue, &expected);
     let best = advised.expect("a schema can be advised").best;
     let plain = Physical::plain(&catalogue.schema, Class::KeyValue);

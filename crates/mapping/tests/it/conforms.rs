@@ -15,7 +15,12 @@ use assay_store::sim::{SimulatedStore, presets};
 fn schemas(class: Class) -> Vec<Physical> {
     let catalogue = catalogue();
     let frequencies = vec![1.0; catalogue.queries.len()];
-    let expected = Expected { frequencies: &frequencies, rows: &[], keys: Keys::Checked };
+    let expected = Expected {
+        frequencies: &frequencies,
+        rows: &[],
+        keys: Keys::Checked,
+        keeps_relations: false,
+    };
     let advice = advise(&catalogue, class, &expected).expect("its queries are answered");
     let others = advice.others.into_iter().map(|(_, physical)| physical);
     let plain = Physical::plain(&catalogue.schema, class);

@@ -48,6 +48,7 @@ pub(super) fn compile(spec: &BenchfoundrySpec, seed: Seed, phase: PlanPhase) -> 
         },
         rows: count,
         program,
+        keeps_relations: false,
         rate: (phase == PlanPhase::Run).then(|| spec.process.rate()),
         warm_up: Nanos::ZERO,
     }

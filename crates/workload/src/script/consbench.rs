@@ -75,6 +75,7 @@ pub(super) fn compile(spec: &ConsbenchSpec, seed: Seed, phase: PlanPhase) -> Com
         },
         rows: spec.dataset.tests,
         program,
+        keeps_relations: false,
         rate: None,
         warm_up: match phase {
             PlanPhase::Load => Nanos::ZERO,

@@ -150,6 +150,7 @@ pub(super) fn compile(spec: &ConsistencySpec, seed: Seed, phase: PlanPhase) -> C
         },
         rows: spec.dataset.keys,
         program,
+        keeps_relations: false,
         rate: None,
         warm_up: Nanos::ZERO,
     }

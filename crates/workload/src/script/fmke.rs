@@ -29,7 +29,7 @@ use crate::plan::PlanPhase;
 pub use query::{Owner, Queries, Query};
 pub use schema::tables;
 pub use spec::{
-    Compat, FmkeDataset, FmkeOperations, FmkeSpec, Layout, Population, PopulationName,
+    Compat, FmkeDataset, FmkeOperations, FmkeSpec, Layout, Population, PopulationName, Through,
 };
 
 /// The names of the operations, by their numbers less one, with those of FMKe's load client.
@@ -67,6 +67,8 @@ pub(super) fn compile(spec: &FmkeSpec, seed: Seed, phase: PlanPhase) -> Compiled
         },
         rows: schema::rows(spec.layout, &population).iter().map(|(_, rows)| rows).sum(),
         program,
+        // Layouts are compared, so a mapping adds no tables of its own.
+        keeps_relations: true,
         rate: None,
         warm_up: Nanos::ZERO,
     }

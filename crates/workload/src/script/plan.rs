@@ -30,6 +30,8 @@ pub struct ScriptPlan {
     pub frequencies: Vec<f64>,
     /// How many rows each relation has after the load, by its name.
     pub relation_rows: Vec<(&'static str, u64)>,
+    /// Whether the relations are how the rows are to lie in any store: a mapping adds no tables.
+    pub keeps_relations: bool,
     /// The names of the transaction types, by their numbers.
     pub transaction_types: Vec<String>,
     spec: ScriptSpec,
@@ -62,6 +64,7 @@ impl ScriptPlan {
             roles: compiled.roles,
             frequencies: compiled.frequencies,
             relation_rows: compiled.relation_rows,
+            keeps_relations: compiled.keeps_relations,
             transaction_types: types.map(|name| (*name).to_owned()).collect(),
             spec: spec.clone(),
             dataset: spec.dataset(seed),

@@ -19,6 +19,8 @@ pub(super) struct Compiled {
     pub(super) transaction_types: &'static [&'static str],
     pub(super) rows: u64,
     pub(super) program: Arc<dyn Program>,
+    /// Whether the relations are how the rows are to lie in any store.
+    pub(super) keeps_relations: bool,
     /// Processes per second, if the workload says how many.
     pub(super) rate: Option<f64>,
     /// How much of the schedule is a warm-up.

@@ -60,6 +60,7 @@ pub(super) fn compile(spec: &TpccSpec, seed: Seed, phase: PlanPhase) -> Compiled
         },
         rows: count,
         program,
+        keeps_relations: false,
         rate: None,
         warm_up: Nanos::ZERO,
     }

@@ -53,11 +53,6 @@ impl Deck {
         Deck { counts }
     }
 
-    /// Operations of each sort in a block.
-    pub(super) fn counts(&self) -> &[u64; OPERATIONS.len()] {
-        &self.counts
-    }
-
     /// Prescriptions that a block creates.
     pub(super) fn created(&self) -> u64 {
         self.counts[CREATE]
@@ -119,11 +114,11 @@ mod tests {
             for place in 0..BLOCK {
                 let card = deck.card(block * BLOCK + place, 7);
                 assert_eq!(card.block, block);
-                assert!(card.number < deck.counts()[card.operation]);
+                assert!(card.number < deck.counts[card.operation]);
                 assert!(seen.insert((card.operation, card.number)));
             }
         }
-        assert_eq!(deck.counts(), &[270, 270, 140, 80, 70, 50, 40, 40, 40]);
+        assert_eq!(deck.counts, [270, 270, 140, 80, 70, 50, 40, 40, 40]);
     }
 
     #[test]
@@ -142,7 +137,7 @@ mod tests {
     #[test]
     fn remainders_fill_the_block() {
         let thirds = Deck::new(&[1.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]);
-        assert_eq!(thirds.counts().iter().sum::<u64>(), BLOCK);
+        assert_eq!(thirds.counts.iter().sum::<u64>(), BLOCK);
         assert_eq!(thirds.created(), 0);
     }
 }

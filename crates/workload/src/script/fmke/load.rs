@@ -7,7 +7,7 @@ use assay_model::{Nanos, Seed};
 
 use super::query::{Owner, Queries, Query};
 use super::rows::Rows;
-use super::spec::{FmkeSpec, Layout};
+use super::spec::{FmkeSpec, Layout, Through};
 use crate::script::program::{Program, int, text};
 
 /// Rows of a transaction that writes persons or places.
@@ -23,6 +23,7 @@ const LOAD: u16 = 1;
 /// Patients first, then facilities, pharmacies, staff, prescriptions.
 pub(super) struct Load {
     layout: Layout,
+    through: Through,
     queries: Queries,
     rows: Rows,
     /// The packed lists that are not empty, by their owners.
@@ -33,7 +34,7 @@ impl Load {
     pub(super) fn new(spec: &FmkeSpec, seed: Seed) -> Load {
         let rows = Rows::new(spec.population(), seed);
         let mut packed: HashMap<(Owner, u64), String> = HashMap::new();
-        if spec.layout == Layout::NestedPacked {
+        if spec.layout == Layout::NestedPacked && spec.through == Through::Store {
             for number in 1..=rows.population.prescriptions {
                 let prescription = rows.prescription(number);
                 for owner in Owner::ALL {
@@ -42,7 +43,8 @@ impl Load {
                 }
             }
         }
-        Load { layout: spec.layout, queries: Queries::new(spec.layout), rows, packed }
+        let queries = Queries::new(spec.layout);
+        Load { layout: spec.layout, through: spec.through, queries, rows, packed }
     }
 
     /// What is inserted in which order, with how many of it there are.
@@ -55,6 +57,15 @@ impl Load {
             (Some(Query::StaffInsert), of.staff),
             (None, of.prescriptions),
         ]
+    }
+
+    /// How many rows one transaction of a sort writes; a request to a server is one row.
+    fn chunk(&self, query: Option<Query>) -> u64 {
+        match (self.through, query) {
+            (Through::Server, _) => 1,
+            (Through::Store, Some(_)) => ROWS,
+            (Through::Store, None) => PRESCRIPTIONS,
+        }
     }
 
     fn entity(&self, query: Query, number: u64, into: &mut ProcessBuilder<'_>) {
@@ -76,7 +87,7 @@ impl Load {
     fn prescription(&self, number: u64, into: &mut ProcessBuilder<'_>) {
         let prescription = self.rows.prescription(number);
         prescription.insert(&self.queries, into);
-        if self.layout != Layout::NestedPacked {
+        if self.through == Through::Store && self.layout != Layout::NestedPacked {
             for owner in Owner::ALL {
                 prescription.add_to_list(owner, self.layout, &self.queries, into);
             }
@@ -84,17 +95,9 @@ impl Load {
     }
 }
 
-/// How many rows one transaction of a sort writes.
-fn chunk(query: Option<Query>) -> u64 {
-    match query {
-        Some(_) => ROWS,
-        None => PRESCRIPTIONS,
-    }
-}
-
 impl Program for Load {
     fn len(&self) -> Option<u64> {
-        Some(self.sorts().iter().map(|(query, rows)| rows.div_ceil(chunk(*query))).sum())
+        Some(self.sorts().iter().map(|(query, rows)| rows.div_ceil(self.chunk(*query))).sum())
     }
 
     fn width(&self) -> u64 {
@@ -104,7 +107,7 @@ impl Program for Load {
     fn process(&self, process: u64, into: &mut ProcessBuilder<'_>) {
         let mut left = process;
         for (query, rows) in self.sorts() {
-            let size = chunk(query);
+            let size = self.chunk(query);
             let chunks = rows.div_ceil(size);
             if left >= chunks {
                 left -= chunks;

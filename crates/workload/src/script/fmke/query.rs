@@ -103,8 +103,7 @@ impl Queries {
                 _ => all.extend(of_list(owner, layout == Layout::Nested)),
             }
         }
-        let mut queries =
-            Queries { queries: Vec::new(), kinds: Vec::new(), texts: Vec::new() };
+        let mut queries = Queries { queries: Vec::new(), kinds: Vec::new(), texts: Vec::new() };
         for (query, name, kind, text) in all {
             queries.queries.push(query);
             queries.kinds.push(kind);
@@ -190,9 +189,8 @@ fn of_entities(lists_are_packed: bool) -> Vec<Written> {
         };
         let all = columns.join(", ");
         let arguments = ", ?".repeat(columns.len());
-        let text = format!(
-            "INSERT INTO {table} ({name}_id, {all}{packed}) VALUES (?{arguments}{empty})"
-        );
+        let text =
+            format!("INSERT INTO {table} ({name}_id, {all}{packed}) VALUES (?{arguments}{empty})");
         written.push((*insert, format!("{name}.insert"), Kind::Insert, text));
         let changes: Vec<String> = columns.iter().map(|column| format!("{column} = ?")).collect();
         let text = format!("UPDATE {table} SET {} WHERE {name}_id = ?", changes.join(", "));
@@ -294,9 +292,8 @@ fn of_list(owner: Owner, has_copies: bool) -> Vec<Written> {
 /// The queries that change a copy in the list of `owner`.
 fn of_copies(owner: Owner) -> [Written; 2] {
     let list = owner.list();
-    let change = |changes: &str| {
-        format!("UPDATE {list} SET {changes} WHERE owner_id = ? AND entry_id = ?")
-    };
+    let change =
+        |changes: &str| format!("UPDATE {list} SET {changes} WHERE owner_id = ? AND entry_id = ?");
     [
         (
             Query::CopyProcess(owner),

@@ -85,9 +85,7 @@ impl Prescription {
                 ];
                 into.issue(query, number, &arguments)
             }
-            Layout::NestedPacked => {
-                into.issue(query, number, &[text(&self.packed()), int(number)])
-            }
+            Layout::NestedPacked => into.issue(query, number, &[text(&self.packed()), int(number)]),
         };
     }
 }

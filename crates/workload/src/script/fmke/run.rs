@@ -7,7 +7,7 @@ use assay_model::{Argument, Arguments, Draws, Nanos, Seed, Taken};
 use super::deck::{BLOCK, Card, Deck, LATER};
 use super::query::{Owner, Queries, Query};
 use super::rows::{Prescription, STREAMS};
-use super::spec::{Compat, FmkeSpec, Layout, Population};
+use super::spec::{Compat, FmkeSpec, Layout, Population, Through};
 use crate::script::program::{Program, int, text};
 
 /// The most queries of an operation, with its end: a creation.
@@ -26,6 +26,7 @@ const PHARMACY: u16 = 3;
 pub(super) struct Run {
     layout: Layout,
     compat: Compat,
+    through: Through,
     population: Population,
     queries: Queries,
     deck: Deck,
@@ -39,6 +40,7 @@ impl Run {
         Run {
             layout: spec.layout,
             compat: spec.compat,
+            through: spec.through,
             population: spec.population(),
             queries: Queries::new(spec.layout),
             deck: Deck::new(&spec.weights()),
@@ -130,6 +132,9 @@ impl Run {
 
     /// Reads an owner with its list: `wanted` of it, where the layout has lists by themselves.
     fn list(&self, owner: Owner, wanted: Query, number: u64, into: &mut ProcessBuilder<'_>) {
+        if self.through == Through::Server {
+            return self.issue_list(wanted, number, into);
+        }
         self.read(Query::OwnerRead(owner), number, into);
         let wanted = match (self.layout, self.compat) {
             (Layout::NestedPacked, _) => return,
@@ -138,6 +143,10 @@ impl Run {
             (Layout::Normalised, Compat::Repo) => Query::ListNumbers(owner),
             _ => wanted,
         };
+        self.issue_list(wanted, number, into);
+    }
+
+    fn issue_list(&self, wanted: Query, number: u64, into: &mut ProcessBuilder<'_>) {
         let arguments = [int(number), int(1)];
         let given = if matches!(wanted, Query::ListProcessed(_)) { 2 } else { 1 };
         into.issue(self.query(wanted), number, &arguments[..given]);
@@ -145,6 +154,9 @@ impl Run {
 
     fn create(&self, card: Card, into: &mut ProcessBuilder<'_>) {
         let prescription = self.created(card.block * self.deck.created() + card.number);
+        if self.through == Through::Server {
+            return prescription.insert(&self.queries, into);
+        }
         self.read(Query::PrescriptionRead, prescription.number, into);
         for owner in [Owner::Patient, Owner::Staff, Owner::Pharmacy] {
             self.read(Query::OwnerRead(owner), prescription.owner(owner), into);
@@ -157,12 +169,18 @@ impl Run {
 
     /// Changes a prescription, then its copies; `change` is what they get.
     fn change(&self, number: u64, queries: Change, change: &str, into: &mut ProcessBuilder<'_>) {
-        let read = self.read(Query::PrescriptionRead, number, into);
+        let read = match self.through {
+            Through::Store => self.read(Query::PrescriptionRead, number, into),
+            Through::Server => 0,
+        };
         let mut arguments = vec![text(change)];
         arguments.extend(queries.processed.map(int));
         let given = arguments.len();
         arguments.extend([int(number), int(0)]);
         into.issue(self.query(queries.record), number, &arguments);
+        if self.through == Through::Server {
+            return;
+        }
         let owners =
             [(Owner::Patient, PATIENT), (Owner::Pharmacy, PHARMACY), (Owner::Staff, PRESCRIBER)];
         for (owner, column) in owners {
@@ -254,7 +272,11 @@ impl Program for Run {
                 self.list(Owner::Pharmacy, wanted, draws.below(pharmacies) + 1, into);
             }
             5 => {
-                let wanted = Query::ListNumbers(Owner::Patient);
+                // A server answers with the patient and its list.
+                let wanted = match self.through {
+                    Through::Store => Query::ListNumbers(Owner::Patient),
+                    Through::Server => Query::OwnerRead(Owner::Patient),
+                };
                 self.list(Owner::Patient, wanted, draws.below(patients) + 1, into);
             }
             6 => self.change(self.to_process(card, draws), PROCESS, &date(draws), into),

@@ -23,6 +23,8 @@ pub struct FmkeSpec {
     pub layout: Layout,
     /// Whose FMKe it is.
     pub compat: Compat,
+    /// Whom operations are sent to.
+    pub through: Through,
     /// The rows that a load writes.
     pub dataset: FmkeDataset,
     /// How often each operation is issued, in any unit.
@@ -51,6 +53,18 @@ impl Layout {
             Layout::NestedPacked => "nested-packed",
         }
     }
+}
+
+/// Whom operations are sent to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Through {
+    /// To the store: each operation is a transaction of queries.
+    #[default]
+    Store,
+    /// To an application server: each operation is one query, which stands for a request of its
+    /// interface. The server knows the layout.
+    Server,
 }
 
 /// Whose FMKe it is.
@@ -170,6 +184,7 @@ impl Default for FmkeSpec {
             workload: ScriptName::Fmke,
             layout: Layout::default(),
             compat: Compat::default(),
+            through: Through::default(),
             dataset: FmkeDataset::default(),
             operations: FmkeOperations::default(),
         }
@@ -252,7 +267,10 @@ impl FmkeSpec {
             ("prescriptions", prescriptions),
         ];
         ScriptDataset {
-            workload: format!("{} ({})", self.workload.name(), self.layout.name()),
+            workload: match self.through {
+                Through::Store => format!("{} ({})", self.workload.name(), self.layout.name()),
+                Through::Server => self.workload.name().to_owned(),
+            },
             sizes: BTreeMap::from(sizes.map(|(key, size)| (key.to_owned(), size))),
             seed: None,
         }
@@ -291,7 +309,8 @@ impl FmkeSpec {
         }
         let least = deck.least_prescriptions();
         if self.compat != Compat::Repo && prescriptions < least {
-            let reason = format!("the first operations process {} of them: at least {least}", least - 1);
+            let reason =
+                format!("the first operations process {} of them: at least {least}", least - 1);
             let value = prescriptions.to_string();
             return Err(Problem { key: "dataset.prescriptions", value, reason });
         }

@@ -102,8 +102,7 @@ fn operations_read_and_write_as_often_as_fmke_does() {
     let list = [(2, 0), (1, 0), (2, 0), (4, 4), (2, 0), (2, 0), (1, 1), (1, 1), (1, 0)];
     let nested = [(2, 0), (1, 0), (2, 0), (4, 4), (2, 0), (2, 0), (1, 4), (1, 4), (1, 0)];
     let packed = [(1, 0), (1, 0), (1, 0), (4, 4), (1, 0), (1, 0), (1, 4), (1, 4), (1, 0)];
-    for (layout, expected) in
-        [("normalised", list), ("nested", nested), ("nested-packed", packed)]
+    for (layout, expected) in [("normalised", list), ("nested", nested), ("nested-packed", packed)]
     {
         let plan = plan(&spec(&format!("layout = \"{layout}\"")), PlanPhase::Run);
         let expected: BTreeMap<&str, (usize, usize)> =
@@ -214,4 +213,26 @@ fn a_store_with_another_layout_or_size_is_refused() {
     assert_eq!(of("layout = \"nested\"").differences(&normalised), [sentence]);
     let larger = FmkeSpec { layout: Layout::Normalised, ..FmkeSpec::default() };
     assert_eq!(ScriptSpec::Fmke(larger).dataset(SEED).differences(&normalised).len(), 5);
+}
+
+#[test]
+fn an_operation_through_a_server_is_one_request() {
+    let spec = spec("through = \"server\"");
+    let run = plan(&spec, PlanPhase::Run);
+    let mut names: BTreeMap<String, String> = BTreeMap::new();
+    for process in 0..BLOCK {
+        let (name, operations) = issued(&run, process);
+        assert_eq!(operations.len(), 1);
+        let query = &run.queries[usize::from(operations[0].statement) - 1];
+        names.insert(name, query.name.clone());
+    }
+    assert_eq!(names["get-patient"], "patient.read");
+    assert_eq!(names["create-prescription"], "prescription.insert");
+    assert_eq!(names["get-staff-prescriptions"], "staff_prescriptions.read");
+    assert_eq!(names["process-prescription"], "prescription.process");
+    assert_eq!(names.len(), OPERATIONS.len());
+    let load = plan(&spec, PlanPhase::Load);
+    assert_eq!(load.len(), Some(100 + 10 + 30 + 50 + 100));
+    let (_, operations) = issued(&load, 289);
+    assert_eq!((operations.len(), operations[0].key), (1, 100));
 }
