@@ -10,7 +10,7 @@ use assay_consistency::transaction::judge as judge_transactions;
 use assay_consistency::{
     AggregateRules, ClockError, Collected, CollectedQueries, Limitation, Quality, QualityFinding,
     QualityVerdict, QueryCollector, QueryModel, QueryOptions, RecordCollector, RecordOptions,
-    RegisterHistory, TransactionHistory, VersionOrder, judge_aggregates,
+    RegisterHistory, TransactionHistory, VersionOrder, judge_aggregates, judge_prescriptions,
 };
 use assay_history::{Columns, History, Manifest, State, each_read};
 use assay_model::Seed;
@@ -186,6 +186,9 @@ fn queries(manifest: &Manifest, operations_max: usize) -> Option<Collector> {
         (ScriptSpec::Consistency(_), ScriptName::Counter) => QueryModel::Counters,
         (ScriptSpec::Consistency(_), _) => QueryModel::Transactions,
         (ScriptSpec::Consbench(_), _) => QueryModel::SingleWrites,
+        (ScriptSpec::Fmke(spec), _) if spec.is_checked() => {
+            QueryModel::Prescriptions(spec.population().prescriptions)
+        }
         _ => return None,
     };
     let roles = ScriptPlan::new(&spec, Seed(0), PlanPhase::Run).ok()?.roles;
@@ -253,7 +256,8 @@ fn collect_queries(
     if is_too_long {
         return (CollectedQueries::default(), Some(Limitation::TooManyOperations));
     }
-    let needs_no_transactions = matches!(model, QueryModel::SingleWrites | QueryModel::Sets);
+    let needs_no_transactions =
+        matches!(model, QueryModel::SingleWrites | QueryModel::Sets | QueryModel::Prescriptions(_));
     if !has_transactions && !needs_no_transactions {
         warnings.push(WITHOUT_TRANSACTIONS.to_owned());
     }
@@ -279,6 +283,10 @@ fn judge_queries(collected: &CollectedQueries, model: QueryModel, result: &mut C
         QueryModel::SingleWrites => {
             let report = judge(&collected.registers, &ClockError::NONE);
             result.add_registers(&collected.registers, report);
+        }
+        QueryModel::Prescriptions(_) => {
+            let findings = judge_prescriptions(&collected.prescriptions, false);
+            result.add_prescriptions(&collected.prescriptions, findings);
         }
         QueryModel::Sets | QueryModel::Counters | QueryModel::Accounts(_) => {
             let (total, qualities): (_, &[Quality]) = match model {
@@ -361,6 +369,9 @@ pub fn history_of(dir: &Path) -> Result<RunHistory> {
         RunOperations::Queries(collected, model) => match model {
             QueryModel::Transactions => Ok(RunHistory::Transactions(collected.transactions)),
             QueryModel::SingleWrites => Ok(RunHistory::Registers(collected.registers)),
+            QueryModel::Prescriptions(_) => {
+                Err(wrong("Elle judges lists and registers, no prescriptions of FMKe"))
+            }
             QueryModel::Sets | QueryModel::Counters | QueryModel::Accounts(_) => {
                 Err(wrong("Elle judges lists and registers, no sets, counters or accounts"))
             }

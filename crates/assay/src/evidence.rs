@@ -8,6 +8,7 @@ use assay_history::{Manifest, Observation, State};
 use assay_model::{Event, EventKind, Kind, Nanos};
 use assay_run::{ArrivalProcess, RateProfile};
 use assay_workload::Spec;
+use assay_workload::script::{ScriptSpec, fmke};
 use assay_workload::spec::{FieldLength, ReadFields, no_files};
 
 use crate::arrivals::{self, Calendar};
@@ -64,7 +65,10 @@ pub fn gather(
         },
         floor: floor(manifest),
         gain_by_agent: None,
-        expected_miss_share: spec.as_ref().and_then(|_| misses(summary)),
+        expected_miss_share: match &spec {
+            Some(_) => misses(summary),
+            None => misses_of_fmke(manifest, summary),
+        },
         expected_bytes_per_record: spec.filter(|_| !is_no_op).as_ref().and_then(bytes_per_record),
         events: events.iter().filter(on_purpose).map(|event| event.at).collect(),
     }
@@ -151,6 +155,20 @@ fn floor(manifest: &Manifest) -> Option<Floor> {
 fn misses(summary: &Summary) -> Option<f64> {
     let deletes = summary.kinds.iter().any(|(kind, _)| *kind == Kind::Delete);
     (!deletes).then_some(0.0)
+}
+
+/// FMKe looks for identifiers that must be free, and reads lists that may be empty: every other
+/// query finds its row.
+fn misses_of_fmke(manifest: &Manifest, summary: &Summary) -> Option<f64> {
+    let text = &manifest.spec.text;
+    let spec = ScriptSpec::is_script(text).then(|| ScriptSpec::from_toml(text, "run.toml"));
+    let Some(Ok(ScriptSpec::Fmke(_))) = spec else { return None };
+    let is_read = |kind: Kind| matches!(kind, Kind::Read | Kind::Scan);
+    let reads = summary.kinds.iter().filter(|(kind, _)| is_read(*kind));
+    let done: u64 = reads.map(|(_, group)| group.counts.done).sum();
+    let may_miss = summary.queries.iter().filter(|query| fmke::may_miss(&query.name));
+    let missed: u64 = may_miss.map(|query| query.group.counts.misses).sum();
+    (done > 0).then(|| missed as f64 / done as f64)
 }
 
 /// Value bytes of a record, if all records have equally many and reads return all of them.

@@ -10,6 +10,7 @@ pub mod verdict;
 
 pub mod aggregate;
 pub mod clock;
+pub mod fmke;
 pub mod foreign;
 pub mod queries;
 pub mod records;
@@ -21,6 +22,7 @@ pub mod validity;
 
 pub use aggregate::{AggregateAccess, AggregateOperation, AggregateRules, judge_aggregates};
 pub use clock::ClockError;
+pub use fmke::{PrescriptionAccess, PrescriptionOperation, judge_prescriptions};
 pub use quality::Quality;
 pub use queries::{CollectedQueries, QueryCollector, QueryModel, QueryOptions};
 pub use records::{Collected, RecordCollector, RecordOptions, Seen};

@@ -68,6 +68,19 @@ qualities! {
     StrongSessionSerializable = "strong-session-serializable",
     /// Serializable in an order that keeps real time.
     StrictSerializable = "strict-serializable",
+
+    /// FMKe: a prescription that was in a list is there.
+    NoDanglingEntries = "no-dangling-entries",
+    /// FMKe: a prescription that is in one of its three lists is in the others.
+    WholeCreations = "whole-creations",
+    /// FMKe: the copies of a prescription tell of its processing as it does.
+    EqualCopies = "equal-copies",
+    /// FMKe: a prescription is processed once.
+    ProcessedOnce = "processed-once",
+    /// FMKe: a prescription does not change after it was processed.
+    UnchangedOnceProcessed = "unchanged-once-processed",
+    /// FMKe: who comes after a creation has ended finds the prescription.
+    CausesSeen = "causes-seen",
 }
 
 #[cfg(test)]

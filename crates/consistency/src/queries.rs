@@ -7,8 +7,11 @@
 use assay_model::{Kind, Nanos, ObservedValue, Outcome, QueryRole, Record, version};
 
 use crate::aggregate::{AggregateAccess, AggregateOperation};
+use crate::fmke::PrescriptionOperation;
 use crate::register::{Access, RegisterHistory, RegisterOperation, WrittenValue};
 use crate::transaction::{ObservedTransaction, TransactionHistory, TransactionStep};
+
+mod prescriptions;
 
 /// What the records of a workload hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,6 +26,8 @@ pub enum QueryModel {
     Accounts(u64),
     /// Registers that are written once, each by an operation of its own.
     SingleWrites,
+    /// FMKe's prescriptions, of which a load wrote those up to this number.
+    Prescriptions(u64),
 }
 
 /// What must be known of a run of queries beside its records.
@@ -75,6 +80,8 @@ pub struct CollectedQueries {
     pub registers: RegisterHistory,
     /// Operations on sets, counters, accounts.
     pub aggregates: Vec<AggregateOperation>,
+    /// Operations on FMKe's prescriptions.
+    pub prescriptions: Vec<PrescriptionOperation>,
     /// Whether there were more operations than may be kept; then nothing is here.
     pub is_too_long: bool,
     /// Queries that returned other numbers of rows than there are values of them.
@@ -145,7 +152,8 @@ impl QueryCollector {
         values.sort_by_key(|value| (value.index, value.item));
         let values = Values(values);
         let is_incomplete = |one: &&QueryOperation| {
-            let is_read = one.role == QueryRole::Read && one.outcome == Outcome::Done;
+            let has_rows = one.role.reads() && one.role != QueryRole::ReadList;
+            let is_read = has_rows && one.outcome == Outcome::Done;
             is_read && values.of(one.index).count() != one.rows as usize
         };
         let incomplete = self.operations.iter().filter(is_incomplete).count() as u64;
@@ -159,7 +167,8 @@ impl QueryCollector {
         let model = self.options.model;
         let has_transactions = self.options.has_transactions;
         let together = |one: &QueryOperation, other: &QueryOperation| {
-            has_transactions && one.transaction == other.transaction
+            (has_transactions || matches!(model, QueryModel::Prescriptions(_)))
+                && one.transaction == other.transaction
         };
         for operations in self.operations.chunk_by(together) {
             match model {
@@ -173,6 +182,13 @@ impl QueryCollector {
                     let accesses = operations.iter().filter_map(|one| access(one, &values));
                     collected.registers.operations.extend(accesses);
                 }
+                QueryModel::Prescriptions(loaded) => prescriptions::prescriptions(
+                    operations,
+                    &values,
+                    has_transactions,
+                    loaded,
+                    &mut collected.prescriptions,
+                ),
             }
         }
         if model == QueryModel::SingleWrites {
@@ -265,7 +281,7 @@ fn step(operation: &QueryOperation, values: &Values) -> Option<TransactionStep> 
             key,
             value: is_known.then(|| values.written(index).next().unwrap_or(WrittenValue::ABSENT)),
         },
-        QueryRole::NotJudged | QueryRole::Add => return None,
+        QueryRole::NotJudged | QueryRole::Add | QueryRole::Prescription(_) => return None,
     })
 }
 

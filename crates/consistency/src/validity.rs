@@ -6,6 +6,7 @@
 use assay_model::{Nanos, Outcome};
 
 use crate::aggregate::{AggregateAccess, AggregateOperation};
+use crate::fmke::PrescriptionOperation;
 use crate::quality::Quality;
 use crate::register::{Access, RegisterHistory, WrittenValue};
 use crate::self_test::SelfTest;
@@ -221,6 +222,15 @@ impl HistoryEvidence {
         evidence
     }
 
+    /// What operations on prescriptions tell.
+    pub fn of_prescriptions(operations: &[PrescriptionOperation]) -> HistoryEvidence {
+        let mut evidence = HistoryEvidence { agents: 1, ..HistoryEvidence::default() };
+        operations.iter().for_each(|one| evidence.outcomes.add(one.outcome));
+        let done = operations.iter().filter(|one| one.outcome == Outcome::Done);
+        evidence.median = median(done.map(|one| one.ended.since(one.started)).collect());
+        evidence
+    }
+
     /// What a history of transactions tells.
     pub fn of_transactions(history: &TransactionHistory) -> HistoryEvidence {
         let mut evidence = HistoryEvidence::default();
@@ -338,8 +348,13 @@ fn power(findings: &[QualityFinding]) -> VerdictCheck {
 }
 
 /// Qualities whose verdicts compare times of different sessions.
-const OF_REAL_TIME: [Quality; 5] = [
+const OF_REAL_TIME: [Quality; 10] = [
     Quality::NoGarbageReads,
+    Quality::NoDanglingEntries,
+    Quality::WholeCreations,
+    Quality::EqualCopies,
+    Quality::UnchangedOnceProcessed,
+    Quality::CausesSeen,
     Quality::Linearizable,
     Quality::TwoAtomic,
     Quality::StrongSnapshotIsolation,

@@ -16,12 +16,41 @@ pub enum QueryRole {
     ReadList,
     /// Returns the number, or the numbers, of the operation's key: the first column of each row.
     Read,
+    /// Something with FMKe's prescriptions.
+    Prescription(PrescriptionRole),
+}
+
+/// What a query of FMKe does with prescriptions. Lists have kinds from 0 to 2: of patients,
+/// pharmacies, staff; the operation's key is their owner.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum PrescriptionRole {
+    /// Creates the prescription with the number that is the operation's key.
+    Create,
+    /// Adds the prescription that its transaction creates to a list of this kind.
+    AddEntry(u8),
+    /// Returns the numbers of a list of this kind: the first column of each row.
+    ReadEntries(u8),
+    /// As [`PrescriptionRole::ReadEntries`], those which were processed.
+    ReadProcessed(u8),
+    /// Reads the prescription with the number that is the operation's key.
+    Read,
+    /// Marks it as processed unless it is.
+    Process,
+    /// Adds drugs to it unless it is processed.
+    AddDrugs,
 }
 
 impl QueryRole {
     /// Whether its rows are observed.
     pub const fn reads(self) -> bool {
-        matches!(self, QueryRole::ReadList | QueryRole::Read)
+        matches!(
+            self,
+            QueryRole::ReadList
+                | QueryRole::Read
+                | QueryRole::Prescription(
+                    PrescriptionRole::ReadEntries(_) | PrescriptionRole::ReadProcessed(_)
+                )
+        )
     }
 
     /// Whether it writes a value that no other operation of the run writes.

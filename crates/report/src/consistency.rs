@@ -6,6 +6,7 @@ mod words;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use assay_consistency::fmke::LISTS;
 use assay_consistency::foreign::ForeignNames;
 use assay_consistency::register::{
     LostWriteWindow, LostWrites, RegisterReport, RegisterStaleness, ViolationTimes,
@@ -14,9 +15,10 @@ use assay_consistency::self_test::self_test;
 use assay_consistency::transaction::{AnomalyCount, TransactionReport};
 use assay_consistency::validity::{HistoryEvidence, OutcomeCounts, VerdictCheck, check_verdicts};
 use assay_consistency::{
-    Access, AggregateAccess, AggregateOperation, Limitation, ObservedTransaction, Quality,
-    QualityFinding, QualityVerdict, RegisterHistory, RegisterOperation, Seen, TransactionHistory,
-    TransactionStep, Violations, Witness, WrittenValue,
+    Access, AggregateAccess, AggregateOperation, Limitation, ObservedTransaction,
+    PrescriptionAccess, PrescriptionOperation, Quality, QualityFinding, QualityVerdict,
+    RegisterHistory, RegisterOperation, Seen, TransactionHistory, TransactionStep, Violations,
+    Witness, WrittenValue,
 };
 use assay_model::{Nanos, Outcome, version};
 
@@ -93,6 +95,8 @@ pub enum Witnessed {
     Transaction(ObservedTransaction),
     /// An operation on a set, a counter, accounts.
     Aggregate(AggregateOperation),
+    /// An operation on FMKe's prescriptions.
+    Prescription(PrescriptionOperation),
 }
 
 /// Classes of violations whose every moment is known.
@@ -159,6 +163,21 @@ impl ConsistencyResult {
         self.witnessed.extend(operations_named.map(Witnessed::Aggregate));
         self.operations += operations.len() as u64;
         self.evidence.add(&HistoryEvidence::of_aggregates(operations));
+        self.findings.extend(findings);
+    }
+
+    /// Adds the verdicts on FMKe's prescriptions.
+    pub fn add_prescriptions(
+        &mut self,
+        operations: &[PrescriptionOperation],
+        findings: Vec<QualityFinding>,
+    ) {
+        let named = named(&findings);
+        let is_named = |operation: &&PrescriptionOperation| named.contains(&operation.index);
+        let operations_named = operations.iter().filter(is_named).cloned();
+        self.witnessed.extend(operations_named.map(Witnessed::Prescription));
+        self.operations += operations.len() as u64;
+        self.evidence.add(&HistoryEvidence::of_prescriptions(operations));
         self.findings.extend(findings);
     }
 
@@ -265,7 +284,9 @@ impl ConsistencyResult {
             .iter()
             .filter_map(|one| match one {
                 Witnessed::Transaction(one) => Some((one.index, one.started.0 / 1_000_000_000)),
-                Witnessed::Operation(_) | Witnessed::Aggregate(_) => None,
+                Witnessed::Operation(_) | Witnessed::Aggregate(_) | Witnessed::Prescription(_) => {
+                    None
+                }
             })
             .collect();
         let mut sums = BTreeMap::new();
@@ -290,6 +311,7 @@ impl ConsistencyResult {
                     of_transactions && transaction.index == *index
                 }
                 Witnessed::Aggregate(operation) => operation.index == *index,
+                Witnessed::Prescription(operation) => operation.index == *index,
             })
         };
         witness.operations.iter().filter_map(find).collect()
@@ -610,6 +632,7 @@ pub(crate) fn cells(
         Witnessed::Operation(one) => (one.index, one.session, did(result, one.access, letters)),
         Witnessed::Transaction(one) => (one.index, one.session, steps(result, &one.steps)),
         Witnessed::Aggregate(one) => (one.index, one.session, aggregate(result, &one.access)),
+        Witnessed::Prescription(one) => (one.index, one.session, prescription(&one.access)),
     };
     if index == u64::MAX {
         return [String::new(), String::new(), did, "before the run".to_owned(), String::new()];
@@ -629,6 +652,7 @@ impl Witnessed {
             Witnessed::Operation(one) => (one.started, one.ended, one.outcome),
             Witnessed::Transaction(one) => (one.started, one.ended, one.outcome),
             Witnessed::Aggregate(one) => (one.started, one.ended, one.outcome),
+            Witnessed::Prescription(one) => (one.started, one.ended, one.outcome),
         }
     }
 
@@ -647,6 +671,10 @@ impl Witnessed {
             Witnessed::Aggregate(operation) => matches!(
                 operation.access,
                 AggregateAccess::Add(_) | AggregateAccess::Transfer { .. }
+            ),
+            Witnessed::Prescription(operation) => !matches!(
+                operation.access,
+                PrescriptionAccess::Read { .. } | PrescriptionAccess::ReadList { .. }
             ),
         }
     }
@@ -686,6 +714,39 @@ fn step(result: &ConsistencyResult, step: &TransactionStep) -> String {
         TransactionStep::Read { key: read, value: None }
         | TransactionStep::ReadList { key: read, elements: None } => {
             format!("read {}: unknown", key(read))
+        }
+    }
+}
+
+/// The kinds of lists of prescriptions, by their numbers.
+const OWNERS: [&str; LISTS] = ["patient", "pharmacy", "staff"];
+
+fn prescription(access: &PrescriptionAccess) -> String {
+    let met = |found: &bool| if *found { "" } else { ": none" };
+    match access {
+        PrescriptionAccess::Create { prescription, owners: [patient, pharmacy, staff] } => {
+            format!(
+                "created prescription {prescription} of patient {patient}, pharmacy {pharmacy}, \
+                 staff {staff}"
+            )
+        }
+        PrescriptionAccess::Process { prescription, found } => {
+            format!("processed prescription {prescription}{}", met(found))
+        }
+        PrescriptionAccess::AddDrugs { prescription, found } => {
+            format!("added drugs to prescription {prescription}{}", met(found))
+        }
+        PrescriptionAccess::Read { prescription, found } => {
+            format!("read prescription {prescription}{}", met(found))
+        }
+        PrescriptionAccess::ReadList { list: (kind, owner), entries, processed } => {
+            let skipped = entries.len().saturating_sub(ELEMENTS);
+            let last = entries.iter().skip(skipped).map(u64::to_string);
+            let dots = if skipped > 0 { ".. " } else { "" };
+            let which = if *processed { "processed " } else { "" };
+            let kind = OWNERS[usize::from(*kind)];
+            let last = last.collect::<Vec<String>>().join(" ");
+            format!("read {which}list of {kind} {owner}: [{dots}{last}]")
         }
     }
 }

@@ -169,6 +169,7 @@ fn operation_object(result: &ConsistencyResult, witnessed: &Witnessed) -> Value 
         Witnessed::Operation(one) => (one.index, one.session, one.agent),
         Witnessed::Transaction(one) => (one.index, one.session, one.agent),
         Witnessed::Aggregate(one) => (one.index, one.session, 0),
+        Witnessed::Prescription(one) => (one.index, one.session, 0),
     };
     let is_load = witnessed.is_load();
     let (started, ended, outcome) = witnessed.times();
@@ -178,7 +179,9 @@ fn operation_object(result: &ConsistencyResult, witnessed: &Witnessed) -> Value 
             Access::Write(written) => (None, Some(written.0)),
             Access::ReadThenWrite { read, written } => (Some(read.0), Some(written.0)),
         },
-        Witnessed::Transaction(_) | Witnessed::Aggregate(_) => (None, None),
+        Witnessed::Transaction(_) | Witnessed::Aggregate(_) | Witnessed::Prescription(_) => {
+            (None, None)
+        }
     };
     let [_, _, did, ..] = super::cells(result, witnessed, Letters::Unicode);
     json!({

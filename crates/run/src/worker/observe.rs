@@ -26,7 +26,7 @@ pub(super) fn observe(
                 list.split_ascii_whitespace().for_each(|one| give(one.parse().ok()));
             }
             (QueryRole::ReadList, _) => give(None),
-            (QueryRole::Read, _) => give(whole(&datum)),
+            (QueryRole::Read | QueryRole::Prescription(_), _) => give(whole(&datum)),
             _ => {}
         }
     });
@@ -42,6 +42,7 @@ fn whole(datum: &Datum<'_>) -> Option<i64> {
 
 #[cfg(test)]
 mod tests {
+    use assay_model::observed::PrescriptionRole;
     use assay_model::script::{ProcessBuilder, QueryRef};
     use assay_model::{Arguments, Kind, Nanos};
     use assay_store::answer::{encode_field, encode_row};
@@ -84,6 +85,9 @@ mod tests {
         let rows: &[&[Datum<'_>]] = &[&[Datum::Int(-3), Datum::Int(9)]];
         assert_eq!(observed(QueryRole::Read, rows), [(30, 0, 7, Some(-3))]);
         assert_eq!(observed(QueryRole::Read, &[&[Datum::Text("12")]]), [(30, 0, 7, Some(12))]);
+        let entries = QueryRole::Prescription(PrescriptionRole::ReadEntries(1));
+        let rows: &[&[Datum<'_>]] = &[&[Datum::Int(9), Datum::Int(1)], &[Datum::Int(8)]];
+        assert_eq!(observed(entries, rows), [(30, 0, 7, Some(9)), (30, 1, 7, Some(8))]);
         assert_eq!(observed(QueryRole::Read, &[&[Datum::Null]]), [(30, 0, 7, None)]);
     }
 

@@ -21,7 +21,7 @@ mod tests;
 
 use std::sync::Arc;
 
-use assay_model::{Nanos, QueryRole, Seed};
+use assay_model::{Nanos, Seed};
 
 use super::program::{Compiled, Program, named};
 use crate::plan::PlanPhase;
@@ -29,7 +29,8 @@ use crate::plan::PlanPhase;
 pub use query::{Owner, Queries, Query};
 pub use schema::tables;
 pub use spec::{
-    Compat, FmkeDataset, FmkeOperations, FmkeSpec, Layout, Population, PopulationName, Through,
+    Compat, FmkeChecks, FmkeDataset, FmkeOperations, FmkeSpec, Layout, Population, PopulationName,
+    Through,
 };
 
 /// The names of the operations, by their numbers less one, with those of FMKe's load client.
@@ -45,6 +46,12 @@ pub const OPERATIONS: [&str; 9] = [
     "get-prescription",
 ];
 
+/// Whether the query with this name may find nothing in a run in which nothing is wrong.
+pub fn may_miss(query: &str) -> bool {
+    let is_of_list = Owner::ALL.iter().any(|owner| query.starts_with(owner.list()));
+    is_of_list || query == "prescription.read"
+}
+
 /// Compiles a checked specification.
 pub(super) fn compile(spec: &FmkeSpec, seed: Seed, phase: PlanPhase) -> Compiled {
     let queries = Queries::new(spec.layout);
@@ -58,7 +65,7 @@ pub(super) fn compile(spec: &FmkeSpec, seed: Seed, phase: PlanPhase) -> Compiled
     Compiled {
         schema: named(tables(spec.layout).iter().map(|(name, text)| (*name, text.as_str()))),
         queries: queries.texts().to_vec(),
-        roles: vec![QueryRole::default(); queries.texts().len()],
+        roles: if spec.is_checked() { queries.roles() } else { Vec::new() },
         frequencies,
         relation_rows: schema::rows(spec.layout, &population),
         transaction_types: match phase {

@@ -1,7 +1,8 @@
 //! Queries of FMKe in SQL.
 
+use assay_model::observed::PrescriptionRole;
 use assay_model::script::QueryRef;
-use assay_model::{Kind, Named};
+use assay_model::{Kind, Named, QueryRole};
 
 use super::spec::Layout;
 
@@ -117,6 +118,11 @@ impl Queries {
         &self.texts
     }
 
+    /// What each query means to the judge of consistency, by its place.
+    pub(super) fn roles(&self) -> Vec<QueryRole> {
+        self.queries.iter().map(|query| role(*query)).collect()
+    }
+
     /// The place of `query`; `None` if the layout has no such query.
     pub fn place(&self, query: Query) -> Option<usize> {
         self.queries.iter().position(|one| *one == query)
@@ -130,6 +136,22 @@ impl Queries {
         let place = self.place(query).unwrap_or_else(|| panic!("{query:?} is of another layout"));
         QueryRef { statement: place as u16 + 1, kind: self.kinds[place] }
     }
+}
+
+fn role(query: Query) -> QueryRole {
+    let role = match query {
+        Query::PrescriptionInsert => PrescriptionRole::Create,
+        Query::PrescriptionRead => PrescriptionRole::Read,
+        Query::PrescriptionProcess => PrescriptionRole::Process,
+        Query::PrescriptionAddDrugs => PrescriptionRole::AddDrugs,
+        Query::ListAdd(owner) => PrescriptionRole::AddEntry(owner as u8),
+        Query::ListNumbers(owner) | Query::ListRead(owner) => {
+            PrescriptionRole::ReadEntries(owner as u8)
+        }
+        Query::ListProcessed(owner) => PrescriptionRole::ReadProcessed(owner as u8),
+        _ => return QueryRole::default(),
+    };
+    QueryRole::Prescription(role)
 }
 
 /// What it does, its name, its kind, its SQL.

@@ -28,6 +28,8 @@ pub(super) struct Run {
     compat: Compat,
     through: Through,
     population: Population,
+    /// The share of changes and reads that others make at about the same time.
+    contested: f64,
     queries: Queries,
     deck: Deck,
     seed: u64,
@@ -42,6 +44,7 @@ impl Run {
             compat: spec.compat,
             through: spec.through,
             population: spec.population(),
+            contested: spec.checks.share,
             queries: Queries::new(spec.layout),
             deck: Deck::new(&spec.weights()),
             seed: seed.stream(STREAMS + 2).draws(0).bits(),
@@ -116,6 +119,17 @@ impl Run {
                 processed + 1 + draws.below(self.population.prescriptions - processed)
             }
         }
+    }
+
+    /// A prescription that an earlier block has created and that others process now, if this
+    /// operation is to be about one.
+    fn contested(&self, card: Card, draws: &mut Draws) -> Option<u64> {
+        let earlier = card.block.checked_sub(LATER)?;
+        if self.contested == 0.0 || draws.unit() >= self.contested {
+            return None;
+        }
+        let of_block = self.deck.processed().clamp(1, self.deck.created());
+        Some(self.created(earlier * self.deck.created() + draws.below(of_block)).number)
     }
 
     fn loaded(&self, draws: &mut Draws) -> u64 {
@@ -279,13 +293,20 @@ impl Program for Run {
                 };
                 self.list(Owner::Patient, wanted, draws.below(patients) + 1, into);
             }
-            6 => self.change(self.to_process(card, draws), PROCESS, &date(draws), into),
+            6 => {
+                let contested = self.contested(card, draws);
+                let number = contested.unwrap_or_else(|| self.to_process(card, draws));
+                self.change(number, PROCESS, &date(draws), into);
+            }
             7 => {
-                let number = self.to_change(draws);
+                let contested = self.contested(card, draws);
+                let number = contested.unwrap_or_else(|| self.to_change(draws));
                 self.change(number, ADD_DRUGS, &format!(",{}", drug(draws)), into);
             }
             _ => {
-                self.read(Query::PrescriptionRead, self.loaded(draws), into);
+                let contested = self.contested(card, draws);
+                let number = contested.unwrap_or_else(|| self.loaded(draws));
+                self.read(Query::PrescriptionRead, number, into);
             }
         }
         into.commit();

@@ -29,6 +29,21 @@ pub struct FmkeSpec {
     pub dataset: FmkeDataset,
     /// How often each operation is issued, in any unit.
     pub operations: FmkeOperations,
+    /// What is looked for beside the mix of FMKe.
+    pub checks: FmkeChecks,
+}
+
+/// What is looked for beside the mix of FMKe.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct FmkeChecks {
+    /// Whether what lists show is kept beside the history, so that it can be judged.
+    pub verdicts: bool,
+    /// This share of the operations that process, add drugs or read a prescription are about one
+    /// that others process at about the same time.
+    #[serde(deserialize_with = "number::share")]
+    #[schemars(schema_with = "number::share_schema")]
+    pub share: f64,
 }
 
 /// How prescriptions lie in the lists of patients, pharmacies and staff.
@@ -187,7 +202,14 @@ impl Default for FmkeSpec {
             through: Through::default(),
             dataset: FmkeDataset::default(),
             operations: FmkeOperations::default(),
+            checks: FmkeChecks::default(),
         }
+    }
+}
+
+impl Default for FmkeChecks {
+    fn default() -> FmkeChecks {
+        FmkeChecks { verdicts: true, share: 0.0 }
     }
 }
 
@@ -208,6 +230,11 @@ impl Default for FmkeOperations {
 }
 
 impl FmkeSpec {
+    /// Whether a run can be judged: packed lists are texts that nobody reads.
+    pub fn is_checked(&self) -> bool {
+        self.checks.verdicts && self.layout != Layout::NestedPacked
+    }
+
     /// How many rows of each sort there are.
     pub fn population(&self) -> Population {
         let FmkeDataset { population, patients, pharmacies, staff, facilities, prescriptions } =
@@ -298,7 +325,17 @@ impl FmkeSpec {
             let reason = "weights are numbers from 0, one of them above".to_owned();
             return Err(Problem { key: "operations", value: format!("{weights:?}"), reason });
         }
+        if !(0.0..=1.0).contains(&self.checks.share) {
+            let reason = "it must be from 0 % to 100 %".to_owned();
+            let value = self.checks.share.to_string();
+            return Err(Problem { key: "checks.share", value, reason });
+        }
         let deck = Deck::new(&weights);
+        if self.checks.share > 0.0 && deck.created() == 0 {
+            let reason = "nothing creates prescriptions that they could be about".to_owned();
+            let value = self.checks.share.to_string();
+            return Err(Problem { key: "checks.share", value, reason });
+        }
         if self.compat != Compat::Repo && deck.processed() > deck.created() {
             let reason = format!(
                 "a prescription is processed once: of {BLOCK} operations at most as many process \
