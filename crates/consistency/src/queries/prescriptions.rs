@@ -52,13 +52,10 @@ pub(super) fn prescriptions(
                 }
             }
         };
-        // What a transaction reads may be as old as its beginning; what it writes counts at its
-        // end.
-        let (started, ended) = match has_transactions {
-            true if is_write => (begun, over),
-            true => (begun, one.ended),
-            false => (one.started, one.ended),
-        };
+        // What a transaction reads may be as old as its beginning. What the application writes
+        // counts when it is through with all copies.
+        let started = if has_transactions { begun } else { one.started };
+        let ended = if is_write { over } else { one.ended };
         let outcome = if is_write { writes_count(one.outcome) } else { one.outcome };
         let (index, session) = (one.index, one.session);
         into.push(PrescriptionOperation { index, session, started, ended, outcome, access });
@@ -108,5 +105,104 @@ fn role(one: &QueryOperation) -> Option<PrescriptionRole> {
     match one.role {
         QueryRole::Prescription(role) if one.outcome != Outcome::Dropped => Some(role),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_model::ObservedValue;
+
+    use super::*;
+
+    /// Queries of one transaction at times 10, 20, 30 and so on, each 5 long.
+    fn queries(all: &[(QueryRole, u64)], commit: Option<Outcome>) -> Vec<QueryOperation> {
+        let query = |(place, (role, key)): (u64, &(QueryRole, u64))| QueryOperation {
+            index: place,
+            key: *key,
+            started: Nanos(10 * (place + 1)),
+            ended: Nanos(10 * (place + 1) + 5),
+            transaction: (1, 0),
+            session: 3,
+            agent: 0,
+            kind: Kind::Update,
+            outcome: Outcome::Done,
+            role: *role,
+            found: true,
+            rows: 0,
+            requests: 1,
+            ends_transaction: false,
+        };
+        let mut queries: Vec<QueryOperation> = (0..).zip(all).map(query).collect();
+        if let Some(outcome) = commit {
+            let place = queries.len() as u64;
+            let last = query((place, &(QueryRole::default(), 0)));
+            let kind = Kind::Commit;
+            queries.push(QueryOperation { kind, outcome, ends_transaction: true, ..last });
+        }
+        queries
+    }
+
+    fn collected(operations: &[QueryOperation], is_one: bool) -> Vec<PrescriptionOperation> {
+        let value = |item, value| ObservedValue { index: 0, item, key: 4, value: Some(value) };
+        let values = Values(vec![value(0, 100), value(1, 101), value(2, 102)]);
+        let mut found = Vec::new();
+        prescriptions(operations, &values, is_one, 100, &mut found);
+        found
+    }
+
+    const fn of(role: PrescriptionRole) -> QueryRole {
+        QueryRole::Prescription(role)
+    }
+
+    fn creation() -> [(QueryRole, u64); 4] {
+        let entry = |kind| of(PrescriptionRole::AddEntry(kind));
+        [(of(PrescriptionRole::Create), 101), (entry(0), 1), (entry(1), 2), (entry(2), 3)]
+    }
+
+    #[test]
+    fn a_creation_is_its_record_with_three_entries() {
+        let access = PrescriptionAccess::Create { prescription: 101, owners: [1, 2, 3] };
+        let one = PrescriptionOperation {
+            index: 0,
+            session: 3,
+            started: Nanos(10),
+            ended: Nanos(55),
+            outcome: Outcome::Done,
+            access,
+        };
+        assert_eq!(collected(&queries(&creation(), Some(Outcome::Done)), true), [one.clone()]);
+        let by_itself = PrescriptionOperation { ended: Nanos(45), ..one };
+        assert_eq!(collected(&queries(&creation(), Some(Outcome::Done)), false), [by_itself]);
+    }
+
+    #[test]
+    fn a_creation_without_its_commit_was_undone_and_one_in_parts_is_unknown() {
+        let outcome = |operations: &[QueryOperation], is_one| {
+            collected(operations, is_one).first().map(|one| one.outcome)
+        };
+        let all = creation();
+        assert_eq!(outcome(&queries(&all, None), true), Some(Outcome::Refused));
+        let lost = queries(&all, Some(Outcome::Unknown));
+        assert_eq!(outcome(&lost, true), Some(Outcome::Unknown));
+        assert_eq!(outcome(&queries(&all[..2], None), false), Some(Outcome::Unknown));
+        let mut refused = queries(&all[..1], None);
+        refused[0].outcome = Outcome::Refused;
+        assert_eq!(outcome(&refused, false), Some(Outcome::Refused));
+    }
+
+    #[test]
+    fn lists_leave_out_what_was_loaded_and_reads_are_as_old_as_their_transaction() {
+        let read = of(PrescriptionRole::ReadProcessed(1));
+        let operations = queries(&[(read, 4), (of(PrescriptionRole::Process), 101)], None);
+        let found = collected(&operations, false);
+        let access =
+            PrescriptionAccess::ReadList { list: (1, 4), entries: vec![101, 102], processed: true };
+        assert_eq!(found[0].access, access);
+        assert_eq!((found[1].started, found[1].ended), (Nanos(20), Nanos(25)));
+        let committed =
+            queries(&[(read, 4), (of(PrescriptionRole::Process), 101)], Some(Outcome::Refused));
+        let found = collected(&committed, true);
+        assert_eq!((found[1].started, found[1].ended), (Nanos(10), Nanos(35)));
+        assert_eq!((found[0].outcome, found[1].outcome), (Outcome::Done, Outcome::Refused));
     }
 }
