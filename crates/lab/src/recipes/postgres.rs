@@ -127,7 +127,7 @@ impl Recipe for Postgres {
             format!("unix_socket_directories={folder}"),
             // The primary's name for its standbys.
             format!("cluster_name={}", name(node)),
-            "max_connections=200".to_owned(),
+            "max_connections=600".to_owned(),
             "wal_level=replica".to_owned(),
             "max_wal_senders=10".to_owned(),
             // The primary does not apply anything.

@@ -19,8 +19,9 @@ pub struct BuiltIn {
 }
 
 /// All of them.
-pub const ALL: [BuiltIn; 3] = [
+pub const ALL: [BuiltIn; 4] = [
     BuiltIn { name: "kvbench", text: include_str!("../../../../../studies/kvbench.toml") },
+    BuiltIn { name: "fmke", text: include_str!("../../../../../studies/fmke.toml") },
     BuiltIn { name: "chronicle", text: include_str!("../../../../../studies/chronicle.toml") },
     BuiltIn { name: "anomalies", text: include_str!("../../../../../studies/anomalies.toml") },
 ];

@@ -610,7 +610,7 @@ mod tests {
     #[test]
     fn the_studies_that_come_along_can_be_read() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../studies");
-        for (name, stores) in [("kvbench.toml", 3), ("chronicle.toml", 7)] {
+        for (name, stores) in [("kvbench.toml", 3), ("chronicle.toml", 7), ("fmke.toml", 2)] {
             let file = StudyFile::read(&folder.join(name)).unwrap();
             assert_eq!((file.stores.len(), file.repetitions), (stores, 3), "{name}");
         }
