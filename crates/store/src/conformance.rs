@@ -101,7 +101,7 @@ pub fn leave_mark(store: &dyn Store) -> Result<(), Finding> {
     let written = fresh(store).and_then(|()| {
         let mut talk = TestSession::open(store, 0)?;
         expect(&mut talk, &TestRequest::insert("mark", &MARK), Got::WRITTEN)?;
-        store.settle().map_err(Broken::from)
+        store.flush().map_err(Broken::from)
     });
     written.map_err(|broken| Finding { rule: SURVIVES, instead: broken.instead })
 }
