@@ -1,8 +1,9 @@
 //! The tests, those of real servers among them.
 //!
 //! A test that fails fails the check: nothing is run again. What may fail is in the quarantine, by
-//! name with the reason. A test that cannot run here fails with a mark; such tests are listed
-//! apart, with their number, so that they do not count as passed.
+//! name with the reason. A test that cannot run here, or of which a part cannot, says so in a line
+//! that begins with a mark, whether it fails or passes; such tests are listed apart with their
+//! number.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader};
@@ -24,19 +25,24 @@ pub struct Quarantined {
 /// The tests that may fail for now. A line leaves when its test is repaired.
 pub const QUARANTINE: &[Quarantined] = &[];
 
-/// The first words of the panic of a test that cannot run here.
+/// The first words of the line in which a test says that it did not run.
 const MARK: &str = "NOT RUN: ";
 
-/// Runs `cargo test` with `arguments`.
+/// Runs `cargo test` with `arguments`; `show` is given each line for the reader.
 ///
 /// # Errors
 /// If cargo cannot be run, a test does not build, a test binary does not come to its end, or a test
 /// fails that is not in the `quarantine`.
-pub fn test(root: &Path, arguments: &[&str], quarantine: &[Quarantined]) -> Result<()> {
-    let results = run(root, &[arguments, &["--no-fail-fast"]].concat())?;
-    for line in results.remarks(quarantine) {
-        println!("{line}");
-    }
+pub fn test(
+    root: &Path,
+    arguments: &[&str],
+    quarantine: &[Quarantined],
+    show: fn(&str),
+) -> Result<()> {
+    // What passing tests print is not shown, but read.
+    let results =
+        run(root, &[arguments, &["--no-fail-fast", "--", "--show-output"]].concat(), show)?;
+    results.remarks(quarantine).iter().for_each(|line| show(line));
     if results.is_fine {
         return Ok(());
     }
@@ -61,10 +67,12 @@ struct Results {
     /// Tests that failed, as the binaries count them.
     counted: usize,
     failed: BTreeSet<String>,
-    /// Why tests could not run, which are among those that failed.
+    /// Why tests did not run, by their names; some of them are among those that failed.
     not_run: BTreeMap<String, String>,
     /// The test whose output is printed at this line.
     section: Option<String>,
+    /// Whether the output of tests that passed is being printed.
+    is_among_successes: bool,
 }
 
 impl Results {
@@ -90,7 +98,8 @@ impl Results {
         let mut lines: Vec<String> = reasons
             .iter()
             .map(|(reason, names)| {
-                format!("{MARK}{} tests, for {reason}: {}", names.len(), names.join(", "))
+                let tests = if names.len() == 1 { "test" } else { "tests" };
+                format!("{MARK}{} {tests}, for {reason}: {}", names.len(), names.join(", "))
             })
             .collect();
         let failed = quarantine.iter().filter(|one| self.failed.contains(one.name));
@@ -103,7 +112,13 @@ impl Results {
         if line.starts_with("running ") && line.trim_end_matches('s').ends_with(" test") {
             self.begun += 1;
         }
+        match line {
+            "successes:" => self.is_among_successes = true,
+            "failures:" => self.is_among_successes = false,
+            _ => {}
+        }
         if let Some(result) = line.strip_prefix("test result: ") {
+            self.is_among_successes = false;
             self.ended += 1;
             self.section = None;
             let count = |part: &str| part.trim().strip_suffix(" failed")?.parse::<usize>().ok();
@@ -127,8 +142,8 @@ fn without_remark(name: &str) -> String {
     name.trim_end_matches(" - should panic").to_owned()
 }
 
-/// Runs cargo with its output shown, and read.
-fn run(root: &Path, arguments: &[&str]) -> Result<Results> {
+/// Runs cargo with its output shown, but for what tests print that pass, and read.
+fn run(root: &Path, arguments: &[&str], show: fn(&str)) -> Result<Results> {
     let mut command = Command::new(cargo());
     command.current_dir(root).args(arguments).stdout(Stdio::piped());
     let mut child = command.spawn().context("cannot run cargo")?;
@@ -137,8 +152,10 @@ fn run(root: &Path, arguments: &[&str]) -> Result<Results> {
     for line in BufReader::new(output).split(b'\n') {
         let line = line.context("cannot read what cargo prints")?;
         let line = String::from_utf8_lossy(&line);
-        println!("{line}");
         results.read_line(&line);
+        if !results.is_among_successes {
+            show(&line);
+        }
     }
     results.is_fine = child.wait().context("cannot wait for cargo")?.success();
     Ok(results)
@@ -154,6 +171,9 @@ mod tests {
     const OWN: &[&str] = &["test", "--offline", "--lib", "--target-dir", "target"];
     const NONE: &[Quarantined] = &[];
     const MOODY: &[Quarantined] = &[Quarantined { name: "moody", reason: "it is moody" }];
+
+    /// Shows nothing: the results of these runs are not those of the run around them.
+    fn quiet(_line: &str) {}
 
     /// A crate with a test `moody` of this body, which also counts its runs, beside a steady one.
     fn crate_with(body: &str) -> tempfile::TempDir {
@@ -177,30 +197,51 @@ mod tests {
     #[test]
     fn a_test_that_fails_fails_the_check_and_is_not_run_again() {
         let dir = crate_with("assert!(!runs.is_empty());");
-        let error = test(dir.path(), OWN, NONE).unwrap_err().to_string();
+        let error = test(dir.path(), OWN, NONE, quiet).unwrap_err().to_string();
         assert_eq!(error, "1 tests failed: moody");
         assert_eq!(fs::read_to_string(dir.path().join("runs")).unwrap(), ".");
-        assert!(test(dir.path(), OWN, NONE).is_ok(), "the second run of it passes");
+        assert!(test(dir.path(), OWN, NONE, quiet).is_ok(), "the second run of it passes");
     }
 
     #[test]
     fn a_test_in_quarantine_may_fail() {
         let dir = crate_with("panic!();");
-        assert!(test(dir.path(), OWN, NONE).is_err());
-        assert!(test(dir.path(), OWN, MOODY).is_ok());
+        assert!(test(dir.path(), OWN, NONE, quiet).is_err());
+        assert!(test(dir.path(), OWN, MOODY, quiet).is_ok());
     }
 
     #[test]
     fn a_test_that_cannot_run_here_does_not_fail_the_check() {
         let dir = crate_with("panic!(\"NOT RUN: Go is not installed\");");
-        assert!(test(dir.path(), OWN, NONE).is_ok());
+        assert!(test(dir.path(), OWN, NONE, quiet).is_ok());
+    }
+
+    #[test]
+    fn a_test_that_passes_without_having_run_is_listed() {
+        let dir = crate_with("println!(\"seen\"); eprintln!(\"NOT RUN: no root\");");
+        let results = run(dir.path(), &[OWN, &["--", "--show-output"]].concat(), quiet).unwrap();
+        assert!(results.is_fine);
+        assert_eq!(results.remarks(NONE), ["NOT RUN: 1 test, for no root: moody"]);
+    }
+
+    #[test]
+    fn output_of_tests_that_passed_is_told_from_that_of_failed_ones() {
+        let mut results = Results::default();
+        let mut is_hidden = |line: &str| {
+            results.read_line(line);
+            results.is_among_successes
+        };
+        assert!(!is_hidden("test a ... ok"));
+        assert!(is_hidden("successes:") && is_hidden("---- a stdout ----") && is_hidden("text"));
+        assert!(!is_hidden("failures:") && !is_hidden("---- b stdout ----"));
+        assert!(is_hidden("successes:") && !is_hidden("test result: ok. 1 passed; 0 failed"));
     }
 
     #[test]
     fn what_does_not_build_fails() {
         let dir = crate_with("");
         fs::write(dir.path().join("src/lib.rs"), "fn broken(").unwrap();
-        let error = test(dir.path(), OWN, NONE).unwrap_err().to_string();
+        let error = test(dir.path(), OWN, NONE, quiet).unwrap_err().to_string();
         assert!(error.starts_with("cargo test"), "{error}");
     }
 

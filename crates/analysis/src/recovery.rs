@@ -35,7 +35,7 @@ pub use consistability::{Consistability, consistability};
 pub use faults::{FaultSpan, faults};
 pub use injection::{InjectionOutcome, TimeTo};
 pub use pooled::{Pooled, PooledFaults, Spread};
-pub use states::{ServiceState, StateSeries};
+pub use states::{LEAST_GOODPUT, MOST_ERRORS, MOST_LATENCY, ServiceState, Shortfalls, StateSeries};
 pub use what_if::{AnnualRate, WhatIf, WhatIfPart, what_if};
 
 use crate::options::Window;

@@ -37,7 +37,7 @@ pub fn cleanup_inserts(
     let Inserted { keys, unknown } = inserted(dir, loaded)?;
     let count = keys.len();
     delete(store, encoder, keys)?;
-    store.settle().map_err(from_open)?;
+    store.flush().map_err(from_open)?;
     let mut events = read_events(dir)?;
     let at = events.iter().map(|event| event.at).max().unwrap_or_default();
     let took = clock::monotonic().since(begun);

@@ -188,7 +188,7 @@ impl Setup {
         let load_config = self.load_config(&plan, Purpose::Load, self.loaded(plan.len())?)?;
         let finished = self.experiment(&plan, load_config, dir, true)?.execute()?;
         if finished.exit == Exit::Fine && finished.is_whole {
-            self.store.settle().map_err(from_open)?;
+            self.store.flush().map_err(from_open)?;
             self.store.keep_note(&Note::loaded(&dataset).to_text()).map_err(from_open)?;
             self.is_loaded = true;
         }

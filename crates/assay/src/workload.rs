@@ -134,9 +134,8 @@ impl Workload {
             return Ok(());
         }
         Err(usage(format!(
-            "{} says that a trace records its lengths, but it is no trace: issue the trace, or \
-             make \
-             a spec of it by `assay trace fit`",
+            "{} says that a trace records its lengths, but it is no trace: name the trace, or \
+             make a spec of it by `assay trace fit`",
             self.name
         )))
     }
@@ -225,8 +224,7 @@ impl Workload {
             return Ok(Some(load));
         }
         Err(usage(format!(
-            "{} does not issue of the same schema with the same queries as {}: import both again, \
-             or \
+            "{} does not have the same schema with the same queries as {}: import both again, or \
              take it away",
             beside.display(),
             path.display()
@@ -319,7 +317,7 @@ impl Workload {
         let trace = Trace::open(path).map_err(as_usage)?;
         if let Some(Part { index, of }) = trace.header().part {
             return Err(usage(format!(
-                "{} is part {index} of {of}, the share of one machine of several: issue the whole \
+                "{} is part {index} of {of}, the share of one machine of several: name the whole \
                  trace",
                 path.display()
             )));

@@ -281,7 +281,7 @@ fn step(operation: &QueryOperation, values: &Values) -> Option<TransactionStep> 
             key,
             value: is_known.then(|| values.written(index).next().unwrap_or(WrittenValue::ABSENT)),
         },
-        QueryRole::NotJudged | QueryRole::Add | QueryRole::Prescription(_) => return None,
+        QueryRole::Unchecked | QueryRole::Add | QueryRole::Prescription(_) => return None,
     })
 }
 
@@ -291,7 +291,7 @@ fn aggregate(
     operations: &[QueryOperation],
     values: &Values,
 ) -> Option<AggregateOperation> {
-    let judged = |one: &&QueryOperation| one.role != QueryRole::NotJudged;
+    let judged = |one: &&QueryOperation| one.role != QueryRole::Unchecked;
     let first = operations.iter().find(judged)?;
     let outcome = outcome(operations)?;
     let is_known = outcome == Outcome::Done;
@@ -388,8 +388,8 @@ fn name_single_writes(history: &mut RegisterHistory) {
 mod tests {
     use super::*;
 
-    const LISTS: [QueryRole; 3] = [QueryRole::NotJudged, QueryRole::ReadList, QueryRole::Append];
-    const REGISTERS: [QueryRole; 3] = [QueryRole::NotJudged, QueryRole::Read, QueryRole::Write];
+    const LISTS: [QueryRole; 3] = [QueryRole::Unchecked, QueryRole::ReadList, QueryRole::Append];
+    const REGISTERS: [QueryRole; 3] = [QueryRole::Unchecked, QueryRole::Read, QueryRole::Write];
 
     fn options(model: QueryModel, roles: &[QueryRole], has_transactions: bool) -> QueryOptions {
         QueryOptions { model, roles: roles.to_vec(), has_transactions, operations_max: 1000 }
@@ -490,7 +490,7 @@ mod tests {
 
     #[test]
     fn a_snapshot_is_a_transaction_that_reads_all_accounts() {
-        let roles = [QueryRole::NotJudged, QueryRole::Read, QueryRole::NotJudged];
+        let roles = [QueryRole::Unchecked, QueryRole::Read, QueryRole::NotJudged];
         let options = options(QueryModel::Accounts(3), &roles, true);
         let snapshot = [30, 31, 32].map(|index| record(index, Kind::Read));
         let transfer = [40, 41].map(|index| record(index, Kind::Read));

@@ -234,7 +234,7 @@ fn fjall_bare_and_through_the_seam(size: u64) {
     let url = format!("fjall:{}", ours.display());
     let store = open(&url);
     print("fjall-insert", size, load(&*store, &content, size) / 1e3, "k/s");
-    store.settle().expect("the store settles");
+    store.flush().expect("the store flushes");
     drop(store);
     copy(&ours, &bare);
     let store = open(&url);
@@ -329,9 +329,9 @@ fn compare() {
             let name = |what: &str| format!("{scheme}-{durability}-{what}");
             let records = if durability == "fsync" { RECORDS / 20 } else { RECORDS };
             print(&name("load"), records, load(&*store, &content, records), "ops/s");
-            let settling = Instant::now();
-            store.settle().expect("the store settles");
-            print(&name("settle"), records, settling.elapsed().as_secs_f64() * 1e3, "ms");
+            let flushing = Instant::now();
+            store.flush().expect("the store flushes");
+            print(&name("flush"), records, flushing.elapsed().as_secs_f64() * 1e3, "ms");
             for threads in [1, 4] {
                 for (letter, updates) in [("a", 50), ("c", 0)] {
                     let (rate, p50, p99) = mixed(&*store, &content, records, threads, updates);

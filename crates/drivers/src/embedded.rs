@@ -179,7 +179,7 @@ impl<E: Engine> Store for Embedded<E> {
         kept.and_then(|()| self.engine.sync()).map_err(|failure| self.failed(failure))
     }
 
-    fn settle(&self) -> Result<(), OpenError> {
+    fn flush(&self) -> Result<(), OpenError> {
         self.engine.sync().map_err(|failure| self.failed(failure))
     }
 }

@@ -391,7 +391,7 @@ impl Client for Worker {
         let plan = Arc::clone(&self.pool.library().plan);
         if call.begins {
             // An open transaction of the session will never be ended.
-            self.pool.leave(call.session);
+            self.pool.abort(call.session);
         }
         let is_held = self.pool.holds(call.session);
         let nothing_to_end = match call.step {
@@ -409,8 +409,8 @@ impl Client for Worker {
         });
     }
 
-    fn leave(&mut self, session: u32) {
-        self.pool.leave(session);
+    fn abort(&mut self, session: u32) {
+        self.pool.abort(session);
     }
 
     fn poll(&mut self, now: Nanos, answers: &mut dyn Answers) {

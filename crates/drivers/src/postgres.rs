@@ -163,10 +163,10 @@ impl Store for Postgres {
         admin::with(&self.connector, async |admin| admin.keep_note(note).await)
     }
 
-    fn settle(&self) -> Result<(), OpenError> {
+    fn flush(&self) -> Result<(), OpenError> {
         let plan = self.plan();
         let schema = plan.catalogue.as_ref().map(|catalogue| &catalogue.schema);
-        admin::with(&self.connector, async |admin| admin.settle(&plan.tables, schema).await)
+        admin::with(&self.connector, async |admin| admin.flush(&plan.tables, schema).await)
     }
 }
 

@@ -160,7 +160,7 @@ impl Engine for Redb {
             Durability::Immediate => ("fsync", "an answered write is on disk: fsync after each"),
             _ => (
                 "none",
-                "what was written since the last settling is lost when this process ends without \
+                "what was written since the last flush is lost when this process ends without \
                  closing the store",
             ),
         };

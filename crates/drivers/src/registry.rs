@@ -178,7 +178,7 @@ const KNOWN: &[Known] = &[
             summary: "MariaDB or MySQL, over connections of one transaction each",
             url: "mariadb://USER:PASSWORD@HOST:PORT/DATABASE?connections=16\
                   &isolation=read-committed|repeatable-read|serializable&columns=text|bytes\
-                  &socket=FILE&password_file=FILE&connect_timeout=5000",
+                  &socket=FILE&host=session|any&password_file=FILE&connect_timeout=5000",
             durability: "as the server is set; each report says what a crash would lose",
             feature: Some("mariadb"),
             is_compiled_in: cfg!(feature = "mariadb"),
@@ -207,8 +207,7 @@ const KNOWN: &[Known] = &[
             url: "redis+cluster://USER:PASSWORD@HOST:PORT,HOST:PORT?connections=1&depth=1024\
                   &index=on|off&layout=hash|string&password_file=FILE&connect_timeout=5000\
                   &ca_file=FILE&tls_insecure=true",
-            durability: "as the nodes are set; a failover loses what replicas were not reported \
-                         yet",
+            durability: "as the nodes are set; a failover loses what the replicas do not have yet",
             feature: Some("redis"),
             is_compiled_in: cfg!(feature = "redis"),
         },
@@ -228,11 +227,10 @@ const KNOWN: &[Known] = &[
             scheme: "redis+sentinel",
             summary: "Redis behind sentinels, which know where the master is",
             url: "redis+sentinel://USER:PASSWORD@HOST:PORT,HOST:PORT/MASTER/DB?connections=1\
-                  &depth=1024&index=on|off&layout=hash|string&password_file=FILE\
-                  &sentinel_password_file=FILE&connect_timeout=5000&ca_file=FILE\
-                  &tls_insecure=true",
-            durability: "as the server is set; a failover loses what replicas were not reported \
-                         yet",
+                  &depth=1024&index=on|off&layout=hash|string&read=master|replica|any\
+                  &password_file=FILE&sentinel_password_file=FILE&connect_timeout=5000\
+                  &ca_file=FILE&tls_insecure=true",
+            durability: "as the server is set; a failover loses what the replicas do not have yet",
             feature: Some("redis"),
             is_compiled_in: cfg!(feature = "redis"),
         },
@@ -252,8 +250,9 @@ const KNOWN: &[Known] = &[
             scheme: "postgres",
             summary: "PostgreSQL, over a pool of connections with prepared statements",
             url: "postgres://USER:PASSWORD@HOST:PORT/DB?isolation=read-committed|repeatable-read\
-                  |serializable&connections=16&columns=text|bytes&password_file=FILE\
-                  &connect_timeout=5000&sslmode=disable|require|verify-full&ca_file=FILE",
+                  |serializable&connections=16&columns=text|bytes&standbys=HOST:PORT,HOST:PORT\
+                  &read=primary|standby|any&password_file=FILE&connect_timeout=5000\
+                  &sslmode=disable|require|verify-full&ca_file=FILE",
             durability: "as the server is set; each report says what a crash would lose",
             feature: Some("postgres"),
             is_compiled_in: cfg!(feature = "postgres"),
@@ -324,8 +323,7 @@ const KNOWN: &[Known] = &[
     Known {
         listed: Listed {
             scheme: "cassandra",
-            summary: "Cassandra or ScyllaDB in CQL, prepared, issued to nodes that have the \
-                      record",
+            summary: "Cassandra or ScyllaDB in CQL, prepared, sent to nodes that have the record",
             url: "cassandra://USER:PASSWORD@HOST:PORT,HOST/KEYSPACE?consistency=QUORUM|ONE|ALL|…\
                   &read_consistency=…&write_consistency=…&serial_consistency=SERIAL|LOCAL_SERIAL\
                   &replication=3&insert=upsert|lwt&update=upsert|lwt&columns=text|bytes\

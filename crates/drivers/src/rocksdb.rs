@@ -276,7 +276,7 @@ impl Engine for RocksDb {
             }
             Durability::None => (
                 "none",
-                "there is no log: what was written since the last settling is lost when this \
+                "there is no log: what was written since the last flush is lost when this \
                  process ends without closing the store",
             ),
         };

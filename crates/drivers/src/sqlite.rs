@@ -286,7 +286,7 @@ impl Store for Sqlite {
     }
 
     /// Writes the log into the file, so that a run does not pay for what its load has left.
-    fn settle(&self) -> Result<(), OpenError> {
+    fn flush(&self) -> Result<(), OpenError> {
         let turn = self.0.turn();
         let connection = self.0.connect()?;
         let explain = |error: rusqlite::Error| self.0.explain(&error);

@@ -12,7 +12,7 @@ use crate::place;
 use crate::read::{Batch, History, OpenError};
 use crate::run_dir::{LockError, RunDir};
 use crate::seal::{SealError, Sealed};
-use crate::table::TableError;
+use crate::table::{self, TableError};
 
 /// What a repair did.
 #[derive(Clone, Debug, PartialEq)]
@@ -120,7 +120,7 @@ pub fn repair(dir: &Path) -> Result<Repaired, RepairError> {
             if let Some(sum) = sum.filter(|_| is_whole && !sealed.parts.is_empty()) {
                 manifest.history.sum = sum.to_string();
             }
-            Some(settle(&mut run_dir, manifest, &sealed)?)
+            Some(update_manifest(&mut run_dir, manifest, &sealed)?)
         }
         None => None,
     };
@@ -129,7 +129,15 @@ pub fn repair(dir: &Path) -> Result<Repaired, RepairError> {
 
 fn remove_leftovers(dir: &Path) -> Result<Vec<PathBuf>, RepairError> {
     let listed = |path: &Path, source| RepairError::Clean { path: path.to_path_buf(), source };
-    let mut leftovers = vec![temporary(&place::manifest(dir)), temporary(&place::events(dir))];
+    let beside_history = [
+        place::manifest(dir),
+        place::events(dir),
+        place::observations(dir),
+        place::truth(dir),
+        place::reads(dir),
+        table::sums(dir),
+    ];
+    let mut leftovers: Vec<PathBuf> = beside_history.iter().map(|path| temporary(path)).collect();
     let history = place::history(dir);
     let agents = place::numbered(&history, "agent=", "").map_err(|e| listed(&history, e))?;
     for (_, agent) in agents {
@@ -143,8 +151,8 @@ fn remove_leftovers(dir: &Path) -> Result<Vec<PathBuf>, RepairError> {
     Ok(leftovers)
 }
 
-/// Marks a run whose process was killed.
-fn settle(
+/// Notes the damage in the manifest, and marks a run whose process was killed.
+fn update_manifest(
     run_dir: &mut RunDir,
     mut manifest: Manifest,
     sealed: &Sealed,

@@ -114,6 +114,11 @@ pub(crate) fn read_listed<T>(
 /// The file beside the tables of a run directory that lists them, a line each: CRC-32, bytes, name.
 const SUMS: &str = "tables.sum";
 
+/// The list of checksums in the run directory `dir`.
+pub(crate) fn sums(dir: &Path) -> PathBuf {
+    dir.join(SUMS)
+}
+
 /// Renames the complete table `temporary` to `path` and lists its checksum.
 ///
 /// A table that is read without its line in the list is of an earlier release, or of a run that was

@@ -363,6 +363,9 @@ pub struct Injection {
     /// By how much, for a fault that has an amount.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
+    /// Whether it is done to the links with other nodes, not to those with clients.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub peers: bool,
     /// What random nodes follow from.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub seed: u64,
@@ -388,7 +391,7 @@ pub struct Injected {
 impl Injection {
     /// A fault of these nodes.
     pub fn of(fault: Fault, node: Option<FaultTarget>) -> Injection {
-        Injection { fault, node, by: None, seed: 0 }
+        Injection { fault, node, by: None, peers: false, seed: 0 }
     }
 
     /// What is said in words such as `kill node 1`, `partition one way leader`, `restart`.
@@ -410,6 +413,11 @@ impl Injection {
             [rest @ .., "by" | "to", amount] => (rest, Some((*amount).to_owned())),
             rest => (rest, None),
         };
+        let (rest, peers) = match rest {
+            ["peers", "of", rest @ ..] => (rest, true),
+            ["peers", ..] => return Err("peers of which node? write `peers of 2`".to_owned()),
+            rest => (rest, false),
+        };
         let node = match rest {
             [] => None,
             [number] => Some(number.parse()?),
@@ -419,7 +427,7 @@ impl Injection {
             },
             _ => return Err(format!("{:?} is no node: give {TARGET_HINT}", rest.join(" "))),
         };
-        let injection = Injection { fault, node, by, seed: 0 };
+        let injection = Injection { fault, node, by, peers, seed: 0 };
         injection.check().map(|()| injection)
     }
 
@@ -428,7 +436,10 @@ impl Injection {
     /// # Errors
     /// If its target or amount is missing, wrong, or one too many.
     pub fn check(&self) -> Result<(), String> {
-        let FaultFacts { name, scope, amount, .. } = *self.fault.facts();
+        let FaultFacts { name, scope, amount, needs, .. } = *self.fault.facts();
+        if self.peers && needs != Needs::Proxy {
+            return Err(format!("{name} is not done to links, so leave out `peers`"));
+        }
         match (scope, self.node) {
             (FaultScope::Named, None) => {
                 return Err(format!("{name} of which node? give {TARGET_HINT}"));
@@ -453,7 +464,8 @@ impl Injection {
     /// In words, such as `kill leader`.
     pub fn text(&self) -> String {
         let name = self.fault.name().replace('-', " ");
-        let node = self.node.map_or_else(String::new, |node| format!(" {node}"));
+        let peers = if self.peers { " peers of" } else { "" };
+        let node = self.node.map_or_else(String::new, |node| format!("{peers} {node}"));
         let by = self.by.as_ref().map_or_else(String::new, |by| format!(" by {by}"));
         format!("{name}{node}{by}")
     }

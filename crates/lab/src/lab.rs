@@ -21,7 +21,7 @@ use crate::network::Network;
 use crate::network::cut::{self, Cuts};
 use crate::package_cache::{Kit, PackageCache};
 use crate::process::Server;
-use crate::proxy::{Proxy, Rules};
+use crate::proxy::Proxy;
 use crate::recipe::Recipe;
 use crate::record::{NodeRecord, Record, ServerRecord};
 use crate::site::Site;
@@ -54,8 +54,12 @@ pub struct Lab {
     house: House,
     /// How large the disk of each node is, in MiB, if nodes have disks of their own.
     disk_mib: Option<u64>,
-    /// What clients go through, if they do.
+    /// What clients, or nodes among each other, go through, if they do.
     proxy: Option<Proxy>,
+    /// Whether clients do.
+    has_proxy: bool,
+    /// Whether nodes do.
+    has_peer_proxy: bool,
     folder: PathBuf,
     url: String,
     _ground: Ground,
@@ -168,7 +172,9 @@ impl Lab {
             cuts: Cuts::new(),
             house: house.clone(),
             disk_mib: order.disk_mib,
-            proxy: order.proxy.map(Proxy::start).transpose()?,
+            proxy: order.proxy.or(order.peer_proxy).map(Proxy::start).transpose()?,
+            has_proxy: order.proxy.is_some(),
+            has_peer_proxy: order.peer_proxy.is_some(),
             folder,
             url,
             _ground: ground,
@@ -231,7 +237,7 @@ impl Lab {
         let (slot, shift) = (self.slot.number, self.shift);
         for node in 1..=self.nodes.len() {
             let address = self.address(node);
-            let Some(proxy) = &mut self.proxy else { break };
+            let Some(proxy) = self.proxy.as_mut().filter(|_| self.has_proxy) else { break };
             for port in recipe.card().ports {
                 let exit = SocketAddr::from((address, port.number + shift));
                 if url.contains(&exit.to_string()) {
@@ -267,6 +273,35 @@ impl Lab {
         self.network.address(self.slot.number, node)
     }
 
+    /// The address under which the other nodes are told of this one.
+    pub(crate) fn peer_address(&self, node: usize) -> Ipv4Addr {
+        match self.has_peer_proxy {
+            true => Network::entry(self.slot.number, node),
+            false => self.address(node),
+        }
+    }
+
+    /// Connections of the process `pid` are those of node `node`.
+    pub(crate) fn register(&self, node: usize, pid: u32) {
+        if let Some(proxy) = self.proxy.as_ref().filter(|_| self.has_peer_proxy) {
+            proxy.add_process(node, pid);
+        }
+    }
+
+    /// Opens the links between nodes that lead through a proxy, if there is one for them.
+    fn link_peers(&mut self) -> Result<(), LabError> {
+        let (ports, nodes) = (self.recipe.card().ports, self.nodes.len());
+        for node in 1..=nodes {
+            let (address, entry) = (self.address(node), self.peer_address(node));
+            let Some(proxy) = self.proxy.as_mut().filter(|_| self.has_peer_proxy) else { break };
+            for port in ports.iter().filter(|port| self.recipe.peer_ports().contains(&port.name)) {
+                let exit = SocketAddr::from((address, port.number + self.shift));
+                proxy.link_peers(node, nodes, entry, exit)?;
+            }
+        }
+        Ok(())
+    }
+
     pub(crate) fn prefix(&self, node: usize) -> Vec<String> {
         self.network.prefix(self.slot.number, node)
     }
@@ -287,6 +322,7 @@ impl Lab {
             is_frozen: false,
             clock_ms: 0,
         });
+        self.link_peers()?;
         Ok(number)
     }
 
@@ -314,7 +350,7 @@ impl Lab {
         self.network.take_away(self.slot.number, node.number);
         self.forget_cuts();
         if let Some(proxy) = &self.proxy {
-            proxy.change(&[node.number], |rules| *rules = Rules::default());
+            proxy.heal(&[node.number]);
         }
         let _ = fs::remove_file(self.clock_file(node.number));
         // What cannot be removed now is removed with the lab.
@@ -499,7 +535,8 @@ impl Lab {
             holder: std::process::id(),
             nodes: self.nodes.iter().map(node).collect(),
             disk_mib: self.disk_mib,
-            has_proxy: self.proxy.is_some(),
+            has_proxy: self.has_proxy,
+            has_peer_proxy: self.has_peer_proxy,
             has_movable_clocks: self.has_movable_clocks(),
         }
     }

@@ -76,6 +76,12 @@ pub trait Recipe: Send + Sync {
         false
     }
 
+    /// The ports at which nodes reach each other, if they can be told to do so through a proxy: then
+    /// the recipe tells them [`Site::peer_address`].
+    fn peer_ports(&self) -> &'static [&'static str] {
+        &[]
+    }
+
     /// What that URL begins with, known before anything is started; usually the first word of the
     /// recipe's name, so that `redis-cluster` is driven by `redis`.
     fn scheme(&self) -> &'static str {

@@ -32,6 +32,9 @@ pub struct Record {
     /// Whether there is a proxy between clients and nodes, whose addresses the URL has.
     #[serde(default)]
     pub has_proxy: bool,
+    /// Whether there is one between its nodes.
+    #[serde(default)]
+    pub has_peer_proxy: bool,
     /// Whether its servers' clocks can be moved.
     #[serde(default)]
     pub has_movable_clocks: bool,

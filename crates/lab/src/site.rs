@@ -110,6 +110,11 @@ impl Site<'_> {
         self.lab.address(node).to_string()
     }
 
+    /// The address under which other nodes are told of node `node`: a proxy's, if there is one.
+    pub fn peer_address(&self, node: usize) -> String {
+        self.lab.peer_address(node).to_string()
+    }
+
     /// The number of the port that the card calls `name`; the same on every node.
     ///
     /// # Panics
@@ -238,6 +243,7 @@ impl Site<'_> {
             process.current_dir("/");
         };
         let server = Server::spawn(launch.role, &prefix, user, command, &log)?;
+        self.lab.register(node, server.pid());
         let servers = &mut self.lab.nodes[node - 1].servers;
         servers.retain(|other| other.role != launch.role);
         servers.push(server);

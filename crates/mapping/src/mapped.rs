@@ -247,8 +247,8 @@ impl Store for Mapped {
         self.inner.keep_note(note)
     }
 
-    fn settle(&self) -> Result<(), OpenError> {
-        self.inner.settle()
+    fn flush(&self) -> Result<(), OpenError> {
+        self.inner.flush()
     }
 
     fn truth(&self, visit: &mut dyn FnMut(&assay_store::Truth)) {

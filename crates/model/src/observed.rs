@@ -3,9 +3,9 @@
 /// What a query means to the judge. Only queries of workloads that are made to be judged have one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum QueryRole {
-    /// It is not judged.
+    /// Its answers are not checked.
     #[default]
-    NotJudged,
+    Unchecked,
     /// Appends [`written`] to the list of the operation's key.
     Append,
     /// Writes [`written`] to the register of the operation's key.

@@ -3,8 +3,8 @@
 mod json;
 
 use assay_analysis::recovery::{
-    BaselinePart, Consistability, InjectionOutcome, Pooled, PooledFaults, Recovery, ServiceState,
-    TimeTo, WhatIf, WhatIfPart,
+    BaselinePart, Consistability, InjectionOutcome, LEAST_GOODPUT, MOST_ERRORS, MOST_LATENCY,
+    Pooled, PooledFaults, Recovery, ServiceState, Shortfalls, TimeTo, WhatIf, WhatIfPart,
 };
 use assay_model::Nanos;
 
@@ -36,14 +36,40 @@ impl AvailabilityFacts {
     }
 }
 
-/// The shares of the states in a line.
+/// The shares of the states in a line, with why intervals are not up.
 pub fn states(facts: &AvailabilityFacts, letters: Letters) -> String {
     let states = &facts.recovery.states;
     let share = |state: ServiceState| format!("{} {}", state.name(), percent(states.share(state)));
     let shares = ServiceState::USED.map(share).join(", ");
     let width = duration(states.width, letters);
     let number = states.states.len() as u64;
-    format!("{shares} of {} of {width}", plural(number, "interval"))
+    let reasons = reasons(&states.shortfalls);
+    format!("{shares} of {} of {width}{reasons}", plural(number, "interval"))
+}
+
+/// `: 2 with p99 over 3 times the baseline's`; empty if every interval is up.
+fn reasons(shortfalls: &[Shortfalls]) -> String {
+    let number = |is_short: fn(&Shortfalls) -> bool| {
+        shortfalls.iter().filter(|one| is_short(one)).count() as u64
+    };
+    let reasons = [
+        (
+            number(|one| one.goodput),
+            format!("with less than {} of the expected goodput", percent(LEAST_GOODPUT)),
+        ),
+        (
+            number(|one| one.errors),
+            format!("with more than {} of the operations failed", percent(MOST_ERRORS)),
+        ),
+        (number(|one| one.latency), format!("with p99 over {} times the baseline's", MOST_LATENCY)),
+    ];
+    let there = reasons.iter().filter(|(number, _)| *number > 0);
+    let texts: Vec<String> =
+        there.map(|(number, what)| format!("{} {what}", count(*number))).collect();
+    match texts.is_empty() {
+        true => String::new(),
+        false => format!(": {}", texts.join(", ")),
+    }
 }
 
 /// What states and injections are held against.

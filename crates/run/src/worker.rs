@@ -642,7 +642,7 @@ impl<'a, C: Clock + Clone, S: Sink> Worker<'a, C, S> {
         outcome.ran_out = self.task.scheduler.has_run_out();
         outcome.ended = self.in_flight_table.last;
         outcome.cpu = crate::clock::thread_time();
-        self.in_flight_table.settle(outcome)
+        self.in_flight_table.finish(outcome)
     }
 }
 

@@ -121,9 +121,9 @@ impl Store for BlockingThreads {
     }
 
     /// Also tells of threads that panicked since the store was made.
-    fn settle(&self) -> Result<(), OpenError> {
+    fn flush(&self) -> Result<(), OpenError> {
         self.check_panics()?;
-        self.inner.settle()
+        self.inner.flush()
     }
 }
 
@@ -148,7 +148,7 @@ impl BlockingClient {
         self.spare.push(job);
         answers.answer(ticket, Answer::Refused(reason));
         // A step that is refused ends its transaction.
-        self.leave(session);
+        self.abort(session);
     }
 }
 
@@ -177,7 +177,7 @@ impl Client for BlockingClient {
         self.send(job, answers);
     }
 
-    fn leave(&mut self, session: u32) {
+    fn abort(&mut self, session: u32) {
         let Some(slot) = self.pool.release(session) else { return };
         let mut job = self.spare.pop().unwrap_or_default();
         job.fill_leave(session);
@@ -190,14 +190,14 @@ impl Client for BlockingClient {
     /// The request goes on, and so do those queued behind it; a transaction ends with it.
     fn abandon(&mut self, ticket: Ticket) {
         if let Some(session) = self.pool.in_transaction(ticket) {
-            self.leave(session);
+            self.abort(session);
         }
     }
 
     fn poll(&mut self, _now: Nanos, answers: &mut dyn Answers) {
         self.pool.take_back(&mut self.back);
         for job in self.back.drain(..) {
-            if job.job_kind() != JobKind::Leave {
+            if job.job_kind() != JobKind::Abort {
                 if let Some(count) = job.requests() {
                     answers.requests(job.ticket(), count);
                 }

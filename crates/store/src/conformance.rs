@@ -101,7 +101,7 @@ pub fn leave_mark(store: &dyn Store) -> Result<(), Finding> {
     let written = fresh(store).and_then(|()| {
         let mut talk = TestSession::open(store, 0)?;
         expect(&mut talk, &TestRequest::insert("mark", &MARK), Got::WRITTEN)?;
-        store.settle().map_err(Broken::from)
+        store.flush().map_err(Broken::from)
     });
     written.map_err(|broken| Finding { rule: SURVIVES, instead: broken.instead })
 }
@@ -118,7 +118,7 @@ pub fn find_mark(store: &dyn Store) -> Result<(), Finding> {
     found.map_err(|broken| Finding { rule: SURVIVES, instead: broken.instead })
 }
 
-const SURVIVES: &str = "what was settled is there when a persistent store is opened again";
+const SURVIVES: &str = "what was flushed is there when a persistent store is opened again";
 const MARK: [&[u8]; 3] = [b"one", b"two", b"three"];
 
 /// The names of the fields of the suite's only table.

@@ -88,7 +88,7 @@ pub trait Store: Send + Sync {
     ///
     /// # Errors
     /// If the store cannot be reached, or its disk is full.
-    fn settle(&self) -> Result<(), OpenError> {
+    fn flush(&self) -> Result<(), OpenError> {
         Ok(())
     }
 
@@ -158,7 +158,7 @@ pub trait Client {
     fn begin(&mut self, _session: u32) {}
 
     /// The process of `session` ended without ending its transaction: undo what it did.
-    fn leave(&mut self, _session: u32) {}
+    fn abort(&mut self, _session: u32) {}
 
     /// Moves bytes both ways without blocking, and delivers the answers that have come.
     fn poll(&mut self, now: Nanos, answers: &mut dyn Answers);

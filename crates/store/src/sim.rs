@@ -6,7 +6,7 @@
 //! `docs/simulated-store.md` describes the model with every option.
 //!
 //! Until it first quiesces, a simulated store responds at once and is healthy, so that it can be
-//! loaded. [`Store::settle`] makes everything written so far visible everywhere; clocks, queues,
+//! loaded. [`Store::flush`] makes everything written so far visible everywhere; clocks, queues,
 //! hiccups and draws begin anew with the next request.
 
 pub mod config;
@@ -103,8 +103,8 @@ impl Store for SimulatedStore {
         Ok(())
     }
 
-    fn settle(&self) -> Result<(), OpenError> {
-        lock(&self.world).settle();
+    fn flush(&self) -> Result<(), OpenError> {
+        lock(&self.world).quiesce();
         Ok(())
     }
 

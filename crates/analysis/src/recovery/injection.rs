@@ -4,7 +4,7 @@ use assay_model::Nanos;
 
 use super::baseline::GoodputBaseline;
 use super::faults::FaultSpan;
-use super::states::ENOUGH;
+use super::states::LEAST_GOODPUT;
 use crate::options::Window;
 use crate::summary::{Goodput, GoodputBin, IntervalSummary, Series, Summary};
 
@@ -152,7 +152,7 @@ struct Step {
 
 impl Step {
     fn is_low(&self) -> bool {
-        self.in_time < ENOUGH * self.expected
+        self.in_time < LEAST_GOODPUT * self.expected
     }
 }
 

@@ -7,11 +7,11 @@ use crate::options::Window;
 use crate::summary::{IntervalSummary, Series};
 
 /// Up from this share of the expected goodput on, …
-pub(super) const ENOUGH: f64 = 0.9;
+pub const LEAST_GOODPUT: f64 = 0.9;
 /// … if at most this share of the operations failed, …
-const ERRORS: f64 = 0.01;
+pub const MOST_ERRORS: f64 = 0.01;
 /// … and the 99th percentile is at most so many times that of the baseline.
-const SLOWER: f64 = 3.0;
+pub const MOST_LATENCY: f64 = 3.0;
 /// Down below this share of the expected goodput.
 const HARDLY_ANY: f64 = 0.1;
 
@@ -44,6 +44,31 @@ impl ServiceState {
     }
 }
 
+/// Why an interval is not up; several reasons may hold of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Shortfalls {
+    /// Its goodput is below 90 % of what is expected.
+    pub goodput: bool,
+    /// More than 1 % of its operations failed.
+    pub errors: bool,
+    /// Its 99th percentile is over three times that of the baseline.
+    pub latency: bool,
+}
+
+impl Shortfalls {
+    fn any(self) -> bool {
+        self.goodput || self.errors || self.latency
+    }
+
+    fn or(self, other: Shortfalls) -> Shortfalls {
+        Shortfalls {
+            goodput: self.goodput || other.goodput,
+            errors: self.errors || other.errors,
+            latency: self.latency || other.latency,
+        }
+    }
+}
+
 /// States over time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StateSeries {
@@ -53,6 +78,8 @@ pub struct StateSeries {
     pub width: Nanos,
     /// The states without a gap.
     pub states: Vec<ServiceState>,
+    /// Why each is not up.
+    pub shortfalls: Vec<Shortfalls>,
 }
 
 impl StateSeries {
@@ -67,6 +94,14 @@ impl StateSeries {
         let used = self.states.iter().filter(|one| **one != ServiceState::Idle).count();
         let number = self.states.iter().filter(|one| **one == state).count();
         number as f64 / used.max(1) as f64
+    }
+
+    /// All that is wrong with the intervals that begin in `window`.
+    pub fn shortfalls_in(&self, window: Window) -> Shortfalls {
+        let begins = |place: usize| Nanos(self.from.0 + place as u64 * self.width.0);
+        let is_in = |place: usize| (window.from..window.until).contains(&begins(place));
+        let there = self.shortfalls.iter().enumerate().filter(|(place, _)| is_in(*place));
+        there.fold(Shortfalls::default(), |all, (_, one)| all.or(*one))
     }
 
     /// Stretches of one state, in order of time.
@@ -90,25 +125,31 @@ pub fn states(series: &Series, window: Window, baseline: &GoodputBaseline) -> St
     };
     let intervals = series.intervals.iter().filter(whole);
     let from = intervals.clone().next().map_or(window.from, |interval| interval.from);
-    let states = intervals.map(|interval| state(interval, series.width, baseline)).collect();
-    StateSeries { from, width: series.width, states }
+    let (states, shortfalls) =
+        intervals.map(|interval| state(interval, series.width, baseline)).unzip();
+    StateSeries { from, width: series.width, states, shortfalls }
 }
 
-fn state(interval: &IntervalSummary, width: Nanos, baseline: &GoodputBaseline) -> ServiceState {
+fn state(
+    interval: &IntervalSummary,
+    width: Nanos,
+    baseline: &GoodputBaseline,
+) -> (ServiceState, Shortfalls) {
     if baseline.is_open && interval.offered == 0 {
-        return ServiceState::Idle;
+        return (ServiceState::Idle, Shortfalls::default());
     }
     let expected = baseline.expected(interval.offered, width);
     let in_time = interval.in_time as f64;
     let tail = interval.response.p99.0 as f64;
-    if in_time < HARDLY_ANY * expected {
-        ServiceState::Down
-    } else if in_time < ENOUGH * expected
-        || interval.errors as f64 > ERRORS * interval.offered as f64
-        || baseline.p99 > Nanos::ZERO && tail > SLOWER * baseline.p99.0 as f64
-    {
-        ServiceState::Degraded
-    } else {
-        ServiceState::Up
-    }
+    let shortfalls = Shortfalls {
+        goodput: in_time < LEAST_GOODPUT * expected,
+        errors: interval.errors as f64 > MOST_ERRORS * interval.offered as f64,
+        latency: baseline.p99 > Nanos::ZERO && tail > MOST_LATENCY * baseline.p99.0 as f64,
+    };
+    let state = match shortfalls.any() {
+        _ if in_time < HARDLY_ANY * expected => ServiceState::Down,
+        true => ServiceState::Degraded,
+        false => ServiceState::Up,
+    };
+    (state, shortfalls)
 }

@@ -89,6 +89,12 @@ fn an_outage_is_measured_from_its_fault_to_its_end() {
             stretch(23, 40, ServiceState::Up),
         ]
     );
+    let wrong = |from, until| {
+        let shortfalls = states.shortfalls_in(stretch(from, until, ServiceState::Down).0);
+        [shortfalls.goodput, shortfalls.errors, shortfalls.latency]
+    };
+    assert_eq!(wrong(0, 20), [false; 3]);
+    assert_eq!(wrong(20, 22), [true, true, false], "what was given up has no response");
     assert_eq!(states.share(ServiceState::Down), 0.05);
     assert_eq!(states.time(ServiceState::Up), Nanos::from_secs(37));
 }
@@ -190,6 +196,9 @@ fn latency_recovers_later_than_goodput() {
     assert!(is_near(one.ttr90, 1.0, RESOLUTION), "{:?}", one.ttr90);
     assert_eq!(one.tail, After(seconds(8.0)));
     assert_eq!(found.states.time(ServiceState::Degraded), Nanos::from_secs(7));
+    let slow = Window { from: Nanos::from_secs(21), until: Nanos::from_secs(28) };
+    let wrong = found.states.shortfalls_in(slow);
+    assert_eq!(wrong, Shortfalls { latency: true, ..Shortfalls::default() });
 }
 
 #[test]
@@ -416,6 +425,7 @@ fn violations_are_told_by_the_state_of_their_time() {
         from: Nanos::from_secs(10),
         width: Nanos::from_secs(1),
         states: vec![Up, Up, Down, Degraded, ServiceState::Idle],
+        shortfalls: Vec::new(),
     };
     let stale = [(9, 5), (11, 2), (13, 1), (14, 7)];
     let sessions = [(13, 4)];

@@ -74,6 +74,7 @@ impl LabPlace {
             network: lab.network,
             has_disks: lab.disk_mib.is_some(),
             has_proxy: lab.has_proxy,
+            has_peer_proxy: lab.has_peer_proxy,
             has_movable_clocks: lab.has_movable_clocks,
         };
         LabPlace { store: lab.store.clone(), nodes: lab.nodes.len(), premises }
@@ -91,6 +92,7 @@ impl LabPlace {
             network: network(options)?,
             has_disks: disk_mib(options)?.is_some(),
             has_proxy: options.switch("proxy")?,
+            has_peer_proxy: options.switch("proxy-peers")?,
             has_movable_clocks: has_movable_clocks(&choices(options)?),
         };
         Ok(Some(LabPlace { store: store.to_owned(), nodes, premises }))

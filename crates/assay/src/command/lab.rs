@@ -94,6 +94,12 @@ fn up() -> Command {
                 .action(ArgAction::SetTrue)
                 .help("Let clients go through a proxy, so that links can be late, slow, cut"),
         )
+        .arg(
+            Arg::new("proxy-peers")
+                .long("proxy-peers")
+                .action(ArgAction::SetTrue)
+                .help("Let nodes reach each other through a proxy, for `fault … --peers`"),
+        )
         .arg(text("name", "NAME", "The lab's name; default: the store's"))
         .arg(
             text("dir", "DIR", "Its folder, for data and logs; removed with it")
@@ -156,6 +162,12 @@ fn fault() -> Command {
         )
         .arg(text("node", "N", "A number from 1, leader, minority, majority, all or random"))
         .arg(text("by", "AMOUNT", "By how much, for a fault that has an amount"))
+        .arg(
+            Arg::new("peers")
+                .long("peers")
+                .action(ArgAction::SetTrue)
+                .help("Of links: those with the other nodes, not with clients"),
+        )
         .arg(text("seed", "SEED", "What random nodes follow from; default: drawn"))
         .after_help(format!("Faults:\n{}", lines.join("\n")))
 }
@@ -238,7 +250,8 @@ fn inject_fault(matches: &ArgMatches) -> Result<Exit> {
         None => draw_seed()?.0,
     };
     let by = word(matches, "by").map(str::to_owned);
-    let injection = Injection { fault, node: node.transpose()?, by, seed };
+    let injection =
+        Injection { fault, node: node.transpose()?, by, peers: matches.get_flag("peers"), seed };
     injection.check().map_err(usage)?;
     let client = LabClient::of(labs(matches)?.find(word(matches, "lab"))?)?;
     let (_, injected) = client.fault(&injection)?;

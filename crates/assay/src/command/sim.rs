@@ -125,7 +125,7 @@ fn listen(text: &str, is_exposed: bool) -> Result<TcpListener> {
         .map_err(|_| usage(format!("--listen {text} is no address; write 127.0.0.1:6380")))?;
     if !address.ip().is_loopback() && !is_exposed {
         return Err(usage(format!(
-            "--listen {text} can be reached by other machines, and nobody is requested a \
+            "--listen {text} can be reached by other machines, and it asks nobody for a \
              password; give --expose too if you want that"
         )));
     }

@@ -279,7 +279,7 @@ fn execute(setup: &mut Setup, request: &Request) -> Result<crate::experiment::Fi
     }
     let finished = experiment.execute()?;
     if is_load && finished.exit == Exit::Fine {
-        setup.store.settle().map_err(from_open)?;
+        setup.store.flush().map_err(from_open)?;
         if finished.is_whole {
             keep_note(setup, &Note::loaded(&loaded))?;
         } else {

@@ -52,13 +52,16 @@ pub struct JobSpec {
     /// Whether there is a proxy between clients and nodes.
     #[serde(default)]
     pub has_proxy: bool,
+    /// Whether there is one between its nodes.
+    #[serde(default)]
+    pub has_peer_proxy: bool,
 }
 
 /// The largest disk of a node, in MiB.
 const DISK_MIB_MAX: u64 = 1 << 20;
 
 /// The settings of a lab other than its store.
-pub const WISHES: [&str; 5] = ["version", "network", "option", "disk", "proxy"];
+pub const WISHES: [&str; 6] = ["version", "network", "option", "disk", "proxy", "proxy-peers"];
 
 impl JobSpec {
     /// A lab of this store that is called `name`, in its usual place, according to the settings.
@@ -82,6 +85,7 @@ impl JobSpec {
             may_install: options.switch("install")?,
             disk_mib: disk_mib(options)?,
             has_proxy: options.switch("proxy")?,
+            has_peer_proxy: options.switch("proxy-peers")?,
         })
     }
 
@@ -100,6 +104,7 @@ impl JobSpec {
             choices: self.choices.clone(),
             disk_mib: self.disk_mib,
             proxy: self.has_proxy.then_some(monotonic),
+            peer_proxy: self.has_peer_proxy.then_some(monotonic),
         };
         order.check(&recipe.card()).map_err(|error| from_lab(&error))?;
         require_driver(recipe)?;

@@ -110,7 +110,8 @@ impl RunLab {
 
     /// What a report says about it.
     pub fn settings(&self) -> Vec<Setting> {
-        let Record { store, version, network, nodes, disk_mib, has_proxy, .. } = &self.record;
+        let Record { store, version, network, nodes, disk_mib, has_proxy, has_peer_proxy, .. } =
+            &self.record;
         let whose = match self.is_own() {
             true => "started for this run alone, empty".to_owned(),
             false => format!("started by `assay lab up` as {}", self.client.name()),
@@ -130,6 +131,8 @@ impl RunLab {
         ];
         let passes = "what clients say or hear passes a proxy of the lab, which takes its time";
         settings.extend(has_proxy.then(|| setting("proxy", "on".into(), passes.into())));
+        let passes = "what nodes say to each other passes a proxy of the lab, which takes its time";
+        settings.extend(has_peer_proxy.then(|| setting("peer proxy", "on".into(), passes.into())));
         settings.extend(disk_mib.map(|mib| setting("disk", format!("{mib} MiB"), unsynced())));
         settings
     }

@@ -136,6 +136,12 @@ pub const KEYS: &[Key] = &[
         LOADING,
         "With --up: let clients go through a proxy, so that links can be late, slow, cut",
     ),
+    switch(
+        "proxy-peers",
+        LOADING,
+        "With --up: let nodes reach each other through a proxy, so that `delay peers of 2 by 20ms` \
+         and the like can be done",
+    ),
     Key {
         shape: Shape::List,
         ..text(

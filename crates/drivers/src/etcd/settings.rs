@@ -195,13 +195,12 @@ fn batch(options: &Options) -> Option<Setting> {
 fn apart(options: &Options) -> &'static str {
     match options.read {
         super::options::Read::Linearizable => {
-            "reads and scans see every write answered before them; the member that is issued \
-             issues \
-             the leader, which asks a majority"
+            "reads and scans see every write answered before them: the member that gets one \
+             asks the leader for the newest revision, which the leader confirms with a majority"
         }
         super::options::Read::Serializable => {
-            "reads and scans see what the member that is issued has; it may lag behind what was \
-             answered. Updates and transactions read linearizably all the same"
+            "reads and scans see what the member that gets them has, which may lag behind what \
+             was answered. Updates and transactions read linearizably all the same"
         }
     }
 }

@@ -96,8 +96,8 @@ impl Connector {
                 OpenError::Unsupported { store, reason: message.clone() }
             }
             ErrorKind::ServerSelection { message, .. } => self.unreachable(format!(
-                "no MongoDB that takes what is issued answers there ({message}); check host, port \
-                 and replica_set"
+                "no MongoDB that can take these requests answers there ({message}); check host, \
+                 port and replica_set"
             )),
             ErrorKind::Io(error) => {
                 self.unreachable(format!("{error}; check host and port, or look at its log"))

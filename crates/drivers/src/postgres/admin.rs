@@ -232,7 +232,7 @@ impl AdminConnection<'_> {
 
     /// Flushes the log up to now, also where commits do not wait for that, and lets the planner
     /// look at what was loaded.
-    pub(super) async fn settle(
+    pub(super) async fn flush(
         &mut self,
         tables: &[Table],
         schema: Option<&Schema>,

@@ -186,6 +186,7 @@ fn display(url: &str) -> String {
 impl Options {
     fn set(&mut self, name: &str, value: &str) -> Result<(), String> {
         match name {
+            _ if !OPTION_NAMES.contains(&name) => return Err(unknown_option(name)),
             "isolation" => {
                 self.isolation = Isolation::from_name(value).ok_or_else(|| {
                     let names = Isolation::ALL.map(Isolation::name).join(" or ");

@@ -28,7 +28,7 @@ impl Worker {
         };
         if call.begins {
             // An open transaction of the session will never be ended.
-            self.pool.leave(call.session);
+            self.pool.abort(call.session);
         }
         let context = match (call.begins, self.pool.holds(call.session)) {
             (true, _) => Context::Begins,
@@ -91,8 +91,8 @@ impl Client for Worker {
         );
     }
 
-    fn leave(&mut self, session: u32) {
-        self.pool.leave(session);
+    fn abort(&mut self, session: u32) {
+        self.pool.abort(session);
     }
 
     fn poll(&mut self, now: Nanos, answers: &mut dyn Answers) {

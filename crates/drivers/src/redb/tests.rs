@@ -53,7 +53,7 @@ fn settings_tell_what_survives_what() {
     assert_eq!(describe(""), "fsync: an answered write is on disk: fsync after each");
     assert_eq!(
         describe("?durability=none"),
-        "none: what was written since the last settling is lost when this process ends without \
+        "none: what was written since the last flush is lost when this process ends without \
          closing the store"
     );
 }

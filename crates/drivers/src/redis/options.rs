@@ -172,6 +172,7 @@ impl Options {
 
     fn set(&mut self, name: &str, value: &str) -> Result<(), String> {
         match name {
+            _ if !OPTION_NAMES.contains(&name) => return Err(unknown_option(name)),
             "connections" => self.connections = count(name, value, MOST_CONNECTIONS)?,
             "depth" => self.depth = count(name, value, MOST_DEPTH)?,
             "connect_timeout" => {

@@ -48,9 +48,8 @@ impl Facts {
         let meaning = match (role, replicas) {
             ("master", "0") => "the only copy of the data; what this server loses is lost".into(),
             ("master", count) => format!(
-                "{count} replicas follow; they are reported after the answer, so a failover loses \
-                 the \
-                 last writes"
+                "{count} replicas follow; writes reach them after the answer, so a failover loses \
+                 the last ones"
             ),
             ("slave" | "replica", _) => {
                 "a replica: reads may be stale, writes are refused if it is read-only".into()
@@ -134,8 +133,8 @@ pub(super) fn of_cluster(
     let copies = match replicas {
         0 => "there are no copies: with a master its keys are gone",
         _ => {
-            "a replica takes over when its master is gone; it was reported of writes after their \
-             answer, so the last ones are lost"
+            "a replica takes over when its master is gone; writes reach it after they were \
+             answered, so the last ones are lost"
         }
     };
     let describe = |value: Option<String>| value.unwrap_or_else(|| UNKNOWN.into());

@@ -133,3 +133,67 @@ fn every_listed_store_is_described() {
     }
     assert!(listed.iter().any(|store| store.scheme == EMBEDDED_DEFAULT));
 }
+
+/// What no parser takes, nor takes for a slip of the pen.
+const NO_OPTION: &str = "zqzqzqzqzqzq";
+
+/// What PostgreSQL's own URLs have as well: its documentation describes them.
+const OF_LIBPQ: [&str; 9] = [
+    "host",
+    "hostaddr",
+    "port",
+    "user",
+    "password",
+    "dbname",
+    "options",
+    "tcp_user_timeout",
+    "target_session_attrs",
+];
+
+/// The options that the parser of `store`'s URLs says it takes, in its answer to one that it does
+/// not take.
+fn accepted_options(store: &Listed) -> Vec<String> {
+    let base = match store.url.contains("://") {
+        true if store.scheme == "redis+sentinel" => format!("{}://host:1/master", store.scheme),
+        true if has_path(store) => format!("{}://host:1/0", store.scheme),
+        true => format!("{}://host:1", store.scheme),
+        false => format!("{}:no.such.Path", store.scheme),
+    };
+    let answer = complaint(&format!("{base}?{NO_OPTION}=1"));
+    let names = ["there are ", "it can be "].iter().find_map(|mark| answer.split_once(mark));
+    let (_, names) = names.unwrap_or_else(|| panic!("{}: {answer}", store.scheme));
+    let names = names.split(';').next().unwrap_or_default().split(", ").map(str::to_owned);
+    let of_this_scheme = |name: &String| {
+        let is_of_libpq = store.scheme == "postgres" && OF_LIBPQ.contains(&name.as_str());
+        let answer = || open(&format!("{base}?{name}=file"), &OPTIONS).err();
+        let needs_another = |error: OpenError| error.to_string().contains("needs redis+sentinel");
+        !is_of_libpq && !(store.feature == Some("redis") && answer().is_some_and(needs_another))
+    };
+    names.filter(of_this_scheme).collect()
+}
+
+/// Whether something stands behind the hosts of the listed URL.
+fn has_path(store: &Listed) -> bool {
+    let (_, rest) = store.url.split_once("://").unwrap_or_default();
+    let (before_options, _) = rest.split_once('?').unwrap_or((rest, ""));
+    before_options.split_once('/').is_some_and(|(_, path)| !path.is_empty())
+}
+
+/// The names of the options in a URL as it is listed.
+fn listed_options(store: &Listed) -> Vec<String> {
+    let (_, query) = store.url.split_once('?').unwrap_or_default();
+    let pairs = query.split('&').filter_map(|pair| pair.split_once('='));
+    pairs.map(|(name, _)| name.to_owned()).filter(|name| name != "p.NAME").collect()
+}
+
+#[test]
+fn a_listed_url_has_every_option_that_its_parser_takes() {
+    let has_parser =
+        |store: &Listed| store.is_compiled_in && !["memory", "sim", "null"].contains(&store.scheme);
+    for store in list().into_iter().filter(has_parser) {
+        let (mut listed, mut accepted) = (listed_options(&store), accepted_options(&store));
+        listed.sort();
+        accepted.sort();
+        assert_eq!(listed, accepted, "{}", store.scheme);
+    }
+}

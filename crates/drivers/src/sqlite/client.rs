@@ -119,7 +119,7 @@ impl SqliteClient {
                 let requested = requested.ok_or_else(|| Failure::refused(Reason::Malformed))?;
                 if call.begins {
                     // An open transaction of the session will never be ended.
-                    self.leave(call.session);
+                    self.abort(call.session);
                 }
                 match self.place(call.session) {
                     Some(place) => self.go_on(place, requested, call.parameters),
@@ -143,7 +143,7 @@ impl SqliteClient {
                 done.map(|()| true)
             }
             Step::Rollback => {
-                self.leave(call.session);
+                self.abort(call.session);
                 Ok(true)
             }
         }
@@ -239,7 +239,7 @@ impl Client for SqliteClient {
         answers.answer(ticket, self.answer(outcome));
     }
 
-    fn leave(&mut self, session: u32) {
+    fn abort(&mut self, session: u32) {
         if let Some(place) = self.place(session) {
             let transaction = self.open.swap_remove(place);
             self.put_back(transaction);

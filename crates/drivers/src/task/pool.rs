@@ -193,7 +193,7 @@ impl<L: Library> Pool<L> {
     }
 
     /// Undoes the transaction of `session`, if there is one.
-    pub fn leave(&mut self, session: u32) {
+    pub fn abort(&mut self, session: u32) {
         let held = self.shared.holders.borrow_mut().remove(&session);
         let Some(Hold::On(place)) = held else { return };
         match self.shared.slots[place].ticket.get() {
@@ -220,7 +220,7 @@ impl<L: Library> Pool<L> {
         let session = session.map(|message| message.session);
         drop(answered);
         if let Some(session) = session {
-            self.leave(session);
+            self.abort(session);
         }
     }
 

@@ -140,13 +140,13 @@ impl<L: Library<Job = RecordJob>> Client for RecordsClient<L> {
 
     fn begin(&mut self, session: u32) {
         // An open transaction of the session will never be ended.
-        self.pool.leave(session);
+        self.pool.abort(session);
         self.beginning.insert(session);
     }
 
-    fn leave(&mut self, session: u32) {
+    fn abort(&mut self, session: u32) {
         self.beginning.remove(&session);
-        self.pool.leave(session);
+        self.pool.abort(session);
     }
 
     fn poll(&mut self, now: Nanos, answers: &mut dyn Answers) {

@@ -230,7 +230,7 @@ fn a_failed_transaction_is_undone_after_the_answer() {
 fn a_transaction_that_is_left_is_undone() {
     let mut worker = Worker::open(1);
     worker.send(7, "begin");
-    worker.pool.leave(7);
+    worker.pool.abort(7);
     assert!(!worker.pool.is_ready());
     worker.answers();
     assert!(worker.pool.is_ready());

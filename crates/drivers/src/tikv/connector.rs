@@ -111,7 +111,7 @@ impl Connector {
         if leader.split_once("://").map_or(&*leader, |(_, host)| host) != address {
             let unavailable = |error: RequestError| {
                 Unavailable::Unreachable(format!(
-                    "it says that its leader is at {leader}, which cannot be issued ({error}); is \
+                    "it says that its leader is at {leader}, which cannot be reached ({error}); is \
                      that address (--advertise-client-urls) right for this machine?"
                 ))
             };

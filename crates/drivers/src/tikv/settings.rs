@@ -86,8 +86,8 @@ impl Facts {
         });
         let displayed: Vec<String> = displayed.collect();
         let value = format!("cluster {}: {}", self.cluster_id, displayed.join(", "));
-        let meaning = "placement drivers: they tell where regions are; each transaction issues the \
-                       leader for two timestamps, a read for one, raw mode for none";
+        let meaning = "placement drivers: they tell where regions are; each transaction asks \
+                       their leader for two timestamps, a read for one, raw mode for none";
         setting("placement drivers", &value, meaning)
     }
 

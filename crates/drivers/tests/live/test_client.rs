@@ -210,8 +210,8 @@ impl TestClient {
 
     /// `session` goes without ending its transaction.
     #[cfg(any(feature = "ignite", feature = "tikv"))]
-    pub fn leave(&mut self, session: u32) {
-        self.client.leave(session);
+    pub fn abort(&mut self, session: u32) {
+        self.client.abort(session);
     }
 
     /// Ends the transaction of `session`, by a commit or a rollback.

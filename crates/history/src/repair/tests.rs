@@ -155,6 +155,25 @@ fn a_kill_at_any_step_of_sealing_is_repaired() {
 }
 
 #[test]
+fn files_that_a_kill_left_unfinished_are_removed() {
+    let dir = tempdir("leftovers");
+    killed(&dir);
+    let names = [
+        "run.toml.tmp",
+        "events.parquet.tmp",
+        "observations.parquet.tmp",
+        "truth.parquet.tmp",
+        "reads.parquet.tmp",
+        "tables.sum.tmp",
+    ];
+    names.iter().for_each(|name| std::fs::write(dir.join(name), b"PAR1").unwrap());
+    let removed = repair(&dir).unwrap().removed;
+    assert_eq!(removed, names.map(|name| dir.join(name)));
+    assert!(names.iter().all(|name| !dir.join(name).exists()));
+    assert!(repair(&dir).unwrap().was_whole());
+}
+
+#[test]
 fn a_torn_tail_is_reported_and_the_rest_is_sealed() {
     let dir = tempdir("torn-tail");
     killed(&dir);

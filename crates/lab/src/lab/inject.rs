@@ -12,7 +12,7 @@ use crate::network::Network;
 use crate::network::cut::{self, Cuts};
 use crate::package_cache::find_program;
 use crate::process::Server;
-use crate::proxy::{self, REPLIES, REQUESTS, Rules};
+use crate::proxy::{self, Rules, Side};
 use crate::recipe::Recipe;
 use crate::tool::Watch;
 
@@ -34,6 +34,8 @@ pub struct Premises {
     pub has_disks: bool,
     /// Whether there is a proxy between clients and nodes.
     pub has_proxy: bool,
+    /// Whether there is one between its nodes.
+    pub has_peer_proxy: bool,
     /// Whether its servers' clocks can be moved.
     pub has_movable_clocks: bool,
 }
@@ -41,9 +43,9 @@ pub struct Premises {
 impl Premises {
     /// # Errors
     /// If it lacks what this fault needs, which the error says.
-    fn check(self, fault: Fault) -> Result<(), String> {
+    fn check(self, injection: &Injection) -> Result<(), String> {
         let has_namespaces = self.network == Network::Namespaces;
-        let missing = match fault.facts().needs {
+        let missing = match injection.fault.facts().needs {
             Needs::Namespaces | Needs::Nodes(_) if !has_namespaces => {
                 "links between nodes are cut in a lab with network namespaces only: start it with \
                  --network namespaces, as root"
@@ -52,7 +54,10 @@ impl Premises {
                 "it needs a disk for each node: start the lab with --disk, for example --disk \
                  512M, as root"
             }
-            Needs::Proxy if !self.has_proxy => {
+            Needs::Proxy if injection.peers && !self.has_peer_proxy => {
+                "it needs a proxy between nodes: start the lab with --proxy-peers"
+            }
+            Needs::Proxy if !injection.peers && !self.has_proxy => {
                 "it needs a proxy between clients and nodes: start the lab with --proxy"
             }
             Needs::Clocks if !self.has_movable_clocks => {
@@ -78,8 +83,11 @@ pub fn check_injection(
     let wrong = |reason: String| Err(LabError::Order(format!("{}: {reason}", injection.text())));
     let needs = injection.fault.facts().needs;
     check_clock(injection.fault, recipe)?;
-    premises.check(injection.fault).or_else(wrong)?;
+    premises.check(injection).or_else(wrong)?;
     match (needs, injection.node) {
+        (Needs::Proxy, _) if injection.peers && nodes < 2 => {
+            wrong("it needs 2 nodes, and there is 1".to_owned())
+        }
         (Needs::Nodes(least), _) if nodes < least => {
             wrong(format!("it needs {least} nodes, and there are {nodes}"))
         }
@@ -239,8 +247,7 @@ impl Lab {
             let how = if disk.is_to_stall() { "stalled" } else { "full" };
             all.push(format!("the disk of node {number} is {how}"));
         }
-        let rules = self.proxy.as_ref().and_then(|proxy| proxy.describe(number));
-        all.extend(rules.map(|rules| format!("between clients and node {number}: {rules}")));
+        all.extend(self.proxy.iter().flat_map(|proxy| proxy.describe(number)));
         if node.clock_ms != 0 {
             all.push(format!("the clock of node {number} is off by {} ms", node.clock_ms));
         }
@@ -338,7 +345,8 @@ impl Lab {
         Premises {
             network: self.network,
             has_disks: self.disk_mib.is_some(),
-            has_proxy: self.proxy.is_some(),
+            has_proxy: self.has_proxy,
+            has_peer_proxy: self.has_peer_proxy,
             has_movable_clocks: self.has_movable_clocks(),
         }
     }
@@ -380,7 +388,7 @@ impl Lab {
     /// The first, once all the rest is undone.
     fn heal(&mut self, nodes: &[usize]) -> Result<(), LabError> {
         if let Some(proxy) = &self.proxy {
-            proxy.change(nodes, |rules| *rules = Rules::default());
+            proxy.heal(nodes);
         }
         let mut healed = Ok(());
         for node in nodes {
@@ -450,20 +458,21 @@ impl Lab {
         Ok(())
     }
 
-    /// Does what happens to what passes between clients and these nodes.
+    /// Does what happens to what passes between clients, or the other nodes, and these nodes.
     fn change_links(&mut self, injection: &Injection, nodes: &[usize]) {
         let Some(proxy) = &self.proxy else { return };
         let by = injection.by.as_deref().unwrap_or_default();
-        let [requests, replies] = [REQUESTS, REPLIES];
+        let side = if injection.peers { Side::Peers } else { Side::Clients };
+        let change = |act: &dyn Fn(&mut Rules, usize)| proxy.change(nodes, side, act);
         match injection.fault {
-            Fault::Delay => proxy.change(nodes, |rules| rules.set_delay(by)),
-            Fault::Limit => proxy.change(nodes, |rules| rules.set_limit(by)),
-            Fault::Blackhole => proxy.change(nodes, |rules| rules.hold = [true; 2]),
-            Fault::BlackholeRequests => proxy.change(nodes, |rules| rules.hold[requests] = true),
-            Fault::BlackholeReplies => proxy.change(nodes, |rules| rules.hold[replies] = true),
-            Fault::Drop => proxy.change(nodes, |rules| rules.is_lossy = true),
-            Fault::HalfOpen => proxy.change(nodes, |rules| rules.is_deaf = true),
-            _ => proxy.reset(nodes),
+            Fault::Delay => change(&|rules, _| rules.set_delay(by)),
+            Fault::Limit => change(&|rules, _| rules.set_limit(by)),
+            Fault::Blackhole => change(&|rules, _| rules.hold = [true; 2]),
+            Fault::BlackholeRequests => change(&|rules, towards| rules.hold[towards] = true),
+            Fault::BlackholeReplies => change(&|rules, towards| rules.hold[1 - towards] = true),
+            Fault::Drop => change(&|rules, _| rules.is_lossy = true),
+            Fault::HalfOpen => change(&|rules, _| rules.is_deaf = true),
+            _ => proxy.reset(nodes, side),
         }
     }
 
@@ -570,6 +579,7 @@ mod tests {
             ("redis", 1, Loopback, "clock 1 by +1h", "its allocator calls itself"),
             ("postgres", 1, Loopback, "clock 1 by +1h", "--option clock=movable"),
             ("etcd", 3, Loopback, "delay all by 1ms", "start the lab with --proxy"),
+            ("etcd", 3, Loopback, "delay peers of all by 1ms", "start the lab with --proxy-peers"),
             ("etcd", 1, Namespaces, "partition leader", "needs 2 nodes, and there are 1"),
             ("etcd", 2, Namespaces, "partition ring", "it needs 3 nodes"),
             ("etcd", 2, Loopback, "kill minority", "of 2 nodes none are a minority"),

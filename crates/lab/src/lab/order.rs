@@ -11,6 +11,7 @@ use crate::network::Network;
 use crate::package_cache::{can_install, find_program};
 use crate::proxy::Now;
 use crate::recipe::Recipe;
+use crate::recipes;
 
 /// Where programs are stored, and whether they may be installed or fetched.
 #[derive(Clone, Debug)]
@@ -54,6 +55,8 @@ pub struct Order {
     pub disk_mib: Option<u64>,
     /// The time for a proxy between clients and nodes, if there shall be one.
     pub proxy: Option<Now>,
+    /// The same for one between nodes.
+    pub peer_proxy: Option<Now>,
 }
 
 impl Order {
@@ -67,6 +70,7 @@ impl Order {
             choices: BTreeMap::new(),
             disk_mib: None,
             proxy: None,
+            peer_proxy: None,
         }
     }
 
@@ -110,7 +114,32 @@ impl Order {
                 card.name
             ));
         }
+        self.check_peer_proxy(card)?;
         Ok((nodes, version.to_owned()))
+    }
+
+    fn check_peer_proxy(&self, card: &Card) -> Result<(), LabError> {
+        if self.peer_proxy.is_none() {
+            return Ok(());
+        }
+        if self.network == Network::Namespaces {
+            return wrong(
+                "--proxy-peers listens on loopback addresses, which nodes with --network \
+                 namespaces do not reach; their links are cut by `partition`"
+                    .to_owned(),
+            );
+        }
+        if self.recipe.peer_ports().is_empty() {
+            let can = recipes::ALL.iter().filter(|recipe| !recipe.peer_ports().is_empty());
+            let can: Vec<&str> = can.map(|recipe| recipe.card().name).collect();
+            return wrong(format!(
+                "nodes of {} cannot reach each other through --proxy-peers; those of {} can; with \
+                 root, --network namespaces lets partitions cut the links of all",
+                card.name,
+                can.join(", ")
+            ));
+        }
+        Ok(())
     }
 }
 

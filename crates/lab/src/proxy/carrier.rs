@@ -1,5 +1,6 @@
 //! The thread that carries all links.
 
+use std::collections::BTreeMap;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::unix::net::UnixStream;
@@ -12,6 +13,7 @@ use assay_model::{Draws, Nanos, Seed};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::sockopt::set_socket_linger;
 
+use super::dialer::Dialers;
 use super::rules::{REPLIES, REQUESTS, Rules};
 use super::stream::{Broken, Free, Stream};
 use super::{Now, Shared};
@@ -30,20 +32,24 @@ pub(super) struct NewLink {
     pub(super) exit: SocketAddr,
     /// The place of its rules.
     pub(super) index: usize,
+    /// Whether nodes may come in here as well, for whose connections other rules hold.
+    pub(super) is_entry: bool,
 }
 
 struct Link {
     new: NewLink,
-    /// When each direction is free for more, if it has a limit.
-    free: [Free; 2],
+    /// When each direction is free for more, if it has a limit, by the place of the rules.
+    free: BTreeMap<usize, [Free; 2]>,
     /// Until when nobody is accepted.
     rests_until: Nanos,
-    /// Connections that were accepted and are not answered.
-    deaf: Vec<TcpStream>,
+    /// Connections that were accepted and are not answered, with the place of their rules.
+    deaf: Vec<(usize, TcpStream)>,
 }
 
 struct Connection {
     link: usize,
+    /// The place of its rules.
+    index: usize,
     /// The client's socket and the node's: each direction comes from one of them.
     ends: [TcpStream; 2],
     streams: [Stream; 2],
@@ -55,6 +61,8 @@ struct Connection {
 /// A connection that a node has accepted, or not.
 struct Dialed {
     link: usize,
+    /// The node that has opened it, if one has.
+    from: Option<usize>,
     client: TcpStream,
     node: Option<TcpStream>,
 }
@@ -79,6 +87,7 @@ pub(super) struct Carrier {
     /// The rules as they were read last.
     known: Vec<Shared>,
     draws: Draws,
+    dialers: Dialers,
     now: Now,
 }
 
@@ -87,7 +96,7 @@ impl Carrier {
         shared: Arc<Mutex<Vec<Shared>>>,
         (wake, woken): (UnixStream, UnixStream),
         added: Receiver<NewLink>,
-        now: Now,
+        (dialers, now): (Dialers, Now),
     ) -> Carrier {
         Carrier {
             shared,
@@ -99,6 +108,7 @@ impl Carrier {
             connections: Vec::new(),
             known: Vec::new(),
             draws: Seed(0).draws(0, 0),
+            dialers,
             now,
         }
     }
@@ -109,7 +119,7 @@ impl Carrier {
             match self.added.try_recv() {
                 Ok(new) => self.links.push(Link {
                     new,
-                    free: [Nanos::ZERO; 2],
+                    free: BTreeMap::new(),
                     rests_until: Nanos::ZERO,
                     deaf: Vec::new(),
                 }),
@@ -119,25 +129,34 @@ impl Carrier {
         }
     }
 
-    fn rules(&self, link: usize) -> Rules {
-        self.known.get(self.links[link].new.index).map_or_else(Rules::default, |known| known.rules)
+    /// The rules at this place.
+    fn rules(&self, index: usize) -> Rules {
+        self.known.get(index).map_or_else(Rules::default, |known| known.rules)
+    }
+
+    /// The place of the rules for a connection that this node, or a client, has opened at a link.
+    fn index_of(&self, link: usize, from: Option<usize>) -> usize {
+        let NewLink { index, is_entry, .. } = self.links[link].new;
+        let is_its = |known: &Shared| known.entry == index && known.from == from;
+        match is_entry {
+            true => self.known.iter().position(is_its).unwrap_or(index),
+            false => index,
+        }
     }
 
     /// Reads the rules, and does what follows from their change; what is broken is removed later.
     fn read_rules(&mut self) {
         let shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let before = std::mem::replace(&mut self.known, shared);
-        for (link, place) in self.links.iter_mut().zip(0..) {
-            let index = link.new.index;
-            let (Some(old), Some(new)) = (before.get(index), self.known.get(index)) else {
-                continue;
-            };
+        for (index, (old, new)) in before.iter().zip(&self.known).enumerate() {
             let is_reset = new.resets != old.resets;
             if !new.rules.is_deaf || is_reset {
-                link.deaf.drain(..).for_each(reset);
+                let deaf = self.links.iter_mut().map(|link| &mut link.deaf);
+                let its = deaf.flat_map(|deaf| deaf.extract_if(.., |(of, _)| *of == index));
+                its.for_each(|(_, client)| reset(client));
             }
             let is_healed = old.rules.is_lossy && !new.rules.is_lossy;
-            for connection in self.connections.iter_mut().filter(|one| one.link == place) {
+            for connection in self.connections.iter_mut().filter(|one| one.index == index) {
                 let is_torn = connection.streams.iter().any(|stream| stream.is_torn);
                 connection.is_broken |= is_reset || is_healed && is_torn;
             }
@@ -155,7 +174,12 @@ impl Carrier {
     }
 
     fn take_dialed(&mut self) {
-        while let Ok(Dialed { link, client, node }) = self.dial.1.try_recv() {
+        while let Ok(Dialed { link, from, client, node }) = self.dial.1.try_recv() {
+            let index = self.index_of(link, from);
+            if self.rules(index).is_deaf {
+                self.links[link].deaf.push((index, client));
+                continue;
+            }
             let ready = node.filter(|node| {
                 let is_set = |socket: &TcpStream| {
                     socket.set_nonblocking(true).is_ok() && socket.set_nodelay(true).is_ok()
@@ -165,6 +189,7 @@ impl Carrier {
             match ready {
                 Some(node) => self.connections.push(Connection {
                     link,
+                    index,
                     ends: [client, node],
                     streams: [Stream::default(), Stream::default()],
                     is_blocked: [false; 2],
@@ -206,9 +231,9 @@ impl Carrier {
             if self.connections[place].is_broken {
                 continue;
             }
-            let rules = self.rules(self.connections[place].link);
+            let rules = self.rules(self.connections[place].index);
             let connection = &mut self.connections[place];
-            let free = &mut self.links[connection.link].free;
+            let free = self.links[connection.link].free.entry(connection.index).or_default();
             for direction in [REQUESTS, REPLIES] {
                 let stream = &mut connection.streams[direction];
                 let [from, to] = [direction, 1 - direction].map(|end| &connection.ends[end]);
@@ -244,7 +269,7 @@ impl Carrier {
             owners.push((Ready::Listener(place), false));
         }
         for (place, connection) in self.connections.iter().enumerate() {
-            let rules = self.rules(connection.link);
+            let rules = self.rules(connection.index);
             for end in [REQUESTS, REPLIES] {
                 let mut wanted = PollFlags::empty();
                 let (from, to) = (&connection.streams[end], 1 - end);
@@ -273,24 +298,23 @@ impl Carrier {
     /// Accepts who waits, and connects to the node for each, which may take its time.
     fn accept(&mut self, place: usize) {
         loop {
-            let client = match self.links[place].new.listener.accept() {
-                Ok((client, _)) => client,
+            let (client, address) = match self.links[place].new.listener.accept() {
+                Ok(accepted) => accepted,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return,
                 Err(_) => {
                     self.links[place].rests_until = (self.now)() + PAUSE;
                     return;
                 }
             };
-            if self.rules(place).is_deaf {
-                self.links[place].deaf.push(client);
-                continue;
-            }
             let (exit, dialed) = (self.links[place].new.exit, self.dial.0.clone());
-            let wake = Arc::clone(&self.wake);
+            let (wake, dialers) = (Arc::clone(&self.wake), self.dialers.clone());
+            let is_entry = self.links[place].new.is_entry;
             let dial = move || {
+                let entry = client.local_addr().ok().filter(|_| is_entry);
+                let from = entry.and_then(|entry| dialers.node_of(address, entry));
                 let node = TcpStream::connect_timeout(&exit, CONNECT_TIMEOUT).ok();
                 // The carrier may have ended.
-                let _ = dialed.send(Dialed { link: place, client, node });
+                let _ = dialed.send(Dialed { link: place, from, client, node });
                 let _ = (&*wake).write(&[1]);
             };
             // Without a thread the client is dropped, which it sees.

@@ -50,9 +50,10 @@ pub(super) fn echo() -> std::io::Result<SocketAddr> {
 pub(crate) fn verify(proxy: &Proxy, nodes: &[usize]) -> Result<(), LabError> {
     let shared = proxy.lock().clone();
     for (link, shared) in proxy.links.iter().zip(&shared) {
-        if nodes.contains(&link.node) {
+        if nodes.iter().any(|node| link.touches(*node)) {
             check(link.probe, &shared.rules, proxy.now).map_err(|reason| {
-                LabError::Failed(format!("the link to node {}: {reason}", link.node))
+                let from = link.from.map_or(String::new(), |from| format!(" of node {from}"));
+                LabError::Failed(format!("the link{from} to node {}: {reason}", link.node))
             })?;
         }
     }

@@ -124,7 +124,7 @@ impl Recipe for Etcd {
             // It did not come to its end the last time; what it had is gone, so it begins anew.
             insist(site, &others, &["member", "remove", &id], SECONDS_TO_CHANGE)?;
         }
-        let peer = format!("--peer-urls={}", url(site, node, "peer"));
+        let peer = format!("--peer-urls={}", advertised(site, node));
         let name = name(node);
         insist(site, &others, &["member", "add", &name, &peer, "--learner"], SECONDS_TO_CHANGE)?;
         // It asks any one of them for the members, and ends if it is not among them itself.
@@ -169,6 +169,10 @@ impl Recipe for Etcd {
         Err(super::GO_CLOCK)
     }
 
+    fn peer_ports(&self) -> &'static [&'static str] {
+        &["peer"]
+    }
+
     fn url(&self, site: &Site<'_>) -> String {
         format!("etcd://{}", site.authorities("client"))
     }
@@ -182,10 +186,15 @@ fn url(site: &Site<'_>, node: usize, port: &str) -> String {
     format!("http://{}", site.authority(node, port))
 }
 
+/// Where the other members reach this one.
+fn advertised(site: &Site<'_>, node: usize) -> String {
+    format!("http://{}:{}", site.peer_address(node), site.port("peer"))
+}
+
 fn launch(site: &mut Site<'_>, node: usize, cluster: Cluster) -> Result<(), LabError> {
     let (client, peer) = (url(site, node, "client"), url(site, node, "peer"));
     let members =
-        (1..=site.nodes()).map(|node| format!("{}={}", name(node), url(site, node, "peer")));
+        (1..=site.nodes()).map(|node| format!("{}={}", name(node), advertised(site, node)));
     let members: Vec<String> = members.collect();
     let state = match cluster {
         Cluster::New => "new",
@@ -195,7 +204,8 @@ fn launch(site: &mut Site<'_>, node: usize, cluster: Cluster) -> Result<(), LabE
         .args(["--name", &name(node)])
         .args(["--data-dir", &site.folder(node).join("data").display().to_string()])
         .args(["--listen-client-urls", &client, "--advertise-client-urls", &client])
-        .args(["--listen-peer-urls", &peer, "--initial-advertise-peer-urls", &peer])
+        .args(["--listen-peer-urls", &peer])
+        .args(["--initial-advertise-peer-urls", &advertised(site, node)])
         .args(["--initial-cluster", &members.join(","), "--initial-cluster-state", state])
         .args(["--logger", "zap", "--log-level", "warn"])
         .args(["--quota-backend-bytes", &site.choice("quota-backend-bytes")])
@@ -258,7 +268,7 @@ fn run(site: &Site<'_>, words: &[&str]) -> Result<String, LabError> {
 /// `nodes` is checked.
 fn id_of(site: &Site<'_>, node: usize, nodes: &[usize]) -> Result<Option<String>, LabError> {
     let reported = control(site, nodes, &["member", "list", "--write-out=json"])?;
-    member_id(&reported, &url(site, node, "peer")).map_err(|error| {
+    member_id(&reported, &advertised(site, node)).map_err(|error| {
         LabError::Failed(format!("etcdctl lists no members ({error}): {reported}"))
     })
 }

@@ -149,6 +149,10 @@ impl Recipe for Postgres {
         Some(|_| Ok(Some(PRIMARY)))
     }
 
+    fn peer_ports(&self) -> &'static [&'static str] {
+        &["client"]
+    }
+
     fn clock(&self) -> Result<ReadClock, &'static str> {
         Ok(|site, node| {
             let text = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint";
@@ -180,7 +184,8 @@ fn files(site: &Site<'_>, node: usize) -> String {
 /// Copies the primary to node `node` and lets it follow.
 fn replicate(site: &mut Site<'_>, node: usize) -> Result<(), LabError> {
     site.give_to(node, USER)?;
-    let (host, port) = (site.address(PRIMARY), site.port("client").to_string());
+    // The standby keeps this address for its replication.
+    let (host, port) = (site.peer_address(PRIMARY), site.port("client").to_string());
     let files = files(site, node);
     let words = ["-h", &host, "-p", &port, "-U", USER, "-D", &files, "-R", "-X", "stream"];
     let words: Vec<&str> = words.into_iter().chain(["-c", "fast"]).collect();

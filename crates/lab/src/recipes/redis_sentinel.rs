@@ -112,6 +112,10 @@ impl Recipe for RedisSentinel {
         Err(redis::CLOCK)
     }
 
+    fn peer_ports(&self) -> &'static [&'static str] {
+        &["client"]
+    }
+
     fn is_discovered(&self) -> bool {
         true
     }
@@ -132,7 +136,8 @@ fn master(site: &mut Site<'_>) -> Result<Option<usize>, LabError> {
             Err(other) => return Err(other),
         };
         let address = reported.lines().next().unwrap_or_default().trim();
-        if let Some(named) = (1..=site.nodes()).find(|other| site.address(*other) == address) {
+        let named = (1..=site.nodes()).find(|other| site.peer_address(*other) == address);
+        if let Some(named) = named {
             votes[named] += 1;
         }
     }
@@ -143,8 +148,9 @@ fn write_server(site: &Site<'_>, node: usize) -> Result<(), LabError> {
     let (address, port) = (site.address(node), site.port("client"));
     // Else the others would know it by the address that it calls them from.
     let mut text = format!(
-        "bind {address}\nbind-source-addr {address}\nreplica-announce-ip {address}\nport {port}\n\
+        "bind {address}\nbind-source-addr {address}\nreplica-announce-ip {}\nport {port}\n\
          dir {}\nsave \"\"\nprotected-mode no\nrepl-diskless-sync-delay 0\n",
+        site.peer_address(node),
         site.folder(node).display()
     );
     let sync = site.choice("appendfsync");
@@ -152,7 +158,7 @@ fn write_server(site: &Site<'_>, node: usize) -> Result<(), LabError> {
         text += &format!("appendonly yes\nappendfsync {sync}\n");
     }
     if node > 1 {
-        text += &format!("replicaof {} {}\n", site.address(1), site.port("client"));
+        text += &format!("replicaof {} {}\n", site.peer_address(1), site.port("client"));
     }
     site.write(node, "server.conf", &text).map(drop)
 }
@@ -166,7 +172,7 @@ fn write_sentinel(site: &Site<'_>, node: usize) -> Result<(), LabError> {
          sentinel down-after-milliseconds {MASTER} {}\nsentinel failover-timeout {MASTER} {}\n",
         site.port("sentinel"),
         site.folder(node).display(),
-        site.address(1),
+        site.peer_address(1),
         site.port("client"),
         site.choice("down-after"),
         site.choice("failover-timeout")

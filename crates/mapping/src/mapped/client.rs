@@ -137,7 +137,7 @@ impl MappedClient {
     /// Undoes what `session` has open, if it has.
     fn undo(&mut self, session: u32) {
         self.open.end(session);
-        self.inner.leave(session);
+        self.inner.abort(session);
     }
 
     fn send(&mut self, now: Nanos, slot: usize, outer: &mut dyn Answers) {
@@ -288,7 +288,7 @@ impl Client for MappedClient {
         self.drive_all(now, answers);
     }
 
-    fn leave(&mut self, session: u32) {
+    fn abort(&mut self, session: u32) {
         // A step that is still under way would go on as if it stood alone.
         let is_step = |one: &QueryExecution| {
             one.is_live && one.session == session && one.standing == TransactionMode::Step

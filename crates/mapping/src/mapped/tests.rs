@@ -432,9 +432,9 @@ impl Client for FailingClient {
         self.inner.begin(session);
     }
 
-    fn leave(&mut self, session: u32) {
-        self.note("leave", session);
-        self.inner.leave(session);
+    fn abort(&mut self, session: u32) {
+        self.note("abort", session);
+        self.inner.abort(session);
     }
 
     fn poll(&mut self, now: Nanos, answers: &mut dyn Answers) {

@@ -2,7 +2,8 @@
 
 use assay_analysis::Window;
 use assay_analysis::recovery::{
-    BaselinePart, InjectionOutcome, Pooled, PooledFaults, ServiceState, Spread, TimeTo, WhatIf,
+    BaselinePart, InjectionOutcome, Pooled, PooledFaults, ServiceState, Shortfalls, Spread, TimeTo,
+    WhatIf,
 };
 use serde_json::{Map, Value, json};
 
@@ -16,7 +17,8 @@ pub(crate) fn object(facts: &AvailabilityFacts) -> Value {
     let shares: Map<String, Value> = ServiceState::USED.into_iter().map(share).collect();
     let stretch = |(window, state): (Window, ServiceState)| {
         let (from, until) = (window.from.0, window.until.0);
-        json!({ "from_ns": from, "until_ns": until, "state": state.name() })
+        let reasons = reasons(states.shortfalls_in(window));
+        json!({ "from_ns": from, "until_ns": until, "state": state.name(), "reasons": reasons })
     };
     let stretches: Vec<Value> = states.stretches().into_iter().map(stretch).collect();
     json!({
@@ -36,6 +38,16 @@ pub(crate) fn object(facts: &AvailabilityFacts) -> Value {
         "what_if": facts.what_if.as_ref().map(what_if),
         "consistability": consistability(facts),
     })
+}
+
+/// Why a stretch is not up.
+fn reasons(shortfalls: Shortfalls) -> Vec<&'static str> {
+    let all = [
+        ("goodput", shortfalls.goodput),
+        ("errors", shortfalls.errors),
+        ("p99", shortfalls.latency),
+    ];
+    all.into_iter().filter(|(_, is_so)| *is_so).map(|(name, _)| name).collect()
 }
 
 const fn part(part: BaselinePart) -> &'static str {

@@ -54,6 +54,10 @@ pub(crate) fn facts() -> AvailabilityFacts {
     use ServiceState::{Degraded, Down, Up};
     let mut states = vec![Up; 60];
     (states[20], states[21], states[50]) = (Down, Degraded, Degraded);
+    let mut shortfalls = vec![Shortfalls::default(); 60];
+    shortfalls[20] = Shortfalls { goodput: true, errors: true, latency: false };
+    shortfalls[21] = Shortfalls { latency: true, ..Shortfalls::default() };
+    shortfalls[50] = Shortfalls { latency: true, ..Shortfalls::default() };
     let spread = Spread { median: 1.85, max: 1.9, mean: 1.85 };
     let classes = ["stale reads", "not linearizable"].map(|name| ViolationClass {
         name,
@@ -72,7 +76,7 @@ pub(crate) fn facts() -> AvailabilityFacts {
                 p99: Nanos::from_micros(1_250),
                 is_open: true,
             },
-            states: StateSeries { from: Nanos::ZERO, width: seconds(1), states },
+            states: StateSeries { from: Nanos::ZERO, width: seconds(1), states, shortfalls },
             injections: vec![
                 outcome(
                     "kill leader (node 2)",

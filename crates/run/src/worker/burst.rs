@@ -120,7 +120,7 @@ impl<C: Clock + Clone, S: Sink> Worker<'_, C, S> {
         // Bursts are of the closed model alone.
         self.outcome.issued_until = self.outcome.issued_until.max(started);
         let operation = &drawn.operations[0];
-        let (ticket, session) = self.in_flight_table.leave(slot, started, drawn.fingerprint);
+        let (ticket, session) = self.in_flight_table.issue(slot, started, drawn.fingerprint);
         let request = Request {
             session,
             kind: operation.kind,

@@ -261,7 +261,7 @@ impl<'a, C: Clock, S: Sink> InFlightTable<'a, C, S> {
             WorkloadKind::Records => slot_requested.operations[slot_requested.at].fingerprint(),
             WorkloadKind::Queries => slot_requested.fingerprint(),
         };
-        let (ticket, session) = self.leave(slot, started, fingerprint);
+        let (ticket, session) = self.issue(slot, started, fingerprint);
         let slot = &mut self.slots[slot as usize];
         slot.started = started;
         slot.waiting_for = Some(ticket);
@@ -269,10 +269,10 @@ impl<'a, C: Clock, S: Sink> InFlightTable<'a, C, S> {
         (ticket, session)
     }
 
-    /// An operation leaves now, which need not be in its `slot`. Gives its ticket and its session
+    /// An operation is issued now, which need not be in its `slot`. Gives its ticket and its session
     /// within the worker.
     #[inline(always)]
-    pub fn leave(&mut self, slot: u32, started: Nanos, fingerprint: u128) -> (Ticket, u32) {
+    pub fn issue(&mut self, slot: u32, started: Nanos, fingerprint: u128) -> (Ticket, u32) {
         let ticket = ticket(slot, self.issued);
         self.issued += 1;
         self.last = started;
@@ -378,7 +378,7 @@ impl<'a, C: Clock, S: Sink> InFlightTable<'a, C, S> {
                 continue;
             }
             if self.slots[number].is_in_transaction {
-                client.leave(self.slots[number].worker_session);
+                client.abort(self.slots[number].worker_session);
             }
             // The rest of a process that is given up is not issued, whatever its plan.
             let all = self.slots[number].operations.len();
@@ -587,7 +587,7 @@ impl<'a, C: Clock, S: Sink> InFlightTable<'a, C, S> {
     }
 
     /// The worker's outcome and its sink, at the end.
-    pub fn settle(mut self, outcome: WorkerOutcome) -> (WorkerOutcome, S) {
+    pub fn finish(mut self, outcome: WorkerOutcome) -> (WorkerOutcome, S) {
         self.live_counters.publish_last(self.in_flight(), &mut self.stats);
         let outcome = WorkerOutcome {
             offered: self.outcomes.iter().sum(),

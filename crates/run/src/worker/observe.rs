@@ -100,6 +100,6 @@ mod tests {
 
     #[test]
     fn a_query_that_is_not_judged_shows_nothing() {
-        assert_eq!(observed(QueryRole::NotJudged, &[&[Datum::Int(1)]]), []);
+        assert_eq!(observed(QueryRole::Unchecked, &[&[Datum::Int(1)]]), []);
     }
 }

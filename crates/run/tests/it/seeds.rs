@@ -123,7 +123,7 @@ fn perform(drawn: &Drawn) -> ExperimentResult {
     let fields = vec!["field0".to_owned()];
     let table = Table { name: "t".to_owned(), fields, needs_key_order: false };
     store.prepare(&Layout { tables: vec![table], records: 0 }).expect("it has room");
-    store.settle().expect("it settles");
+    store.flush().expect("it flushes");
     let width = drawn.width;
     let source = move || Box::new(Plan { width }) as Box<dyn Source>;
     let run = Workers {

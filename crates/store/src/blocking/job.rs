@@ -34,7 +34,7 @@ pub(super) enum JobKind {
         begins: bool,
     },
     /// Its transaction is rolled back; no completion is needed.
-    Leave,
+    Abort,
 }
 
 /// How the request ended, without the rows.
@@ -77,7 +77,7 @@ impl Job {
 
     /// Makes it the end of what `session` left behind.
     pub(super) fn fill_leave(&mut self, session: u32) {
-        self.begin(Nanos::ZERO, Ticket(0), session, JobKind::Leave);
+        self.begin(Nanos::ZERO, Ticket(0), session, JobKind::Abort);
     }
 
     fn begin(&mut self, now: Nanos, ticket: Ticket, session: u32, job_kind: JobKind) {
@@ -103,7 +103,7 @@ impl Job {
     /// Whether no transaction of its session is open any more, now that it has come back.
     pub(super) fn ends_transaction(&self) -> bool {
         match self.job_kind {
-            JobKind::Request | JobKind::Leave => false,
+            JobKind::Request | JobKind::Abort => false,
             JobKind::Call { step: Step::Commit | Step::Rollback, .. } => true,
             JobKind::Call { step: Step::Query(_), .. } => !matches!(self.end, End::Done { .. }),
         }
@@ -128,7 +128,7 @@ impl Job {
                 let mut keep = Keep { end, rows, requests: &mut self.requests };
                 client.call(self.now, self.ticket, &call, &mut keep);
             }
-            JobKind::Leave => client.leave(self.session),
+            JobKind::Abort => client.abort(self.session),
         }
     }
 

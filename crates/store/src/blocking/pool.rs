@@ -124,7 +124,7 @@ impl Pool {
             self.release(session);
             return Err(job);
         }
-        let is_left = job_kind == JobKind::Leave;
+        let is_left = job_kind == JobKind::Abort;
         slot.sent.push_back(Sent { session, ticket: (!is_left).then_some(ticket), is_left });
         if let JobKind::Call { begins: true, .. } = job_kind
             && self.homes.insert(session, number).is_none()

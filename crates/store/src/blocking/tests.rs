@@ -189,7 +189,7 @@ fn a_panic_makes_one_request_unknown_with_the_others_unharmed() {
     assert_eq!(talk.send(&TestRequest::read("panic")), Got::Unknown(Reason::StoreError));
     go.send(()).unwrap();
     assert_eq!(talk.send(&TestRequest::read("k")), Got::MISSING);
-    let reported = blocking.settle().unwrap_err().to_string();
+    let reported = blocking.flush().unwrap_err().to_string();
     assert!(
         reported.starts_with("memory failed: 1 of its threads panicked, the first with"),
         "{reported}"
@@ -339,8 +339,8 @@ impl Client for TransactionalClient {
         answers.answer(ticket, answer);
     }
 
-    fn leave(&mut self, session: u32) {
-        self.hear(session, "leave");
+    fn abort(&mut self, session: u32) {
+        self.hear(session, "abort");
     }
 
     fn poll(&mut self, _now: Nanos, _answers: &mut dyn Answers) {}
@@ -437,9 +437,9 @@ fn a_worker_whose_blocking_threads_all_have_transactions_is_not_ready() {
     assert_eq!(worker.send(2, false, Step::Query(2)), "conflict");
     assert_eq!(worker.send(3, true, Step::Query(1)), "found");
     assert!(worker.client.is_ready(), "a step that is refused ends its transaction");
-    worker.client.leave(3);
+    worker.client.abort(3);
     worker.await_heard(6);
-    assert_eq!(worker.received_of(3).1, ["begin Query(1) [3]", "leave"]);
+    assert_eq!(worker.received_of(3).1, ["begin Query(1) [3]", "abort"]);
     assert_eq!(worker.received_of(2).1, ["begin Query(1) [2]", "Query(2) [2]"]);
 }
 
@@ -457,7 +457,7 @@ fn an_abandoned_step_ends_its_transaction_but_not_the_next_of_its_session() {
     assert_eq!(worker.send(5, false, Step::Rollback), "found");
     let (threads, said) = worker.received_of(5);
     let expected =
-        ["begin Query(1) [5]", "Query(3) [5]", "leave", "begin Query(1) [5]", "Rollback [5]"];
+        ["begin Query(1) [5]", "Query(3) [5]", "abort", "begin Query(1) [5]", "Rollback [5]"];
     assert_eq!(said, expected);
     assert!(threads.iter().all(|thread| *thread == threads[0]), "{threads:?}");
 }

@@ -1,4 +1,4 @@
-//! Rules about the store as a whole: what it declares, prepares, clears, settles.
+//! Rules about the store as a whole: what it declares, prepares, clears, flushes.
 
 use assay_model::Kind;
 
@@ -10,7 +10,7 @@ pub(super) const RULES: &[Rule] = &[
     rule(always, "a store has a name in lower case", name),
     rule(always, "a store that keeps nothing does not call itself persistent", no_op),
     rule(always, "settings say what they mean", settings),
-    rule(always, "flushing acknowledged writes succeeds", settle),
+    rule(always, "flushing acknowledged writes succeeds", flush),
     rule(always, "a kind that is not declared is refused", undeclared),
     rule(always, "every declared kind is answered", declared),
     rule(keeps, "a field that the layout does not have is refused", unknown_field),
@@ -44,10 +44,10 @@ fn settings(store: &dyn Store) -> Result<(), Broken> {
     Ok(())
 }
 
-fn settle(store: &dyn Store) -> Result<(), Broken> {
+fn flush(store: &dyn Store) -> Result<(), Broken> {
     let mut talk = TestSession::open(store, 0)?;
-    talk.send(&TestRequest::insert("settled", &[b"a", b"b", b"c"]));
-    Ok(store.settle()?)
+    talk.send(&TestRequest::insert("flushed", &[b"a", b"b", b"c"]));
+    Ok(store.flush()?)
 }
 
 fn of_kind(kind: Kind) -> TestRequest {

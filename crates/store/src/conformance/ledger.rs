@@ -299,7 +299,7 @@ impl Client for LedgerClient {
         self.beginning.insert(session);
     }
 
-    fn leave(&mut self, session: u32) {
+    fn abort(&mut self, session: u32) {
         if self.flaw == Flaw::KeepsWhatIsLeft {
             let _ = self.commit(session);
         }

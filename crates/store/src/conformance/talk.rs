@@ -230,8 +230,8 @@ impl TestSession {
     }
 
     /// Undoes what `session` has open.
-    pub fn leave(&mut self, session: u32) {
-        self.client.leave(session);
+    pub fn abort(&mut self, session: u32) {
+        self.client.abort(session);
         self.within.remove(&session);
         self.beginning.remove(&session);
     }

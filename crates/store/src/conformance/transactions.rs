@@ -13,7 +13,7 @@ pub(super) const RULES: &[Rule] = &[
     rule(atomic, "writes of a transaction of requests are gone after the rollback", roll_back),
     rule(atomic, "a read within a transaction sees what it wrote itself", own_writes),
     rule(scans, "a scan within a transaction sees what it wrote itself", own_scans),
-    rule(atomic, "an abandoned transaction is rolled back", leave),
+    rule(atomic, "an abandoned transaction is rolled back", abort),
     rule(atomic, "a failed request rolls its transaction back", failure),
     rule(atomic, "a new transaction is independent of an unfinished one", begin_again),
     rule(atomic, "a commit without a transaction is refused", commit_nothing),
@@ -120,9 +120,9 @@ fn roll_back(store: &dyn Store) -> Result<(), Broken> {
     undone_by(store, |talk| ended(talk, TestRequest::rollback()))
 }
 
-fn leave(store: &dyn Store) -> Result<(), Broken> {
+fn abort(store: &dyn Store) -> Result<(), Broken> {
     undone_by(store, |talk| {
-        talk.leave(1);
+        talk.abort(1);
         Ok(())
     })
 }
@@ -252,7 +252,7 @@ fn lost_update(store: &dyn Store) -> Result<(), Broken> {
         let place = place.ok_or_else(|| Broken::by(format!("{ticket:?} was answered twice")))?;
         let (_, session, kind) = under_way.swap_remove(place);
         match (came_through(&got)?, kind) {
-            (false, _) => talk.leave(session),
+            (false, _) => talk.abort(session),
             (true, Kind::Commit) => committed += 1,
             (true, _) => {
                 let test_request = TestRequest::commit().in_session(session);

@@ -157,7 +157,7 @@ impl Chain {
     }
 
     /// Keeps only what is acknowledged, shown everywhere from the beginning; tells what is freed.
-    pub fn settle(&mut self) -> usize {
+    pub fn quiesce(&mut self) -> usize {
         let before = self.bytes();
         let last = self.versions.iter().rposition(Version::is_committed);
         let kept =

@@ -233,7 +233,7 @@ mod tests {
         config.set_all("latency=1h").unwrap();
         let mut world = World::new(config, Seed(1)).unwrap();
         let table = world.table("t");
-        world.settle();
+        world.quiesce();
         let layout = [Columns { table, fields: vec!["a".into()] }];
         let mut client = SimulatedClient::new(Arc::new(Mutex::new(world)), layout.into());
         let mut received = StoreReply::default();

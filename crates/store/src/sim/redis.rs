@@ -43,7 +43,7 @@ impl Keyspace {
     pub fn new(config: Config, seed: Seed) -> Result<Keyspace, String> {
         let mut world = World::new(config, seed)?;
         let tables = [world.table("records"), world.table("sorted sets")];
-        world.settle();
+        world.quiesce();
         Ok(Keyspace { world, tables, sets: BTreeMap::new() })
     }
 

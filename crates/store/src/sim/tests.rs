@@ -11,17 +11,17 @@ use crate::request::{Request, Ticket, Values};
 use crate::truth::Fault;
 
 #[test]
-fn a_healthy_simulated_store_conforms_before_and_after_it_is_settled() {
+fn a_healthy_simulated_store_conforms_before_and_after_it_is_quiesced() {
     let sim = sim("");
     conformance::assert_conforms(&sim);
-    sim.settle().unwrap();
+    sim.flush().unwrap();
     conformance::assert_conforms(&sim);
 }
 
 #[test]
 fn a_slow_store_conforms_too() {
     let sim = SimulatedStore::new(presets::find("hickup1000_max10000").unwrap(), Seed(1)).unwrap();
-    sim.settle().unwrap();
+    sim.flush().unwrap();
     conformance::assert_conforms(&sim);
 }
 
@@ -77,7 +77,7 @@ const READ: Request<'static> = Request {
 #[test]
 fn responses_are_held_until_they_are_due_then_come_in_the_order_of_the_requests() {
     let sim = sim("latency=5ms&nodes=1");
-    sim.settle().unwrap();
+    sim.flush().unwrap();
     let mut client = sim.open(0).unwrap();
     for ticket in [1, 2, 3] {
         assert!(start(client.as_mut(), 10, ticket, &READ).0.is_empty());
@@ -91,7 +91,7 @@ fn responses_are_held_until_they_are_due_then_come_in_the_order_of_the_requests(
 #[test]
 fn what_is_never_answered_is_not_waited_for() {
     let sim = sim("silent=100%");
-    sim.settle().unwrap();
+    sim.flush().unwrap();
     let mut client = sim.open(0).unwrap();
     assert!(start(client.as_mut(), 1, 1, &READ).0.is_empty());
     assert_eq!((client.due(), poll(client.as_mut(), 1 << 40)), (None, vec![]));
@@ -100,7 +100,7 @@ fn what_is_never_answered_is_not_waited_for() {
 #[test]
 fn waiting_ends_when_an_answer_is_due() {
     let sim = sim("latency=1ms");
-    sim.settle().unwrap();
+    sim.flush().unwrap();
     let mut client = sim.open(0).unwrap();
     start(client.as_mut(), 0, 1, &READ);
     // A wait of ten minutes would show.
@@ -113,7 +113,7 @@ fn before_it_quiesces_the_store_is_healthy_and_logs_no_truth() {
     let sim = sim("refused=100%&latency=1s");
     let mut client = sim.open(0).unwrap();
     assert_eq!(start(client.as_mut(), 0, 1, &READ).0, [(1, Ok(false))]);
-    sim.settle().unwrap();
+    sim.flush().unwrap();
     assert!(start(client.as_mut(), 0, 2, &READ).0.is_empty(), "refused after a second");
     let mut reported = Vec::new();
     sim.truth(&mut |truth| reported.push((truth.faults, truth.key.to_vec())));
@@ -123,7 +123,7 @@ fn before_it_quiesces_the_store_is_healthy_and_logs_no_truth() {
 #[test]
 fn workers_share_one_store_and_their_answers_stay_apart() {
     let sim = sim("max=1000");
-    sim.settle().unwrap();
+    sim.flush().unwrap();
     let mut workers = [sim.open(0).unwrap(), sim.open(1).unwrap()];
     start(workers[0].as_mut(), 0, 1, &READ);
     start(workers[1].as_mut(), 0, 1, &READ);
@@ -135,7 +135,7 @@ fn workers_share_one_store_and_their_answers_stay_apart() {
 fn settings_tell_what_is_faulty_and_what_could_not_be_kept() {
     let sim = sim("lost=1%&max=500&hiccup=every:5s:for:1s&truth=1&replication=2ms&read_from=any\
          &write_concern=majority&journaled=true&own=1ms&compat=sickstore");
-    sim.settle().unwrap();
+    sim.flush().unwrap();
     let mut client = sim.open(0).unwrap();
     start(client.as_mut(), 0, 1, &READ);
     start(client.as_mut(), 0, 2, &READ);

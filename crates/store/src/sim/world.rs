@@ -90,16 +90,16 @@ pub struct World {
     readers: Vec<usize>,
     tables: Vec<Table>,
     queues: Vec<Queue>,
-    /// When the first request since the last settling came.
+    /// When the first request since it was last quiesced came.
     begin: Option<Nanos>,
     /// The last moment that was passed in.
     now: Nanos,
-    is_settled: bool,
-    /// Requests since the last settling: the counter that all draws depend on.
+    is_quiesced: bool,
+    /// Requests since it was last quiesced: the counter that all draws depend on.
     count: u64,
     /// The number of the newest version.
     newest: u64,
-    /// Versions up to this one were written before the last settling.
+    /// Versions up to this one were written before it was last quiesced.
     loaded: u64,
     /// Writes that will be done once more, by when and which.
     again: BinaryHeap<Reverse<(Nanos, u64)>>,
@@ -122,7 +122,7 @@ struct Table {
 
 /// One request on its way through the store.
 struct Turn {
-    /// Its number since the last settling.
+    /// Its number since it was last quiesced.
     count: u64,
     now: Nanos,
     /// How long after the first request it came.
@@ -144,7 +144,7 @@ struct ReadView {
 }
 
 impl World {
-    /// An empty store that answers at once, and rightly, until it is first settled.
+    /// An empty store that answers at once, and rightly, until it is first quiesced.
     ///
     /// # Errors
     /// If `config` is invalid, with a sentence.
@@ -158,7 +158,7 @@ impl World {
             queues: Vec::new(),
             begin: None,
             now: Nanos::ZERO,
-            is_settled: false,
+            is_quiesced: false,
             count: 0,
             newest: 0,
             loaded: 0,
@@ -185,14 +185,14 @@ impl World {
         self.seed
     }
 
-    /// What really happened since the last settling.
+    /// What really happened since it was last quiesced.
     pub fn log(&self) -> &Log {
         &self.log
     }
 
-    /// Whether it has been settled, so that it may be slow or faulty.
-    pub fn is_settled(&self) -> bool {
-        self.is_settled
+    /// Whether it has been quiesced, so that it may be slow or faulty.
+    pub fn is_quiesced(&self) -> bool {
+        self.is_quiesced
     }
 
     /// Versions that were forgotten although some node had still to show them.
@@ -248,10 +248,10 @@ impl World {
 
     /// Everything written so far is everywhere; clocks, queues, hiccups, draws and the truth log
     /// begin anew with the next request, and from now on the store may be slow or faulty.
-    pub fn settle(&mut self) {
+    pub fn quiesce(&mut self) {
         for table in &mut self.tables {
             table.records.retain(|key, chain| {
-                self.bytes -= chain.settle();
+                self.bytes -= chain.quiesce();
                 let is_kept = !chain.versions().is_empty();
                 self.bytes -= if is_kept { 0 } else { key.len() };
                 is_kept
@@ -260,7 +260,7 @@ impl World {
         self.again.clear();
         self.again_by_count.clear();
         self.loaded = self.newest;
-        self.is_settled = true;
+        self.is_quiesced = true;
         self.rest();
     }
 
@@ -288,7 +288,7 @@ impl World {
     /// If `parts` is empty.
     pub fn send_together(&mut self, now: Nanos, parts: &[SimRequest<'_>]) -> SimAnswer {
         let requested = parts.first().expect("a request has a part");
-        if !self.is_settled {
+        if !self.is_quiesced {
             let result = self.load(now, parts);
             return SimAnswer { due: now, result };
         }

@@ -5,10 +5,10 @@ use assay_model::seed::Stream;
 /// Draws have this many bits when a kind is chosen.
 const SHIFT: u32 = 64 - 53;
 
-/// Counts the inserts of the stream up to a process, those that have settled apart.
+/// Counts the inserts of the stream up to a process, those that reads may meet apart.
 ///
 /// YCSB reads a record once its insert was acknowledged, which depends on the store. Here an
-/// insert has settled when `settle` further processes have been numbered: a function of the
+/// insert is visible when `visible_after` further processes have been numbered: a function of the
 /// stream alone. A process that is skipped costs one draw.
 #[derive(Clone, Debug)]
 pub(crate) struct Inserts {
@@ -21,7 +21,7 @@ pub(crate) struct Inserts {
     /// The process that all counts are about.
     process: u64,
     before: u64,
-    settled: u64,
+    visible: u64,
 }
 
 /// The inserts before a process.
@@ -29,14 +29,18 @@ pub(crate) struct Inserts {
 pub(crate) struct Counted {
     /// All of them.
     pub(crate) before: u64,
-    /// Those that are older than the settling distance.
-    pub(crate) settled: u64,
+    /// Those that are older than the distance.
+    pub(crate) visible: u64,
 }
 
 impl Inserts {
-    pub(crate) fn new(stream: Stream, interval: (u64, u64), settle: u64) -> Inserts {
-        let recent = vec![false; usize::try_from(settle).expect("settle is checked to be small")];
-        Inserts { stream, interval, recent, place: 0, process: 0, before: 0, settled: 0 }
+    pub(crate) fn new(stream: Stream, interval: (u64, u64), visible_after: u64) -> Inserts {
+        let recent = vec![
+            false;
+            usize::try_from(visible_after)
+                .expect("the distance is checked to be small")
+        ];
+        Inserts { stream, interval, recent, place: 0, process: 0, before: 0, visible: 0 }
     }
 
     /// The inserts before `process`, which must not fall from call to call.
@@ -46,7 +50,7 @@ impl Inserts {
         if self.interval.0 < self.interval.1 {
             self.count_up_to(process);
         }
-        Counted { before: self.before, settled: self.settled }
+        Counted { before: self.before, visible: self.visible }
     }
 
     #[inline(never)]
@@ -63,10 +67,10 @@ impl Inserts {
         self.process += 1;
         self.before += u64::from(is_insert);
         let Some(oldest) = self.recent.get_mut(self.place) else {
-            self.settled = self.before;
+            self.visible = self.before;
             return;
         };
-        self.settled += u64::from(std::mem::replace(oldest, is_insert));
+        self.visible += u64::from(std::mem::replace(oldest, is_insert));
         self.place = if self.place + 1 == self.recent.len() { 0 } else { self.place + 1 };
     }
 }
@@ -84,16 +88,16 @@ mod tests {
 
     #[test]
     fn counts_equal_those_of_the_definition() {
-        for settle in [0, 1, 7, 100] {
-            let mut inserts = Inserts::new(Seed(1).stream(1), HALF, settle);
+        for visible_after in [0, 1, 7, 100] {
+            let mut inserts = Inserts::new(Seed(1).stream(1), HALF, visible_after);
             for process in [0, 0, 1, 5, 90, 101, 350] {
                 let before = (0..process).filter(|&older| is_insert(older)).count() as u64;
-                let old = process.saturating_sub(settle);
-                let settled = (0..old).filter(|&older| is_insert(older)).count() as u64;
+                let old = process.saturating_sub(visible_after);
+                let visible = (0..old).filter(|&older| is_insert(older)).count() as u64;
                 assert_eq!(
                     inserts.before(process),
-                    Counted { before, settled },
-                    "process {process}, settle {settle}"
+                    Counted { before, visible },
+                    "process {process}, visible_after {visible_after}"
                 );
             }
         }

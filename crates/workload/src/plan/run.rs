@@ -91,7 +91,7 @@ impl Run {
         ];
         let stream = seed.stream(streams::OPERATIONS);
         let actions = Discrete::new(&weights);
-        let inserts = Inserts::new(stream, actions.interval(2), spec.keys.settle);
+        let inserts = Inserts::new(stream, actions.interval(2), spec.keys.visible_after);
         // YCSB names all fields of a read whose values it checks.
         let reads = match operations.read_fields {
             ReadFields::All if spec.dataset.integrity => ReadFields::Named,
@@ -187,13 +187,13 @@ impl Run {
     fn push(&mut self, number: u64, into: &mut Vec<Operation>) {
         let mut drawn = self.ahead.take(number, |number| self.dice.ahead(number));
         let action = ACTIONS[drawn.action];
-        let Counted { before, settled } = self.inserts.before(number);
+        let Counted { before, visible } = self.inserts.before(number);
         let index = number * self.span;
         if action == Action::Insert {
             into.push(self.lone(index, Kind::Insert, self.records + before, Fields::All));
             return;
         }
-        let last = self.records - 1 + settled;
+        let last = self.records - 1 + visible;
         if drawn.key > last {
             drawn.key = self.dice.choice.draw(last, number - before, &mut drawn.draws);
         }

@@ -17,7 +17,7 @@ fn spec(rest: &str) -> Spec {
 fn mixed(keys: &str) -> Spec {
     let operations = "[operations]\nread = 4\nupdate = 2\ninsert = 2\nscan = 1\n\
         read_modify_write = 1\n";
-    spec(&format!("{operations}[keys]\nsettle = 50\n{keys}"))
+    spec(&format!("{operations}[keys]\nvisible_after = 50\n{keys}"))
 }
 
 fn run(spec: &Spec) -> Plan {
@@ -178,7 +178,7 @@ fn in_processes(transactions: u64, think: &str) -> Spec {
     let process = format!("[process]\ntransactions = {transactions}\nthink = \"{think}\"\n");
     let operations = "[operations]\nread = 4\nupdate = 2\ninsert = 2\nscan = 1\n\
         read_modify_write = 1\n";
-    spec(&format!("{operations}{process}[keys]\ndistribution = \"latest\"\nsettle = 50\n"))
+    spec(&format!("{operations}{process}[keys]\ndistribution = \"latest\"\nvisible_after = 50\n"))
 }
 
 #[test]

@@ -65,7 +65,7 @@ pub(super) fn compile(spec: &ConsbenchSpec, seed: Seed, phase: PlanPhase) -> Com
     Compiled {
         schema: named([("consbench", TABLE)]),
         queries: queries(&QUERIES),
-        roles: vec![QueryRole::NotJudged, QueryRole::Write, QueryRole::Read],
+        roles: vec![QueryRole::Unchecked, QueryRole::Write, QueryRole::Read],
         // One transaction is one write, or one read.
         frequencies: vec![0.0, 1.0 / (reads + 1.0), reads / (reads + 1.0)],
         relation_rows: vec![("consbench", spec.dataset.tests)],

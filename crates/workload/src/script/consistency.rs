@@ -39,7 +39,7 @@ const READ: usize = 1;
 const WRITE: usize = 2;
 
 const fn insert(text: &'static str) -> (QueryText, QueryRole) {
-    (QueryText { name: "insert", kind: Kind::Insert, text }, QueryRole::NotJudged)
+    (QueryText { name: "insert", kind: Kind::Insert, text }, QueryRole::Unchecked)
 }
 
 const fn read(text: &'static str, role: QueryRole) -> (QueryText, QueryRole) {
@@ -81,7 +81,7 @@ const ACCOUNTS: Definition = Definition {
     queries: [
         insert("INSERT INTO accounts (id, balance) VALUES (?, ?)"),
         read("SELECT balance FROM accounts WHERE id = ?", QueryRole::Read),
-        update("write", "UPDATE accounts SET balance = ? WHERE id = ?", QueryRole::NotJudged),
+        update("write", "UPDATE accounts SET balance = ? WHERE id = ?", QueryRole::Unchecked),
     ],
     transactions: &["transfer", "snapshot"],
 };

@@ -13,7 +13,7 @@ const FIELDS_MAX: u64 = u16::MAX as u64;
 /// The size of an operation has 32 bits.
 const BYTES_MAX: u64 = u32::MAX as u64;
 /// A recent insert costs a worker one byte of memory for each transaction.
-const SETTLE_MAX: u64 = 1 << 24;
+const VISIBLE_AFTER_MAX: u64 = 1 << 24;
 /// Keys that YCSB would draw on average before one is in the store; more is no measurement.
 const REDRAWS_MAX: f64 = 4096.0;
 /// A worker keeps all operations of a process in flight in memory.
@@ -231,8 +231,12 @@ impl Spec {
 
     fn check_keys(&self) -> Result<(), Problem> {
         let keys = &self.keys;
-        if keys.settle > SETTLE_MAX {
-            return problem("keys.settle", keys.settle, "at most 16777216 transactions");
+        if keys.visible_after > VISIBLE_AFTER_MAX {
+            return problem(
+                "keys.visible_after",
+                keys.visible_after,
+                "at most 16777216 transactions",
+            );
         }
         match keys.distribution {
             KeyDistribution::YcsbLatest if !(keys.theta() > 0.0 && keys.theta() < 1.0) => {

@@ -8,7 +8,7 @@ use super::number;
 use super::think::ThinkTime;
 
 /// The number of transactions by which an insert is older than a read that may meet it.
-const SETTLE: u64 = 1024;
+const VISIBLE_AFTER: u64 = 1024;
 
 /// A workload: the records, the operations on them, the keys those are about.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -259,10 +259,11 @@ pub struct KeysSection {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "number::whole_schema")]
     pub expected_inserts: Option<u64>,
-    /// By how many transactions an insert must be older than a read that may meet it.
-    #[serde(deserialize_with = "number::whole")]
+    /// By how many transactions an insert must be older than a read that may meet it; `settle` in
+    /// earlier releases.
+    #[serde(alias = "settle", deserialize_with = "number::whole")]
     #[schemars(schema_with = "number::whole_schema")]
-    pub settle: u64,
+    pub visible_after: u64,
 }
 
 impl Default for KeysSection {
@@ -276,7 +277,7 @@ impl Default for KeysSection {
             percentile: None,
             fraction: None,
             expected_inserts: None,
-            settle: SETTLE,
+            visible_after: VISIBLE_AFTER,
         }
     }
 }

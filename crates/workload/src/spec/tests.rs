@@ -160,12 +160,20 @@ fn a_parameter_of_another_distribution_is_an_error() {
 #[test]
 fn toml_survives_being_written_with_the_largest_seed() {
     let text = format!(
-        "{SMALL}[keys]\ndistribution = \"latest\"\ntheta = 0.8\nsettle = 10\n[scan]\nmax = 9"
+        "{SMALL}[keys]\ndistribution = \"latest\"\ntheta = 0.8\nvisible_after = 10\n[scan]\nmax = 9"
     );
     let mut spec = read(&text);
     spec.dataset.seed = Some(u64::MAX);
     spec.dataset.count = Some(5);
     assert_eq!(read(&spec.to_toml()), spec);
+}
+
+#[test]
+fn the_distance_of_visible_inserts_is_read_by_its_former_name() {
+    let [former, present] =
+        ["settle", "visible_after"].map(|name| read(&format!("{SMALL}[keys]\n{name} = 7")));
+    assert_eq!(former.keys.visible_after, 7);
+    assert_eq!(former, present);
 }
 
 #[test]

@@ -210,7 +210,7 @@ impl RunningStudy {
             let (number, of) = (place + 1, self.expected.factors.len());
             eprintln!("run {number} of {of}: factor {factor}, {} processes", rate(planned));
         }
-        self.setup.store.settle().map_err(from_open)?;
+        self.setup.store.flush().map_err(from_open)?;
         Ok(self.setup.run(Purpose::Run)?.exit)
     }
 

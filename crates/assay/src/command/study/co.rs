@@ -317,7 +317,7 @@ fn send(options: &Options, target: &RunSpec) -> Result<Vec<Record>> {
     let closed = Closed { sessions: 1, think: Think::No, target_rate: None };
     let extent = Extent { processes: load.len(), ..Extent::default() };
     describe(options.seed, load, Load::Closed(closed), extent, &store)?;
-    store.settle().map_err(from_open)?;
+    store.flush().map_err(from_open)?;
     let processes = Some(target.sawtooth().operations);
     let extent = Extent { processes, ..Extent::default() };
     let records = describe(options.seed, run, target.load(), extent, &store)?;

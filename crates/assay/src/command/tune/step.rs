@@ -209,7 +209,7 @@ impl Steps {
         }
         setup.arrivals = arrivals;
         // What the step before left in queues, logs and caches is not this one's.
-        setup.store.settle().map_err(from_open)?;
+        setup.store.flush().map_err(from_open)?;
         let mut experiment = setup.ready(Purpose::Run)?;
         let manifest = &mut experiment.manifest;
         manifest.run.command = run_command(&setup.command, &changes);

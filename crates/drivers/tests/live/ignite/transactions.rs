@@ -119,7 +119,7 @@ fn a_transaction_is_committed_whole_and_seen_before_by_itself_alone() {
 fn what_was_rolled_back_left_or_abandoned_is_gone_without_a_lock() {
     let ends: [fn(&mut TestClient); 3] = [
         |test_client| assert_eq!(test_client.end(1, Kind::Rollback), RequestResult::WRITTEN),
-        |test_client| test_client.leave(1),
+        |test_client| test_client.abort(1),
         |test_client| {
             let step = test_client.start(&update("user3", &["x"]).of(1));
             test_client.abandon(step);
@@ -315,7 +315,7 @@ fn transactions_that_wait_for_each_other_end_by_their_timeout() {
             .all(|outcome_of| [RequestResult::WRITTEN, TIMED_OUT].contains(outcome_of)),
         "{outcome_of:?}"
     );
-    [1, 2].into_iter().for_each(|session| test_client.leave(session));
+    [1, 2].into_iter().for_each(|session| test_client.abort(session));
     nothing_is_locked(&mut test_client);
 }
 
@@ -416,7 +416,7 @@ fn a_killed_node_of_two_loses_only_its_own_transactions() {
             RequestResult::Refused(Reason::Unreachable | Reason::ConnectionLost | Reason::Busy) => {
             }
             // Its node goes on, but the other one had a copy.
-            RequestResult::Unknown(_) => test_client.leave(session),
+            RequestResult::Unknown(_) => test_client.abort(session),
             other => panic!("session {session} got {other:?}"),
         }
     }

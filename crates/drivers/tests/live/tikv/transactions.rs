@@ -106,7 +106,7 @@ fn each_step_tells_its_requests() {
 fn what_was_rolled_back_or_left_is_gone_without_a_lock() {
     let ends: [fn(&mut TestClient); 3] = [
         |test_client| assert_eq!(test_client.end(1, Kind::Rollback), RequestResult::WRITTEN),
-        |test_client| test_client.leave(1),
+        |test_client| test_client.abort(1),
         |test_client| {
             let step = test_client.start(&update("user3", &["x"]).of(1));
             test_client.abandon(step);

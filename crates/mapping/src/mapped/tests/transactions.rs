@@ -104,9 +104,9 @@ fn a_transaction_is_one_of_the_inner_store() {
 fn a_query_of_several_requests_is_a_transaction_by_itself() {
     let mut bank = Bank::new(NEVER, Failure::Refused);
     assert_eq!(bank.run(3, "pay", &PAY), "done [3]");
-    assert_eq!(bank.log(), "begin 3, read 3, update 3, commit 3, leave 3");
+    assert_eq!(bank.log(), "begin 3, read 3, update 3, commit 3, abort 3");
     assert_eq!(bank.run(3, "of", &[int(1)]), "(7) [2]");
-    assert_eq!(bank.log(), "begin 3, scan 3, commit 3, leave 3");
+    assert_eq!(bank.log(), "begin 3, scan 3, commit 3, abort 3");
     // One request is atomic as it is.
     assert_eq!(bank.run(3, "get", &ANN), "('ann', 7.00) [1]");
     assert_eq!(bank.run(3, "rename", &[Datum::Text("bo"), int(1), int(7)]), "done [1]");
@@ -114,7 +114,7 @@ fn a_query_of_several_requests_is_a_transaction_by_itself() {
     assert_eq!(bank.log(), "read 3, update 3, delete 3");
     // A query that needs no request has nothing to commit.
     assert_eq!(bank.run(3, "between", &[int(1), int(5), int(3)]), "nothing [0]");
-    assert_eq!(bank.log(), "begin 3, leave 3");
+    assert_eq!(bank.log(), "begin 3, abort 3");
 }
 
 #[test]
@@ -138,7 +138,7 @@ fn failed(at: u64, end: Failure, query: &str, begins: bool) -> (String, String) 
         true => bank.begin(3, query, arguments),
         false => bank.run(3, query, arguments),
     };
-    assert!(bank.log().ends_with("leave 3"));
+    assert!(bank.log().ends_with("abort 3"));
     assert!(bank.client.is_ready());
     (message, bank.run(3, "get", &ANN))
 }
@@ -182,7 +182,7 @@ fn a_step_that_is_not_even_begun_ends_its_transaction() {
     assert_eq!(bank.run(3, "void", &void), "refused: malformed [0]");
     assert_eq!(
         bank.log(),
-        "begin 3, read 3, update 3, leave 3, begin 3, read 3, insert 3, leave 3"
+        "begin 3, read 3, update 3, abort 3, begin 3, read 3, insert 3, abort 3"
     );
     assert_eq!(bank.run(3, "get", &ANN), "('ann', 5.00) [1]");
     assert_eq!(bank.run(3, "get", &[int(1), int(8)]), "nothing [1]");
@@ -195,7 +195,7 @@ fn an_abandoned_step_ends_its_transaction() {
         assert_eq!(bank.begin(3, "pay", &PAY), "done [2]");
         let ticket = bank.send(3, bank.query("pay"), false, &PAY);
         bank.client.abandon(ticket);
-        assert_eq!(bank.log(), "begin 3, read 3, update 3, read 3, leave 3");
+        assert_eq!(bank.log(), "begin 3, read 3, update 3, read 3, abort 3");
         for _ in 0..100 {
             bank.client.poll(Nanos::ZERO, &mut bank.inbox);
         }
@@ -229,9 +229,9 @@ fn a_step_never_waits_for_a_connection_that_its_transaction_has() {
 fn a_process_that_leaves_undoes_its_transaction() {
     let mut bank = Bank::new(NEVER, Failure::Refused);
     assert_eq!(bank.begin(3, "pay", &PAY), "done [2]");
-    bank.client.leave(3);
+    bank.client.abort(3);
     assert_eq!(bank.begin(4, "get", &ANN), "('ann', 5.00) [1]");
-    assert_eq!(bank.log(), "begin 3, read 3, update 3, leave 3, begin 4, read 4");
+    assert_eq!(bank.log(), "begin 3, read 3, update 3, abort 3, begin 4, read 4");
 }
 
 #[test]

@@ -202,7 +202,17 @@ fn state_shares() -> Value {
 
 fn states() -> Value {
     let names = one_of(&["up", "degraded", "down", "idle"]);
-    let stretch = object(&[("from_ns", count()), ("until_ns", count()), ("state", names)]);
+    let reasons = described(
+        list_of(one_of(&["goodput", "errors", "p99"])),
+        "why it is not up: of one of its intervals the goodput is below 90 % of what is expected, \
+         over 1 % of the operations failed, p99 is over three times that of the baseline",
+    );
+    let stretch = object(&[
+        ("from_ns", count()),
+        ("until_ns", count()),
+        ("state", names),
+        ("reasons", reasons),
+    ]);
     object(&[("width_ns", count()), ("shares", state_shares()), ("stretches", list_of(stretch))])
 }
 

@@ -208,9 +208,9 @@ impl Caller {
     }
 
     /// The process of `session` ends without ending its transaction.
-    pub fn leave(&mut self, session: u32) {
+    pub fn abort(&mut self, session: u32) {
         self.within.remove(&session);
-        self.client.leave(session);
+        self.client.abort(session);
     }
 
     /// `ticket` of `session` is abandoned, which ends its transaction.

@@ -16,7 +16,7 @@ pub(super) const RULES: &[Rule] = &[
     rule(atomic, "writes of a transaction are there after the commit", commit),
     rule(atomic, "writes of a transaction are gone after the rollback", roll_back),
     rule(atomic, "a transaction reads what it wrote itself", own_writes),
-    rule(atomic, "an abandoned transaction of queries is rolled back", leave),
+    rule(atomic, "an abandoned transaction of queries is rolled back", abort),
     rule(
         atomic,
         "a transaction with a failed step is rolled back, and its session goes on",
@@ -104,10 +104,10 @@ fn own_writes(store: &dyn Store) -> Result<(), Broken> {
     ended(&mut caller, 1, Step::Commit)
 }
 
-fn leave(store: &dyn Store) -> Result<(), Broken> {
+fn abort(store: &dyn Store) -> Result<(), Broken> {
     let mut caller = with_ann(store)?;
     half_way(&mut caller)?;
-    caller.leave(1);
+    caller.abort(1);
     expect_neither(&mut caller)?;
     half_way(&mut caller)?;
     ended(&mut caller, 1, Step::Commit)?;
@@ -133,7 +133,7 @@ fn failure(store: &dyn Store) -> Result<(), Broken> {
 fn late_commit(store: &dyn Store) -> Result<(), Broken> {
     let mut caller = with_ann(store)?;
     half_way(&mut caller)?;
-    caller.leave(1);
+    caller.abort(1);
     // No caller should do it; it must have no effect.
     caller.end(1, Step::Commit);
     expect_neither(&mut caller)
@@ -252,7 +252,7 @@ fn many(store: &dyn Store) -> Result<(), Broken> {
             }
             // They may be in each other's way; then the session tries again from the start.
             QueryAnswer::Refused(Reason::Conflict | Reason::Busy) => {
-                caller.leave(session);
+                caller.abort(session);
                 let arguments = [int(1), int(session.into()), ANN, money(1)];
                 let ticket = caller.start_first(session, query_ids::OPEN, &arguments);
                 open.insert(ticket.ok_or_else(never)?, (session, false));
@@ -293,7 +293,7 @@ fn come_to_ends(caller: &mut Caller, steps: [(Ticket, u32); 2]) -> Result<u32, B
                 let commit = caller.start_end(session, Step::Commit).ok_or_else(never)?;
                 open.insert(commit, (session, true));
             }
-            (false, _) => caller.leave(session),
+            (false, _) => caller.abort(session),
         }
     }
     Ok(committed)

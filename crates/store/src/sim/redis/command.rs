@@ -155,7 +155,7 @@ impl Conversation {
             }
             // SICK SETTLE is its name in earlier releases.
             b"SIM" | b"SICK" if second == b"QUIESCE" || second == b"SETTLE" => {
-                keyspace.world.settle();
+                keyspace.world.quiesce();
                 write::simple("OK", out);
             }
             b"SIM" | b"SICK" => return Some(Err(unknown_subcommand(name, words))),

@@ -16,7 +16,7 @@ fn row(number: u64) -> Vec<u8> {
     row
 }
 
-/// A store like the healthy preset but for `query`, settled with records `k0` … `k9`.
+/// A store like the healthy preset but for `query`, quiesced with records `k0` … `k9`.
 fn world(query: &str, seed: u64) -> World {
     let mut config = Config::default();
     config.set_all(query).unwrap_or_else(|reason| panic!("{query}: {reason}"));
@@ -25,7 +25,7 @@ fn world(query: &str, seed: u64) -> World {
     for key in 0..10 {
         send(&mut world, 0, Kind::Insert, key, 1_000_000 + key);
     }
-    world.settle();
+    world.quiesce();
     world
 }
 
@@ -77,7 +77,7 @@ fn health_is_without_any_fault() {
         let mut world = World::new(presets::find(name).unwrap(), Seed(1)).unwrap();
         world.table("t");
         send(&mut world, 0, Kind::Insert, 1, 1);
-        world.settle();
+        world.quiesce();
         live(&mut world, 10_000);
         assert!(world.log().entries().iter().all(|truth| truth.faults.is_empty()), "{name}");
         assert_eq!(world.log().entries().len(), 10_000);
@@ -263,7 +263,7 @@ fn the_papers_main_simulation_is_a_saw_tooth() {
     let mut world = World::new(presets::find("hickup1000_max1250").unwrap(), Seed(1)).unwrap();
     world.table("t");
     send(&mut world, 0, Kind::Insert, 1, 1);
-    world.settle();
+    world.quiesce();
     let mut responses = Vec::new();
     for number in 0..90_000 {
         let at = Nanos::from_millis(number);
@@ -300,7 +300,7 @@ fn quiescing_replicates_all_writes_and_restarts_time() {
     update(&mut world, 500, 3, 42);
     assert_eq!(shows(&read(&mut world, 501, 3)), "1000003");
     update(&mut world, 1_500, 4, 43);
-    world.settle();
+    world.quiesce();
     assert_eq!(shows(&read(&mut world, 0, 3)), "42");
     assert_eq!(shows(&read(&mut world, 1, 4)), "1000004", "what was refused is gone");
     assert_eq!(world.log().entries().len(), 2);
@@ -486,7 +486,7 @@ fn the_counters_balance_whatever_the_requests() {
                 world.send_together(Nanos::from_micros(now), &parts);
             }
         }
-        world.settle();
+        world.quiesce();
         let records = &world.tables[0].records;
         let kept = |(key, chain): (&Arc<[u8]>, &Chain)| {
             assert_eq!(chain.versions().len(), 1, "seed {seed}");

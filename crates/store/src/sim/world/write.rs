@@ -95,7 +95,7 @@ impl World {
         SimAnswer { due: turn.due, result }
     }
 
-    /// Fills the store before it is settled: at once, everywhere, never faulty.
+    /// Fills the store before it is quiesced: at once, everywhere, never faulty.
     pub(super) fn load(
         &mut self,
         now: Nanos,

@@ -288,7 +288,7 @@ fn perhaps<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> 
 }
 
 /// Settings that a study decides itself, so that its file cannot.
-pub const DECIDED: [&str; 36] = [
+pub const DECIDED: [&str; 37] = [
     "arrival-seed",
     "at",
     "run-dir",
@@ -311,6 +311,7 @@ pub const DECIDED: [&str; 36] = [
     "port",
     "port-any",
     "proxy",
+    "proxy-peers",
     "quiet",
     "rate",
     "records",

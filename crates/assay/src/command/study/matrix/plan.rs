@@ -436,6 +436,7 @@ fn check_store(store: &StoreSection, file: &StudyFile) -> Result<()> {
             network: Network::Loopback,
             disk_mib: None,
             proxy: None,
+            peer_proxy: None,
             choices: store.option.clone(),
         };
         order.check(&recipe.card()).map_err(|error| about(from_lab(&error)))?;
