@@ -13,7 +13,7 @@ use assay_consistency::{
     RegisterHistory, TransactionHistory, VersionOrder, judge_aggregates,
 };
 use assay_history::{Columns, History, Manifest, State, each_read};
-use assay_model::Seed;
+use assay_model::{Nanos, Seed};
 use assay_report::consistency::{ConsistencyResult, limitation as limitation_text};
 use assay_workload::script::consistency::BALANCE;
 use assay_workload::script::{ScriptName, ScriptPlan, ScriptSpec};
@@ -291,7 +291,8 @@ fn judge_queries(collected: &CollectedQueries, model: QueryModel, result: &mut C
                     (None, &[Quality::NoGarbageReads, Quality::NoLostWrites, Quality::Linearizable])
                 }
             };
-            let rules = AggregateRules { total, has_final_reads: false, amount: &|_| Some(1) };
+            let final_reads_from = collected.final_reads_from;
+            let rules = AggregateRules { total, final_reads_from, amount: &|_| Some(1) };
             let mut findings = judge_aggregates(&collected.aggregates, &rules);
             let is_missing =
                 |quality: &&Quality| !findings.iter().any(|one| one.quality == **quality);
@@ -406,7 +407,8 @@ pub fn judge_file(path: &Path, is_quiet: bool) -> Result<ConsistencyResult> {
             Some(ForeignName::Integer(amount)) => Some(*amount),
             _ => None,
         };
-        let rules = AggregateRules { total: None, has_final_reads: true, amount: &amount };
+        let final_reads_from = Some(Nanos::ZERO);
+        let rules = AggregateRules { total: None, final_reads_from, amount: &amount };
         let findings = judge_aggregates(&history.aggregates, &rules);
         result.add_aggregates(&history.aggregates, findings);
     }

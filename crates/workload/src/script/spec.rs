@@ -30,6 +30,8 @@ pub enum ScriptName {
     LongFork,
     /// Transactions that read both keys of a pair and write one of them.
     WriteSkew,
+    /// Transactions that read one key, then write it.
+    LostUpdate,
     /// A write that follows from reading another one, with readers of both.
     CausalChain,
     /// Additions to sets, with reads of them.
@@ -40,7 +42,7 @@ pub enum ScriptName {
 
 impl ScriptName {
     /// All of them.
-    pub const ALL: [ScriptName; 10] = [
+    pub const ALL: [ScriptName; 11] = [
         ScriptName::Tpcc,
         ScriptName::TpccBenchfoundry,
         ScriptName::Consbench,
@@ -48,6 +50,7 @@ impl ScriptName {
         ScriptName::Bank,
         ScriptName::LongFork,
         ScriptName::WriteSkew,
+        ScriptName::LostUpdate,
         ScriptName::CausalChain,
         ScriptName::Set,
         ScriptName::Counter,
@@ -63,6 +66,7 @@ impl ScriptName {
             ScriptName::Bank => "bank",
             ScriptName::LongFork => "long-fork",
             ScriptName::WriteSkew => "write-skew",
+            ScriptName::LostUpdate => "lost-update",
             ScriptName::CausalChain => "causal-chain",
             ScriptName::Set => "set",
             ScriptName::Counter => "counter",
@@ -107,6 +111,7 @@ impl ScriptSpec {
             | ScriptName::Bank
             | ScriptName::LongFork
             | ScriptName::WriteSkew
+            | ScriptName::LostUpdate
             | ScriptName::CausalChain
             | ScriptName::Set
             | ScriptName::Counter => ScriptSpec::Consistency(read(text, origin)?),
