@@ -22,6 +22,7 @@ use assay_workload::{PlanPhase, Spec};
 use indicatif::ProgressBar;
 
 use crate::exit::{as_usage, usage};
+use crate::memory_bound::{BoundedFile, MemoryLimit};
 use crate::run_dirs;
 
 /// Operations that are judged beside the analysis of a run: about 100 MB.
@@ -375,16 +376,26 @@ const EXPORTED: usize = 8_000_000;
 /// The verdicts on a history that another tool recorded, in the file at `path`.
 ///
 /// # Errors
-/// If it cannot be read; says where and why.
-pub fn judge_file(path: &Path, is_quiet: bool) -> Result<ConsistencyResult> {
+/// If it cannot be read, or needs more memory than `limit`; says where and why.
+pub fn judge_file(
+    path: &Path,
+    limit: Option<MemoryLimit>,
+    is_quiet: bool,
+) -> Result<ConsistencyResult> {
     let name = path.display().to_string();
     let file = File::open(path).with_context(|| format!("cannot open {name}"))?;
+    let length = file.metadata().map_or(0, |metadata| metadata.len());
     let bar = match is_quiet {
         true => ProgressBar::hidden(),
-        false => ProgressBar::new(file.metadata().map_or(0, |metadata| metadata.len())),
+        false => ProgressBar::new(length),
     };
-    let history = read_foreign_history(file, None, &mut |bytes| bar.set_position(bytes))
-        .map_err(|error| usage(format!("{name}: {error}")))?;
+    let file = BoundedFile::new(file, length, limit);
+    let refusal = file.refusal();
+    let history = read_foreign_history(file, None, &mut |bytes| bar.set_position(bytes));
+    if let Some(reason) = refusal.borrow_mut().take() {
+        return Err(usage(format!("{name}: {reason}")));
+    }
+    let history = history.map_err(|error| usage(format!("{name}: {error}")))?;
     bar.finish_and_clear();
     let warnings: Vec<String> = history.warnings.iter().map(ToString::to_string).collect();
     let mut result = ConsistencyResult {

@@ -191,6 +191,23 @@ fn a_stale_read_of_a_register_is_no_linearizable_one() {
 }
 
 #[test]
+fn a_history_that_needs_more_memory_than_there_may_be_is_refused() {
+    let place = Place::new();
+    let write = |index: u64| {
+        let (process, value) = (index % 5, index);
+        format!(
+            "{{:type :invoke, :process {process}, :f :write, :value {value}}}\n\
+             {{:type :ok, :process {process}, :f :write, :value {value}}}\n"
+        )
+    };
+    place.write("long.edn", (0..60_000).map(write).collect::<String>());
+    let ran = place.assay("check long.edn --memory 4MB").code(2);
+    ran.says("long.edn: judging it needs about").says("4 MB may be used (--memory)");
+    place.assay("check long.edn --memory 4GB").code(0);
+    place.assay("check long.edn --memory some").code(2).says("it must be a size such as 500MB");
+}
+
+#[test]
 fn what_is_wrong_with_a_foreign_history_is_said_with_its_place() {
     let place = Place::new();
     place.write("none.edn", "");
