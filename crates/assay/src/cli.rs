@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 
 use anyhow::Result;
+use assay_model::quantity;
 use clap::error::ErrorKind;
 use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint};
 
@@ -197,6 +198,10 @@ fn check() -> Command {
             "A run directory, a name in runs-dir, `last`; or a file: a history of Jepsen or Elle \
              (EDN, JSON), AWDIT, dbcop or porcupine",
         ))
+        .arg(Arg::new("memory").long("memory").value_name("SIZE").value_parser(memory).help(
+            "The most memory that judging a file may take, such as 4GB [default: four \
+                     fifths of what is available]",
+        ))
         .arg(many(
             "require",
             "QUALITIES",
@@ -204,6 +209,11 @@ fn check() -> Command {
         ))
         .args(keys(Verb::Report))
         .arg(config_file())
+}
+
+fn memory(text: &str) -> Result<u64, String> {
+    let size = quantity::whole(text).filter(|size| *size > 0);
+    size.ok_or_else(|| "it must be a size such as 500MB or 4GB".to_owned())
 }
 
 fn compare() -> Command {

@@ -13,7 +13,7 @@ use assay_consistency::{
     RegisterHistory, TransactionHistory, VersionOrder, judge_aggregates, judge_prescriptions,
 };
 use assay_history::{Columns, History, Manifest, State, each_read};
-use assay_model::Seed;
+use assay_model::{Nanos, Seed};
 use assay_report::consistency::{ConsistencyResult, limitation as limitation_text};
 use assay_workload::script::consistency::BALANCE;
 use assay_workload::script::{ScriptName, ScriptPlan, ScriptSpec};
@@ -22,6 +22,7 @@ use assay_workload::{PlanPhase, Spec};
 use indicatif::ProgressBar;
 
 use crate::exit::{as_usage, usage};
+use crate::memory_bound::{BoundedFile, MemoryLimit};
 use crate::run_dirs;
 
 /// Operations that are judged beside the analysis of a run: about 100 MB.
@@ -299,7 +300,8 @@ fn judge_queries(collected: &CollectedQueries, model: QueryModel, result: &mut C
                     (None, &[Quality::NoGarbageReads, Quality::NoLostWrites, Quality::Linearizable])
                 }
             };
-            let rules = AggregateRules { total, has_final_reads: false, amount: &|_| Some(1) };
+            let final_reads_from = collected.final_reads_from;
+            let rules = AggregateRules { total, final_reads_from, amount: &|_| Some(1) };
             let mut findings = judge_aggregates(&collected.aggregates, &rules);
             let is_missing =
                 |quality: &&Quality| !findings.iter().any(|one| one.quality == **quality);
@@ -385,16 +387,26 @@ const EXPORTED: usize = 8_000_000;
 /// The verdicts on a history that another tool recorded, in the file at `path`.
 ///
 /// # Errors
-/// If it cannot be read; says where and why.
-pub fn judge_file(path: &Path, is_quiet: bool) -> Result<ConsistencyResult> {
+/// If it cannot be read, or needs more memory than `limit`; says where and why.
+pub fn judge_file(
+    path: &Path,
+    limit: Option<MemoryLimit>,
+    is_quiet: bool,
+) -> Result<ConsistencyResult> {
     let name = path.display().to_string();
     let file = File::open(path).with_context(|| format!("cannot open {name}"))?;
+    let length = file.metadata().map_or(0, |metadata| metadata.len());
     let bar = match is_quiet {
         true => ProgressBar::hidden(),
-        false => ProgressBar::new(file.metadata().map_or(0, |metadata| metadata.len())),
+        false => ProgressBar::new(length),
     };
-    let history = read_foreign_history(file, None, &mut |bytes| bar.set_position(bytes))
-        .map_err(|error| usage(format!("{name}: {error}")))?;
+    let file = BoundedFile::new(file, length, limit);
+    let refusal = file.refusal();
+    let history = read_foreign_history(file, None, &mut |bytes| bar.set_position(bytes));
+    if let Some(reason) = refusal.borrow_mut().take() {
+        return Err(usage(format!("{name}: {reason}")));
+    }
+    let history = history.map_err(|error| usage(format!("{name}: {error}")))?;
     bar.finish_and_clear();
     let warnings: Vec<String> = history.warnings.iter().map(ToString::to_string).collect();
     let mut result = ConsistencyResult {
@@ -417,7 +429,8 @@ pub fn judge_file(path: &Path, is_quiet: bool) -> Result<ConsistencyResult> {
             Some(ForeignName::Integer(amount)) => Some(*amount),
             _ => None,
         };
-        let rules = AggregateRules { total: None, has_final_reads: true, amount: &amount };
+        let final_reads_from = Some(Nanos::ZERO);
+        let rules = AggregateRules { total: None, final_reads_from, amount: &amount };
         let findings = judge_aggregates(&history.aggregates, &rules);
         result.add_aggregates(&history.aggregates, findings);
     }

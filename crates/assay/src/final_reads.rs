@@ -7,13 +7,15 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use assay_model::{
-    Fields, Filled, Kind, Nanos, Operation, Outcome, Phase, Record, Source, SourceError,
+    Arguments, Fields, Filled, Kind, Nanos, ObservedValue, Operation, Outcome, Phase, Record,
+    Source, SourceError,
 };
 use assay_report::units::count;
 use assay_run::control::Urgency;
 use assay_run::executor::execute_alone;
 use assay_run::{Clock, Closed, Control, Extent, Load, SimulatedClock, Sink, Think, Workers};
 use assay_store::Store;
+use assay_workload::script::consistency::{ConsistencySpec, final_reads};
 
 /// Records that are read at most; of more, a part.
 const KEYS_MAX: u64 = 1_000_000;
@@ -30,7 +32,7 @@ const PROBE_EVERY: Nanos = Nanos::from_millis(100);
 const SESSIONS: u32 = 16;
 
 /// What is read when a run is over.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct FinalReads {
     /// How long the store is left alone after it has responded.
     pub wait: Nanos,
@@ -38,6 +40,9 @@ pub struct FinalReads {
     pub loaded: Range<u64>,
     /// The first record that the run may insert.
     pub inserts_from: u64,
+    /// The workload of queries whose records these are, if it is one: it has queries of its own
+    /// that read them.
+    pub queries: Option<ConsistencySpec>,
 }
 
 /// What came of final reads.
@@ -133,7 +138,7 @@ impl FinalReads {
         pause: &dyn Fn(Nanos),
         sink: S,
     ) -> FinalReadsOutcome {
-        let reader = Reader { context, clock };
+        let reader = Reader { context, clock, queries: self.queries.as_ref() };
         if let Err(reason) = self.await_rest(&reader, pause) {
             return FinalReadsOutcome::none(&reason);
         }
@@ -259,10 +264,40 @@ impl Source for Keys {
     }
 }
 
+/// The queries that read some of the records, one process for each.
+struct KeyQueries {
+    keys: Keys,
+    /// A process for each record, numbered as it.
+    reads: Box<dyn Source>,
+}
+
+impl Source for KeyQueries {
+    fn len(&self) -> Option<u64> {
+        Some(self.keys.len())
+    }
+
+    fn width(&self) -> u64 {
+        self.reads.width()
+    }
+
+    fn fill(&mut self, process: u64, into: &mut Vec<Operation>) -> Result<Filled, SourceError> {
+        into.clear();
+        match self.keys.get(process) {
+            Some(key) => self.reads.fill(key, into),
+            None => Ok(Filled::End),
+        }
+    }
+
+    fn arguments(&mut self, into: &mut Arguments) {
+        self.reads.arguments(into);
+    }
+}
+
 /// Reads records with clients of its own.
 struct Reader<'a, 'c, C> {
     context: &'a FinalContext<'c>,
     clock: C,
+    queries: Option<&'a ConsistencySpec>,
 }
 
 impl<C: Clock + Clone> Reader<'_, '_, C> {
@@ -274,7 +309,12 @@ impl<C: Clock + Clone> Reader<'_, '_, C> {
         until: Nanos,
         sink: S,
     ) -> Result<S, String> {
-        let source = || Box::new(keys.clone()) as Box<dyn Source>;
+        let spec = self.queries;
+        let queries = |spec| {
+            let reads = final_reads(spec)?;
+            Some(Box::new(KeyQueries { keys: keys.clone(), reads }) as Box<dyn Source>)
+        };
+        let source = || spec.and_then(queries).unwrap_or_else(|| Box::new(keys.clone()));
         let load = Load::Closed(Closed { sessions: SESSIONS, think: Think::No, target_rate: None });
         let extent =
             Extent { processes: Some(keys.len()), duration: Some(until), ..Extent::default() };
@@ -285,7 +325,7 @@ impl<C: Clock + Clone> Reader<'_, '_, C> {
             encoder: Arc::clone(&before.encoder),
             fields: Arc::clone(&before.fields),
             workload_kind: before.workload_kind,
-            roles: Arc::default(),
+            roles: Arc::clone(&before.roles),
             load,
             extent,
             timeout,
@@ -325,7 +365,9 @@ impl<S: Sink> Sink for Relay<'_, S> {
         self.sink.push(record);
     }
 
-    fn observe(&mut self, _value: assay_model::ObservedValue) {}
+    fn observe(&mut self, value: ObservedValue) {
+        self.sink.observe(value);
+    }
 
     /// Called twice a second at least.
     fn flush(&mut self) {
@@ -379,8 +421,9 @@ impl<S: Sink> Sink for &mut FinalSink<S> {
         });
     }
 
-    /// Records by key have no values that are judged by themselves.
-    fn observe(&mut self, _value: assay_model::ObservedValue) {}
+    fn observe(&mut self, value: ObservedValue) {
+        self.sink.observe(ObservedValue { index: self.used.index + value.index, ..value });
+    }
 
     fn flush(&mut self) {
         self.sink.flush();
@@ -400,7 +443,7 @@ mod tests {
     use super::*;
 
     const READS: FinalReads =
-        FinalReads { wait: Nanos::from_secs(2), loaded: 10..60, inserts_from: 100 };
+        FinalReads { wait: Nanos::from_secs(2), loaded: 10..60, inserts_from: 100, queries: None };
 
     fn all(keys: &Keys) -> Vec<u64> {
         (0..).map_while(|place| keys.get(place)).collect()

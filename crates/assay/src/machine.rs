@@ -72,6 +72,13 @@ pub fn memory_free() -> Option<u64> {
     Some(line.split_whitespace().nth(1)?.parse::<u64>().ok()? << 10)
 }
 
+/// Memory that this process holds, where the system tells.
+pub fn memory_resident() -> Option<u64> {
+    let text = fs::read_to_string("/proc/self/status").ok()?;
+    let line = text.lines().find(|line| line.starts_with("VmRSS:"))?;
+    Some(line.split_whitespace().nth(1)?.parse::<u64>().ok()? << 10)
+}
+
 /// The file system that `path` is or would be on, with what it is on: `ext4 /dev/sda1`.
 pub fn file_system(path: &Path) -> Option<String> {
     let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;

@@ -33,6 +33,7 @@ mod load_config;
 mod machine;
 mod mapped;
 mod measured_runs;
+mod memory_bound;
 mod note;
 mod observe;
 mod options;

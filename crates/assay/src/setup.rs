@@ -319,14 +319,21 @@ impl Setup {
             return Ok(None);
         }
         let wait = self.options.duration("final-wait")?.unwrap_or_default();
+        if let Some(spec) = self.workload.sets() {
+            let keys = spec.dataset.keys;
+            let queries = Some(spec.clone());
+            return Ok(Some(FinalReads { wait, loaded: 0..keys, inserts_from: keys, queries }));
+        }
         let Some(spec) = self.workload.records().filter(|spec| !spec.dataset.is_recorded()) else {
-            let reason = "only the records of a specification are known, no rows of queries, and \
+            let reason = "only the records of a specification and of workload set are known, no \
+                          rows of other queries, and \
                           no keys of an imported trace";
             return Err(self.options.wrong("final-reads", reason));
         };
         let dataset = &spec.dataset;
         let loaded = dataset.first..dataset.first.saturating_add(dataset.share());
-        Ok(Some(FinalReads { wait, loaded, inserts_from: dataset.records }))
+        let inserts_from = dataset.records;
+        Ok(Some(FinalReads { wait, loaded, inserts_from, queries: None }))
     }
 
     /// Removes what was loaded; the last phase of a run, which its run directory has as an event.

@@ -262,7 +262,11 @@ fn add_recoveries(facts: &mut Facts, events: &[Event], time_course: &Summary, wi
     facts.effects = effects_of(events, time_course, window);
     let recovery = recovery::recovery(time_course, window, &recovery::faults(events));
     let judged = facts.consistency.as_ref();
-    facts.availability = recovery.map(|recovery| {
+    facts.availability = recovery.map(|mut recovery| {
+        // Without injections there is no row to say it in; the verdict says what was lost.
+        if let Some(lost) = judged.and_then(ConsistencyResult::judged_losses) {
+            recovery::attribute_lost_writes(&mut recovery.injections, &lost);
+        }
         let consistability = judged.map(|result| {
             let classes = result.violation_classes();
             let times = classes.iter().map(|class| &class.per_second[..]);

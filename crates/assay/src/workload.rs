@@ -10,6 +10,8 @@ use assay_model::{Kind, Phase, Seed};
 use assay_trace::imported::load_path;
 use assay_trace::{Header, Part, Trace};
 use assay_workload::builtin::{self, Form};
+use assay_workload::script::ScriptName;
+use assay_workload::script::consistency::ConsistencySpec;
 use assay_workload::spec::no_files;
 use assay_workload::ycsb::{self, ClientOptions, Properties, Strictness};
 use assay_workload::{Plan, PlanPhase, ScriptPlan, ScriptSpec, Spec, SpecError};
@@ -480,6 +482,16 @@ impl Workload {
         match &self.requested {
             WorkloadSource::Records(spec) => Some(spec),
             WorkloadSource::Script(_) | WorkloadSource::Trace => None,
+        }
+    }
+
+    /// The specification of workload `set`, if this is it.
+    pub fn sets(&self) -> Option<&ConsistencySpec> {
+        match &self.requested {
+            WorkloadSource::Script(ScriptSpec::Consistency(spec)) => {
+                Some(spec).filter(|spec| spec.workload == ScriptName::Set)
+            }
+            _ => None,
         }
     }
 

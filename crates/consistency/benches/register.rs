@@ -9,6 +9,8 @@
 //! Times are those that the thread had a core, where Linux tells them: the checkers use one core,
 //! and what else the machine does is not theirs. A number as argument leaves out larger sizes.
 
+mod thread_time;
+
 use std::hint::black_box;
 use std::time::Instant;
 
@@ -21,6 +23,8 @@ use assay_consistency::{
 };
 use assay_model::{Nanos, Outcome, Seed};
 use porcupine_rs::{Model, Operation, check_operations};
+
+use crate::thread_time::seconds;
 
 const SIZES: [(&str, u64); 3] = [("1M", 1 << 20), ("4M", 1 << 22), ("16M", 1 << 24)];
 const KEYS: u64 = 100_000;
@@ -131,13 +135,6 @@ fn by_record(history: &RegisterHistory) -> Vec<Vec<Operation<Register>>> {
         });
     }
     records
-}
-
-/// Seconds that this thread has had a core, or else since some moment.
-fn seconds(begin: Instant) -> f64 {
-    let statistics = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
-    let spent = statistics.split_whitespace().next().and_then(|word| word.parse::<f64>().ok());
-    spent.map_or_else(|| begin.elapsed().as_secs_f64(), |nanoseconds| nanoseconds / 1e9)
 }
 
 /// The best speed of several runs.

@@ -64,9 +64,10 @@ pub enum AggregateAccess {
 pub struct AggregateRules<'a> {
     /// The sum of all accounts; nothing takes that of the first snapshot.
     pub total: Option<i128>,
-    /// Whether the last read of a set came when the store was at rest, if it began after all
-    /// additions had ended. Else what it misses is stale, and perhaps lost.
-    pub has_final_reads: bool,
+    /// From when on the store was at rest, if it ever was: the last read of a set, if it began
+    /// then and after all additions had ended, says what is lost. What others miss is stale, and
+    /// perhaps lost.
+    pub final_reads_from: Option<Nanos>,
     /// The amount that a value stands for which was added to a counter.
     pub amount: &'a dyn Fn(WrittenValue) -> Option<i64>,
 }
@@ -102,7 +103,7 @@ pub fn judge_aggregates(
         } else if has(&|access| matches!(access, AggregateAccess::Sum(_))) {
             log.counter(key, &operations, rules);
         } else if has(&|access| matches!(access, AggregateAccess::Elements(_))) {
-            log.set(key, &operations, rules.has_final_reads);
+            log.set(key, &operations, rules.final_reads_from);
         }
     }
     log.findings()
@@ -198,7 +199,12 @@ impl AggregateLog {
         }
     }
 
-    fn set(&mut self, key: u64, operations: &[&AggregateOperation], has_final_reads: bool) {
+    fn set(
+        &mut self,
+        key: u64,
+        operations: &[&AggregateOperation],
+        final_reads_from: Option<Nanos>,
+    ) {
         let mut added: Vec<Added<'_>> = Vec::new();
         let mut reads: Vec<(&AggregateOperation, &[WrittenValue])> = Vec::new();
         for operation in operations {
@@ -232,7 +238,7 @@ impl AggregateLog {
             self.missing(key, read, elements, &added);
         }
         let last = reads.last().filter(|(read, _)| {
-            has_final_reads && {
+            final_reads_from.is_some_and(|from| from <= read.started) && {
                 added.iter().all(|added| match added.operation.outcome {
                     Outcome::Done => added.operation.ended < read.started,
                     _ => added.operation.started < read.started,
@@ -364,7 +370,8 @@ mod tests {
 
     fn violated(operations: &[AggregateOperation]) -> Vec<Violated> {
         let amount = |value: WrittenValue| Some(value.0 as i64);
-        let rules = AggregateRules { total: None, has_final_reads: true, amount: &amount };
+        let final_reads_from = Some(Nanos::ZERO);
+        let rules = AggregateRules { total: None, final_reads_from, amount: &amount };
         let findings = judge_aggregates(operations, &rules).into_iter();
         findings
             .filter_map(|finding| match finding.verdict {

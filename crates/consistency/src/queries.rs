@@ -4,7 +4,7 @@
 //! store has transactions, the queries of one are judged together; where it has none, each is a
 //! transaction by itself.
 
-use assay_model::{Kind, Nanos, ObservedValue, Outcome, QueryRole, Record, version};
+use assay_model::{Kind, Nanos, ObservedValue, Outcome, Phase, QueryRole, Record, version};
 
 use crate::aggregate::{AggregateAccess, AggregateOperation};
 use crate::fmke::PrescriptionOperation;
@@ -48,6 +48,8 @@ pub struct QueryOptions {
 pub struct QueryCollector {
     options: QueryOptions,
     operations: Vec<QueryOperation>,
+    /// When final reads began, if there are any.
+    final_reads_from: Option<Nanos>,
     is_too_long: bool,
 }
 
@@ -82,6 +84,8 @@ pub struct CollectedQueries {
     pub aggregates: Vec<AggregateOperation>,
     /// Operations on FMKe's prescriptions.
     pub prescriptions: Vec<PrescriptionOperation>,
+    /// When reads began that found the store at rest, if there are any.
+    pub final_reads_from: Option<Nanos>,
     /// Whether there were more operations than may be kept; then nothing is here.
     pub is_too_long: bool,
     /// Queries that returned other numbers of rows than there are values of them.
@@ -93,7 +97,12 @@ pub struct CollectedQueries {
 impl QueryCollector {
     /// A collector without operations.
     pub fn new(options: QueryOptions) -> QueryCollector {
-        QueryCollector { options, operations: Vec::new(), is_too_long: false }
+        QueryCollector {
+            options,
+            operations: Vec::new(),
+            final_reads_from: None,
+            is_too_long: false,
+        }
     }
 
     /// More operations than this are not kept.
@@ -120,6 +129,10 @@ impl QueryCollector {
             }
             if self.is_too_long {
                 return;
+            }
+            if record.phase == Phase::Final {
+                let from = self.final_reads_from.unwrap_or(Nanos::NEVER);
+                self.final_reads_from = Some(from.min(record.started));
             }
             let place = usize::from(record.statement).wrapping_sub(1);
             let role = self.options.roles.get(place).copied().unwrap_or_default();
@@ -162,7 +175,9 @@ impl QueryCollector {
             !self.options.has_transactions && adds && one.requests > 1
         };
         let torn = self.operations.iter().filter(is_torn).count() as u64;
-        let mut collected = CollectedQueries { incomplete, torn, ..CollectedQueries::default() };
+        let final_reads_from = self.final_reads_from;
+        let mut collected =
+            CollectedQueries { final_reads_from, incomplete, torn, ..CollectedQueries::default() };
         collected.registers.writes_whole_records = true;
         let model = self.options.model;
         let has_transactions = self.options.has_transactions;

@@ -13,7 +13,9 @@ use assay_consistency::register::{
 };
 use assay_consistency::self_test::self_test;
 use assay_consistency::transaction::{AnomalyCount, TransactionReport};
-use assay_consistency::validity::{HistoryEvidence, OutcomeCounts, VerdictCheck, check_verdicts};
+use assay_consistency::validity::{
+    HistoryEvidence, OutcomeCounts, VerdictCheck, VerdictCheckOutcome, check_verdicts,
+};
 use assay_consistency::{
     Access, AggregateAccess, AggregateOperation, Limitation, ObservedTransaction,
     PrescriptionAccess, PrescriptionOperation, Quality, QualityFinding, QualityVerdict,
@@ -231,6 +233,16 @@ impl ConsistencyResult {
         self.findings.iter().find(|finding| finding.quality == quality)
     }
 
+    /// When the lost writes of single records were acknowledged, if final reads looked for them.
+    pub fn judged_losses(&self) -> Option<Vec<Nanos>> {
+        let finding = self.finding(Quality::NoLostWrites)?;
+        let is_judged = !matches!(finding.verdict, QualityVerdict::NotAssessable(_));
+        // Sets know how many elements are lost, and the times of those that witnesses name.
+        let is_of_records = self.staleness.reads > 0;
+        let ended = || self.lost_writes.operations.iter().map(|write| write.ended).collect();
+        (is_judged && is_of_records).then(ended)
+    }
+
     /// Whether anything could be judged.
     pub fn is_judged(&self) -> bool {
         self.findings.iter().any(|finding| match &finding.verdict {
@@ -372,6 +384,29 @@ pub fn terminal(result: &ConsistencyResult, letters: Letters) -> String {
         lines.extend(table.lines().into_iter().map(|line| format!("  {line}")));
     }
     lines.join("\n") + "\n"
+}
+
+/// The checks of the verdicts that did not pass, a line each, then one for those that did.
+pub(crate) fn check_lines(result: &ConsistencyResult, letters: Letters) -> Vec<String> {
+    let is_passed = |check: &&VerdictCheck| check.outcome == VerdictCheckOutcome::Passed;
+    let line = |check: &VerdictCheck| {
+        let outcome = words::check_outcome(check.outcome);
+        let (name, title) = (check.id.name(), words::check_title(check.id));
+        format!("{name} {title}: {outcome}: {}", check_text(check, letters))
+    };
+    let mut lines: Vec<String> =
+        result.checks.iter().filter(|check| !is_passed(check)).map(line).collect();
+    let passed: Vec<&str> =
+        result.checks.iter().filter(is_passed).map(|one| one.id.name()).collect();
+    if !passed.is_empty() {
+        lines.push(format!(
+            "{} of {} passed: {}",
+            passed.len(),
+            result.checks.len(),
+            passed.join(", ")
+        ));
+    }
+    lines
 }
 
 /// The verdicts as Markdown.

@@ -104,8 +104,11 @@ pub enum Room {
     Wide,
 }
 
+/// The column of acknowledged writes that were lost, which is there if anybody looked.
+const LOST_WRITES: &str = "lost writes";
+
 /// The columns of the table of injections, with whether a narrow one has them.
-const COLUMNS: [(&str, Align, bool); 11] = [
+const COLUMNS: [(&str, Align, bool); 12] = [
     ("fault", Align::Left, true),
     ("at", Align::Right, true),
     ("mended", Align::Right, true),
@@ -116,16 +119,21 @@ const COLUMNS: [(&str, Align, bool); 11] = [
     ("p99 back", Align::Right, true),
     ("lost", Align::Right, true),
     ("lost operations", Align::Right, false),
+    (LOST_WRITES, Align::Right, true),
     ("burst", Align::Right, true),
 ];
 
 /// A row for each injection.
 pub fn injections(facts: &AvailabilityFacts, room: Room, letters: Letters) -> Table {
-    let is_kept = |place: usize| room == Room::Wide || COLUMNS[place].2;
+    let injections = &facts.recovery.injections;
+    let is_known = injections.iter().any(|one| one.lost_writes.is_some());
+    let is_kept = |place: usize| {
+        (room == Room::Wide || COLUMNS[place].2) && (is_known || COLUMNS[place].0 != LOST_WRITES)
+    };
     let columns = COLUMNS.iter().enumerate().filter(|(place, _)| is_kept(*place));
     let columns: Vec<_> = columns.map(|(_, (title, side, _))| (*title, *side)).collect();
     let mut table = Table::new(&columns);
-    for one in &facts.recovery.injections {
+    for one in injections {
         let cells = row(one, letters).into_iter().enumerate();
         table.row(cells.filter(|(place, _)| is_kept(*place)).map(|(_, cell)| cell).collect());
     }
@@ -151,6 +159,7 @@ fn row(one: &InjectionOutcome, letters: Letters) -> [String; COLUMNS.len()] {
             _ => format!("{} s", three_digits(one.lost_s)),
         },
         count(one.lost.round() as u64),
+        one.lost_writes.map_or(NONE.to_owned(), count),
         one.burst.map_or(NONE.to_owned(), burst),
     ]
 }

@@ -93,6 +93,10 @@ pub fn terminal(facts: &Facts, summary: &Summary, style: Style) -> String {
     if let Some(text) = prose::consistency(facts) {
         page.titled("judged", &text);
     }
+    if let Some(result) = &facts.consistency {
+        let lines = crate::consistency::check_lines(result, letters);
+        lines.iter().for_each(|text| page.titled("verdicts", text));
+    }
     if let Some(text) = prose::value_checks(summary) {
         page.titled("values", &text);
     }

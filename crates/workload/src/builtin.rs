@@ -42,8 +42,13 @@ impl Entry {
     /// others.
     pub fn script(&self) -> Option<ScriptSpec> {
         let is_script = self.form == Form::Toml && ScriptSpec::is_script(self.text);
-        let read = || ScriptSpec::from_toml(self.text, self.name);
+        let read = || ScriptSpec::from_toml(self.without_run(), self.name);
         is_script.then(|| read().expect("a test reads every entry"))
+    }
+
+    /// The text without what it says of how the workload is run, which comes last.
+    fn without_run(&self) -> &'static str {
+        self.text.split_once("\n[run]\n").map_or(self.text, |(spec, _)| spec)
     }
 
     /// The workload itself, exactly as written, without how it is run.
@@ -52,11 +57,7 @@ impl Entry {
     /// If it is one of SQL queries; see [`Entry::script`].
     pub fn spec(&self) -> Result<Spec, SpecError> {
         match self.form {
-            Form::Toml => {
-                // What a spec says of how it is run comes last in these texts.
-                let (spec, _) = self.text.split_once("\n[run]\n").unwrap_or((self.text, ""));
-                Spec::from_toml(spec, self.name, &no_files)
-            }
+            Form::Toml => Spec::from_toml(self.without_run(), self.name, &no_files),
             Form::Properties => {
                 let properties = Properties::parse(self.text.as_bytes(), self.name)?;
                 Ok(ycsb::read(&properties, Strictness::Native, &no_files)?.spec)
@@ -290,6 +291,12 @@ const ENTRIES: [Entry; 28] = [
         10_000,
     ),
     judged(
+        "lost-update",
+        "transactions that read one key and then write it: is an update lost?",
+        include_str!("builtin/lost-update.toml"),
+        10_000,
+    ),
+    judged(
         "causal-chain",
         "a write that follows from another one, with readers of both",
         include_str!("builtin/causal-chain.toml"),
@@ -297,7 +304,7 @@ const ENTRIES: [Entry; 28] = [
     ),
     judged(
         "set",
-        "additions to sets, with reads of whole sets: is anything lost?",
+        "additions to sets, with reads of whole sets, all at the end: is anything lost?",
         include_str!("builtin/set.toml"),
         10_000,
     ),

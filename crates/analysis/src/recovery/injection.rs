@@ -69,6 +69,9 @@ pub struct InjectionOutcome {
     pub lost: f64,
     /// The same in seconds of the baseline's goodput.
     pub lost_s: f64,
+    /// Acknowledged writes of its time that were lost in the end; `None` if nobody looked. See
+    /// [`attribute_lost_writes`](super::attribute_lost_writes).
+    pub lost_writes: Option<u64>,
     /// The most operations done in an interval after the fall, over those of the baseline; `None`
     /// if goodput did not fall.
     pub burst: Option<f64>,
@@ -129,6 +132,7 @@ fn outcome(
         tail: tail(&summary.series, baseline, &fault, reach, until),
         lost,
         lost_s: if baseline.in_time_per_s > 0.0 { lost / baseline.in_time_per_s } else { 0.0 },
+        lost_writes: None,
         burst: fall.and_then(|fall| burst(&summary.series, baseline, steps[fall].from, until)),
         resolution: steps.first().map_or(goodput.width, |step| step.length),
         fault,

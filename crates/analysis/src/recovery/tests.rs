@@ -467,3 +467,24 @@ fn a_store_that_takes_no_time_is_not_degraded_by_taking_some() {
     assert_eq!((found.baseline.p99, found.injections[0].tail), (Nanos::ZERO, After(Nanos::ZERO)));
     assert_eq!(found.states.share(ServiceState::Up), 1.0);
 }
+
+#[test]
+fn a_lost_write_is_of_the_fault_that_ended_first_after_it_was_acknowledged() {
+    let span = |at: f64, mended: Option<f64>| FaultSpan {
+        what: "kill node 1".to_owned(),
+        sort: "kill".to_owned(),
+        at: seconds(at),
+        applied: None,
+        mending: None,
+        mended: mended.map(seconds),
+    };
+    let summary = analyzed(OPEN, 60, &reads(60, |_, _| {}));
+    let faults = [span(10.0, Some(12.0)), span(20.0, None), span(30.0, Some(35.0))];
+    let mut found = recovery(&summary, summary.window, &faults).expect("there is a baseline");
+    assert!(found.injections.iter().all(|one| one.lost_writes.is_none()));
+    // Before the first, in it; after it; in the second, which lasts until the third; after all.
+    let acknowledged = [9.0, 12.0, 12.5, 29.0, 30.5, 35.0, 36.0].map(seconds);
+    assert_eq!(attribute_lost_writes(&mut found.injections, &acknowledged), 1);
+    let counts: Vec<Option<u64>> = found.injections.iter().map(|one| one.lost_writes).collect();
+    assert_eq!(counts, [Some(2), Some(2), Some(2)]);
+}

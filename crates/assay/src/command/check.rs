@@ -11,6 +11,7 @@ use clap::ArgMatches;
 
 use crate::consistency::{is_out_of_reach, judge_file, judge_run, quality};
 use crate::exit::{Exit, usage};
+use crate::memory_bound::MemoryLimit;
 use crate::options::Options;
 use crate::run_dirs;
 use crate::show::{Display, Format, needs_hallmark, put};
@@ -23,9 +24,10 @@ pub fn check(matches: &ArgMatches) -> Result<Exit> {
     let options = Options::gather(matches)?;
     let display = Display::from(&options)?;
     let required = required(matches)?;
+    let limit = MemoryLimit::new(matches.get_one::<u64>("memory").copied());
     let names = matches.get_many::<String>("run").into_iter().flatten();
     let results = names.map(|name| match Path::new(name) {
-        file if file.is_file() => judge_file(file, options.is_quiet()?),
+        file if file.is_file() => judge_file(file, limit, options.is_quiet()?),
         _ => judge_run(&run_dirs::find(options.runs_dir(), name)?, OPERATIONS_MAX),
     });
     let results = results.collect::<Result<Vec<_>>>()?;

@@ -191,6 +191,23 @@ fn a_stale_read_of_a_register_is_no_linearizable_one() {
 }
 
 #[test]
+fn a_history_that_needs_more_memory_than_there_may_be_is_refused() {
+    let place = Place::new();
+    let write = |index: u64| {
+        let (process, value) = (index % 5, index);
+        format!(
+            "{{:type :invoke, :process {process}, :f :write, :value {value}}}\n\
+             {{:type :ok, :process {process}, :f :write, :value {value}}}\n"
+        )
+    };
+    place.write("long.edn", (0..60_000).map(write).collect::<String>());
+    let ran = place.assay("check long.edn --memory 4MB").code(2);
+    ran.says("long.edn: judging it needs about").says("4 MB may be used (--memory)");
+    place.assay("check long.edn --memory 4GB").code(0);
+    place.assay("check long.edn --memory some").code(2).says("it must be a size such as 500MB");
+}
+
+#[test]
 fn what_is_wrong_with_a_foreign_history_is_said_with_its_place() {
     let place = Place::new();
     place.write("none.edn", "");
@@ -213,11 +230,13 @@ fn bench(place: &Place, workload: &str, store: &str, more: &str) -> Value {
 #[test]
 fn a_store_with_one_writer_at_a_time_is_serializable() {
     let place = Place::new();
-    for workload in ["list-append", "long-fork", "write-skew"] {
+    for workload in ["list-append", "long-fork", "write-skew", "lost-update"] {
         let result =
             bench(&place, workload, "sqlite:s.db", "--operations 8000 --set dataset.keys=300");
         assert_eq!(violated(&result), [""; 0], "{workload}: {result}");
-        for quality in ["serializable", "strict-serializable", "snapshot-isolation"] {
+        let levels = ["serializable", "strict-serializable", "snapshot-isolation"];
+        let of_updates = (workload == "lost-update").then_some("no-lost-updates");
+        for quality in levels.into_iter().chain(of_updates) {
             let finding = finding(&result, quality);
             assert_eq!(finding["verdict"], "none-found", "{workload}: {quality}");
             assert!(
@@ -284,16 +303,33 @@ fn accounts_and_counters_of_a_store_with_transactions_keep_their_sums() {
 }
 
 #[test]
-fn what_a_store_loses_of_a_set_is_stale() {
+fn what_a_store_loses_of_a_set_is_stale_and_at_the_end_lost() {
     let place = Place::new();
     let words = "--operations 4000 --set dataset.keys=200";
     let result = bench(&place, "set", "sim:?latency=1ms", words);
     assert_eq!(violated(&result), [""; 0], "{result}");
+    assert_eq!(finding(&result, "no-lost-writes")["verdict"], "none-found", "{result}");
     fs::remove_dir_all(place.path("b")).expect("it is there");
     let result = bench(&place, "set", "sim:?latency=1ms&lost=2%", words);
-    assert_eq!(violated(&result), ["linearizable"], "{result}");
+    assert_eq!(violated(&result), ["no-lost-writes", "linearizable"], "{result}");
     assert_eq!(finding(&result, "linearizable")["witnesses"][0]["anomaly"], "stale-read");
-    // Nobody waited until the store was at rest.
+    let planted = assay_history::count_faults(&place.path("b")).expect("it is whole");
+    let planted = planted.expect("the store knows")["lost"];
+    assert!(planted > 10, "{planted}");
+    let lost = finding(&result, "no-lost-writes");
+    assert_eq!(lost["violations"].as_u64(), Some(planted), "{lost}");
+}
+
+#[test]
+fn without_final_reads_nobody_says_what_a_set_has_lost() {
+    let place = Place::new();
+    let words = "--operations 4000 --set dataset.keys=200";
+    let without = |words: &str| {
+        place.command(words).env("ASSAY_FINAL_READS", "false").output().expect("it starts")
+    };
+    let words = format!("bench set -t sim:?latency=1ms {words} --run-dir b -q");
+    assert!(without(&words).status.success());
+    let result = place.fine("check b --format json").json();
     assert_eq!(finding(&result, "no-lost-writes")["reason"], "no-final-reads");
 }
 

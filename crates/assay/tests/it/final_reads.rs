@@ -248,4 +248,12 @@ fn final_reads_come_when_every_action_has_ended() {
     let windows = verdicts["lost_writes"]["windows"].as_array().expect("there are windows");
     let end = number(windows.last().expect("writes were lost"), "/last_ns");
     assert!(Nanos(end) <= killed, "nothing is lost that was written later: {end} {killed}");
+    // All of them are of the one fault there was; the report says so beside its recovery.
+    let report = place.fine("report b --format json").json();
+    let injections = report["recovery"]["injections"].as_array().expect("there is one");
+    assert_eq!(injections.len(), 1, "{injections:?}");
+    assert_eq!(injections[0]["lost_writes"], verdicts["lost_writes"]["count"]);
+    let text = place.fine("report b").out;
+    assert!(text.contains("lost writes"), "{text}");
+    assert!(text.contains("passed: D1, "), "{text}");
 }

@@ -43,14 +43,14 @@ fn mask(edges: Edges) -> u8 {
     }
 }
 
-/// Finds all cycles of the graph; says whether there is none without real time.
+/// Finds all cycles of the graph; marks the transactions that are on one without real time.
 pub(super) fn check(
     graph: &Graph,
     dependencies: &Dependencies,
     keys: &[u64],
     log: &mut Log,
-) -> bool {
-    let mut is_clean = true;
+) -> Vec<bool> {
+    let mut is_on_cycle = vec![false; dependencies.history.transactions.len()];
     let mut places = Vec::new();
     for nodes in graph.components(mask(Edges::RealTime)).cyclic() {
         let whole = Part { graph: graph.part(nodes, u8::MAX, &mut places), names: nodes.to_vec() };
@@ -58,8 +58,10 @@ pub(super) fn check(
         let mut inner = Vec::new();
         for edges in [Edges::Data, Edges::Session, Edges::RealTime] {
             for members in whole.graph.components(mask(edges)).cyclic() {
-                is_clean &= edges == Edges::RealTime;
-                let names = members.iter().map(|at| whole.names[*at as usize]).collect();
+                let names: Vec<u32> = members.iter().map(|at| whole.names[*at as usize]).collect();
+                if edges == Edges::Session {
+                    mark(&names, &mut is_on_cycle);
+                }
                 let graph = whole.graph.part(members, mask(edges), &mut inner);
                 let search = Search { part: Part { graph, names }, edges, dependencies, keys };
                 let found = search.run(members, &known, log);
@@ -67,7 +69,16 @@ pub(super) fn check(
             }
         }
     }
-    is_clean
+    is_on_cycle
+}
+
+/// Marks those of the nodes that are transactions.
+fn mark(nodes: &[u32], marks: &mut [bool]) {
+    for node in nodes {
+        if let Some(mark) = marks.get_mut(*node as usize) {
+            *mark = true;
+        }
+    }
 }
 
 /// A subgraph, with the names of its nodes in the whole graph.

@@ -9,6 +9,7 @@ use crate::transaction::graph::{Graph, sort};
 use crate::transaction::levels::{JUDGED, implied, violated_by};
 use crate::transaction::log::Log;
 use crate::transaction::order::{Dependencies, end};
+use crate::transaction::weak::Suspects;
 use crate::transaction::{TransactionHistory, cycles, lists, registers, weak};
 use crate::verdict::{
     Anomaly, Edges, Limitation, QualityFinding, QualityVerdict, VerdictPower, VersionOrder,
@@ -98,11 +99,16 @@ pub fn judge(history: &TransactionHistory, clocks: &ClockError) -> TransactionRe
     let after_others = dependencies.link_real_time(clocks);
     let anti_dependencies = dependencies.edges.iter().filter(|edge| edge.sort == sort::RW).count();
     let graph = Graph::new(dependencies.nodes(), &dependencies.edges);
-    let is_clean = cycles::check(&graph, &dependencies, &facts.keys, &mut log);
+    let is_on_cycle = cycles::check(&graph, &dependencies, &facts.keys, &mut log);
     drop(graph);
+    let suspects = match dependencies.unordered {
+        0 => Suspects::OnCycles(&is_on_cycle),
+        _ => Suspects::All,
+    };
     // Strong-session serializable implies them, if the order of all versions is known.
-    let is_implied = is_clean && dependencies.unordered == 0;
-    let is_causal_judged = is_implied || weak::check(&dependencies, &facts.keys, &mut log);
+    let is_implied = dependencies.unordered == 0 && !is_on_cycle.contains(&true);
+    let is_causal_judged =
+        is_implied || weak::check(&dependencies, suspects, &facts.keys, &mut log);
     let count = |outcome| history.transactions.iter().filter(|one| one.outcome == outcome).count();
     let evidence = Evidence {
         committed: dependencies.is_committed.iter().filter(|is| **is).count() as u64,

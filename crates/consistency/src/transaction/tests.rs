@@ -112,16 +112,21 @@ fn findings_name_the_version_order_they_used() {
 
 #[test]
 fn more_sessions_than_memory_make_causal_not_assessable() {
-    let append = |index: u64| ObservedTransaction {
+    // Writes that nobody reads, so that their order is open and all transactions are looked at.
+    let write = |index: u64| ObservedTransaction {
         index,
         session: index as u32,
         agent: 0,
         started: Nanos(0),
         ended: Nanos(1),
         outcome: Outcome::Done,
-        steps: vec![TransactionStep::Append { key: 1, element: WrittenValue(index + 1) }],
+        steps: vec![TransactionStep::Write {
+            key: 1,
+            value: WrittenValue(index + 1),
+            version: None,
+        }],
     };
-    let mut all: Vec<ObservedTransaction> = (0..12_000).map(append).collect();
+    let mut all: Vec<ObservedTransaction> = (0..12_000).map(write).collect();
     all.extend(history("ry[] rz[] ay1 | ry[] rz[] az1").transactions);
     let report = judge(&TransactionHistory { transactions: all }, &ClockError::NONE);
     let expected = QualityVerdict::NotAssessable(Limitation::TooManySessions);

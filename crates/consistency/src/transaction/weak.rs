@@ -19,6 +19,11 @@
 //! * Monotonic views and atomic reads are judged without sessions first, which is what Adya's and
 //!   Bailis' definitions say; what only shows with sessions is marked so, and violates causal.
 //! * Adya's read committed is weaker than Biswas and Enea's: for it, G1 alone counts.
+//! * Where the order of all versions is known, only the transactions on cycles by any dependencies
+//!   and sessions are looked at ([`Suspects::OnCycles`]): if *t* reads from *a* and *b* replaced
+//!   that, *t* comes before *b* by an anti-dependency, so a *b* that *t* depends on is on a cycle
+//!   with *t* and with all that is between them. The other edges agree with the order of versions,
+//!   and are on a cycle only if that order is, whose readers are looked at too.
 //! * A transaction of unknown outcome depends on its session, nothing of its session on it. Where
 //!   its session goes on all the same, only those who read from it are judged by it.
 //!
@@ -27,6 +32,7 @@
 
 use assay_model::{Nanos, Outcome};
 
+use crate::transaction::ObservedTransaction;
 use crate::transaction::graph::{Edge, Graph, sort};
 use crate::transaction::log::Log;
 use crate::transaction::order::{Dependencies, NOBODY, SourceRead};
@@ -41,9 +47,32 @@ struct Inferred {
     reader: u32,
 }
 
+/// The transactions that may violate a level.
+#[derive(Clone, Copy)]
+pub(super) enum Suspects<'a> {
+    All,
+    /// Those with a true mark, by their numbers: they are on cycles of dependencies and sessions.
+    OnCycles(&'a [bool]),
+}
+
+impl Suspects<'_> {
+    fn holds(&self, transaction: u32) -> bool {
+        match self {
+            Suspects::All => true,
+            Suspects::OnCycles(marks) => marks[transaction as usize],
+        }
+    }
+}
+
 /// What the levels are judged by; `start` is the node of what was there before all writes.
+///
+/// Transactions have numbers of their own here: the suspects and those whose versions they read.
 struct Weak<'a, 'h> {
     dependencies: &'a Dependencies<'h>,
+    /// The number in the history of each transaction.
+    names: Vec<u32>,
+    /// Committed transactions, session by session.
+    by_session: Vec<u32>,
     /// Reads by transaction, in the order of their steps.
     reads: Vec<SourceRead>,
     /// (transaction, record), sorted.
@@ -58,11 +87,16 @@ struct Weak<'a, 'h> {
 }
 
 /// Whether causal consistency could be judged.
-pub(super) fn check(dependencies: &Dependencies, keys: &[u64], log: &mut Log) -> bool {
-    let weak = Weak::new(dependencies);
+pub(super) fn check(
+    dependencies: &Dependencies,
+    suspects: Suspects,
+    keys: &[u64],
+    log: &mut Log,
+) -> bool {
+    let weak = Weak::new(dependencies, suspects);
     let mut inferred = weak.pairs(false);
     let atomic_count = inferred.len();
-    inferred.extend(weak.own_session());
+    inferred.extend(weak.own_session(keys.len()));
     let session_count = inferred.len();
     let clocks = Clocks::new(&weak);
     if let Some(clocks) = clocks.as_ref().filter(|clocks| !clocks.is_cyclic) {
@@ -94,21 +128,54 @@ struct Cycles {
 }
 
 impl<'a, 'h> Weak<'a, 'h> {
-    fn new(dependencies: &'a Dependencies<'h>) -> Weak<'a, 'h> {
-        let count = dependencies.history.transactions.len();
-        let (mut reads, mut writes) = (dependencies.reads.clone(), dependencies.writes.clone());
+    fn new(dependencies: &'a Dependencies<'h>, suspects: Suspects) -> Weak<'a, 'h> {
+        let numbers = Numbers::new(dependencies, suspects);
+        let (count, number) = (numbers.names.len(), |at: u32| numbers.of[at as usize]);
+        let is_inside = |at: u32| number(at) != NOBODY;
+        let is_judged = |at: u32| numbers.is_judged[at as usize];
+        let reads = dependencies.reads.iter().filter(|read| is_judged(read.transaction));
+        let mut reads: Vec<SourceRead> = reads
+            .map(|read| SourceRead {
+                transaction: number(read.transaction),
+                source: if read.source == NOBODY { NOBODY } else { number(read.source) },
+                ..*read
+            })
+            .collect();
         reads.sort_unstable_by_key(|read| (read.transaction, read.step));
+        let writes = dependencies.writes.iter().filter(|write| is_judged(write.0));
+        let mut writes: Vec<(u32, u32)> = writes.map(|(at, key)| (number(*at), *key)).collect();
         writes.sort_unstable();
         writes.dedup();
         let read_starts = starts(count, reads.iter().map(|read| read.transaction));
         let write_starts = starts(count, writes.iter().map(|write| write.0));
         let of = |mask: u8| {
             let edges = dependencies.edges.iter().filter(move |edge| edge.sort & mask != 0);
-            edges.copied().collect::<Vec<Edge>>()
+            let inside = edges.filter(|edge| is_inside(edge.from) && is_inside(edge.to));
+            let renamed =
+                |edge: &Edge| Edge { from: number(edge.from), to: number(edge.to), ..*edge };
+            inside.map(renamed).collect::<Vec<Edge>>()
         };
         let (base, sessions) = (of(sort::WW | sort::WR), of(sort::SESSION));
         let start = count as u32;
-        Weak { dependencies, reads, writes, read_starts, write_starts, base, sessions, start }
+        let all = dependencies.sessions().into_iter().filter(|at| is_inside(*at));
+        let by_session = all.map(number).collect();
+        let names = numbers.names;
+        Weak {
+            dependencies,
+            names,
+            by_session,
+            reads,
+            writes,
+            read_starts,
+            write_starts,
+            base,
+            sessions,
+            start,
+        }
+    }
+
+    fn transaction(&self, at: u32) -> &ObservedTransaction {
+        &self.dependencies.history.transactions[self.names[at as usize] as usize]
     }
 
     fn reads(&self, transaction: u32) -> &[SourceRead] {
@@ -194,24 +261,29 @@ impl<'a, 'h> Weak<'a, 'h> {
         }
     }
 
-    /// For each read: the last transaction of the same session before that wrote the record.
-    fn own_session(&self) -> Vec<Inferred> {
+    /// For each read: the last transaction of the same session before that wrote the record, which
+    /// is one of so many.
+    fn own_session(&self, records: usize) -> Vec<Inferred> {
         let mut edges = Vec::new();
-        let mut last = std::collections::HashMap::new();
-        let mut of = None;
-        for at in self.dependencies.sessions() {
-            let session = self.dependencies.history.transactions[at as usize].session;
+        // The last writer of each record, with the number of its session.
+        let mut last = vec![(0u32, NOBODY); records];
+        let (mut of, mut number) = (None, 0);
+        for at in self.by_session.iter().copied() {
+            let session = self.transaction(at).session;
             if of != Some(session) {
-                last.clear();
                 of = Some(session);
+                number += 1;
             }
             for read in self.reads(at) {
-                if let Some(writer) = last.get(&read.key) {
-                    self.infer(*writer, read, &mut edges);
+                let (session, writer) = last[read.key as usize];
+                if session == number {
+                    self.infer(writer, read, &mut edges);
                 }
             }
-            if self.dependencies.outcome(at) == Outcome::Done {
-                last.extend(self.writes(at).iter().map(|(_, key)| (*key, at)));
+            if self.transaction(at).outcome == Outcome::Done {
+                for (_, key) in self.writes(at) {
+                    last[*key as usize] = (number, at);
+                }
             }
         }
         edges
@@ -262,7 +334,7 @@ impl<'a, 'h> Weak<'a, 'h> {
             all.extend(&self.sessions);
         }
         all.extend(inferred.iter().map(|one| one.edge));
-        let graph = Graph::new(self.dependencies.nodes().max(self.start as usize + 1), &all);
+        let graph = Graph::new(self.start as usize + 1, &all);
         let components = graph.components(u8::MAX);
         let inner = |node: &u32| {
             let own = components.of[*node as usize];
@@ -319,7 +391,37 @@ impl<'a, 'h> Weak<'a, 'h> {
         }
         nodes.retain(|node| *node < self.start);
         nodes.dedup();
+        nodes.iter_mut().for_each(|node| *node = self.names[*node as usize]);
         (first.key, nodes)
+    }
+}
+
+/// Numbers without gaps for the transactions that are looked at.
+struct Numbers {
+    names: Vec<u32>,
+    /// Of each node, its number or [`NOBODY`].
+    of: Vec<u32>,
+    /// Of each transaction, whether its reads and writes count: suspects and their readers.
+    is_judged: Vec<bool>,
+}
+
+impl Numbers {
+    fn new(dependencies: &Dependencies, suspects: Suspects) -> Numbers {
+        let count = dependencies.history.transactions.len() as u32;
+        let mut is_judged: Vec<bool> = (0..count).map(|at| suspects.holds(at)).collect();
+        for read in dependencies.reads.iter().filter(|read| read.source != NOBODY) {
+            is_judged[read.transaction as usize] |= suspects.holds(read.source);
+        }
+        let mut is_inside = is_judged.clone();
+        for read in dependencies.reads.iter().filter(|read| read.source != NOBODY) {
+            is_inside[read.source as usize] |= is_judged[read.transaction as usize];
+        }
+        let names: Vec<u32> = (0..count).filter(|at| is_inside[*at as usize]).collect();
+        let mut of = vec![NOBODY; dependencies.nodes()];
+        for (name, number) in names.iter().zip(0..) {
+            of[*name as usize] = number;
+        }
+        Numbers { names, of, is_judged }
     }
 }
 
@@ -351,7 +453,7 @@ struct Clocks {
 
 impl Clocks {
     fn new(weak: &Weak) -> Option<Clocks> {
-        let (sessions, count) = (weak.dependencies.sessions(), weak.start as usize);
+        let (sessions, count) = (&weak.by_session, weak.start as usize);
         let mut clocks = Clocks {
             session: vec![0; count],
             place: vec![0; count],
@@ -362,17 +464,16 @@ impl Clocks {
         };
         let (mut of, mut place) = (None, 0);
         for (row, at) in sessions.iter().enumerate() {
-            let session = weak.dependencies.history.transactions[*at as usize].session;
+            let session = weak.transaction(*at).session;
             if of != Some(session) {
                 (of, place) = (Some(session), 0);
                 clocks.width += 1;
             }
             clocks.session[*at as usize] = clocks.width as u32 - 1;
             clocks.row[*at as usize] = row as u32;
-            let session_of =
-                |at: &u32| weak.dependencies.history.transactions[*at as usize].session;
+            let session_of = |at: &u32| weak.transaction(*at).session;
             let is_last = sessions.get(row + 1).map(session_of) != of;
-            if is_last || weak.dependencies.outcome(*at) == Outcome::Done {
+            if is_last || weak.transaction(*at).outcome == Outcome::Done {
                 place += 1;
                 clocks.place[*at as usize] = place;
             }
@@ -381,7 +482,7 @@ impl Clocks {
         let mut edges: Vec<Edge> =
             weak.base.iter().filter(|edge| edge.sort == sort::WR).copied().collect();
         edges.extend(&weak.sessions);
-        let graph = Graph::new(weak.dependencies.nodes().max(count + 1), &edges);
+        let graph = Graph::new(count + 1, &edges);
         let order = graph.components(u8::MAX);
         clocks.is_cyclic = order.cyclic().next().is_some();
         if !clocks.is_cyclic {

@@ -88,6 +88,18 @@ fn checks_of_the_verdicts_stand_below_them() {
 }
 
 #[test]
+fn checks_that_did_not_pass_have_a_line_each_and_the_others_one() {
+    assert_eq!(check_lines(&stale(), Letters::Ascii), [""; 0]);
+    let mut result = stale();
+    result.check(false);
+    let lines = check_lines(&result, Letters::Ascii);
+    let beginnings: Vec<&str> = lines.iter().map(|line| &line[..10]).collect();
+    assert_eq!(beginnings, ["D3 power: ", "D7 history", "5 of 7 pas"], "{lines:?}");
+    assert!(lines[1].contains("operations are missing"), "{lines:?}");
+    assert_eq!(lines[2], "5 of 7 passed: D1, D2, D4, D5, D6");
+}
+
+#[test]
 fn violations_are_classed_over_time() {
     let result = stale();
     let classes = result.violation_classes();

@@ -77,6 +77,7 @@ fn injection(one: &InjectionOutcome) -> Value {
         "p99_back": time_to(one.tail),
         "lost_operations": one.lost,
         "lost_s": one.lost_s,
+        "lost_writes": one.lost_writes,
         "burst_ratio": one.burst,
         "resolution_ns": one.resolution.0,
     })

@@ -33,6 +33,7 @@ fn outcome(what: &str, at: u64, mended: Option<u64>, ttr90: TimeTo) -> Injection
         tail: TimeTo::After(seconds(4)),
         lost: 1_854.4,
         lost_s: 1.8544,
+        lost_writes: Some(17),
         burst: Some(1.31),
         resolution: Nanos::from_millis(134),
     }

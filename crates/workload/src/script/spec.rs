@@ -33,6 +33,8 @@ pub enum ScriptName {
     LongFork,
     /// Transactions that read both keys of a pair and write one of them.
     WriteSkew,
+    /// Transactions that read one key, then write it.
+    LostUpdate,
     /// A write that follows from reading another one, with readers of both.
     CausalChain,
     /// Additions to sets, with reads of them.
@@ -52,6 +54,7 @@ impl ScriptName {
         ScriptName::Bank,
         ScriptName::LongFork,
         ScriptName::WriteSkew,
+        ScriptName::LostUpdate,
         ScriptName::CausalChain,
         ScriptName::Set,
         ScriptName::Counter,
@@ -68,6 +71,7 @@ impl ScriptName {
             ScriptName::Bank => "bank",
             ScriptName::LongFork => "long-fork",
             ScriptName::WriteSkew => "write-skew",
+            ScriptName::LostUpdate => "lost-update",
             ScriptName::CausalChain => "causal-chain",
             ScriptName::Set => "set",
             ScriptName::Counter => "counter",
@@ -115,6 +119,7 @@ impl ScriptSpec {
             | ScriptName::Bank
             | ScriptName::LongFork
             | ScriptName::WriteSkew
+            | ScriptName::LostUpdate
             | ScriptName::CausalChain
             | ScriptName::Set
             | ScriptName::Counter => ScriptSpec::Consistency(read(text, origin)?),

@@ -233,6 +233,13 @@ fn injection(time_to: &dyn Fn() -> Value) -> Value {
         ("p99_back", time_to()),
         ("lost_operations", number()),
         ("lost_s", number()),
+        (
+            "lost_writes",
+            described(
+                or_null(count()),
+                "acknowledged writes of its time that final reads did not find; null without them",
+            ),
+        ),
         ("burst_ratio", or_null(number())),
         ("resolution_ns", count()),
     ])

@@ -57,6 +57,36 @@ impl Program for Load {
     }
 }
 
+/// One read of each key.
+pub(super) struct FinalReads {
+    read: QueryRef,
+    keys: u64,
+}
+
+impl FinalReads {
+    /// Those of a set: its reads are transactions of one query, in which every addition shows.
+    pub(super) fn new(spec: &ConsistencySpec) -> Option<FinalReads> {
+        let is_set = spec.workload == ScriptName::Set;
+        let reads = || FinalReads { read: query(spec.workload, READ), keys: spec.dataset.keys };
+        is_set.then(reads)
+    }
+}
+
+impl Program for FinalReads {
+    fn len(&self) -> Option<u64> {
+        Some(self.keys)
+    }
+
+    fn width(&self) -> u64 {
+        1
+    }
+
+    fn process(&self, process: u64, into: &mut ProcessBuilder<'_>) {
+        // As the run reads: its second type of transaction.
+        into.transaction(2, Nanos::ZERO).issue(self.read, process, &[int(process)]).commit();
+    }
+}
+
 /// Transactions, block of keys after block of keys.
 pub(super) struct Run {
     spec: ConsistencySpec,
@@ -80,6 +110,7 @@ impl Run {
             }
             ScriptName::LongFork => 2.0 * transactions.length as f64,
             ScriptName::WriteSkew => 2.0 * transactions.writes_per_key as f64,
+            ScriptName::LostUpdate => transactions.writes_per_key as f64,
             ScriptName::CausalChain => CHAIN as f64,
             _ => transactions.writes_per_key as f64 / transactions.writes,
         };
@@ -108,6 +139,7 @@ impl Run {
             }
             ScriptName::LongFork => ((1.0 + length) / 2.0, 0.5),
             ScriptName::WriteSkew => (2.0, 1.0),
+            ScriptName::LostUpdate => (1.0, 1.0),
             ScriptName::CausalChain => (13.0 / 8.0, 2.0 / 8.0),
             _ => (1.0 - writes, writes),
         }
@@ -130,6 +162,7 @@ impl Program for Run {
             }
             ScriptName::Bank => self.spec.dataset.keys.max(4) + 1,
             ScriptName::WriteSkew => 4,
+            ScriptName::LostUpdate => 3,
             ScriptName::CausalChain => 2,
             _ => 1,
         }
@@ -146,6 +179,7 @@ impl Program for Run {
                 steps.long_fork(first + place % self.active, place / self.active);
             }
             ScriptName::WriteSkew => steps.write_skew(first + draws.below(self.active), &mut draws),
+            ScriptName::LostUpdate => steps.lost_update(first + draws.below(self.active)),
             ScriptName::CausalChain => {
                 steps.causal_chain(first + place % self.active, place / self.active);
             }
@@ -252,6 +286,13 @@ impl Steps<'_, '_> {
         self.read(2 * group);
         self.read(2 * group + 1);
         self.write(2 * group + draws.below(2));
+        self.commit();
+    }
+
+    fn lost_update(&mut self, key: u64) {
+        self.begin(1);
+        self.read(key);
+        self.write(key);
         self.commit();
     }
 

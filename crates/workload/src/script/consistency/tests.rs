@@ -9,11 +9,12 @@ use super::ConsistencySpec;
 use crate::plan::PlanPhase;
 use crate::script::{ScriptName, ScriptPlan, ScriptSpec};
 
-const NAMES: [ScriptName; 7] = [
+const NAMES: [ScriptName; 8] = [
     ScriptName::ListAppend,
     ScriptName::Bank,
     ScriptName::LongFork,
     ScriptName::WriteSkew,
+    ScriptName::LostUpdate,
     ScriptName::CausalChain,
     ScriptName::Set,
     ScriptName::Counter,
