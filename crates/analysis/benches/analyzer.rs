@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use assay_analysis::hallmark::{CheckId, Evidence, ExpectedArrivals, Gaps, Thresholds, Validator};
 use assay_analysis::{AnalysisOptions, Analyzer, LoadModel, Window};
-use assay_model::{Kind, Nanos, Outcome, Phase, Reason, Record, Seed, Verified, version};
+use assay_model::{Ends, Kind, Nanos, Outcome, Phase, Reason, Record, Seed, Verified, version};
 
 /// Records are made in batches of this many beforehand, as a history's reader would give them.
 const BATCH: usize = 4096;
@@ -35,8 +35,8 @@ fn record(index: u64, at: u64) -> Record {
         requests: 1,
         transaction: 0,
         transaction_type: 0,
-        ends_transaction: true,
-        ends_process: true,
+        node: 0,
+        ends: Ends::Both,
         kind: if is_read { Kind::Read } else { Kind::Update },
         phase: Phase::Measure,
         outcome: Outcome::Done,
@@ -58,8 +58,7 @@ fn read_modify_writes(size: u64) -> Vec<Record> {
         Record {
             process: block * 64 + within,
             transaction_type: 1,
-            ends_transaction: half == 1,
-            ends_process: true,
+            ends: Ends::of(half == 1, true),
             kind: if half == 0 { Kind::Read } else { Kind::Update },
             ..record(place, place * 10_000)
         }

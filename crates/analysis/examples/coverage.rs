@@ -11,7 +11,7 @@
 //! reader: in how many of all runs an interval was reported that misses the truth.
 
 use assay_analysis::{AnalysisOptions, Analyzer, Interval, Percentile, Window};
-use assay_model::{Kind, Nanos, Outcome, Phase, Reason, Record, Seed, Verified, version};
+use assay_model::{Ends, Kind, Nanos, Outcome, Phase, Reason, Record, Seed, Verified, version};
 
 /// Runs per row.
 const RUNS: u64 = 400;
@@ -49,8 +49,8 @@ fn record(index: u64, intended: Nanos, ended: Nanos) -> Record {
         requests: 1,
         transaction: 0,
         transaction_type: 0,
-        ends_transaction: true,
-        ends_process: true,
+        node: 0,
+        ends: Ends::Both,
         kind: Kind::Read,
         phase: Phase::Measure,
         outcome: Outcome::Done,

@@ -6,7 +6,7 @@ use assay_analysis::compare::{
     Demands, Figure, Finding, Measure, Resampling, RunFigures, Sampler, compare,
 };
 use assay_analysis::{AnalysisOptions, Analyzer, Window};
-use assay_model::{Kind, Nanos, Outcome, Phase, Reason, Record, Seed, Verified, version};
+use assay_model::{Ends, Kind, Nanos, Outcome, Phase, Reason, Record, Seed, Verified, version};
 
 /// What is simulated: an M/M/1 queue, 1000 arrivals per second on average.
 #[derive(Clone, Copy)]
@@ -137,8 +137,8 @@ fn read(index: u64, at: Nanos, ended: Nanos) -> Record {
         requests: 1,
         transaction: 0,
         transaction_type: 0,
-        ends_transaction: true,
-        ends_process: true,
+        node: 0,
+        ends: Ends::Both,
         kind: Kind::Read,
         phase: Phase::Measure,
         outcome: Outcome::Done,

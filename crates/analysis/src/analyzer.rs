@@ -1,6 +1,6 @@
 //! The analyzer: takes records batch by batch, gives a summary.
 
-use assay_model::{Kind, Nanos, Outcome, Phase, Record, Verified};
+use assay_model::{Ends, Kind, Nanos, Outcome, Phase, Record, Verified};
 
 use crate::availability::{Bins, Silences};
 use crate::kind_stats::{Completion, KindStats, Moved, Span, Traffic};
@@ -163,7 +163,7 @@ impl Analyzer {
         self.offered += 1;
         self.has_lone |= record.transaction_type == 0;
         // The last operation of its first transaction stands for the process.
-        self.processes += u64::from(record.transaction == 0 && record.ends_transaction);
+        self.processes += u64::from(record.transaction == 0 && record.ends_transaction());
         self.backward_times += u64::from(!span.is_forward());
         self.first_intended = self.first_intended.min(record.intended);
         self.last_ended = self.last_ended.max(record.ended);
@@ -271,7 +271,7 @@ impl Analyzer {
         let part = Record {
             transaction: 0,
             transaction_type: 0,
-            ends_transaction: record.ends_process,
+            ends: Ends::of(record.ends_process(), record.ends_process()),
             ..*record
         };
         let Some(mut process) = self.open_processes.add(&part) else { return };

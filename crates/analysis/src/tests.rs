@@ -7,7 +7,7 @@ mod queries;
 mod time;
 mod transactions;
 
-use assay_model::{Kind, Nanos, Outcome, Phase, Reason, Record, Verified, version};
+use assay_model::{Ends, Kind, Nanos, Outcome, Phase, Reason, Record, Verified, version};
 
 use crate::{AnalysisOptions, Analyzer, Phases, Summary, Window};
 
@@ -59,8 +59,8 @@ pub fn done(index: u64, kind: Kind, intended: Nanos, started: Nanos, ended: Nano
         requests: 1,
         transaction: 0,
         transaction_type: 0,
-        ends_transaction: true,
-        ends_process: true,
+        node: 0,
+        ends: Ends::Both,
         kind,
         phase: Phase::Measure,
         outcome: Outcome::Done,
@@ -95,7 +95,7 @@ fn describe(record: &mut Record, word: &str) {
             "miss" => (record.found, record.rows) = (false, 0),
             "rmw" | "rmw." => {
                 record.transaction_type = 1;
-                record.ends_transaction = word == "rmw.";
+                record.ends = Ends::of(word == "rmw.", true);
             }
             "unversioned" => record.version_read = version::NONE,
             _ => panic!("no such word: {word:?}"),

@@ -142,7 +142,7 @@ impl Open {
     pub fn add(&mut self, record: &Record) -> Option<Transaction> {
         let this = Transaction::begun_by(record);
         let name = Name::of(record);
-        if record.ends_transaction {
+        if record.ends_transaction() {
             let Some(mut begun) = self.take(name) else { return Some(this) };
             begun.join(&this);
             return Some(begun);

@@ -35,6 +35,8 @@ pub struct Judge {
     title: String,
     collector: Collector,
     is_fresh: bool,
+    /// The names of the run's nodes.
+    nodes: Vec<String>,
     /// Records that a whole history has at least; nothing if it cannot be whole.
     records_min: Option<u64>,
 }
@@ -77,6 +79,7 @@ impl Judge {
             collector: queries(manifest, operations_max)
                 .unwrap_or_else(|| records(manifest, is_fresh, operations_max)),
             is_fresh,
+            nodes: manifest.history.nodes.clone(),
             records_min: is_whole.then_some(manifest.history.records),
         }
     }
@@ -110,8 +113,8 @@ impl Judge {
             }
         };
         let limitation = if is_whole { limitation } else { Some(Limitation::Incomplete) };
-        let (source, title) = (self.source, self.title);
-        CollectedRun { source, title, operations, limitation, warnings }
+        let (source, title, nodes) = (self.source, self.title, self.nodes);
+        CollectedRun { source, title, operations, limitation, warnings, nodes }
     }
 
     /// The verdicts on what was added; the history holds `kept` records, and whether all that it
@@ -122,6 +125,7 @@ impl Judge {
             source: run.source,
             title: run.title,
             warnings: run.warnings,
+            nodes: run.nodes,
             ..ConsistencyResult::default()
         };
         match run.operations {
@@ -149,6 +153,8 @@ struct CollectedRun {
     /// Why they cannot be judged, if so.
     limitation: Option<Limitation>,
     warnings: Vec<String>,
+    /// The names of the run's nodes.
+    nodes: Vec<String>,
 }
 
 /// The operations of a run by the kind of its workload.
@@ -351,11 +357,11 @@ pub enum RunHistory {
     Registers(RegisterHistory),
 }
 
-/// The operations of the run in `dir`.
+/// The operations of the run in `dir`, and the names of its nodes.
 ///
 /// # Errors
 /// If it is no run directory, its history cannot be read, or holds no such operations.
-pub fn history_of(dir: &Path) -> Result<RunHistory> {
+pub fn history_of(dir: &Path) -> Result<(RunHistory, Vec<String>)> {
     let manifest = Manifest::read(dir).map_err(as_usage)?;
     let mut judge = Judge::new(dir, &manifest, EXPORTED);
     let mut history = History::open(dir).map_err(as_usage)?;
@@ -366,19 +372,22 @@ pub fn history_of(dir: &Path) -> Result<RunHistory> {
         let reason = limitation_text(limitation);
         return Err(wrong(&format!("nobody could judge its operations: {reason}")));
     }
-    match run.operations {
-        RunOperations::Records(collected) => Ok(RunHistory::Registers(collected.history)),
+    let operations = match run.operations {
+        RunOperations::Records(collected) => RunHistory::Registers(collected.history),
         RunOperations::Queries(collected, model) => match model {
-            QueryModel::Transactions => Ok(RunHistory::Transactions(collected.transactions)),
-            QueryModel::SingleWrites => Ok(RunHistory::Registers(collected.registers)),
+            QueryModel::Transactions => RunHistory::Transactions(collected.transactions),
+            QueryModel::SingleWrites => RunHistory::Registers(collected.registers),
             QueryModel::Prescriptions(_) => {
-                Err(wrong("Elle judges lists and registers, no prescriptions of FMKe"))
+                let reason = "Elle judges lists and registers, no prescriptions of FMKe";
+                return Err(wrong(reason));
             }
             QueryModel::Sets | QueryModel::Counters | QueryModel::Accounts(_) => {
-                Err(wrong("Elle judges lists and registers, no sets, counters or accounts"))
+                let reason = "Elle judges lists and registers, no sets, counters or accounts";
+                return Err(wrong(reason));
             }
         },
-    }
+    };
+    Ok((operations, run.nodes))
 }
 
 /// Operations of a run that are exported at most; of records, all operations of a sample.

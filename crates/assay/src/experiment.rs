@@ -161,6 +161,7 @@ impl Experiment {
     pub fn execute(mut self) -> Result<Finished> {
         let mut run_dir = RunDir::create(&self.dir).map_err(as_usage)?;
         self.manifest.run.started = rfc3339(SystemTime::now());
+        self.manifest.history.nodes = self.store.nodes();
         run_dir.write_manifest(&self.manifest)?;
         let workers = self.load_config.workers;
         let (writer, sinks) = run_dir.writer(workers as u16, Memory::default())?;
@@ -197,6 +198,8 @@ impl Experiment {
             self.manifest.notes.push(error.to_string());
         }
         self.keep_truth()?;
+        // Some were only met during the run.
+        self.manifest.history.nodes = self.store.nodes();
         if let Some(Err(error)) = reads.map(ReadsWriter::finish) {
             // The figures are worth more; without the values the judge says what is missing.
             self.manifest.notes.push(error.to_string());

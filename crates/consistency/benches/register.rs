@@ -80,6 +80,7 @@ fn history(is_skewed: bool, size: u64) -> RegisterHistory {
         };
         let middle = 100_000 + index * 1_000;
         RegisterOperation {
+            node: 0,
             index,
             key,
             session: (index % SESSIONS) as u32,

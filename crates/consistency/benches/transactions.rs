@@ -78,6 +78,7 @@ fn list_append(size: u64, one_late_in: u64) -> TransactionHistory {
         // Each takes effect at the middle of its time, which overlaps with those of all sessions.
         let middle = Nanos((index + SESSIONS) * 1000);
         transactions.push(ObservedTransaction {
+            node: 0,
             index,
             session: (index % SESSIONS) as u32,
             agent: 0,

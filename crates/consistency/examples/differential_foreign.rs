@@ -27,7 +27,8 @@ fn main() {
         let history = read_foreign_history(text.as_bytes(), None, &mut |_| {}).expect("readable");
         for format in [ElleFormat::Edn, ElleFormat::JsonLines] {
             let mut out = Vec::new();
-            write_transactions(&history.transactions, format, &mut out).expect("a vector takes it");
+            write_transactions(&history.transactions, &[], format, &mut out)
+                .expect("a vector takes it");
             let after = judge(&String::from_utf8(out).expect("UTF-8"), workload);
             if after != before {
                 println!("seed {seed}, {format:?}: {before:?} became {after:?}");
@@ -88,7 +89,7 @@ fn survives_damage(seed: u64) -> bool {
     if seed.is_multiple_of(8) {
         let history = read_foreign_history(&*text, None, &mut |_| {}).expect("readable");
         text.clear();
-        write_transactions(&history.transactions, ElleFormat::Edn, &mut text)
+        write_transactions(&history.transactions, &[], ElleFormat::Edn, &mut text)
             .expect("a vector takes it");
     }
     for _ in 0..1 + draws.below(4) {

@@ -20,7 +20,7 @@ fn main() {
     ] {
         let mut text = Vec::new();
         let start = Instant::now();
-        write_transactions(&history, written, &mut text).expect("a vector takes it");
+        write_transactions(&history, &[], written, &mut text).expect("a vector takes it");
         let megabytes = text.len() as f64 / 1e6;
         println!("write {name} {megabytes:.0} MB: {:.0} MB/s", megabytes / elapsed(start));
         measure(name, format, &text);
@@ -56,6 +56,7 @@ fn history() -> TransactionHistory {
         let (key, element) = (index / ELEMENTS, 1 + index % ELEMENTS);
         let elements = (1..=draws.below(element + 1)).map(WrittenValue).collect();
         ObservedTransaction {
+            node: 0,
             index,
             session: (index % 16) as u32,
             agent: 0,

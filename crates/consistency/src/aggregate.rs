@@ -26,6 +26,9 @@ pub struct AggregateOperation {
     pub key: u64,
     /// The session that issued it, one operation at a time.
     pub session: u32,
+    /// The node that answered, by its place in the run's list of nodes plus one; 0 if nobody said,
+    /// or several did.
+    pub node: u8,
     /// When the request left.
     pub started: Nanos,
     /// When the answer came. Of no meaning unless the outcome is [`Outcome::Done`].
@@ -346,6 +349,7 @@ mod tests {
         access: AggregateAccess,
     ) -> AggregateOperation {
         AggregateOperation {
+            node: 0,
             index,
             key: 1,
             session: 0,

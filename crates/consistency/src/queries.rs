@@ -64,6 +64,7 @@ struct QueryOperation {
     transaction: (u64, u16),
     session: u32,
     agent: u16,
+    node: u8,
     kind: Kind,
     outcome: Outcome,
     role: QueryRole,
@@ -144,13 +145,14 @@ impl QueryCollector {
                 transaction: (record.process, record.transaction),
                 session: u32::from(agent) << 24 | record.session & 0xFF_FFFF,
                 agent,
+                node: record.node,
                 kind: record.kind,
                 outcome: record.outcome,
                 role,
                 found: record.found,
                 rows: record.rows,
                 requests: record.requests,
-                ends_transaction: record.ends_transaction,
+                ends_transaction: record.ends_transaction(),
             });
         }
     }
@@ -256,6 +258,13 @@ fn times(operations: &[QueryOperation]) -> (Nanos, Nanos) {
     (started, issued().map(|one| one.ended).max().unwrap_or(started))
 }
 
+/// The node that answered all of the operations whose node is known; 0 if several did.
+fn node_of(operations: &[QueryOperation]) -> u8 {
+    let mut known = operations.iter().map(|one| one.node).filter(|node| *node != 0);
+    let first = known.next().unwrap_or(0);
+    if known.all(|node| node == first) { first } else { 0 }
+}
+
 /// The queries as one transaction; nothing if none of them was issued.
 fn transaction(operations: &[QueryOperation], values: &Values) -> Option<ObservedTransaction> {
     let first = operations.iter().find(|one| one.outcome != Outcome::Dropped)?;
@@ -266,6 +275,7 @@ fn transaction(operations: &[QueryOperation], values: &Values) -> Option<Observe
     }
     let (started, ended) = times(operations);
     Some(ObservedTransaction {
+        node: node_of(operations),
         index: first.index,
         session: first.session,
         agent: first.agent,
@@ -340,8 +350,8 @@ fn aggregate(
     };
     let (started, ended) = times(operations);
     let key = if matches!(model, QueryModel::Accounts(_)) { 0 } else { first.key };
-    let (index, session) = (first.index, first.session);
-    Some(AggregateOperation { index, key, session, started, ended, outcome, access })
+    let (index, session, node) = (first.index, first.session, node_of(operations));
+    Some(AggregateOperation { node, index, key, session, started, ended, outcome, access })
 }
 
 /// The query as an operation on a register.
@@ -361,6 +371,7 @@ fn access(operation: &QueryOperation, values: &Values) -> Option<RegisterOperati
         _ => return None,
     };
     Some(RegisterOperation {
+        node: operation.node,
         index: operation.index,
         key: operation.key,
         session: operation.session,
@@ -401,6 +412,8 @@ fn name_single_writes(history: &mut RegisterHistory) {
 
 #[cfg(test)]
 mod tests {
+    use assay_model::Ends;
+
     use super::*;
 
     const LISTS: [QueryRole; 3] = [QueryRole::Unchecked, QueryRole::ReadList, QueryRole::Append];
@@ -419,10 +432,10 @@ mod tests {
             _ => 0,
         };
         let (process, key) = (index / 10, index % 10 % 3);
-        let ends_transaction = statement == 0;
+        let ends = Ends::of(statement == 0, false);
         let record =
             Record { index, process, key, kind, statement, started, ended, ..Record::BLANK };
-        Record { found: true, ends_transaction, ..record }
+        Record { found: true, ends, ..record }
     }
 
     fn value(index: u64, item: u32, value: i64) -> ObservedValue {
@@ -437,6 +450,18 @@ mod tests {
         let mut collector = QueryCollector::new(options);
         collector.add(0, records);
         collector.finish(values.to_vec())
+    }
+
+    #[test]
+    fn a_transaction_has_the_node_that_all_its_queries_have() {
+        let at = |node, index| Record { node, ..record(index, Kind::Read) };
+        let node = |nodes: [u8; 2]| {
+            let mut collector =
+                QueryCollector::new(options(QueryModel::Transactions, &LISTS, true));
+            collector.add(0, &[at(nodes[0], 30), at(nodes[1], 31)]);
+            collector.finish(Vec::new()).transactions.transactions[0].node
+        };
+        assert_eq!([[2, 2], [0, 2], [1, 2], [0, 0]].map(node), [2, 2, 0, 0]);
     }
 
     #[test]
@@ -483,7 +508,7 @@ mod tests {
         assert_eq!(of(&[append, record(32, Kind::Rollback)]), Outcome::Refused);
         let lost = ended(Outcome::Unknown, record(31, Kind::Update));
         assert_eq!(of(&[append, lost, dropped(commit)]), Outcome::Refused);
-        let alone = Record { ends_transaction: true, ..lost };
+        let alone = Record { ends: Ends::Transaction, ..lost };
         assert_eq!(of(&[alone]), Outcome::Unknown);
     }
 

@@ -113,6 +113,7 @@ impl RecordCollector {
             }
             let Some(access) = self.access(record) else { continue };
             self.operations.push(RegisterOperation {
+                node: record.node,
                 index: record.index,
                 key: record.key,
                 session: session(agent, record.session),
@@ -265,6 +266,7 @@ fn judge_from(
     let Some(some) = operations.first() else { return };
     if first != WrittenValue::ABSENT {
         judged.push(RegisterOperation {
+            node: 0,
             index: u64::MAX,
             key: some.key,
             session: u32::MAX,

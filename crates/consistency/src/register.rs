@@ -82,6 +82,8 @@ pub struct RegisterOperation {
     pub session: u32,
     /// The agent whose clock timed it.
     pub agent: u16,
+    /// The node that answered, by its place in the run's list of nodes plus one; 0 if nobody said.
+    pub node: u8,
     /// When the request left.
     pub started: Nanos,
     /// When the answer came. Of no meaning unless the outcome is [`Outcome::Done`].

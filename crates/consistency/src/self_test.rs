@@ -95,6 +95,7 @@ fn registers(steps: &[GoldenStep]) -> RegisterHistory {
             GoldenStep::Whole(..) | GoldenStep::Aborted(..) => return None,
         };
         Some(RegisterOperation {
+            node: 0,
             index: index as u64,
             key,
             session,
@@ -124,6 +125,7 @@ fn transactions(steps: &[GoldenStep]) -> TransactionHistory {
             _ => return None,
         };
         Some(ObservedTransaction {
+            node: 0,
             index: index as u64,
             session,
             agent: 0,

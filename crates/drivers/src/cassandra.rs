@@ -331,6 +331,10 @@ impl Store for Cassandra {
         (!batch::gathering(options).is_on()).then_some(options.in_flight)
     }
 
+    fn nodes(&self) -> Vec<String> {
+        self.connector.nodes.all()
+    }
+
     fn settings(&self) -> Result<Vec<Setting>, OpenError> {
         let plan = self.plan();
         let facts = self.admin_task(async |admin| admin.facts(&plan).await)?;

@@ -102,7 +102,7 @@ impl Etcd {
         act: impl AsyncFnOnce(&mut Wire) -> Result<T, CallError>,
     ) -> Result<T, OpenError> {
         self.run(async {
-            let mut wire = Endpoints::new(Arc::clone(&self.connector), 0).connect().await?;
+            let (mut wire, _) = Endpoints::new(Arc::clone(&self.connector), 0).connect().await?;
             act(&mut wire).await.map_err(|error| self.connector.failed(&error))
         })
     }
@@ -176,10 +176,18 @@ impl Store for Etcd {
         (self.options().batch <= 1).then_some(self.options().connections)
     }
 
+    fn nodes(&self) -> Vec<String> {
+        let options = self.options();
+        match options.endpoints.len() {
+            1 => Vec::new(),
+            several => (0..several).map(|place| options.authority(place)).collect(),
+        }
+    }
+
     fn settings(&self) -> Result<Vec<Setting>, OpenError> {
         let facts = self.run(async {
             // One member must respond; others that do not are reported.
-            let mut wire = Endpoints::new(Arc::clone(&self.connector), 0).connect().await?;
+            let (mut wire, _) = Endpoints::new(Arc::clone(&self.connector), 0).connect().await?;
             let mut reported = Vec::new();
             for place in 0..self.options().endpoints.len() {
                 if let Ok((_, status)) = self.connector.dial(place).await {

@@ -292,6 +292,10 @@ impl Store for MariaDb {
         Some(self.options().connections * self.connector.count())
     }
 
+    fn nodes(&self) -> Vec<String> {
+        self.connector.authorities()
+    }
+
     fn settings(&self) -> Result<Vec<Setting>, OpenError> {
         let variables = self.admin_task(async |admin| {
             let reported = admin.connection.query(VARIABLES).await;

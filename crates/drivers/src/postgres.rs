@@ -143,6 +143,13 @@ impl Store for Postgres {
         Some(self.options().connections * (1 + self.standbys().len()))
     }
 
+    fn nodes(&self) -> Vec<String> {
+        match self.options().read {
+            ReadServer::Primary => Vec::new(),
+            ReadServer::Replica | ReadServer::Any => self.options().authorities(),
+        }
+    }
+
     fn settings(&self) -> Result<Vec<Setting>, OpenError> {
         let settings = admin::with(&self.connector, async |admin| admin.settings().await);
         settings.map(|settings| settings::with_read(settings, self.options().read))

@@ -305,6 +305,10 @@ impl Store for Redis {
         is_known.then_some(options.connections * options.depth)
     }
 
+    fn nodes(&self) -> Vec<String> {
+        self.connector.nodes.all()
+    }
+
     fn settings(&self) -> Result<Vec<Setting>, OpenError> {
         let mut settings = cluster::settings(&self.connector)?;
         let (value, meaning) = match self.options().read {

@@ -34,7 +34,7 @@ mod tests;
 use std::future::Future;
 
 use assay_model::Reason;
-use assay_store::OpenError;
+use assay_store::{OpenError, number_of};
 
 pub use gather::Gathering;
 pub use pool::{Answered, Pool};
@@ -53,6 +53,12 @@ pub trait Library: 'static {
     /// How many hosts the connections are spread over, at least one.
     fn hosts(&self) -> usize {
         1
+    }
+
+    /// The node that `connection` is with, by its number in the store's list; by default that of
+    /// its host if there are several, else 0.
+    fn node(&self, _connection: &Self::Connection, host: usize) -> u8 {
+        if self.hosts() > 1 { number_of(host) } else { 0 }
     }
 
     /// Makes a connection with host `host`, from 0.
@@ -91,12 +97,14 @@ pub struct JobCompletion {
     pub after: ConnectionState,
     /// How many requests it took.
     pub requests: u16,
+    /// The node that answered, where that is another than the connection's; else 0.
+    pub node: u8,
 }
 
 impl JobCompletion {
     /// The end of a job that was one request.
     pub const fn new(ending: Completion, after: ConnectionState) -> JobCompletion {
-        JobCompletion { ending, after, requests: 1 }
+        JobCompletion { ending, after, requests: 1, node: 0 }
     }
 }
 

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use assay_history::block::{self, Place, RunTag};
 use assay_history::{Columns, History, Memory, RunDir};
 use assay_model::seed::mix;
-use assay_model::{Kind, Nanos, Phase, Record, Seed, version};
+use assay_model::{Ends, Kind, Nanos, Phase, Record, Seed, version};
 use rustix::time::{ClockId, clock_gettime};
 
 const MILLION: u64 = 1_000_000;
@@ -184,7 +184,7 @@ fn ycsb_a(count: u64, keys: u64) -> Vec<Record> {
                 session: (index % 16) as u32,
                 bytes: if writes { 100 } else { 1000 },
                 rows: u32::from(!writes),
-                ends_transaction: true,
+                ends: Ends::Transaction,
                 kind: if writes { Kind::Update } else { Kind::Read },
                 phase: Phase::Measure,
                 found: true,

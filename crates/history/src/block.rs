@@ -11,12 +11,12 @@ use assay_model::seed::mix;
 /// The first bytes of every block; a search for the next intact block looks for them.
 pub const MAGIC: [u8; 8] = *b"\x93ASYBLK\n";
 /// The version of the block format that this crate writes.
-pub const VERSION: u16 = 2;
+pub const VERSION: u16 = 3;
 /// Bytes of a header.
 pub const HEADER_BYTES: usize = 48;
 /// The most records of one block: a bound on what a reader must be ready to hold.
 pub const RECORDS_MAX: usize = 1 << 16;
-/// The most payload bytes of one record: seventeen numbers at full width, their bases included.
+/// The most payload bytes of one record: eighteen numbers at full width, their bases included.
 const RECORD_BYTES_MAX: usize = 512;
 
 /// What a block says about itself.

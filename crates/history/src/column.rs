@@ -3,7 +3,7 @@
 use std::ops::BitOr;
 use std::sync::Arc;
 
-use assay_model::{Kind, Nanos, Outcome, Phase, Reason, Record, Verified};
+use assay_model::{Ends, Kind, Nanos, Outcome, Phase, Reason, Record, Verified};
 use parquet::basic::{LogicalType, Repetition, Type as Physical};
 use parquet::errors::ParquetError;
 use parquet::schema::types::{Type, TypePtr};
@@ -37,6 +37,7 @@ pub enum Column {
     Statement,
     Requests,
     EndsProcess,
+    Node,
 }
 
 /// How a column's values look in Parquet.
@@ -56,7 +57,7 @@ pub(crate) enum Shape {
 
 impl Column {
     /// All columns in the order of the file.
-    pub const ALL: [Column; 24] = [
+    pub const ALL: [Column; 25] = [
         Column::Index,
         Column::Session,
         Column::Process,
@@ -81,6 +82,7 @@ impl Column {
         Column::Statement,
         Column::Requests,
         Column::EndsProcess,
+        Column::Node,
     ];
 
     /// The name in the file.
@@ -110,6 +112,7 @@ impl Column {
             Column::Statement => "statement",
             Column::Requests => "requests",
             Column::EndsProcess => "ends_process",
+            Column::Node => "node",
         }
     }
 
@@ -117,6 +120,7 @@ impl Column {
     pub(crate) const fn since(self) -> u32 {
         match self {
             Column::Statement | Column::Requests | Column::EndsProcess => 2,
+            Column::Node => 3,
             _ => 1,
         }
     }
@@ -130,7 +134,8 @@ impl Column {
             Column::Transaction
             | Column::TransactionType
             | Column::Statement
-            | Column::Requests => Shape::Unsigned(16),
+            | Column::Requests
+            | Column::Node => Shape::Unsigned(16),
             Column::Intended | Column::Started | Column::Ended => Shape::Time,
             Column::VersionWritten | Column::VersionRead => Shape::NonZero,
             Column::EndsTransaction | Column::EndsProcess | Column::Found => Shape::Flag,
@@ -171,7 +176,7 @@ impl Column {
                 pull(records, order, into, |r| u64::from(r.transaction_type));
             }
             Column::EndsTransaction => {
-                pull(records, order, into, |r| u64::from(r.ends_transaction));
+                pull(records, order, into, |r| u64::from(r.ends_transaction()));
             }
             Column::Kind => pull(records, order, into, |r| r.kind as u64),
             Column::Phase => pull(records, order, into, |r| r.phase as u64),
@@ -190,7 +195,8 @@ impl Column {
             Column::VerifyNs => pull(records, order, into, |r| u64::from(r.verify_ns)),
             Column::Statement => pull(records, order, into, |r| u64::from(r.statement)),
             Column::Requests => pull(records, order, into, |r| u64::from(r.requests)),
-            Column::EndsProcess => pull(records, order, into, |r| u64::from(r.ends_process)),
+            Column::EndsProcess => pull(records, order, into, |r| u64::from(r.ends_process())),
+            Column::Node => pull(records, order, into, |r| u64::from(r.node)),
         }
     }
 
@@ -226,6 +232,7 @@ impl Column {
             Column::VerifyNs => set(records, values, |r, v| r.verify_ns = v as u32),
             Column::Statement => set(records, values, |r, v| r.statement = v as u16),
             Column::Requests => set(records, values, |r, v| r.requests = v as u16),
+            Column::Node => set(records, values, |r, v| r.node = u8::try_from(v).unwrap_or(0)),
             _ => unreachable!("{self:?} is no column of narrow numbers"),
         }
     }
@@ -236,8 +243,12 @@ impl Column {
     /// If the column is not one of truth values.
     pub(crate) fn scatter_flag(self, values: &[bool], records: &mut [Record]) {
         match self {
-            Column::EndsTransaction => set(records, values, |r, v| r.ends_transaction = v),
-            Column::EndsProcess => set(records, values, |r, v| r.ends_process = v),
+            Column::EndsTransaction => set(records, values, |r, v| {
+                r.ends = Ends::of(v, r.ends_process());
+            }),
+            Column::EndsProcess => set(records, values, |r, v| {
+                r.ends = Ends::of(r.ends_transaction(), v);
+            }),
             Column::Found => set(records, values, |r, v| r.found = v),
             _ => unreachable!("{self:?} is no column of truth values"),
         }

@@ -248,6 +248,10 @@ pub struct HistorySection {
     /// The names of the queries; a record's `statement` is the place here plus one. Empty if
     /// records were accessed by key.
     pub queries: Vec<String>,
+    /// The names of the store's nodes; a record's `node` is the place here plus one. Empty if no
+    /// operation says which node answered it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub nodes: Vec<String>,
     /// How keys are made from record numbers.
     pub key_shape: String,
     /// Records that were kept.
@@ -453,6 +457,7 @@ impl Manifest {
             ("assay.width", self.history.width.to_string()),
             ("assay.transaction_types", self.history.transaction_types.join(",")),
             ("assay.queries", self.history.queries.join(",")),
+            ("assay.nodes", self.history.nodes.join(",")),
             ("assay.key_shape", self.history.key_shape.clone()),
             (PHASES_KEY, self.phases_text()),
         ];

@@ -16,7 +16,7 @@ use crate::page::ColumnChunk;
 use crate::sum::RecordSum;
 
 /// The version of the history format that this crate writes.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 /// The metadata key that holds the version.
 pub(crate) const VERSION_KEY: &str = "assay.history.version";
 

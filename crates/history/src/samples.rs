@@ -1,6 +1,6 @@
 //! Records for tests, drawn from seeds.
 
-use assay_model::{Kind, Nanos, Outcome, Phase, Reason, Record, Seed, Verified, version};
+use assay_model::{Ends, Kind, Nanos, Outcome, Phase, Reason, Record, Seed, Verified, version};
 
 /// Records whose every field takes extreme and ordinary values.
 pub fn wild(seed: u64, count: u64) -> Vec<Record> {
@@ -34,8 +34,8 @@ fn wild_record(seed: u64, index: u64) -> Record {
         requests: long() as u16,
         transaction: long() as u16,
         transaction_type: long() as u16,
-        ends_transaction: codes & 1 == 1,
-        ends_process: codes & 2 == 2,
+        node: long() as u8,
+        ends: Ends::of(codes & 1 == 1, codes & 2 == 2),
         kind: Kind::from_code(code(3, Kind::ALL.len())).unwrap(),
         phase: Phase::from_code(code(7, Phase::ALL.len())).unwrap(),
         outcome: Outcome::from_code(code(11, Outcome::ALL.len())).unwrap(),
@@ -67,8 +67,7 @@ pub fn ycsb_a(start: u64, count: u64, keys: u64) -> Vec<Record> {
                 session: (index % 16) as u32,
                 bytes: if writes { 100 } else { 1000 },
                 rows: u32::from(!writes),
-                ends_transaction: true,
-                ends_process: true,
+                ends: Ends::Both,
                 kind: if writes { Kind::Update } else { Kind::Read },
                 phase: Phase::Measure,
                 found: true,

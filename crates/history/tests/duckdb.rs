@@ -8,7 +8,9 @@ use std::path::{Path, PathBuf};
 use assay_history::{
     Memory, Observation, RunDir, TruthRow, TruthWriter, write_events, write_observations,
 };
-use assay_model::{Event, EventKind, Kind, Nanos, Outcome, Phase, Reason, Record, Seed, version};
+use assay_model::{
+    Ends, Event, EventKind, Kind, Nanos, Outcome, Phase, Reason, Record, Seed, version,
+};
 
 use python::send;
 
@@ -173,8 +175,7 @@ fn record(seed: u64, index: u64, count: u64) -> Record {
         requests: 1,
         transaction: (index % 2) as u16,
         transaction_type: (index % 300) as u16,
-        ends_transaction: index % 2 == 1,
-        ends_process: true,
+        ends: Ends::of(index % 2 == 1, true),
         kind,
         phase: if index < 1000 { Phase::WarmUp } else { Phase::Measure },
         outcome: if failed { Outcome::Unknown } else { Outcome::Done },
@@ -197,7 +198,7 @@ fn count(agent: u32, records: &[Record], groups: &mut BTreeMap<String, [u128; 17
             r.process,
             u64::from(r.transaction),
             u64::from(r.transaction_type),
-            u64::from(r.ends_transaction),
+            u64::from(r.ends_transaction()),
             r.key,
             r.intended.0,
             r.started.0,

@@ -1,7 +1,8 @@
 //! Run directories that earlier releases wrote are read for ever.
 //!
 //! `golden/v1` was written by the first release of each format, sealed by agent 0, with the blocks
-//! of one worker of agent 0 left unsealed; `golden/v2` has statements with numbers of requests.
+//! of one worker of agent 0 left unsealed; `golden/v2` has statements with numbers of requests, `golden/v3` nodes
+//! that answered.
 //! They must never be written again: a change of a format gets a new directory next to them.
 
 #![allow(clippy::unwrap_used, reason = "a test may end by a panic")]
@@ -10,27 +11,29 @@ use std::path::{Path, PathBuf};
 
 use assay_history::{Columns, History, Manifest, Memory, RunDir, State, read_events, repair};
 use assay_model::{
-    Event, EventKind, Kind, Nanos, Outcome, Phase, Reason, Record, Seed, Verified, version,
+    Ends, Event, EventKind, Kind, Nanos, Outcome, Phase, Reason, Record, Seed, Verified, version,
 };
 
 const RECORDS: u64 = 900;
 
-/// The formats of the two golden run directories.
+/// The formats of the golden run directories.
 #[derive(Clone, Copy)]
 enum Format {
     First,
     WithStatements,
+    WithNodes,
 }
 
-use Format::{First, WithStatements};
+use Format::{First, WithNodes, WithStatements};
 
 impl Format {
-    const ALL: [Format; 2] = [First, WithStatements];
+    const ALL: [Format; 3] = [First, WithStatements, WithNodes];
 
     fn name(self) -> &'static str {
         match self {
             First => "v1",
             WithStatements => "v2",
+            WithNodes => "v3",
         }
     }
 }
@@ -44,7 +47,8 @@ fn record(format: Format, index: u64) -> Record {
     let mut draws = Seed(1).draws(1, index);
     let kind = Kind::ALL[draws.below(5) as usize];
     let reason = Reason::ALL[if index < 18 { index as usize } else { 0 }];
-    let has_statements = matches!(format, WithStatements);
+    let has_statements = !matches!(format, First);
+    let has_nodes = matches!(format, WithNodes);
     let started = 1_000 * index + draws.below(500);
     Record {
         index,
@@ -63,8 +67,8 @@ fn record(format: Format, index: u64) -> Record {
         requests: if has_statements { (index % 7) as u16 } else { 1 },
         transaction: (index % 3) as u16,
         transaction_type: draws.below(2) as u16,
-        ends_transaction: index % 3 == 2,
-        ends_process: has_statements && index % 3 == 2,
+        node: if has_nodes { (index % 4) as u8 } else { 0 },
+        ends: Ends::of(index % 3 == 2, has_statements && index % 3 == 2),
         kind,
         phase: if index < 100 { Phase::WarmUp } else { Phase::Measure },
         outcome: if reason == Reason::None { Outcome::Done } else { Outcome::Refused },
@@ -81,20 +85,23 @@ fn events() -> Vec<Event> {
     ]
 }
 
-fn manifest() -> Manifest {
+fn manifest(format: Format) -> Manifest {
     let mut manifest = Manifest::default();
     manifest.run.id = "golden".to_owned();
     manifest.spec.name = "ycsb-a".to_owned();
     manifest.spec.seed = 1;
     manifest.history.width = 3;
     manifest.history.transaction_types = vec!["operation".to_owned(), "other".to_owned()];
+    if matches!(format, WithNodes) {
+        manifest.history.nodes = ["a:1", "b:1", "c:1"].map(str::to_owned).to_vec();
+    }
     manifest
 }
 
 /// Writes a run directory like the golden one: two workers sealed, a third still in blocks.
 fn write(dir: &Path, format: Format) {
     let mut run_dir = RunDir::create(dir).unwrap();
-    run_dir.write_manifest(&manifest()).unwrap();
+    run_dir.write_manifest(&manifest(format)).unwrap();
     run_dir.write_events(&events()).unwrap();
     let (writer, mut sinks) = run_dir.writer(3, Memory::default()).unwrap();
     for index in 0..RECORDS {
@@ -108,7 +115,7 @@ fn write(dir: &Path, format: Format) {
     let blocks = dir.join("blocks/lane=2.blk");
     let bytes = std::fs::read(&blocks).unwrap();
     std::fs::remove_file(&blocks).unwrap();
-    run_dir.seal(0, &manifest().facts()).unwrap();
+    run_dir.seal(0, &manifest(format).facts()).unwrap();
     std::fs::create_dir_all(dir.join("blocks")).unwrap();
     std::fs::write(blocks, bytes).unwrap();
 }
@@ -127,7 +134,7 @@ fn check(dir: &Path, format: Format) {
 fn the_golden_run_directories_are_read() {
     for format in Format::ALL {
         check(&golden(format), format);
-        assert_eq!(Manifest::read(&golden(format)).unwrap(), manifest());
+        assert_eq!(Manifest::read(&golden(format)).unwrap(), manifest(format));
     }
 }
 
@@ -146,8 +153,8 @@ fn the_golden_run_directories_are_repaired() {
 #[test]
 fn this_release_writes_what_the_golden_run_directory_holds() {
     let dir = scratch("golden-again");
-    write(&dir, WithStatements);
-    check(&dir, WithStatements);
+    write(&dir, WithNodes);
+    check(&dir, WithNodes);
 }
 
 fn copy(format: Format) -> PathBuf {

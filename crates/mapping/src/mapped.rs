@@ -219,6 +219,10 @@ impl Store for Mapped {
         Ok(Box::new(MappedClient::new(inner, self.isolation(), self.prepared())))
     }
 
+    fn nodes(&self) -> Vec<String> {
+        self.inner.nodes()
+    }
+
     fn settings(&self) -> Result<Vec<Setting>, OpenError> {
         let mut settings = self.inner.settings()?;
         let tables = self.physical.tables.len();

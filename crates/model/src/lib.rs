@@ -38,7 +38,7 @@ pub use observed::{ObservedValue, QueryRole};
 pub use operation::{Fields, Kind, Operation};
 pub use outcome::{Outcome, Reason, Verified};
 pub use query::{Catalogue, Named, Query, Statement};
-pub use record::{Phase, Record};
+pub use record::{Ends, NODES_MAX, Phase, Record};
 pub use schema::{Column, ColumnType, Relation, Schema};
 pub use seed::{Draws, Seed, Stream};
 pub use settings::Setting;

@@ -38,6 +38,48 @@ impl Phase {
     }
 }
 
+/// What ends with an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum Ends {
+    /// Its transaction goes on, so does its process.
+    Nothing = 0,
+    /// Its transaction.
+    Transaction = 1,
+    /// Its process, in the middle of a transaction.
+    Process = 2,
+    /// Its transaction and its process.
+    Both = 3,
+}
+
+impl Ends {
+    /// What ends, by whether the transaction and the process do.
+    #[inline(always)]
+    pub const fn of(transaction: bool, process: bool) -> Ends {
+        match (transaction, process) {
+            (false, false) => Ends::Nothing,
+            (true, false) => Ends::Transaction,
+            (false, true) => Ends::Process,
+            (true, true) => Ends::Both,
+        }
+    }
+
+    /// Whether the transaction does.
+    #[inline(always)]
+    pub const fn transaction(self) -> bool {
+        self as u8 & 1 == 1
+    }
+
+    /// Whether the process does.
+    #[inline(always)]
+    pub const fn process(self) -> bool {
+        self as u8 & 2 == 2
+    }
+}
+
+/// The most nodes that records can tell apart.
+pub const NODES_MAX: usize = u8::MAX as usize;
+
 /// One operation's whole life.
 ///
 /// Latencies are never stored: response time is ended − intended, service time is
@@ -77,10 +119,10 @@ pub struct Record {
     pub transaction: u16,
     /// Type of its transaction, a number in the plan's list of names.
     pub transaction_type: u16,
-    /// Whether its transaction ends with it.
-    pub ends_transaction: bool,
-    /// Whether its process ends with it.
-    pub ends_process: bool,
+    /// The node that answered it: its place in the run's list of nodes plus one; 0 if nobody said.
+    pub node: u8,
+    /// What ends with it.
+    pub ends: Ends,
     /// Its kind.
     pub kind: Kind,
     /// The part of the run.
@@ -114,8 +156,8 @@ impl Record {
         requests: 1,
         transaction: 0,
         transaction_type: 0,
-        ends_transaction: false,
-        ends_process: false,
+        node: 0,
+        ends: Ends::Nothing,
         kind: Kind::Read,
         phase: Phase::Load,
         outcome: Outcome::Done,
@@ -123,6 +165,18 @@ impl Record {
         reason: Reason::None,
         verified: Verified::No,
     };
+
+    /// Whether its transaction ends with it.
+    #[inline(always)]
+    pub const fn ends_transaction(&self) -> bool {
+        self.ends.transaction()
+    }
+
+    /// Whether its process ends with it.
+    #[inline(always)]
+    pub const fn ends_process(&self) -> bool {
+        self.ends.process()
+    }
 
     /// From intention to answer: what a user waits.
     pub fn response(&self) -> Nanos {
@@ -137,5 +191,23 @@ impl Record {
     /// From intention to request: what we, or the bound on operations in flight, added.
     pub fn lag(&self) -> Nanos {
         self.started.since(self.intended)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_is_twelve_words() {
+        assert_eq!(size_of::<Record>(), 96);
+    }
+
+    #[test]
+    fn what_ends_is_told_by_both_halves() {
+        for (transaction, process) in [(false, false), (true, false), (false, true), (true, true)] {
+            let ends = Ends::of(transaction, process);
+            assert_eq!((ends.transaction(), ends.process()), (transaction, process));
+        }
     }
 }

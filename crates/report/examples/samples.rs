@@ -10,7 +10,8 @@ use std::path::Path;
 use assay_analysis::ycsb::Measurements;
 use assay_analysis::{AnalysisOptions, Analyzer, LoadModel, Phases, Summary, Window};
 use assay_model::{
-    Draws, Event, EventKind, Kind, Nanos, Outcome, Phase, Reason, Record, Seed, Setting, Verified,
+    Draws, Ends, Event, EventKind, Kind, Nanos, Outcome, Phase, Reason, Record, Seed, Setting,
+    Verified,
 };
 use assay_report::{Facts, Letters, PhaseSpan, State, StoreFacts, Style, ycsb};
 
@@ -134,8 +135,8 @@ fn requested(index: u64, at: Nanos, draws: &mut Draws) -> Record {
         requests: 1,
         transaction: 0,
         transaction_type: 0,
-        ends_transaction: true,
-        ends_process: true,
+        node: 0,
+        ends: Ends::Both,
         kind,
         phase,
         outcome: Outcome::Done,

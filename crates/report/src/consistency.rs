@@ -73,6 +73,8 @@ pub struct ConsistencyResult {
     pub checks: Vec<VerdictCheck>,
     /// What another tool calls keys and values, if it recorded the history.
     pub names: Option<ForeignNames>,
+    /// The names of the nodes that operations have by number.
+    pub nodes: Vec<String>,
     /// What a reader must know before believing it.
     pub warnings: Vec<String>,
 }
@@ -329,6 +331,12 @@ impl ConsistencyResult {
         witness.operations.iter().filter_map(find).collect()
     }
 
+    /// The name of the node that answered an operation, if it is known.
+    pub(crate) fn node_name(&self, witnessed: &Witnessed) -> Option<&str> {
+        let place = usize::from(witnessed.node()).checked_sub(1)?;
+        self.nodes.get(place).map(String::as_str)
+    }
+
     /// A key as its history calls it.
     fn key_name(&self, key: u64) -> String {
         let name = self.names.as_ref().and_then(|names| names.key(key));
@@ -581,11 +589,14 @@ pub(crate) fn lost_writes(result: &ConsistencyResult) -> Vec<String> {
         match write.index {
             u64::MAX => format!("record {record}: loaded"),
             index => format!(
-                "record {record}: operation {} of session {}, {} to {}",
+                "record {record}: operation {} of session {}, {} to {}{}",
                 count(index),
                 count(u64::from(write.session)),
                 precise(write.started),
                 precise(write.ended),
+                result
+                    .node_name(&Witnessed::Operation(*write))
+                    .map_or_else(String::new, |node| format!(", answered by {node}")),
             ),
         }
     };
@@ -644,15 +655,21 @@ pub(crate) fn title(
 }
 
 fn operations(result: &ConsistencyResult, operations: &[&Witnessed], letters: Letters) -> Table {
-    let mut table = Table::new(&[
+    let mut columns = vec![
         ("operation", Align::Right),
         ("session", Align::Right),
         ("did", Align::Left),
         ("started", Align::Right),
         ("ended", Align::Right),
-    ]);
+    ];
+    let has_nodes = operations.iter().any(|one| result.node_name(one).is_some());
+    columns.extend(has_nodes.then_some(("node", Align::Left)));
+    let mut table = Table::new(&columns);
     for operation in operations {
-        table.row(cells(result, operation, letters).to_vec());
+        let mut row = cells(result, operation, letters).to_vec();
+        let node = result.node_name(operation).unwrap_or_default();
+        row.extend(has_nodes.then(|| node.to_owned()));
+        table.row(row);
     }
     table
 }
@@ -688,6 +705,15 @@ impl Witnessed {
             Witnessed::Transaction(one) => (one.started, one.ended, one.outcome),
             Witnessed::Aggregate(one) => (one.started, one.ended, one.outcome),
             Witnessed::Prescription(one) => (one.started, one.ended, one.outcome),
+        }
+    }
+
+    /// The number of the node that answered; 0 if nobody said.
+    pub(crate) fn node(&self) -> u8 {
+        match self {
+            Witnessed::Operation(one) => one.node,
+            Witnessed::Transaction(one) => one.node,
+            Witnessed::Aggregate(one) => one.node,
         }
     }
 

@@ -43,7 +43,7 @@ impl ResultLog {
             *entry = (transaction, record.index);
         }
         let operation = record.index.saturating_sub(entry.1);
-        if record.ends_process {
+        if record.ends_process() {
             self.running.remove(&process);
         }
         if record.kind.ends_transaction() && record.outcome == Outcome::Done {
@@ -73,6 +73,8 @@ fn milliseconds(time: Nanos, begin: Nanos) -> i64 {
 mod tests {
     use assay_model::Kind;
 
+    use assay_model::Ends;
+
     use super::*;
 
     fn log(records: &[Record]) -> String {
@@ -98,10 +100,10 @@ mod tests {
 
     #[test]
     fn operations_count_within_their_transaction_while_processes_interleave() {
-        let last = |record: Record| Record { ends_process: true, ..record };
+        let last = |record: Record| Record { ends: Ends::Process, ..record };
         let commit = |index, outcome| Record {
             kind: Kind::Commit,
-            ends_transaction: true,
+            ends: Ends::Transaction,
             ..record(index, 0, 0, outcome)
         };
         let records = [

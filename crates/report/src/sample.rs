@@ -7,7 +7,7 @@ use assay_analysis::{
     Series, Shortage, Silence, Summary, Transactions, ValueChecks, Verdict, Window,
 };
 use assay_model::{
-    Event, EventKind, Kind, Nanos, Outcome, Phase, Reason, Record, Setting, Verified,
+    Ends, Event, EventKind, Kind, Nanos, Outcome, Phase, Reason, Record, Setting, Verified,
 };
 
 use crate::facts::{Facts, PhaseSpan, State, StoreFacts};
@@ -162,7 +162,7 @@ pub fn measures(options: &ycsb::Options) -> ycsb::Measures {
     let half = |record: Record, ends_transaction| Record {
         process: 7,
         transaction_type: 1,
-        ends_transaction,
+        ends: Ends::of(ends_transaction, true),
         ..record
     };
     let mut measurements = ycsb::Measurements::new(options.clone());

@@ -282,7 +282,7 @@ fn upper_end(bucket: usize) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use assay_model::{Phase, Reason, Verified, version};
+    use assay_model::{Ends, Phase, Reason, Verified, version};
 
     use super::*;
 
@@ -376,8 +376,8 @@ mod tests {
             requests: 1,
             transaction: 0,
             transaction_type: 0,
-            ends_transaction: true,
-            ends_process: true,
+            node: 0,
+            ends: Ends::Both,
             kind: Kind::Read,
             phase: Phase::Measure,
             outcome,

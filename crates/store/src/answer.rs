@@ -13,6 +13,10 @@ pub trait Answers {
 
     /// `ticket`, which is about to be completed, took this many requests instead of one.
     fn requests(&mut self, _ticket: Ticket, _count: u16) {}
+
+    /// `ticket` is sent to this node, or was answered by it: its place in
+    /// [`Store::nodes`](crate::Store::nodes) plus one. What is said last holds.
+    fn node(&mut self, _ticket: Ticket, _node: u8) {}
 }
 
 /// How a request ended.

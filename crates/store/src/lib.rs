@@ -5,6 +5,7 @@
 //! it works by completions instead of futures, so that a store in this process costs no task
 //! switch and no allocation per operation (`docs/decisions/0002`).
 
+mod nodes;
 mod seam;
 
 pub mod answer;
@@ -24,6 +25,7 @@ pub mod sql;
 
 pub use answer::{Answer, Answers, Reply, Rows};
 pub use capabilities::{Calls, Capabilities, DataModel, Isolation, ScanOrder, StoreTime};
+pub use nodes::{NodeNames, number_of};
 pub use request::{Call, OwnedRequest, Request, Step, Ticket, Values};
 pub use seam::{Client, Existing, OpenError, Store};
 pub use truth::{Fault, FaultSet, Truth};

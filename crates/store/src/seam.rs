@@ -54,6 +54,12 @@ pub trait Store: Send + Sync {
         None
     }
 
+    /// The names of the nodes that requests were sent to so far, by the numbers that
+    /// [`Answers::node`] gives; empty for a store of one node, or if nobody can say.
+    fn nodes(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// The settings that decide what the figures mean, read back from the store where it tells.
     ///
     /// # Errors

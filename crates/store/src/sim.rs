@@ -94,6 +94,13 @@ impl Store for SimulatedStore {
         Ok(Box::new(SimulatedClient::new(Arc::clone(&self.world), layout)))
     }
 
+    fn nodes(&self) -> Vec<String> {
+        match &lock(&self.world).config().nodes[..] {
+            [_] => Vec::new(),
+            nodes => nodes.iter().map(|node| node.name.clone()).collect(),
+        }
+    }
+
     fn settings(&self) -> Result<Vec<Setting>, OpenError> {
         Ok(settings::tell(&lock(&self.world)))
     }

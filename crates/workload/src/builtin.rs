@@ -177,7 +177,7 @@ const fn register(name: &'static str, description: &'static str, text: &'static 
     }
 }
 
-const ENTRIES: [Entry; 28] = [
+const ENTRIES: [Entry; 29] = [
     ycsb(
         "ycsb-a",
         "session store: half reads, half updates, some records hotter than others",

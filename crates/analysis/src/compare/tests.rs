@@ -1,6 +1,6 @@
 //! Tests of the comparison: power where set-ups differ, false alarms where they do not.
 
-use assay_model::{Kind, Nanos, Outcome, Phase, Reason, Record, Seed, Verified, version};
+use assay_model::{Ends, Kind, Nanos, Outcome, Phase, Reason, Record, Seed, Verified, version};
 
 use super::*;
 use crate::{AnalysisOptions, Analyzer, Window};
@@ -48,8 +48,8 @@ fn records(queue: Queue) -> Vec<Record> {
             requests: 1,
             transaction: 0,
             transaction_type: 0,
-            ends_transaction: true,
-            ends_process: true,
+            node: 0,
+            ends: Ends::Both,
             kind,
             phase: Phase::Measure,
             outcome,

@@ -151,7 +151,9 @@ impl Validator {
 #[inline]
 fn begins_process(record: &Record, width: u64) -> bool {
     match width {
-        0 => record.transaction == 0 && (record.transaction_type == 0 || !record.ends_transaction),
+        0 => {
+            record.transaction == 0 && (record.transaction_type == 0 || !record.ends_transaction())
+        }
         _ => record.index == record.process.wrapping_mul(width),
     }
 }

@@ -1,6 +1,6 @@
 //! Queries, transactions of queries, whole processes.
 
-use assay_model::{Kind, Nanos, Outcome, Phase, Reason, Record};
+use assay_model::{Ends, Kind, Nanos, Outcome, Phase, Reason, Record};
 
 use super::options;
 use crate::{AnalysisOptions, Analyzer, Atomicity, Processes, Summary};
@@ -18,8 +18,7 @@ fn record(process: u64, place: u64, kind: Kind, statement: u16, from: u64, until
         requests: 3,
         transaction: (place / 2) as u16,
         transaction_type: 1 + (place / 2) as u16,
-        ends_transaction: place % 2 == 1,
-        ends_process: place == 3,
+        ends: Ends::of(place % 2 == 1, place == 3),
         kind,
         phase: Phase::Measure,
         found: true,
@@ -126,7 +125,7 @@ fn aborted(kind: Kind) -> [Record; 3] {
     ];
     for (place, record) in records.iter_mut().enumerate() {
         (record.transaction, record.transaction_type) = (0, 1);
-        (record.ends_transaction, record.ends_process) = (place == 2, place == 2);
+        record.ends = Ends::of(place == 2, place == 2);
     }
     (records[1].outcome, records[1].reason) = (Outcome::Refused, Reason::Busy);
     (records[2].outcome, records[2].reason) = (Outcome::Dropped, Reason::TransactionFailed);
@@ -157,10 +156,10 @@ fn what_was_done_is_done_whatever_would_be_undone() {
 fn one_process_of_several_transactions_is_enough_to_tell_of_processes() {
     // Three processes, three transactions that ended: equal numbers by chance.
     let mut alone = process(1, 100);
-    alone[1].ends_process = true;
+    alone[1].ends = Ends::Both;
     let several = process(0, 0);
     let mut lone = record(2, 0, Kind::Read, 1, 200, 201);
-    (lone.transaction_type, lone.ends_transaction, lone.ends_process) = (0, true, true);
+    (lone.transaction_type, lone.ends) = (0, Ends::Both);
     let summary = analyzed(&[&several[..], &alone[..2], &[lone]].concat());
     let transactions = summary.transactions.iter().map(|all| all.group.counts.offered);
     assert_eq!(transactions.sum::<u64>(), 3);
@@ -171,6 +170,6 @@ fn one_process_of_several_transactions_is_enough_to_tell_of_processes() {
 #[test]
 fn processes_of_one_transaction_are_not_reported_twice() {
     let mut alone = process(0, 0);
-    alone[1].ends_process = true;
+    alone[1].ends = Ends::Both;
     assert!(analyzed(&alone[..2]).processes.is_none());
 }

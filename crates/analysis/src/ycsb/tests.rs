@@ -105,7 +105,7 @@ fn a_read_modify_write_counts_once_and_a_drop_not_at_all() {
         kind,
         process: 1,
         transaction_type: 1,
-        ends_transaction,
+        ends: Ends::of(ends_transaction, true),
         ..record(100, 10, 0)
     };
     let drop = Record { outcome: Outcome::Dropped, ..record(100, 10, 0) };

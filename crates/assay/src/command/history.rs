@@ -77,10 +77,10 @@ fn export(matches: &ArgMatches) -> Result<Exit> {
     let name = matches.get_one::<String>("as").map_or("elle-edn", String::as_str);
     let format = FORMATS.iter().find(|(one, _)| *one == name).map(|(_, format)| *format);
     let format = format.context("the command line takes known formats only")?;
-    let history = history_of(&dir)?;
+    let (history, nodes) = history_of(&dir)?;
     let write = |out: &mut dyn Write| match &history {
-        RunHistory::Transactions(history) => write_transactions(history, format, out),
-        RunHistory::Registers(history) => write_registers(history, format, out),
+        RunHistory::Transactions(history) => write_transactions(history, &nodes, format, out),
+        RunHistory::Registers(history) => write_registers(history, &nodes, format, out),
     };
     match Display::from(&options)?.output {
         None => {

@@ -7,7 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use assay_analysis::hallmark::{CheckId, CheckVerdict};
 use assay_history::manifest::{Counters, HistorySection, PhaseSection};
 use assay_history::{Memory, RecordSum, RunDir, TruthRow, TruthWriter};
-use assay_model::{Kind, Outcome, Reason, Seed};
+use assay_model::{Ends, Kind, Outcome, Reason, Seed};
 use tempfile::TempDir;
 
 use super::*;
@@ -47,8 +47,7 @@ fn records(seed: u64, worker: u64) -> Vec<Record> {
             bytes: 100,
             rows: u32::from(!writes),
             requests: 1,
-            ends_transaction: true,
-            ends_process: true,
+            ends: Ends::Both,
             kind: if writes { Kind::Update } else { Kind::Read },
             phase: if index < 100 { Phase::WarmUp } else { Phase::Measure },
             outcome: if is_refused { Outcome::Refused } else { Outcome::Done },

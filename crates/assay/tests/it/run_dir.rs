@@ -45,7 +45,7 @@ pub fn requested(dir: &Path) -> Vec<IssuedOperation> {
         process: record.process,
         transaction: record.transaction,
         transaction_type: record.transaction_type,
-        ends_transaction: record.ends_transaction,
+        ends_transaction: record.ends_transaction(),
         kind: record.kind,
         key: record.key,
     };

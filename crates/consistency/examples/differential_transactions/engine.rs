@@ -305,6 +305,7 @@ impl Run {
 
     fn note(&mut self, session: u32, one: Open, outcome: Outcome) {
         self.history.transactions.push(ObservedTransaction {
+            node: 0,
             index: self.history.transactions.len() as u64,
             session,
             agent: 0,

@@ -17,6 +17,7 @@ impl AggregateOperation {
         access: AggregateAccess,
     ) -> AggregateOperation {
         AggregateOperation {
+            node: 0,
             index: transaction.index,
             key,
             session: transaction.session,

@@ -165,6 +165,7 @@ impl Reader {
     fn begin(&mut self, session: u32, outcome: Outcome, step: TransactionStep) {
         let index = self.builder.transactions.len() as u64;
         self.builder.transactions.push(ObservedTransaction {
+            node: 0,
             index,
             session,
             agent: 0,

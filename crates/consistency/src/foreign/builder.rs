@@ -321,6 +321,7 @@ fn register_operation(transaction: &ObservedTransaction) -> Option<RegisterOpera
         _ => return None,
     };
     Some(RegisterOperation {
+        node: 0,
         index: transaction.index,
         key,
         session: transaction.session,

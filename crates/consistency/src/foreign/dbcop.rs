@@ -69,6 +69,7 @@ fn transaction(builder: &mut Builder, session: u32, form: &Form) -> Result<(), F
 fn add(builder: &mut Builder, session: u32, outcome: Outcome, steps: Vec<TransactionStep>) {
     let index = builder.transactions.len() as u64;
     builder.transactions.push(ObservedTransaction {
+        node: 0,
         index,
         session,
         agent: 0,

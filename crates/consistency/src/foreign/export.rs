@@ -9,7 +9,8 @@
 //! the first is cut where the second begins.
 //!
 //! Keys and values are integers; those beyond 64 signed bits are strings, and
-//! [`WrittenValue::GARBAGE`] is −1. Versions told by the store have no place there and are left
+//! [`WrittenValue::GARBAGE`] is −1. A completion names the node that answered, where that is known;
+//! Elle passes over it. Versions told by the store have no place there and are left
 //! out.
 
 use std::io::{self, Write};
@@ -28,7 +29,8 @@ pub enum ElleFormat {
     JsonLines,
 }
 
-/// Writes transactions for Elle: list-append, rw-register, or both kinds of records.
+/// Writes transactions for Elle: list-append, rw-register, or both kinds of records. `nodes` are
+/// the names of the run's nodes, in the order of their numbers.
 ///
 /// O(transactions) of memory, O(n log n) of time.
 ///
@@ -36,11 +38,14 @@ pub enum ElleFormat {
 /// Those of `out`.
 pub fn write_transactions(
     history: &TransactionHistory,
+    nodes: &[String],
     format: ElleFormat,
     out: &mut dyn Write,
 ) -> io::Result<()> {
     for (index, line) in lines(&history.transactions).iter().enumerate() {
-        write_line(index, line, &history.transactions[line.transaction], format, out)?;
+        let transaction = &history.transactions[line.transaction];
+        let node = usize::from(transaction.node).checked_sub(1).and_then(|place| nodes.get(place));
+        write_line((index, node.map(String::as_str)), line, transaction, format, out)?;
     }
     Ok(())
 }
@@ -52,11 +57,12 @@ pub fn write_transactions(
 /// Those of `out`.
 pub fn write_registers(
     history: &RegisterHistory,
+    nodes: &[String],
     format: ElleFormat,
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let transactions = history.operations.iter().map(transaction).collect();
-    write_transactions(&TransactionHistory { transactions }, format, out)
+    write_transactions(&TransactionHistory { transactions }, nodes, format, out)
 }
 
 fn transaction(operation: &RegisterOperation) -> ObservedTransaction {
@@ -64,6 +70,7 @@ fn transaction(operation: &RegisterOperation) -> ObservedTransaction {
     let read = |value| TransactionStep::Read { key, value: Some(value) };
     let write = |value| TransactionStep::Write { key, value, version: None };
     ObservedTransaction {
+        node: operation.node,
         index: operation.index,
         session: operation.session,
         agent: operation.agent,
@@ -137,7 +144,7 @@ fn lines(transactions: &[ObservedTransaction]) -> Vec<Line> {
 }
 
 fn write_line(
-    index: usize,
+    (index, node): (usize, Option<&str>),
     line: &Line,
     transaction: &ObservedTransaction,
     format: ElleFormat,
@@ -151,15 +158,21 @@ fn write_line(
     };
     let (at, process) = (line.at.0.min(i64::MAX as u64), line.process);
     match format {
-        ElleFormat::Edn => write!(
-            out,
-            "{{:index {index}, :time {at}, :type :{kind}, :process {process}, :f :txn, :value ["
-        )?,
+        ElleFormat::Edn => {
+            write!(out, "{{:index {index}, :time {at}, :type :{kind}, :process {process}, ")?
+        }
         ElleFormat::JsonLines => write!(
             out,
-            "{{\"index\":{index},\"time\":{at},\"type\":\"{kind}\",\"process\":{process},\
-             \"f\":\"txn\",\"value\":["
+            "{{\"index\":{index},\"time\":{at},\"type\":\"{kind}\",\"process\":{process},"
         )?,
+    }
+    match (format, node.filter(|_| !line.is_invocation)) {
+        (ElleFormat::Edn, Some(node)) => write!(out, ":node {node:?}, :f :txn, :value [")?,
+        (ElleFormat::Edn, None) => write!(out, ":f :txn, :value [")?,
+        (ElleFormat::JsonLines, Some(node)) => {
+            write!(out, "\"node\":{node:?},\"f\":\"txn\",\"value\":[")?;
+        }
+        (ElleFormat::JsonLines, None) => write!(out, "\"f\":\"txn\",\"value\":[")?,
     }
     let answered = kind == "ok";
     let done = transaction.outcome == Outcome::Done;

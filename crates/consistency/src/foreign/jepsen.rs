@@ -170,6 +170,7 @@ impl Reader {
         let in_flight = Some(Invocation { line, transaction, action });
         self.processes.insert(name, Process { session, in_flight, retired: false });
         self.builder.transactions.push(ObservedTransaction {
+            node: 0,
             index,
             session,
             agent: 0,

@@ -74,6 +74,7 @@ impl Reader {
         }
         self.origins.push((client.unwrap_or(0), line));
         self.builder.transactions.push(ObservedTransaction {
+            node: 0,
             index: self.builder.transactions.len() as u64,
             session: 0,
             agent: 0,

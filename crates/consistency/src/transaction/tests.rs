@@ -114,6 +114,7 @@ fn findings_name_the_version_order_they_used() {
 fn more_sessions_than_memory_make_causal_not_assessable() {
     // Writes that nobody reads, so that their order is open and all transactions are looked at.
     let write = |index: u64| ObservedTransaction {
+        node: 0,
         index,
         session: index as u32,
         agent: 0,
@@ -154,6 +155,7 @@ fn nothing_known_and_duplicates_are_reasons_not_verdicts() {
 #[test]
 fn hostile_times_values_and_shapes_do_not_panic() {
     let extreme = |index, started, ended, step| ObservedTransaction {
+        node: 0,
         index,
         session: u32::MAX,
         agent: u16::MAX,

@@ -48,6 +48,7 @@ fn parse_operation(text: &str) -> RegisterOperation {
     };
     let ended = ended.trim_end_matches('!');
     RegisterOperation {
+        node: 0,
         index: 0,
         key: u64::from(key.as_bytes()[0]),
         session: 0,

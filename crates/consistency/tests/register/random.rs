@@ -73,6 +73,7 @@ pub fn history(recipe: &Recipe, seed: Seed, index: u64) -> RegisterHistory {
         let agent = (slot % usize::from(recipe.agents)) as u16;
         let (started, ended) = (Nanos(started), Nanos(ended));
         operations.push(RegisterOperation {
+            node: 0,
             index: number,
             key,
             session,

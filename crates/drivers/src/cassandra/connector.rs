@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
 
-use assay_store::OpenError;
+use assay_store::{NodeNames, OpenError};
 use scylla::client::PoolSize;
 use scylla::client::execution_profile::ExecutionProfile;
 use scylla::client::session::Session;
@@ -29,12 +29,14 @@ pub(super) struct Connector {
     pub(super) options: Options,
     /// One for all workers, so that of two writes that this process begins the later one wins.
     timestamps: Arc<MonotonicTimestampGenerator>,
+    /// The coordinators that have answered.
+    pub(super) nodes: NodeNames,
 }
 
 impl Connector {
     pub(super) fn new(options: Options) -> Connector {
         let timestamps = Arc::new(MonotonicTimestampGenerator::new().without_warnings());
-        Connector { options, timestamps }
+        Connector { options, timestamps, nodes: NodeNames::default() }
     }
 
     /// A session that knows the cluster, is let in, and has a connection to a node at least.

@@ -4,6 +4,7 @@ pub(super) mod batch;
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
+use std::net::SocketAddr;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -49,6 +50,17 @@ pub(super) struct Cassandra {
     /// Held by the one that makes a session; the others wait for what it has made.
     dialing: Mutex<()>,
     has_had_one: Cell<bool>,
+    /// The numbers of the nodes that have answered, by the address of the connection.
+    numbers: RefCell<HashMap<SocketAddr, u8>>,
+}
+
+/// What a request took.
+#[derive(Default)]
+pub(super) struct Effort {
+    /// How many requests were sent for it.
+    pub(super) requests: u16,
+    /// The number of the node that answered the last of them; 0 before it has.
+    pub(super) node: u8,
 }
 
 /// A session with its statements.
@@ -65,6 +77,7 @@ impl Cassandra {
             current: RefCell::new(None),
             dialing: Mutex::new(()),
             has_had_one: Cell::new(false),
+            numbers: RefCell::default(),
         }
     }
 
@@ -114,19 +127,28 @@ impl Cassandra {
         Ok(Rc::new(prepared))
     }
 
+    /// Notes which node has answered.
+    pub(super) fn note(&self, result: &QueryResult, effort: &mut Effort) {
+        let coordinator = result.request_coordinator();
+        let name = || coordinator.node().address.to_string();
+        let number = || self.connector.nodes.number(&name());
+        let mut numbers = self.numbers.borrow_mut();
+        effort.node = *numbers.entry(coordinator.connection_address()).or_insert_with(number);
+    }
+
     /// The statement, prepared now if it was not used before.
     async fn statement(
         &self,
         conversation: &Conversation,
         table: u16,
         shape: Shape,
-        requests: &mut u16,
+        effort: &mut Effort,
     ) -> Result<Rc<PreparedStatement>, Completion> {
         let key = (table, shape);
         if let Some(known) = conversation.statements.borrow().get(&key) {
             return Ok(known.clone());
         }
-        *requests += 1;
+        effort.requests += 1;
         let texts = &self.plan.tables[usize::from(table)];
         let prepared = self.prepared(&conversation.session, texts, &key.1).await;
         let prepared = prepared.map_err(|error| of_prepare(&error))?;
@@ -140,7 +162,7 @@ impl Cassandra {
         conversation: &Conversation,
         request: &Request<'_>,
         rows: &mut Vec<u8>,
-        requests: &mut u16,
+        effort: &mut Effort,
     ) -> Result<bool, Completion> {
         let texts = self.plan.tables.get(usize::from(request.table)).ok_or(MALFORMED)?;
         let shape = texts.shape(request).ok_or(MALFORMED)?;
@@ -150,14 +172,15 @@ impl Cassandra {
             _ if texts.is_conditional(&shape) => RequestKind::Condition,
             _ => RequestKind::Write,
         };
-        let statement = self.statement(conversation, request.table, shape, requests).await?;
+        let statement = self.statement(conversation, request.table, shape, effort).await?;
         let session = &conversation.session;
         if request.kind == Kind::Scan {
-            return scan(session, &statement, request, texts, rows, requests).await;
+            return self.scan(session, &statement, request, texts, rows, effort).await;
         }
-        *requests += 1;
+        effort.requests += 1;
         let answered = session.execute_unpaged(&statement, Arguments(request)).await;
         let result = answered.map_err(|error| failure(&error, requested))?;
+        self.note(&result, effort);
         match requested {
             RequestKind::Look => keep_records(result, texts, request.fields, rows),
             RequestKind::Write | RequestKind::Unlogged | RequestKind::Logged => Ok(true),
@@ -165,6 +188,31 @@ impl Cassandra {
                 (false, Kind::Insert) => Err(Completion::Refused(Reason::Exists)),
                 (is_applied, _) => Ok(is_applied),
             },
+        }
+    }
+
+    /// Scans page by page.
+    async fn scan(
+        &self,
+        session: &Session,
+        statement: &PreparedStatement,
+        request: &Request<'_>,
+        texts: &TableTexts,
+        rows: &mut Vec<u8>,
+        effort: &mut Effort,
+    ) -> Result<bool, Completion> {
+        let mut state = PagingState::start();
+        let mut is_found = false;
+        loop {
+            effort.requests = effort.requests.saturating_add(1);
+            let answered = session.execute_single_page(statement, Arguments(request), state).await;
+            let (result, next) = answered.map_err(|error| failure(&error, RequestKind::Look))?;
+            self.note(&result, effort);
+            is_found |= keep_records(result, texts, request.fields, rows)?;
+            match next {
+                PagingStateResponse::HasMorePages { state: next } => state = next,
+                PagingStateResponse::NoMorePages => return Ok(is_found),
+            }
         }
     }
 }
@@ -203,10 +251,10 @@ impl Library for Cassandra {
         job: &mut RecordJob,
         rows: &mut Vec<u8>,
     ) -> JobCompletion {
-        let mut requests = 0;
+        let mut effort = Effort::default();
         let ended = match job.batch.is_empty() {
-            true => self.send(connection, &job.request.request(), rows, &mut requests).await,
-            false => self.send_batch(connection, job, &mut requests).await,
+            true => self.send(connection, &job.request.request(), rows, &mut effort).await,
+            false => self.send_batch(connection, job, &mut effort).await,
         };
         let (ending, after) = match ended {
             Ok(found) => (Completion::Done { found }, ConnectionState::Free),
@@ -220,7 +268,7 @@ impl Library for Cassandra {
                 (ending, if is_lost { ConnectionState::Lost } else { ConnectionState::Free })
             }
         };
-        JobCompletion { ending, after, requests: requests.max(1) }
+        JobCompletion { ending, after, requests: effort.requests.max(1), node: effort.node }
     }
 
     async fn undo(&self, _connection: &mut Rc<Conversation>) -> Result<(), Lost> {
@@ -237,29 +285,6 @@ fn check(request: &Request<'_>, content: Content) -> Result<(), Completion> {
         is_right &= request.values.iter().all(|(_, value)| is_text(value));
     }
     if is_right { Ok(()) } else { Err(MALFORMED) }
-}
-
-/// Scans page by page.
-async fn scan(
-    session: &Session,
-    statement: &PreparedStatement,
-    request: &Request<'_>,
-    texts: &TableTexts,
-    rows: &mut Vec<u8>,
-    requests: &mut u16,
-) -> Result<bool, Completion> {
-    let mut state = PagingState::start();
-    let mut is_found = false;
-    loop {
-        *requests = requests.saturating_add(1);
-        let answered = session.execute_single_page(statement, Arguments(request), state).await;
-        let (result, next) = answered.map_err(|error| failure(&error, RequestKind::Look))?;
-        is_found |= keep_records(result, texts, request.fields, rows)?;
-        match next {
-            PagingStateResponse::HasMorePages { state: next } => state = next,
-            PagingStateResponse::NoMorePages => return Ok(is_found),
-        }
-    }
 }
 
 /// A request's arguments in the order of its statement's places.

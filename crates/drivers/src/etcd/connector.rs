@@ -240,15 +240,15 @@ impl Endpoints {
     }
 
     /// A connection to the member whose turn it is, or to the first one after it that can be
-    /// reached.
-    pub(super) async fn connect(&self) -> Result<Wire, OpenError> {
+    /// reached, with its place among the endpoints.
+    pub(super) async fn connect(&self) -> Result<(Wire, usize), OpenError> {
         let count = self.len();
         let first = self.next.get();
         self.next.set((first + 1) % count);
         let mut unavailable = Vec::new();
         for place in (0..count).map(|step| (first + step) % count) {
             match self.reach(place).await {
-                Ok(wire) => return Ok(wire),
+                Ok(wire) => return Ok((wire, place)),
                 Err(error) => unavailable.push((place, error)),
             }
         }

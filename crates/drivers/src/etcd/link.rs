@@ -5,7 +5,7 @@ pub(super) mod batch;
 use std::sync::Arc;
 
 use assay_model::{Kind, Reason, Table};
-use assay_store::{OpenError, Request, Values, row};
+use assay_store::{OpenError, Request, Values, number_of, row};
 use bytes::Bytes;
 
 use super::connector::Endpoints;
@@ -67,6 +67,8 @@ pub(super) struct Etcd {
 /// A handle on a member, with the transaction that is open on it.
 pub(super) struct Link {
     wire: Wire,
+    /// The place of the member among the endpoints.
+    place: usize,
     transaction: Transaction,
 }
 
@@ -75,8 +77,12 @@ impl Library for Etcd {
     type Job = RecordJob;
 
     async fn connect(&self) -> Result<Link, OpenError> {
-        let wire = self.endpoints.connect().await?;
-        Ok(Link { wire, transaction: Transaction::default() })
+        let (wire, place) = self.endpoints.connect().await?;
+        Ok(Link { wire, place, transaction: Transaction::default() })
+    }
+
+    fn node(&self, link: &Link, _host: usize) -> u8 {
+        if self.endpoints.len() > 1 { number_of(link.place) } else { 0 }
     }
 
     async fn perform(
@@ -97,7 +103,7 @@ impl Library for Etcd {
                 undone(ConnectionState::Free, context),
             );
         };
-        let Link { wire, transaction } = link;
+        let Link { wire, transaction, .. } = link;
         let watch = wire.watch();
         let mut turn = Turn { wire, key_prefix, read: self.read, requests: 0 };
         let ended = match (kind, context) {
@@ -119,12 +125,12 @@ impl Library for Etcd {
         match ended {
             Ok(found) => {
                 let after = if goes_on { ConnectionState::Held } else { ConnectionState::Free };
-                JobCompletion { ending: Completion::Done { found }, after, requests }
+                JobCompletion { ending: Completion::Done { found }, after, requests, node: 0 }
             }
             Err(Failure { ending, source }) => {
                 rows.clear();
                 let after = undone(self.after(&link.wire, source), context);
-                JobCompletion { ending, after, requests }
+                JobCompletion { ending, after, requests, node: 0 }
             }
         }
     }

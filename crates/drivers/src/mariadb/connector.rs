@@ -29,6 +29,15 @@ impl Connector {
         Ok(Connector { options, hosts })
     }
 
+    /// Each host as `host:port`, if there are several.
+    pub(super) fn authorities(&self) -> Vec<String> {
+        let text = |host: &Opts| format!("{}:{}", host.ip_or_hostname(), host.tcp_port());
+        match &self.hosts[..] {
+            [_] => Vec::new(),
+            hosts => hosts.iter().map(text).collect(),
+        }
+    }
+
     /// How many hosts there are.
     pub(super) fn count(&self) -> usize {
         self.hosts.len()

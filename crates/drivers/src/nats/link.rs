@@ -167,7 +167,7 @@ fn completion(ended: Result<bool, Failure>, requests: u16) -> JobCompletion {
         Err(failure) if failure.is_connection_lost => (failure.ending, ConnectionState::Lost),
         Err(failure) => (failure.ending, ConnectionState::Free),
     };
-    JobCompletion { ending, after, requests: requests.max(1) }
+    JobCompletion { ending, after, requests: requests.max(1), node: 0 }
 }
 
 /// The state of one record, with everything that a request needs.

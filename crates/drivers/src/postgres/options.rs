@@ -9,9 +9,9 @@ use assay_model::closest;
 use assay_store::sql::Content;
 use assay_store::{Isolation, OpenError};
 use tokio_postgres::Config;
-use tokio_postgres::config::SslMode;
+use tokio_postgres::config::{Host, SslMode};
 
-use crate::address::split_host;
+use crate::address::{authority, split_host};
 use crate::read_server::ReadServer;
 use crate::registry::without_secrets;
 pub use crate::trust::Trust;
@@ -85,6 +85,23 @@ pub struct Options {
     /// Option `read=primary|standby|any`.
     pub read: ReadServer,
     displayed: String,
+}
+
+impl Options {
+    /// The primary, then each standby, as `host:port`.
+    pub(super) fn authorities(&self) -> Vec<String> {
+        let port = self.config.get_ports().first().copied().unwrap_or(DEFAULT_PORT);
+        let primary = match self.config.get_hosts().first() {
+            Some(Host::Tcp(host)) => authority(host, port),
+            Some(Host::Unix(folder)) => format!("{}:{port}", folder.display()),
+            None => match self.config.get_hostaddrs().first() {
+                Some(address) => authority(&address.to_string(), port),
+                None => "primary".to_owned(),
+            },
+        };
+        let standbys = self.standbys.iter().map(|(host, port)| authority(host, *port));
+        std::iter::once(primary).chain(standbys).collect()
+    }
 }
 
 impl FromStr for Options {

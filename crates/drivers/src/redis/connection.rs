@@ -57,6 +57,8 @@ pub(super) struct Connection {
     in_flight: usize,
     /// Why no request can be sent while there is no connection.
     apart: Reason,
+    /// The number of the server that it is, or was last, with; 0 where there is only one.
+    node: u8,
     /// Whether replies were left in the inbox: [`REPLIES_AT_ONCE`].
     is_behind: bool,
 }
@@ -94,6 +96,8 @@ impl Connection {
 
     fn over(link: Link<Transport>, shared: Rc<Shared>) -> Connection {
         let depth = shared.connector.options.depth.min(MOST_PREPARED);
+        let node = shared.target.addresses.first();
+        let node = node.map_or(0, |address| shared.connector.node(*address));
         Connection {
             shared,
             link,
@@ -108,8 +112,14 @@ impl Connection {
             scan_failure: None,
             in_flight: 0,
             apart: Reason::Unreachable,
+            node,
             is_behind: false,
         }
+    }
+
+    /// The number of its server; 0 where there is only one.
+    pub(super) fn node(&self) -> u8 {
+        self.node
     }
 
     /// How many requests wait for an answer.
@@ -125,6 +135,9 @@ impl Connection {
         request: &Request<'_>,
         answers: &mut dyn Answers,
     ) {
+        if self.node != 0 {
+            answers.node(ticket, self.node);
+        }
         if !self.link.is_up() {
             return answers.answer(ticket, Answer::Refused(self.apart));
         }
@@ -573,6 +586,10 @@ impl Connection {
     fn greet(&mut self, now: Nanos, answers: &mut dyn Answers) {
         let Some((socket, until)) = self.link.take_socket() else { return };
         let Shared { connector, target, .. } = &*self.shared;
+        // Sentinels may have named another server than the last time.
+        if let Ok(address) = socket.peer_addr() {
+            self.node = connector.node(address);
+        }
         match socket.set_nodelay(true).and_then(|()| connector.secure(socket, target)) {
             Ok(transport) => self.link.greet(transport, until),
             Err(_) => return self.give_up(now, Reason::Unreachable, answers),

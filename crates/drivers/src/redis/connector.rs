@@ -4,8 +4,8 @@ use std::io;
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::sync::Arc;
 
-use assay_store::OpenError;
 use assay_store::resp::{Protocol, Value, write};
+use assay_store::{NodeNames, OpenError};
 use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
 
@@ -13,6 +13,7 @@ use super::admin::{AdminConnection, RequestError};
 use super::options::{Options, Password, Topology, authority};
 use super::tls;
 use super::transport::Transport;
+use crate::read_server::ReadServer;
 use crate::wire::connect;
 
 /// How we call ourselves in the server's list of clients.
@@ -28,6 +29,8 @@ pub(super) struct Connector {
     /// Those of the sentinels, which have their own.
     sentinel_password: Option<Password>,
     tls: Option<Arc<ClientConfig>>,
+    /// The servers that were connected to, where there may be several.
+    pub(super) nodes: NodeNames,
 }
 
 /// A server to connect to.
@@ -77,7 +80,17 @@ impl Connector {
             _ => None,
         };
         let tls = options.tls.as_ref().map(|tls| tls::configure(&options, tls)).transpose()?;
-        Ok(Connector { options, password, sentinel_password, tls })
+        let nodes = NodeNames::default();
+        Ok(Connector { options, password, sentinel_password, tls, nodes })
+    }
+
+    /// The number of the server at `address`; 0 where there is only one.
+    pub(super) fn node(&self, address: SocketAddr) -> u8 {
+        let Options { topology, read, .. } = &self.options;
+        match (topology, read) {
+            (Topology::Single, ReadServer::Primary) => 0,
+            _ => self.nodes.number(&address.to_string()),
+        }
     }
 
     /// A server whose addresses are resolved now.

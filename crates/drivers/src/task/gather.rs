@@ -173,7 +173,7 @@ impl Gatherer {
         let Some(tickets) = self.away.remove(&answered.ticket) else {
             return answered.tell(answers);
         };
-        let Answered { job, ending, rows, mut requests, .. } = answered;
+        let Answered { job, ending, rows, mut requests, node, .. } = answered;
         let mut begin = 0;
         for (place, ticket) in tickets.into_iter().enumerate() {
             let Outcome { ending, rows_end } = match (ending, job.outcomes.get(place)) {
@@ -187,6 +187,9 @@ impl Gatherer {
                     answers.requests(ticket, requests);
                 }
                 requests = 0;
+                if node != 0 {
+                    answers.node(ticket, node);
+                }
                 answers.answer(ticket, answer(ending, own));
             }
         }

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use assay_model::{Nanos, Reason};
-use assay_store::{Answer, Answers, OpenError, Reply, Rows, Ticket};
+use assay_store::{Answer, Answers, OpenError, Reply, Rows, Ticket, number_of};
 use tokio::runtime::{Builder, LocalOptions, LocalRuntime};
 
 use super::alarm::Alarm;
@@ -117,9 +117,7 @@ impl<L: Library> Pool<L> {
         answers: &mut dyn Answers,
         fill: impl FnOnce(&mut L::Job),
     ) {
-        if let Err(reason) = self.give(ticket, session, fill) {
-            answers.answer(ticket, Answer::Refused(reason));
-        }
+        self.submit_to(self.host_of(session), ticket, session, answers, fill);
     }
 
     /// The same at host `host`, unless the session holds a connection elsewhere.
@@ -131,7 +129,17 @@ impl<L: Library> Pool<L> {
         answers: &mut dyn Answers,
         fill: impl FnOnce(&mut L::Job),
     ) {
-        if let Err(reason) = self.give_to(host, ticket, session, fill) {
+        let given = self.give_to(host, ticket, session, fill);
+        // Also of a request that is never answered it is known where it went.
+        let node = match given {
+            Ok(Some(place)) => self.shared.slots[place].node.get(),
+            Ok(None) | Err(_) if self.shared.up.len() > 1 => number_of(host),
+            Ok(None) | Err(_) => 0,
+        };
+        if node != 0 {
+            answers.node(ticket, node);
+        }
+        if let Err(reason) = given {
             answers.answer(ticket, Answer::Refused(reason));
         }
     }
@@ -146,17 +154,23 @@ impl<L: Library> Pool<L> {
         session: u32,
         fill: impl FnOnce(&mut L::Job),
     ) -> Result<(), Reason> {
-        self.give_to(session as usize % self.shared.up.len(), ticket, session, fill)
+        self.give_to(self.host_of(session), ticket, session, fill).map(drop)
     }
 
-    /// At host `host`, unless the session holds a connection elsewhere.
+    /// The host of a session that nobody has sent elsewhere.
+    fn host_of(&self, session: u32) -> usize {
+        session as usize % self.shared.up.len()
+    }
+
+    /// At host `host`, unless the session holds a connection elsewhere. Gives the connection that
+    /// has it, `None` if it waits for one.
     fn give_to(
         &mut self,
         host: usize,
         ticket: Ticket,
         session: u32,
         fill: impl FnOnce(&mut L::Job),
-    ) -> Result<(), Reason> {
+    ) -> Result<Option<usize>, Reason> {
         let place = self.place_for(session, host)?;
         let mut message = self.spares.pop().unwrap_or_else(|| Box::new(Message::new()));
         message.ticket = ticket;
@@ -167,7 +181,7 @@ impl<L: Library> Pool<L> {
             Some(place) => self.shared.order(place, Order::Perform(message)),
             None => self.shared.waiting.borrow_mut().push_back((host, message)),
         }
-        Ok(())
+        Ok(place)
     }
 
     /// The connection for it; `None` if the host's are all in use.
@@ -241,9 +255,9 @@ impl<L: Library> Pool<L> {
         self.shared.has_changed.set(false);
         loop {
             let Some(mut message) = self.shared.answered.borrow_mut().pop_front() else { return };
-            let Message { ticket, job, ending, requests, rows, .. } = &mut *message;
-            let (ticket, ending, requests) = (*ticket, *ending, *requests);
-            deliver(Answered { ticket, job, ending, requests, rows });
+            let Message { ticket, job, ending, requests, node, rows, .. } = &mut *message;
+            let (ticket, ending, requests, node) = (*ticket, *ending, *requests, *node);
+            deliver(Answered { ticket, job, ending, requests, node, rows });
             self.spares.push(message);
         }
     }
@@ -270,6 +284,8 @@ pub struct Answered<'a, J> {
     pub ending: Completion,
     /// How many requests it took.
     pub requests: u16,
+    /// The node that answered; 0 if that is not known.
+    pub node: u8,
     /// The rows that it left behind.
     pub rows: &'a [u8],
 }
@@ -279,6 +295,9 @@ impl<J> Answered<'_, J> {
     pub fn tell(self, answers: &mut dyn Answers) {
         if self.requests != 1 {
             answers.requests(self.ticket, self.requests);
+        }
+        if self.node != 0 {
+            answers.node(self.ticket, self.node);
         }
         answers.answer(self.ticket, answer(self.ending, self.rows));
     }

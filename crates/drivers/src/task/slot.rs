@@ -59,6 +59,8 @@ pub(super) struct Slot<J> {
     pub(super) ticket: Cell<Option<Ticket>>,
     /// The session of that job.
     pub(super) session: Cell<u32>,
+    /// The node that its connection is with; 0 if that is not known.
+    pub(super) node: Cell<u8>,
     is_given_up: Cell<bool>,
     notifier: Notifier,
 }
@@ -78,6 +80,7 @@ pub(super) struct Message<J> {
     pub(super) job: J,
     pub(super) ending: Completion,
     pub(super) requests: u16,
+    pub(super) node: u8,
     pub(super) rows: Vec<u8>,
 }
 
@@ -89,6 +92,7 @@ impl<J: Default> Message<J> {
             job: J::default(),
             ending: Completion::Done { found: false },
             requests: 1,
+            node: 0,
             rows: Vec::new(),
         }
     }
@@ -100,6 +104,7 @@ impl<J> Slot<J> {
             order: Cell::new(None),
             ticket: Cell::new(None),
             session: Cell::new(0),
+            node: Cell::new(0),
             is_given_up: Cell::new(false),
             notifier: Notifier::default(),
         }
@@ -200,7 +205,7 @@ impl<L: Library> Shared<L> {
         let session = message.session;
         let Message { job, rows, .. } = &mut *message;
         let performed = either(self.library.perform(connection, job, rows), slot.overdue()).await;
-        let JobCompletion { ending, mut after, requests } = match performed {
+        let JobCompletion { ending, mut after, requests, node } = match performed {
             Either::First(completion) => completion,
             Either::Second(()) => JobCompletion::new(
                 Completion::Unknown(Reason::ConnectionLost),
@@ -222,6 +227,7 @@ impl<L: Library> Shared<L> {
         drop(holders);
         message.ending = ending;
         message.requests = requests;
+        message.node = if node == 0 { slot.node.get() } else { node };
         self.deliver(place, message);
         after
     }
@@ -266,6 +272,7 @@ pub(super) async fn tend<L: Library>(shared: Rc<Shared<L>>, place: usize, first:
     loop {
         if let Ok(mut connection) = made {
             pause = FIRST_PAUSE;
+            shared.slots[place].node.set(shared.library.node(&connection, shared.host(place)));
             shared.come_up(place);
             shared.converse(place, &mut connection).await;
             shared.go_down(place);

@@ -59,7 +59,7 @@ impl Library for TiKv {
         watch.end();
         match ended {
             Ok((found, after)) => {
-                JobCompletion { ending: Completion::Done { found }, after, requests }
+                JobCompletion { ending: Completion::Done { found }, after, requests, node: 0 }
             }
             Err(Failure { ending, source }) => {
                 rows.clear();
@@ -67,7 +67,7 @@ impl Library for TiKv {
                     ConnectionState::Free if link.open.is_some() => ConnectionState::Undo,
                     after => after,
                 };
-                JobCompletion { ending, after, requests }
+                JobCompletion { ending, after, requests, node: 0 }
             }
         }
     }

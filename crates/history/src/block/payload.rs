@@ -6,13 +6,16 @@
 //! which the common x86-64 target cannot do in parallel.
 
 use super::Header;
-use assay_model::{Kind, Nanos, Outcome, Phase, Reason, Record, Verified, version};
+use assay_model::{Ends, Kind, Nanos, Outcome, Phase, Reason, Record, Verified, version};
 
 /// Records of one group: 12 KiB of them stay in the first cache while each column is taken.
 const GROUP: usize = 128;
 
 /// The version of the format that brought the statement and the number of requests.
 const STATEMENTS_SINCE: u16 = 2;
+
+/// The version of the format that brought the node.
+const NODES_SINCE: u16 = 3;
 
 /// What the first record of a group is compared with.
 #[derive(Default)]
@@ -51,6 +54,7 @@ fn encode_group(group: &[Record], before: &mut Before, into: &mut Vec<u8>) {
     put(group, into, |r| u64::from(r.transaction));
     put(group, into, |r| u64::from(r.transaction_type));
     put(group, into, |r| u64::from(r.statement) | u64::from(r.requests) << 16);
+    put(group, into, |r| u64::from(r.node));
     put(group, into, shape);
 }
 
@@ -63,8 +67,8 @@ fn shape(r: &Record) -> u64 {
         | (r.verified as u64) << 6
         | (r.reason as u64) << 8
         | (r.phase as u64) << 13
-        | u64::from(r.ends_transaction) << 15
-        | u64::from(r.ends_process) << 16
+        | u64::from(r.ends_transaction()) << 15
+        | u64::from(r.ends_process()) << 16
 }
 
 fn set_shape(r: &mut Record, shape: u64) -> Option<()> {
@@ -74,8 +78,7 @@ fn set_shape(r: &mut Record, shape: u64) -> Option<()> {
     r.verified = Verified::from_code((shape >> 6 & 3) as u8)?;
     r.reason = Reason::from_code((shape >> 8 & 31) as u8)?;
     r.phase = Phase::from_code((shape >> 13 & 3) as u8)?;
-    r.ends_transaction = shape >> 15 & 1 == 1;
-    r.ends_process = shape >> 16 & 1 == 1;
+    r.ends = Ends::of(shape >> 15 & 1 == 1, shape >> 16 & 1 == 1);
     Some(())
 }
 
@@ -201,6 +204,9 @@ fn decode_group(
         take_narrow(bytes, group, |r, v: u32| {
             (r.statement, r.requests) = (v as u16, (v >> 16) as u16);
         })?;
+    }
+    if version >= NODES_SINCE {
+        take_narrow(bytes, group, |r, v: u8| r.node = v)?;
     }
     let mut known = true;
     take(bytes, group, |r, v| known &= set_shape(r, v).is_some())?;

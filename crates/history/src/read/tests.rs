@@ -269,10 +269,10 @@ fn a_newer_history_is_named_as_such() {
     let path = place::part(&dir, 0, 0);
     let bytes = std::fs::read(&path).unwrap();
     let at = bytes.windows(key.len()).position(|w| w == key.as_bytes()).unwrap() + key.len();
-    let known = bytes[at..].iter().position(|byte| *byte == b'2').unwrap() + at;
+    let known = bytes[at..].iter().position(|byte| *byte == b'3').unwrap() + at;
     let mut newer = bytes;
-    newer[known] = b'3';
+    newer[known] = b'4';
     std::fs::write(&path, newer).unwrap();
     let error = History::open(&dir).unwrap_err();
-    assert!(matches!(error, OpenError::Newer { found: 3, known: 2, .. }), "{error}");
+    assert!(matches!(error, OpenError::Newer { found: 4, known: 3, .. }), "{error}");
 }

@@ -63,6 +63,13 @@ impl Answers for Relay<'_> {
             execution.requests = execution.requests.saturating_sub(1).saturating_add(count);
         }
     }
+
+    /// A query of several requests has no node of its own.
+    fn node(&mut self, ticket: Ticket, node: u8) {
+        if ticket.0 & OWN == 0 {
+            self.outer.node(ticket, node);
+        }
+    }
 }
 
 impl Board {

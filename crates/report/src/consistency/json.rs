@@ -193,6 +193,7 @@ fn operation_object(result: &ConsistencyResult, witnessed: &Witnessed) -> Value 
         "outcome": outcome.name(),
         "version_read": read,
         "version_written": written,
+        "node": result.node_name(witnessed),
         "text": did,
     })
 }

@@ -9,6 +9,7 @@ use super::*;
 /// Session 1 writes a record, session 2 reads what was there before 10 ms later.
 pub(crate) fn stale() -> ConsistencyResult {
     let operation = |index: u64, session, started: u64, access| RegisterOperation {
+        node: 0,
         index,
         key: 17,
         session,
@@ -127,6 +128,7 @@ fn a_run_says_which_qualities_are_violated() {
 fn lost_writes_are_named_with_records_times_and_windows() {
     let at = Nanos::from_millis;
     let operation = |index: u64, key: u64, started: Nanos, access| RegisterOperation {
+        node: 0,
         index,
         key,
         session: 3,

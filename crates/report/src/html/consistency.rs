@@ -157,10 +157,12 @@ fn witness(result: &ConsistencyResult, operations: &[&Witnessed]) -> String {
             width.max(8.0)
         )
     };
-    let mut out = String::from(
+    let has_nodes = operations.iter().any(|one| result.node_name(one).is_some());
+    let head = if has_nodes { "<th scope=\"col\">node</th>" } else { "" };
+    let mut out = format!(
         "<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"Operations\">\
          <table class=\"witness\"><thead><tr><th scope=\"col\" class=\"n\">operation</th>\
-         <th scope=\"col\" class=\"n\">session</th><th scope=\"col\">did</th>\
+         <th scope=\"col\" class=\"n\">session</th>{head}<th scope=\"col\">did</th>\
          <th scope=\"col\" class=\"n\">started</th><th scope=\"col\" class=\"n\">took</th>\
          <th scope=\"col\">in time</th></tr></thead><tbody>\n",
     );
@@ -173,10 +175,14 @@ fn witness(result: &ConsistencyResult, operations: &[&Witnessed]) -> String {
             (started, ended, Outcome::Done) => duration(ended.since(started), Letters::Unicode),
             (.., other) => other.name().to_owned(),
         };
+        let node = match has_nodes {
+            true => format!("<td>{}</td>", escape(result.node_name(operation).unwrap_or_default())),
+            false => String::new(),
+        };
         let bar = if operation.is_load() { String::new() } else { bar(operation) };
         let _ = writeln!(
             out,
-            "<tr><td class=\"n\">{index}</td><td class=\"n\">{session}</td><td>{did}</td>\
+            "<tr><td class=\"n\">{index}</td><td class=\"n\">{session}</td>{node}<td>{did}</td>\
              <td class=\"n\">{started}</td><td class=\"n\">{}</td>\
              <td class=\"span\">{bar}</td></tr>",
             grouped(&escape(&took)),

@@ -2,7 +2,7 @@
 
 use assay_analysis::sawtooth::LatencyKind;
 use assay_analysis::{AnalysisOptions, Analyzer};
-use assay_model::{Kind, Outcome, Phase, Reason, Record, Verified, version};
+use assay_model::{Ends, Kind, Outcome, Phase, Reason, Record, Verified, version};
 use expect_test::expect;
 
 use super::*;
@@ -38,8 +38,8 @@ fn distribution() -> Distribution {
         requests: 1,
         transaction: 0,
         transaction_type: 0,
-        ends_transaction: true,
-        ends_process: true,
+        node: 0,
+        ends: Ends::Both,
         kind: Kind::Read,
         phase: Phase::Measure,
         outcome: Outcome::Done,

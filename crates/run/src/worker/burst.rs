@@ -136,22 +136,18 @@ impl<C: Clock + Clone, S: Sink> Worker<'_, C, S> {
             intended: due.intended,
             started,
             requests: 1,
+            node: 0,
             ends_process: true,
             version: drawn.version,
         };
         let in_flight_table = &mut self.in_flight_table;
         let mut awaited = Awaited { in_flight_table, ticket, operation, issued, answered: None };
         self.client.start(started, ticket, &request, &mut awaited);
-        let (answered, requests) = (awaited.answered, awaited.issued.requests);
+        let Awaited { answered, issued, .. } = awaited;
         if let Some(answered) = answered {
             return Within::Answered(answered);
         }
-        self.in_flight_table.keep_waiting(
-            slot,
-            due,
-            &mut drawn.operations,
-            (ticket, started, requests),
-        );
+        self.in_flight_table.keep_waiting(slot, due, &mut drawn.operations, ticket, &issued);
         Within::Pending
     }
 }
@@ -178,6 +174,12 @@ impl<C: Clock, S: Sink> Answers for Awaited<'_, '_, C, S> {
     fn requests(&mut self, ticket: Ticket, count: u16) {
         if ticket == self.ticket {
             self.issued.requests = count;
+        }
+    }
+
+    fn node(&mut self, ticket: Ticket, node: u8) {
+        if ticket == self.ticket {
+            self.issued.node = node;
         }
     }
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use assay_model::operation::fingerprint_with;
 use assay_model::{
-    Arguments, Kind, Nanos, Operation, OperationEncoder, Outcome, Phase, QueryRole, Reason, Record,
-    Verified, version,
+    Arguments, Ends, Kind, Nanos, Operation, OperationEncoder, Outcome, Phase, QueryRole, Reason,
+    Record, Verified, version,
 };
 use assay_store::{Answer, Answers, Client, Reply, Ticket};
 
@@ -74,6 +74,8 @@ struct Slot {
     is_free: bool,
     /// Requests that its operation in flight took, where the client tells.
     requests: u16,
+    /// The node that its operation in flight went to, where the client tells.
+    node: u8,
     /// Whether a transaction is open.
     is_in_transaction: bool,
     /// Whether the outcome of one of its queries is unknown, so that its session may still be at
@@ -90,6 +92,7 @@ pub(super) struct IssueInfo {
     pub intended: Nanos,
     pub started: Nanos,
     pub requests: u16,
+    pub node: u8,
     pub ends_process: bool,
     /// The version that it writes unless it is refused or dropped, or [`version::NONE`].
     pub version: u64,
@@ -191,6 +194,7 @@ impl<'a, C: Clock, S: Sink> InFlightTable<'a, C, S> {
                 waiting_for: None,
                 is_free: true,
                 requests: 1,
+                node: 0,
                 is_in_transaction: false,
                 is_in_doubt: false,
                 script: (self.workload_kind == WorkloadKind::Queries).then(Box::default),
@@ -266,6 +270,7 @@ impl<'a, C: Clock, S: Sink> InFlightTable<'a, C, S> {
         slot.started = started;
         slot.waiting_for = Some(ticket);
         slot.requests = 1;
+        slot.node = 0;
         (ticket, session)
     }
 
@@ -308,16 +313,18 @@ impl<'a, C: Clock, S: Sink> InFlightTable<'a, C, S> {
         number: u32,
         due: &DueProcess,
         operations: &mut Vec<Operation>,
-        (ticket, started, requests): (Ticket, Nanos, u16),
+        ticket: Ticket,
+        issued: &IssueInfo,
     ) {
         let slot = &mut self.slots[number as usize];
         std::mem::swap(&mut slot.operations, operations);
         slot.process = due.process;
         slot.intended = due.intended;
-        slot.started = started;
+        slot.started = issued.started;
         slot.waiting_for = Some(ticket);
-        slot.requests = requests;
-        self.await_answer(ticket, started);
+        slot.requests = issued.requests;
+        slot.node = issued.node;
+        self.await_answer(ticket, issued.started);
     }
 
     /// Frees the slot of a burst whose last process was `due`.
@@ -411,6 +418,7 @@ impl<'a, C: Clock, S: Sink> InFlightTable<'a, C, S> {
         slot.started = now;
         slot.intended = intended;
         slot.requests = 0;
+        slot.node = 0;
         while self.slots[number as usize].at < end {
             let fingerprint = self.slots[number as usize].fingerprint();
             self.fingerprint = self.fingerprint.wrapping_add(fingerprint);
@@ -500,6 +508,7 @@ impl<'a, C: Clock, S: Sink> InFlightTable<'a, C, S> {
             intended: slot.intended,
             started: slot.started,
             requests: slot.requests,
+            node: slot.node,
             ends_process: slot.at + 1 == slot.operations.len(),
             version: version_of(operation, self.encoder.as_ref(), &self.roles),
         };
@@ -536,8 +545,8 @@ impl<'a, C: Clock, S: Sink> InFlightTable<'a, C, S> {
             requests: issued.requests,
             transaction: operation.transaction,
             transaction_type: operation.transaction_type,
-            ends_transaction: operation.ends_transaction,
-            ends_process: issued.ends_process,
+            node: issued.node,
+            ends: Ends::of(operation.ends_transaction, issued.ends_process),
             kind: operation.kind,
             phase: self.phase(issued),
             outcome: ended.outcome,
@@ -698,6 +707,14 @@ impl<C: Clock, S: Sink> Answers for InFlightTable<'_, C, S> {
             && slot.waiting_for == Some(ticket)
         {
             slot.requests = count;
+        }
+    }
+
+    fn node(&mut self, ticket: Ticket, node: u8) {
+        if let Some(slot) = self.slots.get_mut(slot_of(ticket))
+            && slot.waiting_for == Some(ticket)
+        {
+            slot.node = node;
         }
     }
 }

@@ -140,7 +140,7 @@ fn the_second_operation_of_a_process_is_intended_when_the_first_has_ended() {
     for pair in records.chunks(2) {
         assert_eq!((pair[0].kind, pair[1].kind), (Kind::Read, Kind::Update));
         assert_eq!(pair[1].intended, pair[0].ended);
-        assert!(pair[1].ends_transaction && !pair[0].ends_transaction);
+        assert!(pair[1].ends_transaction() && !pair[0].ends_transaction());
     }
 }
 

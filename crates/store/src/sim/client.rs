@@ -11,6 +11,7 @@ use assay_model::{Fields, Kind, Nanos, Reason};
 
 use super::world::{SimAnswer, SimEffect, SimRequest, World};
 use crate::answer::{Answer, Answers, Reply, Rows, Span};
+use crate::nodes::number_of;
 use crate::request::{Request, Ticket};
 use crate::row;
 use crate::seam::Client;
@@ -32,6 +33,8 @@ pub(super) struct SimulatedClient {
     /// Abandoned tickets; some may be among those waiting.
     abandoned: BTreeSet<u64>,
     started: u64,
+    /// Whether there are several nodes, so that answers name theirs.
+    has_nodes: bool,
     /// The last moment that was passed in.
     now: Nanos,
     patch: Vec<u8>,
@@ -85,12 +88,14 @@ pub(super) fn lock(world: &Mutex<World>) -> MutexGuard<'_, World> {
 
 impl SimulatedClient {
     pub fn new(world: Arc<Mutex<World>>, layout: Arc<[Columns]>) -> SimulatedClient {
+        let has_nodes = lock(&world).config().nodes.len() > 1;
         SimulatedClient {
             world,
             layout,
             waiting: BinaryHeap::new(),
             abandoned: BTreeSet::new(),
             started: 0,
+            has_nodes,
             now: Nanos::ZERO,
             patch: Vec::new(),
             scratch: Scratch::default(),
@@ -99,7 +104,7 @@ impl SimulatedClient {
 
     /// Sends to the core; fields that the layout does not have are refused without a request.
     fn send(&mut self, request: &Request<'_>) -> SimAnswer {
-        let refused = |reason| SimAnswer { due: self.now, result: Err(reason) };
+        let refused = |reason| SimAnswer { due: self.now, node: 0, result: Err(reason) };
         let Some(columns) = self.layout.get(usize::from(request.table)) else {
             return refused(Reason::Malformed);
         };
@@ -136,7 +141,10 @@ impl Client for SimulatedClient {
         answers: &mut dyn Answers,
     ) {
         self.now = now;
-        let SimAnswer { due, result } = self.send(request);
+        let SimAnswer { due, node, result } = self.send(request);
+        if self.has_nodes {
+            answers.node(ticket, number_of(node));
+        }
         let number = self.started;
         self.started += 1;
         let Request { table, fields, .. } = *request;

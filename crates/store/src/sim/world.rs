@@ -64,6 +64,8 @@ pub struct SimRequest<'a> {
 pub struct SimAnswer {
     /// When it is due; [`Nanos::NEVER`] if it never comes.
     pub due: Nanos,
+    /// The node that answers, by its place in the [`Config`].
+    pub node: usize,
     /// What the request did or showed, or why it was refused.
     pub result: Result<SimEffect, Reason>,
 }
@@ -290,7 +292,7 @@ impl World {
         let requested = parts.first().expect("a request has a part");
         if !self.is_quiesced {
             let result = self.load(now, parts);
-            return SimAnswer { due: now, result };
+            return SimAnswer { due: now, node: self.ways.primary(), result };
         }
         self.now = self.now.max(now);
         let begin = *self.begin.get_or_insert(self.now);
@@ -323,7 +325,11 @@ impl World {
             // The client cannot know whether it is done: every other one is.
             if self.draws(stream::SILENT, turn.count, 1).unit() < 0.5 {
                 self.note(&turn, requested, ReadView::default());
-                return SimAnswer { due: turn.due, result: Ok(SimEffect::Missing) };
+                return SimAnswer {
+                    due: turn.due,
+                    node: turn.node,
+                    result: Ok(SimEffect::Missing),
+                };
             }
         }
         match requested.kind {
@@ -392,7 +398,7 @@ impl World {
     ) -> SimAnswer {
         turn.faults = turn.faults.with(fault);
         self.note(&turn, requested, ReadView::default());
-        SimAnswer { due: turn.due, result: Err(reason) }
+        SimAnswer { due: turn.due, node: turn.node, result: Err(reason) }
     }
 
     fn read(&mut self, turn: Turn, requested: &SimRequest<'_>) -> SimAnswer {
@@ -402,7 +408,7 @@ impl World {
         let record = self.tables[requested.table].records.get_key_value(requested.key);
         let Some((key, chain)) = record else {
             self.note(&turn, requested, ReadView::default());
-            return SimAnswer { due: turn.due, result: Ok(SimEffect::Missing) };
+            return SimAnswer { due: turn.due, node: turn.node, result: Ok(SimEffect::Missing) };
         };
         let key = Arc::clone(key);
         let mut view = chain.view(turn.node, turn.now);
@@ -419,7 +425,11 @@ impl World {
         let observed = self.observed(&view, turn.now, faults);
         let row = view.displayed.and_then(|version| version.row.clone());
         self.note_about(&turn, requested, observed, |_| key);
-        SimAnswer { due: turn.due, result: Ok(row.map_or(SimEffect::Missing, SimEffect::Row)) }
+        SimAnswer {
+            due: turn.due,
+            node: turn.node,
+            result: Ok(row.map_or(SimEffect::Missing, SimEffect::Row)),
+        }
     }
 
     /// The faults of a view for its reader, in addition to the `faults` of the node that showed it.
@@ -459,7 +469,7 @@ impl World {
         }
         self.note(&turn, requested, all);
         let displayed = if rows.is_empty() { SimEffect::Missing } else { SimEffect::Rows(rows) };
-        SimAnswer { due: turn.due, result: Ok(displayed) }
+        SimAnswer { due: turn.due, node: turn.node, result: Ok(displayed) }
     }
 
     /// Puts what happened into the truth log.

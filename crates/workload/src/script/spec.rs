@@ -45,7 +45,7 @@ pub enum ScriptName {
 
 impl ScriptName {
     /// All of them.
-    pub const ALL: [ScriptName; 11] = [
+    pub const ALL: [ScriptName; 12] = [
         ScriptName::Tpcc,
         ScriptName::TpccBenchfoundry,
         ScriptName::Consbench,

@@ -1,6 +1,6 @@
 //! Steps whose summaries are made of histories.
 
-use assay_model::{Kind, Record};
+use assay_model::{Ends, Kind, Record};
 
 use super::*;
 use crate::hallmark::{self, Bound, Check, CheckVerdict, Statistic};
@@ -175,8 +175,8 @@ fn processes_of_two_operations_are_issued_when_both_are() {
         let two = |process: u64| {
             let at = Nanos(process * 1_000_000_000 / rate);
             let one = done(2 * process, Kind::Read, at, at, at + Nanos::from_millis(1));
-            let first = Record { process, ends_transaction: false, ..one };
-            [first, Record { index: 2 * process + 1, ends_transaction: true, ..first }]
+            let first = Record { process, ends: Ends::Process, ..one };
+            [first, Record { index: 2 * process + 1, ends: Ends::Both, ..first }]
         };
         made(Nanos::from_secs(seconds), &(0..seconds * rate).flat_map(two).collect::<Vec<_>>())
     };

@@ -15,7 +15,7 @@ const HISTORIES: u64 = 400;
 
 fn exported(history: &TransactionHistory, format: ElleFormat) -> String {
     let mut text = Vec::new();
-    write_transactions(history, format, &mut text).expect("a vector takes it");
+    write_transactions(history, &[], format, &mut text).expect("a vector takes it");
     String::from_utf8(text).expect("the export is UTF-8")
 }
 
@@ -39,6 +39,7 @@ fn random_history(seed: u64, lists: bool) -> TransactionHistory {
                 .map(|_| random_step(&mut draws, &mut values, lists, done))
                 .collect();
             transactions.push(ObservedTransaction {
+                node: 0,
                 index: transactions.len() as u64,
                 session,
                 agent: 0,
@@ -161,6 +162,7 @@ fn exported_histories_are_read_back_as_they_were() {
 #[test]
 fn exported_registers_are_read_back_as_registers() {
     let operation = |index: u64, access, outcome| RegisterOperation {
+        node: 0,
         index,
         key: index % 2,
         session: index as u32,
@@ -184,7 +186,7 @@ fn exported_registers_are_read_back_as_registers() {
     };
     for format in FORMATS {
         let mut text = Vec::new();
-        write_registers(&history, format, &mut text).expect("a vector takes it");
+        write_registers(&history, &[], format, &mut text).expect("a vector takes it");
         let back = read_foreign_history(&*text, None, &mut |_| {}).expect("it is a history");
         let accesses = |history: &RegisterHistory| -> Vec<_> {
             history.operations.iter().map(|each| (each.outcome, each.access)).collect()
@@ -198,6 +200,7 @@ fn exported_registers_are_read_back_as_registers() {
 #[test]
 fn extreme_numbers_and_overlapping_sessions_are_exported() {
     let transaction = |index, started, steps| ObservedTransaction {
+        node: 0,
         index,
         session: 0,
         agent: 0,
@@ -384,6 +387,7 @@ fn judged(
 ) -> (Valid, Vec<String>) {
     let transactions =
         transactions.iter().enumerate().map(|(position, each)| ObservedTransaction {
+            node: 0,
             index: position as u64,
             session: position as u32,
             agent: 0,

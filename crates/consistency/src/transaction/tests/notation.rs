@@ -24,6 +24,7 @@ pub fn history(text: &str) -> TransactionHistory {
 
 fn transaction(at: usize, text: &str) -> ObservedTransaction {
     let mut transaction = ObservedTransaction {
+        node: 0,
         index: at as u64,
         session: 1000 + at as u32,
         agent: 0,

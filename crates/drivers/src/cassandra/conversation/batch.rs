@@ -7,7 +7,7 @@ use assay_model::Kind;
 use assay_store::{OwnedRequest, Request};
 use scylla::statement::batch::{Batch, BatchStatement, BatchType};
 
-use super::{Arguments, Cassandra, Conversation, check};
+use super::{Arguments, Cassandra, Conversation, Effort, check};
 use crate::cassandra::failure::{MALFORMED, RequestKind, failure};
 use crate::cassandra::options::Options;
 use crate::task::{Completion, Gathering, Outcome, RecordJob};
@@ -23,7 +23,7 @@ impl Cassandra {
         &self,
         conversation: &Conversation,
         job: &mut RecordJob,
-        requests: &mut u16,
+        effort: &mut Effort,
     ) -> Result<bool, Completion> {
         let table = job.table();
         let texts = self.plan.tables.get(usize::from(table)).ok_or(MALFORMED)?;
@@ -34,7 +34,7 @@ impl Cassandra {
             let shape = right.and_then(|()| texts.shape(insert).ok_or(MALFORMED));
             let ending = match shape {
                 Ok(shape) => {
-                    let known = self.statement(conversation, table, shape, requests).await?;
+                    let known = self.statement(conversation, table, shape, effort).await?;
                     statements.push(BatchStatement::from((*known).clone()));
                     arguments.push(Arguments(insert));
                     Completion::Done { found: true }
@@ -50,12 +50,14 @@ impl Cassandra {
         let mut batch = Batch::new_with_statements(options.batch_type, statements);
         batch.set_consistency(options.write);
         batch.set_is_idempotent(false);
-        *requests += 1;
+        effort.requests += 1;
         let answered = conversation.session.batch(&batch, arguments).await;
         let requested = match options.batch_type {
             BatchType::Logged => RequestKind::Logged,
             BatchType::Unlogged | BatchType::Counter => RequestKind::Unlogged,
         };
-        answered.map(|_| true).map_err(|error| failure(&error, requested))
+        let result = answered.map_err(|error| failure(&error, requested))?;
+        self.note(&result, effort);
+        Ok(true)
     }
 }

@@ -46,6 +46,8 @@ struct Job {
     ticket: Option<Ticket>,
     request: OwnedRequest,
     requests: u16,
+    /// The node that the last of its commands went to.
+    node: u8,
     /// How many answers are to come.
     missing: usize,
     /// Whether the record and its entry in the index are two commands.
@@ -86,6 +88,7 @@ impl SlotTable {
         job.ticket = Some(ticket);
         job.request.fill(request);
         job.requests = count;
+        job.node = 0;
         job.missing = usize::from(count);
         job.is_double = count == 2;
         job.halves = [None; 2];
@@ -116,6 +119,11 @@ impl SlotTable {
     pub(super) fn count(&mut self, place: usize, more: usize) {
         let more = u16::try_from(more).unwrap_or(u16::MAX);
         self.jobs[place].requests = self.jobs[place].requests.saturating_add(more);
+    }
+
+    /// A command of the request at `place` is sent to this node.
+    pub(super) fn went_to(&mut self, place: usize, node: u8) {
+        self.jobs[place].node = node;
     }
 
     /// Whether `ticket`, of the executor, waits for the request at `place`.
@@ -209,6 +217,9 @@ impl SlotTable {
         self.free.push(place);
         if job.requests != 1 {
             outer.requests(ticket, job.requests);
+        }
+        if job.node != 0 {
+            outer.node(ticket, job.node);
         }
         outer.answer(ticket, answer);
     }

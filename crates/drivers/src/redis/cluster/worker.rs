@@ -177,6 +177,7 @@ impl ClusterWorker {
             // No node has the slot: as when the cluster itself reports CLUSTERDOWN.
             return self.end(command, Answer::Refused(Reason::Busy), answers);
         };
+        let node = connection.node();
         let sent = connection.start_part(command.ticket(), is_issuing, |codec, out| {
             match (kind, command.number) {
                 (Kind::Scan, 0) => codec.encode_part(&request, Part::Keys, out),
@@ -187,6 +188,7 @@ impl ClusterWorker {
                 _ => codec.encode_part(&request, Part::Entry, out),
             }
         });
+        self.slot_table.went_to(command.place, node);
         if let Err(reason) = sent {
             self.end(command, Answer::Refused(reason), answers);
         }

@@ -68,6 +68,7 @@ pub(super) fn consistency() -> Value {
         ("outcome", text()),
         ("version_read", or_null(count())),
         ("version_written", or_null(count())),
+        ("node", described(or_null(text()), "the node that answered; null: nobody said")),
         ("text", text()),
     ];
     let lost_writes = lost_writes(object(&[&operation[..], &[("key", text())]].concat()));

@@ -59,16 +59,16 @@ impl World {
         let grows = parts.iter().any(|part| part.kind != Kind::Delete);
         if grows && self.is_full() {
             self.note(&turn, first, ReadView::default());
-            return SimAnswer { due: turn.due, result: Err(Reason::Full) };
+            return SimAnswer { due: turn.due, node: turn.node, result: Err(Reason::Full) };
         }
         if let Some(reason) = self.objection(parts) {
             self.note(&turn, first, ReadView::default());
-            return SimAnswer { due: turn.due, result: Err(reason) };
+            return SimAnswer { due: turn.due, node: turn.node, result: Err(reason) };
         }
         let is_missing = |part: &&SimRequest<'_>| matches!(self.effect(part), Effect::Missing);
         if parts.iter().all(|part| is_missing(&part)) {
             self.note(&turn, first, ReadView::default());
-            return SimAnswer { due: turn.due, result: Ok(SimEffect::Missing) };
+            return SimAnswer { due: turn.due, node: turn.node, result: Ok(SimEffect::Missing) };
         }
         let outcome = self.outcome(&turn, parts);
         if let Some(fault) = outcome.fault() {
@@ -92,7 +92,7 @@ impl World {
             self.note(&turn, part, ReadView { version, ..ReadView::default() });
         }
         let result = if is_refused { Err(Reason::Conflict) } else { Ok(SimEffect::Written) };
-        SimAnswer { due: turn.due, result }
+        SimAnswer { due: turn.due, node: turn.node, result }
     }
 
     /// Fills the store before it is quiesced: at once, everywhere, never faulty.
