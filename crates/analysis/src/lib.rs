@@ -26,6 +26,7 @@ pub mod tune;
 mod binomial;
 
 mod availability;
+pub mod nodes;
 mod plausibility;
 mod series;
 mod starts;
@@ -44,6 +45,7 @@ pub mod ycsb;
 mod tests;
 
 pub use analyzer::{Analyzer, analyze};
+pub use nodes::NodeSummary;
 pub use options::{
     AnalysisOptions, Atomicity, DEADLINE, Held, LoadModel, Phases, Processes, Window,
 };

@@ -2,6 +2,7 @@
 
 use assay_model::{Kind, Nanos, Outcome, Phase, Reason};
 
+use crate::nodes::NodeSummary;
 use crate::options::{LoadModel, Window};
 use crate::plausibility::Plausibility;
 
@@ -54,6 +55,8 @@ pub struct Summary {
     pub in_flight: InFlight,
     /// Success ratios, outages, silences, recoveries.
     pub availability: Availability,
+    /// Availability of each node, where operations of two nodes at least are known.
+    pub nodes: Vec<NodeSummary>,
     /// What the bound on operations in flight held back, if the options name such stretches.
     pub held_back: Option<HeldBack>,
     /// Records whose times run backwards (started before intended, or ended before started). Their

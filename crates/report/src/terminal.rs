@@ -79,6 +79,10 @@ pub fn terminal(facts: &Facts, summary: &Summary, style: Style) -> String {
         page.heading("Servers");
         page.table(&table);
     }
+    if let Some(table) = tables::nodes(facts, summary, letters) {
+        page.heading("Nodes");
+        page.table(&table);
+    }
     if let Some(availability) = &facts.availability {
         recoveries(&mut page, availability);
     }
