@@ -26,7 +26,7 @@ pub mod tune;
 mod binomial;
 
 mod availability;
-pub mod nodes;
+mod nodes;
 mod plausibility;
 mod series;
 mod starts;
@@ -45,7 +45,6 @@ pub mod ycsb;
 mod tests;
 
 pub use analyzer::{Analyzer, analyze};
-pub use nodes::NodeSummary;
 pub use options::{
     AnalysisOptions, Atomicity, DEADLINE, Held, LoadModel, Phases, Processes, Window,
 };
@@ -53,8 +52,8 @@ pub use plausibility::{Plausibility, Verdict, plausibility};
 pub use starts::{BOX_QUANTILES, Boxplot, Starts};
 pub use summary::{
     Availability, Counts, Distribution, Goodput, GoodputBin, Group, HeatMap, HeldBack, Histogram,
-    InFlight, Interval, IntervalSummary, Latency, Outage, Percentile, Queried, Quick, Rates,
-    Series, Shortage, Silence, Summary, Transactions, ValueChecks,
+    InFlight, Interval, IntervalSummary, Latency, NodeSummary, Outage, Percentile, Queried, Quick,
+    Rates, Series, Shortage, Silence, Summary, Transactions, ValueChecks,
 };
 
 use assay_model::Nanos;

@@ -7,38 +7,13 @@ use crate::buckets::{Buckets, EXACT, highest};
 use crate::distribution::rank;
 use crate::kind_stats::{Completion, Span};
 use crate::options::Window;
-use crate::summary::Silence;
+use crate::summary::NodeSummary;
 
 /// The share of a node's answers that its latency is told of.
 const QUANTILE: f64 = 0.99;
 
 /// With fewer operations none of them lies beyond the quantile.
 const DONE_MIN: u64 = 100;
-
-/// What one node did for the analyzed operations.
-#[derive(Clone, Debug, PartialEq)]
-pub struct NodeSummary {
-    /// Its name, or its number where the run has none for it.
-    pub name: String,
-    /// The operations that it answered, or that were sent to it.
-    pub operations: u64,
-    /// Those of them that were not answered: unknown, or refused because the store was away, busy
-    /// or full.
-    pub failed: u64,
-    /// The longest time in which no answer of it came although an operation waited for one; none
-    /// below the resolution of a bin.
-    pub silence: Option<Silence>,
-    /// The response time that 99 % of the operations which it has done did not exceed; none of
-    /// fewer than 100.
-    pub p99: Option<Nanos>,
-}
-
-impl NodeSummary {
-    /// The share of the operations that failed.
-    pub fn failed_share(&self) -> f64 {
-        self.failed as f64 / self.operations.max(1) as f64
-    }
-}
 
 /// The operations of all nodes while they are being counted.
 #[derive(Clone, Debug)]
@@ -118,7 +93,8 @@ impl NodeStats {
         let done = self.response.total();
         let at = self.response.at_rank(rank(done, QUANTILE)).filter(|_| done >= DONE_MIN);
         NodeSummary {
-            name: name.cloned().unwrap_or_else(|| format!("node {number}")),
+            number: u8::try_from(number).unwrap_or(0),
+            name: name.cloned().unwrap_or_default(),
             operations: self.operations,
             failed: self.failed,
             silence: self.silences.finish(window).0,

@@ -1,6 +1,6 @@
 //! The tables that every format for people has in common.
 
-use assay_analysis::{Distribution, Group, Queried, Summary, Transactions};
+use assay_analysis::{Distribution, Group, NodeSummary, Queried, Summary, Transactions};
 use assay_model::{Outcome, Setting};
 
 use crate::facts::Facts;
@@ -184,6 +184,14 @@ pub fn latency(facts: &Facts, summary: &Summary, letters: Letters) -> Table {
     table
 }
 
+/// What a node is called.
+pub(crate) fn node_name(node: &NodeSummary) -> String {
+    match node.name.as_str() {
+        "" => format!("node {}", node.number),
+        name => name.to_owned(),
+    }
+}
+
 /// Availability of each node; `None` if fewer than two are known.
 pub fn nodes(facts: &Facts, summary: &Summary, letters: Letters) -> Option<Table> {
     let mut table = Table::new(&[
@@ -203,7 +211,7 @@ pub fn nodes(facts: &Facts, summary: &Summary, letters: Letters) -> Option<Table
         });
         let p99 = node.p99.map(|p99| format!("{mark}{}", duration(p99, letters)));
         table.row(vec![
-            node.name.clone(),
+            node_name(node),
             count(node.operations),
             count(node.failed),
             percent(node.failed_share()),

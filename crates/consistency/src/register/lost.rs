@@ -1,7 +1,7 @@
 //! Acknowledged writes that are gone when everything has come to rest.
 //!
-//! Of several reads at the end, one at each node for example, that of the oldest version counts: what
-//! a node misses then it has lost.
+//! Of several reads at the end, one at each node for example, that of the oldest version counts:
+//! what a node misses then it has lost.
 //!
 //! The last read of a record, begun after all its acknowledged writes had ended, returns version
 //! *v*. An acknowledged write *w* is lost if it certainly comes after *v*: nothing that replaced it

@@ -746,7 +746,7 @@ struct NodeObject {
 impl NodeObject {
     fn new(node: &NodeSummary) -> NodeObject {
         NodeObject {
-            name: node.name.clone(),
+            name: crate::tables::node_name(node),
             operations: node.operations,
             failed: node.failed,
             failed_share: node.failed_share(),

@@ -86,6 +86,7 @@ fn every_field_is_in_the_schema_and_every_required_field_is_there() {
 #[test]
 fn nodes_are_told_in_every_format() {
     let node = |name: &str, failed, silence| NodeSummary {
+        number: 1,
         name: name.to_owned(),
         operations: 1_000,
         failed,

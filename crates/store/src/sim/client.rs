@@ -253,7 +253,7 @@ mod tests {
         let table = world.table("t");
         world.settle();
         let layout = [Columns { table, fields: vec!["a".into()] }];
-        let mut client = SimulatedClient::new(Arc::new(Mutex::new(world)), layout.into());
+        let mut client = SimulatedClient::new(Arc::new(Mutex::new(world)), layout.into(), None);
         let mut received = StoreReply::default();
         let request = Request {
             session: 0,
