@@ -5,6 +5,7 @@ use assay_model::{Ends, Kind, Nanos, Outcome, Phase, Record, Verified};
 use crate::availability::{Bins, Silences};
 use crate::kind_stats::{Completion, KindStats, Moved, Span, Traffic};
 use crate::latency_stats::{LatencyRecorder, SlotClock};
+use crate::nodes::Nodes;
 use crate::options::{AnalysisOptions, Atomicity, Phases, Processes, Window};
 use crate::plausibility::{Plausibility, Verdict, plausibility};
 use crate::series::Intervals;
@@ -49,6 +50,7 @@ pub struct Analyzer {
     intervals: Intervals,
     bins: Bins,
     silences: Silences,
+    nodes: Nodes,
     held: u64,
     /// Lag without what the bound on operations in flight held back.
     own_lag: LatencyRecorder,
@@ -100,6 +102,7 @@ impl Analyzer {
             intervals: Intervals::new(origin, options.interval),
             bins: Bins::new(origin, options.deadline),
             silences: Silences::new(origin),
+            nodes: Nodes::new(origin),
             held: 0,
             own_lag: LatencyRecorder::default(),
             open: Open::default(),
@@ -173,6 +176,9 @@ impl Analyzer {
         kind_stats.add(slot, ending, times, Moved::by(record));
         let answered = self.bins.add(span, ending);
         self.intervals.add(record, times, answered);
+        if record.node != 0 {
+            self.nodes.add(record);
+        }
         if !self.options.held.is_empty() {
             self.add_own_lag(slot, record);
         }
@@ -304,6 +310,7 @@ impl Analyzer {
         self.intervals.merge(other.intervals);
         self.bins.merge(other.bins);
         self.silences.merge(other.silences);
+        self.nodes.merge(other.nodes);
         self.held += other.held;
         self.own_lag.merge(&other.own_lag);
         for ((number, theirs), requests) in other.queries.iter().zip(&other.requests) {
@@ -377,6 +384,7 @@ impl Analyzer {
             },
             in_flight: self.in_flight(&all.traffic, duration, &series),
             availability: self.bins.finish(&self.silences, window, &series, ratios),
+            nodes: self.nodes.finish(&self.options.nodes, window),
             held_back: (!self.options.held.is_empty()).then(|| HeldBack {
                 operations: self.held,
                 own_lag: self.own_lag.finish(duration),

@@ -26,6 +26,7 @@ pub mod tune;
 mod binomial;
 
 mod availability;
+mod nodes;
 mod plausibility;
 mod series;
 mod starts;
@@ -51,8 +52,8 @@ pub use plausibility::{Plausibility, Verdict, plausibility};
 pub use starts::{BOX_QUANTILES, Boxplot, Starts};
 pub use summary::{
     Availability, Counts, Distribution, Goodput, GoodputBin, Group, HeatMap, HeldBack, Histogram,
-    InFlight, Interval, IntervalSummary, Latency, Outage, Percentile, Queried, Quick, Rates,
-    Series, Shortage, Silence, Summary, Transactions, ValueChecks,
+    InFlight, Interval, IntervalSummary, Latency, NodeSummary, Outage, Percentile, Queried, Quick,
+    Rates, Series, Shortage, Silence, Summary, Transactions, ValueChecks,
 };
 
 use assay_model::Nanos;

@@ -14,6 +14,8 @@ pub struct AnalysisOptions {
     /// Names of the plan's queries; a record's `statement` is the place here plus one. Empty if it
     /// accessed records by key.
     pub queries: Vec<String>,
+    /// Names of the store's nodes; a record's `node` is the place here plus one.
+    pub nodes: Vec<String>,
     /// The most operations of one process: index = process × width + place. 0 if unknown.
     pub width: u64,
     /// Whether processes have several transactions, so that they are worth figures of their own.
@@ -74,6 +76,7 @@ impl Default for AnalysisOptions {
         AnalysisOptions {
             transaction_types: Vec::new(),
             queries: Vec::new(),
+            nodes: Vec::new(),
             width: 0,
             processes: Processes::AsTransactions,
             atomicity: Atomicity::Whole,

@@ -54,6 +54,8 @@ pub struct Summary {
     pub in_flight: InFlight,
     /// Success ratios, outages, silences, recoveries.
     pub availability: Availability,
+    /// Availability of each node, where operations of two nodes at least are known.
+    pub nodes: Vec<NodeSummary>,
     /// What the bound on operations in flight held back, if the options name such stretches.
     pub held_back: Option<HeldBack>,
     /// Records whose times run backwards (started before intended, or ended before started). Their
@@ -502,6 +504,33 @@ impl Silence {
     /// How long it lasted.
     pub fn length(&self) -> Nanos {
         self.until.since(self.from)
+    }
+}
+
+/// What one node did for the analyzed operations.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NodeSummary {
+    /// Its number, its place in the run's list of nodes plus one.
+    pub number: u8,
+    /// Its name; empty if the run has none for it.
+    pub name: String,
+    /// The operations that it answered, or that were sent to it.
+    pub operations: u64,
+    /// Those of them that were not answered: unknown, or refused because the store was away, busy
+    /// or full.
+    pub failed: u64,
+    /// The longest time in which no answer of it came although an operation waited for one; none
+    /// below the resolution of a bin.
+    pub silence: Option<Silence>,
+    /// The response time that 99 % of the operations which it has done did not exceed; none of
+    /// fewer than 100.
+    pub p99: Option<Nanos>,
+}
+
+impl NodeSummary {
+    /// The share of the operations that failed.
+    pub fn failed_share(&self) -> f64 {
+        self.failed as f64 / self.operations.max(1) as f64
     }
 }
 

@@ -142,26 +142,20 @@ impl FinalReads {
         if let Err(reason) = self.await_rest(&reader, pause) {
             return FinalReadsOutcome::none(&reason);
         }
-        let keys = self.keys(context.used, KEYS_MAX);
+        let places = ReadPlace::all(context.store);
+        let keys = self.keys(context.used, KEYS_MAX / places.len() as u64);
         let from = reader.clock.now();
         let mut sink = FinalSink::new(context, sink);
         let until = from.saturating_add(LENGTH_MAX);
-        let timeout = context.run.timeout;
-        let error = reader.read(&keys, timeout, until, &mut sink).err();
-        let FinalSink { records, unanswered, .. } = sink;
-        let mut notes: Vec<String> = error.into_iter().collect();
-        if records < keys.all() {
-            let (read, all) = (count(records), count(keys.all()));
-            notes.push(format!(
-                "final reads are of {read} of {all} records: what the others have lost is not known"
-            ));
+        let mut notes = Vec::new();
+        for place in &places {
+            sink.begin();
+            let store = place.store.as_deref().unwrap_or(context.store);
+            let error = reader.read(store, &keys, context.run.timeout, until, &mut sink).err();
+            notes.extend(error.map(|error| format!("{error}{}", place.name)));
+            notes.extend(sink.remarks(&keys, &place.name));
         }
-        if unanswered > 0 {
-            notes.push(format!(
-                "{} final reads were not answered: what those records have lost is not known",
-                count(unanswered)
-            ));
-        }
+        let records = sink.records;
         let window = (records > 0).then(|| (from, reader.clock.now()));
         FinalReadsOutcome { window, records, notes }
     }
@@ -197,6 +191,28 @@ impl FinalReads {
         let of_loaded = len(&self.loaded).min(most - len(&inserted).min(most / 2));
         let of_inserted = len(&inserted).min(most - of_loaded);
         Keys { loaded: self.loaded.clone(), of_loaded, inserted, of_inserted }
+    }
+}
+
+/// A place that final reads go to.
+struct ReadPlace {
+    /// The store with one node chosen; none as it is.
+    store: Option<Box<dyn Store>>,
+    /// The node, as an end of a sentence; empty if none was chosen.
+    name: String,
+}
+
+impl ReadPlace {
+    /// Each node of `store` that reads can be sent to, or where nobody can choose, the store.
+    fn all(store: &dyn Store) -> Vec<ReadPlace> {
+        let names = store.nodes();
+        let numbered = names.iter().zip(1..=u8::MAX);
+        let places = numbered.filter_map(|(name, number)| {
+            Some(ReadPlace { store: Some(store.reading_at(number)?), name: format!(" at {name}") })
+        });
+        let places: Vec<ReadPlace> = places.collect();
+        let anywhere = ReadPlace { store: None, name: String::new() };
+        if places.is_empty() { vec![anywhere] } else { places }
     }
 }
 
@@ -301,9 +317,10 @@ struct Reader<'a, 'c, C> {
 }
 
 impl<C: Clock + Clone> Reader<'_, '_, C> {
-    /// Reads each of `keys` once, as far as that can be begun before `until`.
+    /// Reads each of `keys` in `store` once, as far as that can be begun before `until`.
     fn read<S: Sink>(
         &self,
+        store: &dyn Store,
         keys: &Keys,
         timeout: Nanos,
         until: Nanos,
@@ -338,7 +355,7 @@ impl<C: Clock + Clone> Reader<'_, '_, C> {
         // The run's own control would forget the changes of its rate.
         let control = Control::new();
         let sink = Relay { sink, outside: self.context.control, own: &control };
-        let read = execute_alone(&run, self.context.store, self.clock.clone(), sink, &control);
+        let read = execute_alone(&run, store, self.clock.clone(), sink, &control);
         let (_, relay) = read.map_err(|error| format!("final reads: {error}"))?;
         Ok(relay.sink)
     }
@@ -347,7 +364,8 @@ impl<C: Clock + Clone> Reader<'_, '_, C> {
     fn responds(&self, keys: &Keys) -> bool {
         let timeout = self.context.run.timeout.min(PROBE_TIMEOUT);
         let until = self.clock.now().saturating_add(PROBE_TIMEOUT);
-        let records = self.read(keys, timeout, until, Vec::new()).unwrap_or_default();
+        let records = self.read(self.context.store, keys, timeout, until, Vec::new());
+        let records = records.unwrap_or_default();
         let answered = records.iter().filter(|record: &&Record| record.outcome == Outcome::Done);
         answered.count() as u64 == keys.len()
     }
@@ -392,13 +410,43 @@ impl<S: Sink> Sink for Relay<'_, S> {
 struct FinalSink<S> {
     sink: S,
     used: UsedNumbers,
+    /// The numbers that were used with the records until now.
+    next: UsedNumbers,
     records: u64,
+    /// Since the last beginning.
+    begun: u64,
     unanswered: u64,
 }
 
 impl<S: Sink> FinalSink<S> {
     fn new(context: &FinalContext<'_>, sink: S) -> FinalSink<S> {
-        FinalSink { sink, used: context.used, records: 0, unanswered: 0 }
+        let used = context.used;
+        FinalSink { sink, used, next: used, records: 0, begun: 0, unanswered: 0 }
+    }
+
+    /// Reads from another place follow, with numbers of their own.
+    fn begin(&mut self) {
+        self.used = self.next;
+        (self.begun, self.unanswered) = (0, 0);
+    }
+
+    /// What reads since the last beginning do not tell of `keys`.
+    fn remarks(&self, keys: &Keys, at: &str) -> Vec<String> {
+        let mut remarks = Vec::new();
+        if self.begun < keys.all() {
+            let (read, all) = (count(self.begun), count(keys.all()));
+            remarks.push(format!(
+                "final reads{at} are of {read} of {all} records: what the others have lost is not \
+                 known"
+            ));
+        }
+        if self.unanswered > 0 {
+            remarks.push(format!(
+                "{} final reads{at} were not answered: what those records have lost is not known",
+                count(self.unanswered)
+            ));
+        }
+        remarks
     }
 }
 
@@ -409,8 +457,9 @@ impl<S: Sink> Sink for &mut FinalSink<S> {
             return;
         }
         self.records += 1;
+        self.begun += 1;
         self.unanswered += u64::from(record.outcome != Outcome::Done);
-        self.sink.push(Record {
+        let record = Record {
             index: self.used.index + record.index,
             process: self.used.process + record.process,
             session: self.used.session.wrapping_add(record.session),
@@ -418,7 +467,9 @@ impl<S: Sink> Sink for &mut FinalSink<S> {
             intended: record.started,
             phase: Phase::Final,
             ..record
-        });
+        };
+        self.next.add(&record);
+        self.sink.push(record);
     }
 
     fn observe(&mut self, value: ObservedValue) {
@@ -476,8 +527,9 @@ mod tests {
         let mut used = UsedNumbers::default();
         used.add(&Record { index: 40, process: 20, session: 7, ..Record::BLANK });
         let other = UsedNumbers { session: 9, ..UsedNumbers::default() };
-        let mut sink =
-            FinalSink { sink: Vec::new(), used: used.and(other), records: 0, unanswered: 0 };
+        let used = used.and(other);
+        let (records, begun, unanswered) = (0, 0, 0);
+        let mut sink = FinalSink { sink: Vec::new(), used, next: used, records, begun, unanswered };
         let read = Record { index: 2, process: 2, session: 1, started: Nanos(5), ..Record::BLANK };
         Sink::push(&mut &mut sink, read);
         Sink::push(&mut &mut sink, Record { outcome: Outcome::Unknown, ..read });
@@ -486,5 +538,10 @@ mod tests {
         let first = sink.sink[0];
         assert_eq!((first.index, first.process, first.session), (43, 23, 10));
         assert_eq!((first.phase, first.intended), (Phase::Final, Nanos(5)));
+        // Reads at another node have numbers of their own.
+        sink.begin();
+        Sink::push(&mut &mut sink, read);
+        assert_eq!((sink.sink[2].index, sink.sink[2].session), (46, 12));
+        assert_eq!((sink.records, sink.begun, sink.unanswered), (3, 1, 0));
     }
 }

@@ -406,6 +406,7 @@ pub fn analysis_options(manifest: &Manifest, phases: Option<Phases>) -> Analysis
     AnalysisOptions {
         transaction_types: manifest.history.transaction_types.clone(),
         queries: manifest.history.queries.clone(),
+        nodes: manifest.history.nodes.clone(),
         width: manifest.history.width,
         processes: processes(manifest),
         atomicity: atomicity(manifest),

@@ -69,8 +69,8 @@ pub struct ObservedTransaction {
     pub session: u32,
     /// The agent whose clock timed it.
     pub agent: u16,
-    /// The node that answered all of its steps, by its place in the run's list of nodes plus one; 0 if nobody said, or several
-    /// did.
+    /// The node that answered all of its steps, by its place in the run's list of nodes plus one;
+    /// 0 if nobody said, or several did.
     pub node: u8,
     /// When its first request left.
     pub started: Nanos,

@@ -296,6 +296,11 @@ impl Store for MariaDb {
         self.connector.authorities()
     }
 
+    fn reading_at(&self, node: u8) -> Option<Box<dyn Store>> {
+        let connector = Arc::new(self.connector.only(node)?);
+        Some(Box::new(MariaDb { connector, plan: RwLock::new(self.plan()) }))
+    }
+
     fn settings(&self) -> Result<Vec<Setting>, OpenError> {
         let variables = self.admin_task(async |admin| {
             let reported = admin.connection.query(VARIABLES).await;

@@ -49,6 +49,8 @@ use worker::Worker;
 pub struct Postgres {
     connector: Connector,
     plan: RwLock<Plan>,
+    /// The number of the only node that is asked, if one was chosen.
+    only: Option<u8>,
 }
 
 impl Postgres {
@@ -57,7 +59,8 @@ impl Postgres {
     /// # Errors
     /// If a file that the options name cannot be read, or an option is not supported.
     pub fn new(options: Options) -> Result<Postgres, OpenError> {
-        Ok(Postgres { connector: Connector::new(options)?, plan: RwLock::default() })
+        let connector = Connector::new(options)?;
+        Ok(Postgres { connector, plan: RwLock::default(), only: None })
     }
 
     /// A store with the options that `url` says, see [`Options`].
@@ -132,8 +135,13 @@ impl Store for Postgres {
     fn open(&self, _worker: usize) -> Result<Box<dyn Client>, OpenError> {
         let mut connectors = vec![self.connector.clone()];
         connectors.extend(self.standbys());
-        let spread = ReadSpread::new(self.options().read, connectors.len());
-        let library = Library { connectors, plan: self.plan() };
+        let mut read = self.options().read;
+        if let Some(node) = self.only {
+            connectors = vec![connectors.swap_remove(usize::from(node) - 1)];
+            read = ReadServer::Primary;
+        }
+        let spread = ReadSpread::new(read, connectors.len());
+        let library = Library { connectors, plan: self.plan(), only: self.only };
         let options = self.options();
         let pool = Pool::open(library, options.connections, &options.to_string())?;
         Ok(Box::new(Worker { pool, spread }))
@@ -148,6 +156,12 @@ impl Store for Postgres {
             ReadServer::Primary => Vec::new(),
             ReadServer::Replica | ReadServer::Any => self.options().authorities(),
         }
+    }
+
+    fn reading_at(&self, node: u8) -> Option<Box<dyn Store>> {
+        let is_read = (1..=self.nodes().len()).contains(&usize::from(node));
+        let (connector, plan) = (self.connector.clone(), RwLock::new(self.plan()));
+        is_read.then(|| Box::new(Postgres { connector, plan, only: Some(node) }) as Box<dyn Store>)
     }
 
     fn settings(&self) -> Result<Vec<Setting>, OpenError> {

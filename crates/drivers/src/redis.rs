@@ -69,6 +69,8 @@ const FOLLOWED: &str =
 pub struct Redis {
     connector: Arc<Connector>,
     codec: RwLock<Option<Arc<Codec>>>,
+    /// The number of the only node that is asked, if one was chosen.
+    only: Option<u8>,
 }
 
 impl Redis {
@@ -77,7 +79,8 @@ impl Redis {
     /// # Errors
     /// If a file that the options name cannot be read.
     pub fn new(options: Options) -> Result<Redis, OpenError> {
-        Ok(Redis { connector: Arc::new(Connector::new(options)?), codec: RwLock::new(None) })
+        let connector = Arc::new(Connector::new(options)?);
+        Ok(Redis { connector, codec: RwLock::new(None), only: None })
     }
 
     /// A store with the options that `url` says, see [`Options`].
@@ -183,6 +186,28 @@ impl Redis {
         Ok(Box::new(ClusterWorker::new(connector, codec, protocol, &map, connections)))
     }
 
+    /// A client of the node of this number alone: of the master, or of one of its replicas.
+    fn open_only(
+        &self,
+        node: u8,
+        master: Target,
+        codec: Arc<Codec>,
+    ) -> Result<Box<dyn Client>, OpenError> {
+        let mut targets = sentinel::replicas(&self.connector)?;
+        targets.push(master);
+        let is_meant = |target: &Target| {
+            target.addresses.first().is_some_and(|address| self.connector.node(*address) == node)
+        };
+        let Some(target) = targets.into_iter().find(is_meant) else {
+            let store = self.options().to_string();
+            let reason = "a node that was read is neither the master nor a replica now".into();
+            return Err(OpenError::Failed { store, reason });
+        };
+        let (_, connections) = self.connect(target, codec, Vec::new())?;
+        let depth = self.options().depth;
+        Ok(Box::new(Worker::new(connections, depth, ReadServer::Primary, 1)))
+    }
+
     /// The connections of a worker with one server.
     fn connect(
         &self,
@@ -280,6 +305,9 @@ impl Store for Redis {
             }
             Topology::Cluster => return self.open_cluster(codec),
         };
+        if let Some(node) = self.only {
+            return self.open_only(node, target, codec);
+        }
         let (_, mut connections) = self.connect(target, codec.clone(), sentinels)?;
         let mut hosts = 1;
         if options.read != ReadServer::Primary {
@@ -307,6 +335,17 @@ impl Store for Redis {
 
     fn nodes(&self) -> Vec<String> {
         self.connector.nodes.all()
+    }
+
+    /// Only where replicas are read: the nodes of a cluster answer for different keys.
+    fn reading_at(&self, node: u8) -> Option<Box<dyn Store>> {
+        let is_named = (1..=self.nodes().len()).contains(&usize::from(node));
+        if !is_named || self.options().read == ReadServer::Primary {
+            return None;
+        }
+        let codec = self.codec.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let (connector, codec) = (Arc::clone(&self.connector), RwLock::new(codec));
+        Some(Box::new(Redis { connector, codec, only: Some(node) }))
     }
 
     fn settings(&self) -> Result<Vec<Setting>, OpenError> {

@@ -49,8 +49,8 @@ fn fingerprint(record: &Record) -> u64 {
     mix(words_hash(record) ^ u64::from(record.node).wrapping_mul(GOLDEN))
 }
 
-/// A hash of every column but the node: products of pairs of words, folded as wyhash does it (Wang Yi), which
-/// takes a few nanoseconds.
+/// A hash of every column but the node: products of pairs of words, folded as wyhash does it
+/// (Wang Yi), which takes a few nanoseconds.
 fn words_hash(record: &Record) -> u64 {
     let pair = |low: u32, high: u32| u64::from(low) | u64::from(high) << 32;
     let short = |values: [u16; 4]| {

@@ -1,8 +1,8 @@
 //! Run directories that earlier releases wrote are read for ever.
 //!
 //! `golden/v1` was written by the first release of each format, sealed by agent 0, with the blocks
-//! of one worker of agent 0 left unsealed; `golden/v2` has statements with numbers of requests, `golden/v3` nodes
-//! that answered.
+//! of one worker of agent 0 left unsealed; `golden/v2` has statements with numbers of requests,
+//! `golden/v3` nodes that answered.
 //! They must never be written again: a change of a format gets a new directory next to them.
 
 #![allow(clippy::unwrap_used, reason = "a test may end by a panic")]

@@ -60,6 +60,10 @@ pub fn markdown(facts: &Facts, summary: &Summary) -> String {
     if let Some(availability) = &facts.availability {
         out += &recoveries(availability, letters);
     }
+    if let Some(table) = tables::nodes(facts, summary, letters) {
+        out += &table.markdown();
+        out.push('\n');
+    }
     if let Some(table) = servers::table(facts, summary) {
         out += &table.markdown();
         out.push('\n');

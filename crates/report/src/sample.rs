@@ -126,6 +126,7 @@ pub fn summary() -> Summary {
         series: series(),
         in_flight: in_flight(),
         availability: availability(),
+        nodes: Vec::new(),
         held_back: None,
         backward_times: 0,
         kinds: vec![(Kind::Read, read), (Kind::Update, update)],

@@ -1,6 +1,6 @@
 //! The tables that every format for people has in common.
 
-use assay_analysis::{Distribution, Group, Queried, Summary, Transactions};
+use assay_analysis::{Distribution, Group, NodeSummary, Queried, Summary, Transactions};
 use assay_model::{Outcome, Setting};
 
 use crate::facts::Facts;
@@ -10,7 +10,7 @@ use crate::percentile::{
     WITHDRAWN_MEANING,
 };
 use crate::table::{Align, Table};
-use crate::units::{Letters, count, percentile_name};
+use crate::units::{Letters, count, duration, percent, percentile_name};
 
 /// The percentiles that every latency table has.
 const SHOWN: [f64; 5] = [0.5, 0.9, 0.99, 0.999, 1.0];
@@ -182,6 +182,44 @@ pub fn latency(facts: &Facts, summary: &Summary, letters: Letters) -> Table {
     }
     row("all operations", Time::Lag, &summary.lag);
     table
+}
+
+/// What a node is called.
+pub(crate) fn node_name(node: &NodeSummary) -> String {
+    match node.name.as_str() {
+        "" => format!("node {}", node.number),
+        name => name.to_owned(),
+    }
+}
+
+/// Availability of each node; `None` if fewer than two are known.
+pub fn nodes(facts: &Facts, summary: &Summary, letters: Letters) -> Option<Table> {
+    let mut table = Table::new(&[
+        ("node", Align::Left),
+        ("operations", Align::Right),
+        ("failed", Align::Right),
+        ("share", Align::Right),
+        ("longest silence", Align::Right),
+        ("p99", Align::Right),
+    ]);
+    let is_withdrawn = hallmark::withdraws(facts, Time::Response, 0.99);
+    let mark = if is_withdrawn { WITHDRAWN.to_string() } else { String::new() };
+    for node in &summary.nodes {
+        let silence = node.silence.as_ref().map(|silence| {
+            let at_least = if silence.is_cut_off { letters.pick("≥ ", ">= ") } else { "" };
+            format!("{at_least}{}", duration(silence.length(), letters))
+        });
+        let p99 = node.p99.map(|p99| format!("{mark}{}", duration(p99, letters)));
+        table.row(vec![
+            node_name(node),
+            count(node.operations),
+            count(node.failed),
+            percent(node.failed_share()),
+            silence.unwrap_or_else(|| NO_VALUE.to_owned()),
+            p99.unwrap_or_else(|| NO_VALUE.to_owned()),
+        ]);
+    }
+    (!summary.nodes.is_empty()).then_some(table)
 }
 
 /// The groups of [`groups`] with each transaction type before the sum; where users wait for

@@ -70,15 +70,7 @@ pub fn terminal(facts: &Facts, summary: &Summary, style: Style) -> String {
         page.blank();
         page.table(&tables::reasons(summary));
     }
-    let effects = servers::effects(facts, letters);
-    if !effects.is_empty() {
-        page.heading("Effects");
-        effects.iter().for_each(|text| page.indented(text));
-    }
-    if let Some(table) = servers::table(facts, summary) {
-        page.heading("Servers");
-        page.table(&table);
-    }
+    store_side(&mut page, facts, summary);
     if let Some(availability) = &facts.availability {
         recoveries(&mut page, availability);
     }
@@ -116,6 +108,24 @@ pub fn terminal(facts: &Facts, summary: &Summary, style: Style) -> String {
     page.heading("Reproduce with");
     page.command(&facts.command);
     page.text
+}
+
+/// What was done to the store and seen of its servers and nodes.
+fn store_side(page: &mut Page, facts: &Facts, summary: &Summary) {
+    let letters = page.style.letters;
+    let effects = servers::effects(facts, letters);
+    if !effects.is_empty() {
+        page.heading("Effects");
+        effects.iter().for_each(|text| page.indented(text));
+    }
+    if let Some(table) = servers::table(facts, summary) {
+        page.heading("Servers");
+        page.table(&table);
+    }
+    if let Some(table) = tables::nodes(facts, summary, letters) {
+        page.heading("Nodes");
+        page.table(&table);
+    }
 }
 
 /// States and recoveries, if there were faults; else the states in a line.

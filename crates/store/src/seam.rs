@@ -60,6 +60,12 @@ pub trait Store: Send + Sync {
         Vec::new()
     }
 
+    /// This store, ready as it is, with every read answered by the node of this number; `None` if
+    /// reads do not go there, or nobody can choose. For reads that set nodes against each other.
+    fn reading_at(&self, _node: u8) -> Option<Box<dyn Store>> {
+        None
+    }
+
     /// The settings that decide what the figures mean, read back from the store where it tells.
     ///
     /// # Errors

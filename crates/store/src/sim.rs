@@ -46,6 +46,8 @@ pub use world::World;
 pub struct SimulatedStore {
     world: Arc<Mutex<World>>,
     layout: RwLock<Arc<[Columns]>>,
+    /// The only node that answers reads, if one was chosen.
+    reader: Option<usize>,
 }
 
 impl SimulatedStore {
@@ -55,7 +57,7 @@ impl SimulatedStore {
     /// If `config` is invalid, with a sentence.
     pub fn new(config: Config, seed: Seed) -> Result<SimulatedStore, String> {
         let world = Arc::new(Mutex::new(World::new(config, seed)?));
-        Ok(SimulatedStore { world, layout: RwLock::default() })
+        Ok(SimulatedStore { world, layout: RwLock::default(), reader: None })
     }
 }
 
@@ -91,7 +93,7 @@ impl Store for SimulatedStore {
 
     fn open(&self, _worker: usize) -> Result<Box<dyn Client>, OpenError> {
         let layout = Arc::clone(&self.layout.read().unwrap_or_else(PoisonError::into_inner));
-        Ok(Box::new(SimulatedClient::new(Arc::clone(&self.world), layout)))
+        Ok(Box::new(SimulatedClient::new(Arc::clone(&self.world), layout, self.reader)))
     }
 
     fn nodes(&self) -> Vec<String> {
@@ -99,6 +101,17 @@ impl Store for SimulatedStore {
             [_] => Vec::new(),
             nodes => nodes.iter().map(|node| node.name.clone()).collect(),
         }
+    }
+
+    fn reading_at(&self, node: u8) -> Option<Box<dyn Store>> {
+        let place = usize::from(node).checked_sub(1)?;
+        let readers = lock(&self.world).readers().to_vec();
+        if readers.len() < 2 || !readers.contains(&place) {
+            return None;
+        }
+        let layout = Arc::clone(&self.layout.read().unwrap_or_else(PoisonError::into_inner));
+        let (world, layout) = (Arc::clone(&self.world), RwLock::new(layout));
+        Some(Box::new(SimulatedStore { world, layout, reader: Some(place) }))
     }
 
     fn settings(&self) -> Result<Vec<Setting>, OpenError> {

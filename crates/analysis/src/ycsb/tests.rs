@@ -1,6 +1,6 @@
 //! Records as YCSB's metrics.
 
-use assay_model::Phase;
+use assay_model::{Ends, Phase};
 
 use super::*;
 

@@ -98,6 +98,48 @@ fn a_lost_write_is_named_by_its_record_and_its_times() {
     ran.shows("writes gone that had been acknowledged from").shows("operation");
 }
 
+/// The records that were read at the end at the node with this number, in order.
+fn read_at(last: &[Record], node: u8) -> Vec<u64> {
+    let at = last.iter().filter(|read| read.node == node && read.outcome == Outcome::Done);
+    let mut keys: Vec<u64> = at.map(|read| read.key).collect();
+    keys.sort_unstable();
+    keys
+}
+
+#[test]
+fn every_node_that_reads_go_to_is_read_at_the_end() {
+    let place = Place::new();
+    let store = "sim:?latency=1ms&read_from=any&replication=20ms";
+    place.fine(&format!("bench register -t {store} --operations 3000 --seed 7 --run-dir b -q"));
+    assert_eq!(manifest(&place, "b").history.nodes, ["primary", "secondary1", "secondary2"]);
+    let (run, last) = by_phase(&place);
+    assert!(run.iter().any(|record| record.node == 3), "reads of the run have nodes");
+    let first = read_at(&last, 1);
+    assert!(!first.is_empty());
+    assert_eq!((read_at(&last, 2), read_at(&last, 3)), (first.clone(), first));
+    let sessions = |node| last.iter().filter(move |one| one.node == node).map(|one| one.session);
+    assert!(sessions(1).all(|session| sessions(2).all(|other| other != session)));
+    assert_eq!(lost_writes(&verdicts(&place))["verdict"], "none-found");
+    let nodes = place.fine("analyze b --format json").json();
+    let names = nodes["nodes"].as_array().expect("there are nodes").iter();
+    let names: Vec<String> = names.map(|node| text(node, "/name").to_owned()).collect();
+    assert_eq!(names, ["primary", "secondary1", "secondary2"]);
+}
+
+#[test]
+fn a_node_that_misses_a_write_at_rest_is_named() {
+    let place = Place::new();
+    let store = "sim:?latency=1ms&read_from=any&replication=10000s&nodes=2";
+    place.fine(&format!("bench register -t {store} --operations 3000 --seed 7 --run-dir b -q"));
+    let ran = place.assay("check b --require no-lost-writes").code(6);
+    ran.shows("secondary1");
+    let verdicts = verdicts(&place);
+    let witness = &lost_writes(&verdicts)["witnesses"][0]["operations"];
+    let nodes = witness.as_array().expect("there are operations").iter();
+    let nodes: Vec<&Value> = nodes.map(|operation| &operation["node"]).collect();
+    assert_eq!((nodes[0], nodes[nodes.len() - 1]), (&"primary".into(), &"secondary1".into()));
+}
+
 #[test]
 fn final_reads_are_in_the_history_but_in_no_figure() {
     let place = Place::new();

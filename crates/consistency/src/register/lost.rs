@@ -1,5 +1,8 @@
 //! Acknowledged writes that are gone when everything has come to rest.
 //!
+//! Of several reads at the end, one at each node for example, that of the oldest version counts:
+//! what a node misses then it has lost.
+//!
 //! The last read of a record, begun after all its acknowledged writes had ended, returns version
 //! *v*. An acknowledged write *w* is lost if it certainly comes after *v*: nothing that replaced it
 //! can have been *v*. A write that is concurrent with *v*, or whose place nobody knows, may have
@@ -16,7 +19,7 @@ use assay_model::Nanos;
 use crate::quality::Quality;
 use crate::register::collector::ViolationCollector;
 use crate::register::guarantee::{Guarantee, edges};
-use crate::register::prepared::{NONE, PreparedHistory, RecordGroup, reported};
+use crate::register::prepared::{NONE, Prepared, PreparedHistory, RecordGroup, reported};
 use crate::register::{RegisterOperation, ViolationTimes};
 use crate::verdict::{Anomaly, Limitation, QualityFinding};
 
@@ -89,6 +92,23 @@ impl LostWritePass {
     }
 }
 
+/// The places of the reads of a record at the end: its last one, and all others that began when
+/// the store was at rest, as there may be one at each of its nodes.
+fn final_reads<'a>(
+    prepared: &'a PreparedHistory,
+    operations: &'a [Prepared],
+) -> impl Iterator<Item = usize> + 'a {
+    let from = prepared.history.final_reads_from;
+    let last = operations.iter().rposition(|operation| operation.is_read);
+    let is_final = move |place: &usize| {
+        let operation = &operations[*place];
+        let is_last = Some(*place) == last;
+        let is_at_rest = reported(operation.started) >= from;
+        operation.is_read && is_at_rest && (is_last || from > Nanos::ZERO)
+    };
+    (0..operations.len()).rev().filter(is_final)
+}
+
 /// The acknowledged writes of a record that could have been found lost.
 fn judge_group(
     prepared: &PreparedHistory,
@@ -97,17 +117,17 @@ fn judge_group(
     places: &mut Vec<u32>,
 ) -> u64 {
     let operations = &prepared.operations[group.operations.clone()];
-    let Some(place) = operations.iter().rposition(|operation| operation.is_read) else { return 0 };
-    let last = operations[place];
-    if reported(last.started) < prepared.history.final_reads_from {
-        return 0;
-    }
-    let early = prepared.clocks.early(last.started, last.agent);
     let versions = &prepared.versions[group.versions.clone()];
     let acknowledged = || versions.iter().filter(|version| version.is_done);
-    if last.read == NONE || acknowledged().any(|write| write.late >= early) {
-        return 0;
-    }
+    let is_judged = |place: &usize| {
+        let read = operations[*place];
+        let early = prepared.clocks.early(read.started, read.agent);
+        read.read != NONE && !acknowledged().any(|write| write.late >= early)
+    };
+    let found_by = |place: &usize| &prepared.versions[operations[*place].read as usize];
+    let finals = final_reads(prepared, operations).filter(is_judged);
+    let Some(place) = finals.min_by_key(|place| found_by(place).low) else { return 0 };
+    let last = operations[place];
     let found = &prepared.versions[last.read as usize];
     for write in acknowledged().filter(|write| found.low < write.high) {
         let margin = PreparedHistory::order_margin(group.order, found.low, write.high);

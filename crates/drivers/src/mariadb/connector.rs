@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use assay_store::OpenError;
+use assay_store::{OpenError, number_of};
 use mysql_async::{Conn, Error, IoError, Opts, OptsBuilder};
 
 use super::options::Options;
@@ -11,6 +11,8 @@ use super::options::Options;
 pub(super) struct Connector {
     pub(super) options: Options,
     hosts: Vec<Opts>,
+    /// The number of the only host, if it was chosen of several.
+    only: Option<u8>,
 }
 
 impl Connector {
@@ -26,7 +28,21 @@ impl Connector {
             let with = |host| OptsBuilder::from_opts(host).pass(Some(&password)).into();
             hosts = hosts.into_iter().map(with).collect();
         }
-        Ok(Connector { options, hosts })
+        Ok(Connector { options, hosts, only: None })
+    }
+
+    /// The same for the host of this number alone; `None` if there is none, or only one.
+    pub(super) fn only(&self, node: u8) -> Option<Connector> {
+        let host = self.hosts.get(usize::from(node).checked_sub(1)?)?.clone();
+        let options = self.options.clone();
+        let only = Some(node);
+        (self.hosts.len() > 1).then(|| Connector { options, hosts: vec![host], only })
+    }
+
+    /// The number of host `host`; 0 if there is only one.
+    pub(super) fn node(&self, host: usize) -> u8 {
+        let several = if self.hosts.len() > 1 { number_of(host) } else { 0 };
+        self.only.unwrap_or(several)
     }
 
     /// Each host as `host:port`, if there are several.

@@ -132,6 +132,10 @@ impl Library for MariaDb {
         self.connector.count()
     }
 
+    fn node(&self, _link: &Link, host: usize) -> u8 {
+        self.connector.node(host)
+    }
+
     async fn connect(&self) -> Result<Link, OpenError> {
         self.connect_to(0).await
     }

@@ -5,8 +5,8 @@ use std::future::poll_fn;
 use std::pin::pin;
 
 use assay_model::{Datum, Fields, Kind, Parameters, Reason};
-use assay_store::OpenError;
 use assay_store::answer::{encode_field, encode_row};
+use assay_store::{OpenError, number_of};
 use futures_core::Stream as _;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Error, Row, Statement};
@@ -27,6 +27,8 @@ pub(super) struct Postgres {
     /// The primary's, then those of the standbys that are read.
     pub(super) connectors: Vec<Connector>,
     pub(super) plan: Plan,
+    /// The number of the only node that is asked, if one was chosen.
+    pub(super) only: Option<u8>,
 }
 
 /// One connection.
@@ -73,6 +75,14 @@ impl Library for Postgres {
 
     fn hosts(&self) -> usize {
         self.connectors.len()
+    }
+
+    fn node(&self, _link: &Link, host: usize) -> u8 {
+        match self.only {
+            Some(node) => node,
+            None if self.connectors.len() > 1 => number_of(host),
+            None => 0,
+        }
     }
 
     async fn connect(&self) -> Result<Link, OpenError> {

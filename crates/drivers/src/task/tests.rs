@@ -343,3 +343,36 @@ fn a_host_without_a_connection_refuses_and_the_others_go_on() {
     worker.wait_until(|worker| worker.pool.free() == 2);
     assert_eq!(worker.send(2, "read"), "4 done, 1 rows");
 }
+
+/// The nodes that were named, by ticket.
+#[derive(Default)]
+struct NamedNodes(Vec<(u64, u8)>);
+
+impl Answers for NamedNodes {
+    fn answer(&mut self, _ticket: Ticket, _answer: Answer<'_>) {}
+
+    fn node(&mut self, ticket: Ticket, node: u8) {
+        self.0.push((ticket.0, node));
+    }
+}
+
+/// The nodes of two sessions' requests, when they are sent and when they are answered.
+fn named_nodes(hosts: usize) -> [Vec<(u64, u8)>; 2] {
+    let mut worker = Worker::open_hosts(1, hosts);
+    let mut named = NamedNodes::default();
+    for session in [0, 1] {
+        let ticket = Ticket(10 + u64::from(session));
+        worker.pool.submit(ticket, session, &mut named, |job| job.word = "rows");
+    }
+    let sent = std::mem::take(&mut named.0);
+    for at in 1..20 {
+        worker.pool.poll(Nanos::from_millis(at), &mut named);
+    }
+    [sent, named.0]
+}
+
+#[test]
+fn requests_and_answers_name_their_host_where_there_are_several() {
+    assert_eq!(named_nodes(2), [vec![(10, 1), (11, 2)], vec![(10, 1), (11, 2)]]);
+    assert_eq!(named_nodes(1), [vec![], vec![]]);
+}

@@ -399,6 +399,18 @@ fn events(facts: &Facts) -> String {
     out
 }
 
+/// Availability of each node; empty if fewer than two are known.
+pub fn nodes(facts: &Facts, summary: &Summary) -> String {
+    let Some(table) = tables::nodes(facts, summary, LETTERS) else { return String::new() };
+    let mut out = section(
+        "nodes",
+        "Nodes",
+        "The operations by the node that answered them, or that they were sent to.",
+    );
+    out += &self::table(&table, "");
+    out + "</section>\n"
+}
+
 /// The resource use of the store's servers; empty if not observed.
 pub fn servers(facts: &Facts, summary: &Summary, charts: &[Titled]) -> String {
     let Some(table) = crate::servers::table(facts, summary) else { return String::new() };

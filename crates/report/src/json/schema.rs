@@ -69,6 +69,7 @@ pub fn json_schema() -> Value {
                 ("text", text()),
             ])),
             "effects": list_of(effect()),
+            "nodes": list_of(node()),
             "servers": list_of(server()),
             "series": object(&[
                 ("from_ns", count()),
@@ -99,6 +100,17 @@ fn effect() -> Value {
         ("is_at_rest", json!({ "type": "boolean" })),
         ("before", level()),
         ("after", level()),
+    ])
+}
+
+fn node() -> Value {
+    object(&[
+        ("name", text()),
+        ("operations", count()),
+        ("failed", count()),
+        ("failed_share", number()),
+        ("silence", or_null(silence())),
+        ("p99_ns", or_null(count())),
     ])
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use assay_analysis as analyzed;
 use assay_analysis::effect::Level as EffectLevel;
 use assay_analysis::servers::{ServerUse, summed_up};
-use assay_analysis::{Distribution, Interval, LoadModel, Summary, Transactions};
+use assay_analysis::{Distribution, Interval, LoadModel, NodeSummary, Summary, Transactions};
 use assay_model::{Kind, Nanos};
 use serde::Serialize;
 
@@ -48,6 +48,8 @@ pub struct ResultObject {
     events: Vec<EventObject>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     effects: Vec<EffectObject>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    nodes: Vec<NodeObject>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     servers: Vec<ServerObject>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -94,6 +96,7 @@ impl ResultObject {
             figures: facts.figures.iter().map(FigureObject::new).collect(),
             events: facts.events.iter().map(EventObject::new).collect(),
             effects: facts.effects.iter().map(EffectObject::new).collect(),
+            nodes: summary.nodes.iter().map(NodeObject::new).collect(),
             servers: facts
                 .servers
                 .iter()
@@ -730,6 +733,29 @@ impl EffectObject {
 }
 
 /// Means over the measured window; memory is the most that there was.
+#[derive(Serialize)]
+struct NodeObject {
+    name: String,
+    operations: u64,
+    failed: u64,
+    failed_share: f64,
+    silence: Option<SilenceObject>,
+    p99_ns: Option<u64>,
+}
+
+impl NodeObject {
+    fn new(node: &NodeSummary) -> NodeObject {
+        NodeObject {
+            name: crate::tables::node_name(node),
+            operations: node.operations,
+            failed: node.failed,
+            failed_share: node.failed_share(),
+            silence: node.silence.as_ref().map(SilenceObject::new),
+            p99_ns: node.p99.map(|p99| p99.0),
+        }
+    }
+}
+
 #[derive(Serialize)]
 struct ServerObject {
     name: String,

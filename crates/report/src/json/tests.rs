@@ -1,5 +1,7 @@
 //! The JSON of a known run, held against its own schema.
 
+use assay_analysis::{NodeSummary, Silence};
+use assay_model::Nanos;
 use serde_json::Value;
 
 use super::*;
@@ -79,6 +81,32 @@ fn faults_by(schema: &Value, value: &Value) -> Vec<String> {
 #[test]
 fn every_field_is_in_the_schema_and_every_required_field_is_there() {
     assert_eq!(all_faults(&parsed()), Vec::<String>::new());
+}
+
+#[test]
+fn nodes_are_told_in_every_format() {
+    let node = |name: &str, failed, silence| NodeSummary {
+        number: 1,
+        name: name.to_owned(),
+        operations: 1_000,
+        failed,
+        silence,
+        p99: Some(Nanos::from_millis(3)),
+    };
+    let until = Nanos::from_secs(4);
+    let silence = Silence { from: Nanos::from_secs(2), until, is_cut_off: true };
+    let nodes = vec![node("a:1", 0, None), node("b:1", 250, Some(silence))];
+    let (facts, summary) = (sample::facts(), Summary { nodes, ..sample::summary() });
+    let value: Value = serde_json::from_str(&json(&facts, &summary)).expect("the output is JSON");
+    assert_eq!(all_faults(&value), Vec::<String>::new());
+    assert_eq!(value["nodes"][1]["failed_share"], 0.25);
+    assert_eq!(value["nodes"][1]["silence"]["from_ns"], 2_000_000_000u64);
+    let table = crate::tables::nodes(&facts, &summary, crate::units::Letters::Ascii)
+        .expect("there are two nodes");
+    let expected = ["b:1", "1 000", "250", "25 %", ">= 2.00 s", "3.00 ms"];
+    assert_eq!(table.rows()[1], expected);
+    let page = crate::html::html(&facts, &summary, None);
+    assert!(page.contains("<section id=\"nodes\"") && page.contains("b:1"));
 }
 
 #[test]

@@ -35,6 +35,8 @@ pub(super) struct SimulatedClient {
     started: u64,
     /// Whether there are several nodes, so that answers name theirs.
     has_nodes: bool,
+    /// The only node that answers reads, if one was chosen.
+    reader: Option<usize>,
     /// The last moment that was passed in.
     now: Nanos,
     patch: Vec<u8>,
@@ -87,7 +89,12 @@ pub(super) fn lock(world: &Mutex<World>) -> MutexGuard<'_, World> {
 }
 
 impl SimulatedClient {
-    pub fn new(world: Arc<Mutex<World>>, layout: Arc<[Columns]>) -> SimulatedClient {
+    /// With `reader`, that node answers all reads.
+    pub fn new(
+        world: Arc<Mutex<World>>,
+        layout: Arc<[Columns]>,
+        reader: Option<usize>,
+    ) -> SimulatedClient {
         let has_nodes = lock(&world).config().nodes.len() > 1;
         SimulatedClient {
             world,
@@ -96,6 +103,7 @@ impl SimulatedClient {
             abandoned: BTreeSet::new(),
             started: 0,
             has_nodes,
+            reader,
             now: Nanos::ZERO,
             patch: Vec::new(),
             scratch: Scratch::default(),
@@ -128,7 +136,9 @@ impl SimulatedClient {
             patch: &self.patch,
             limit: request.limit,
         };
-        lock(&self.world).send(self.now, &requested)
+        let mut world = lock(&self.world);
+        world.read_at(self.reader);
+        world.send(self.now, &requested)
     }
 }
 
@@ -243,7 +253,7 @@ mod tests {
         let table = world.table("t");
         world.quiesce();
         let layout = [Columns { table, fields: vec!["a".into()] }];
-        let mut client = SimulatedClient::new(Arc::new(Mutex::new(world)), layout.into());
+        let mut client = SimulatedClient::new(Arc::new(Mutex::new(world)), layout.into(), None);
         let mut received = StoreReply::default();
         let request = Request {
             session: 0,

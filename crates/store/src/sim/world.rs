@@ -90,6 +90,8 @@ pub struct World {
     seed: Seed,
     ways: WritePaths,
     readers: Vec<usize>,
+    /// The node that answers the next reads, if one was chosen.
+    only_reader: Option<usize>,
     tables: Vec<Table>,
     queues: Vec<Queue>,
     /// When the first request since it was last quiesced came.
@@ -156,6 +158,7 @@ impl World {
             seed: config.seed.unwrap_or(seed),
             ways: WritePaths::new(&config),
             readers: readers(&config),
+            only_reader: None,
             tables: Vec::new(),
             queues: Vec::new(),
             begin: None,
@@ -185,6 +188,16 @@ impl World {
     /// The seed that it draws from.
     pub fn seed(&self) -> Seed {
         self.seed
+    }
+
+    /// The nodes that may answer reads.
+    pub fn readers(&self) -> &[usize] {
+        &self.readers
+    }
+
+    /// From now on this node answers reads; none lets the configuration decide.
+    pub fn read_at(&mut self, node: Option<usize>) {
+        self.only_reader = node;
     }
 
     /// What really happened since it was last quiesced.
@@ -307,7 +320,7 @@ impl World {
         };
         self.count += 1;
         if !requested.kind.writes() {
-            turn.node = self.reader(&turn);
+            turn.node = self.only_reader.unwrap_or_else(|| self.reader(&turn));
         }
         if self.ways.is_down(turn.node, turn.since) {
             return self.turn_away(turn, requested, Fault::Down, Reason::Unreachable);
