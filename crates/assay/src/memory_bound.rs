@@ -50,11 +50,11 @@ pub struct BoundedFile<R> {
     before: u64,
     read: u64,
     looked_at: u64,
-    refusal: Refusal,
+    refusal: MemoryRefusal,
 }
 
 /// Why a file was refused, once it was.
-pub type Refusal = Rc<RefCell<Option<String>>>;
+pub type MemoryRefusal = Rc<RefCell<Option<String>>>;
 
 impl<R: Read> BoundedFile<R> {
     /// A file of this length.
@@ -69,12 +69,12 @@ impl<R: Read> BoundedFile<R> {
         resident: fn() -> Option<u64>,
     ) -> BoundedFile<R> {
         let before = resident().unwrap_or(0);
-        let refusal = Refusal::default();
+        let refusal = MemoryRefusal::default();
         BoundedFile { file, length, limit, resident, before, read: 0, looked_at: 0, refusal }
     }
 
     /// Where the reason stands if it is refused.
-    pub fn refusal(&self) -> Refusal {
+    pub fn refusal(&self) -> MemoryRefusal {
         Rc::clone(&self.refusal)
     }
 
