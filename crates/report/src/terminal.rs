@@ -74,24 +74,7 @@ pub fn terminal(facts: &Facts, summary: &Summary, style: Style) -> String {
     if let Some(availability) = &facts.availability {
         recoveries(&mut page, availability);
     }
-    page.heading("Checks");
-    if let Some(text) = hallmark::floor(facts, style.letters) {
-        page.titled("floor", &text);
-    }
-    page.titled("in flight", &prose::concurrency(summary));
-    for (title, text) in prose::availability(summary, style.letters) {
-        page.titled(title, &text);
-    }
-    if let Some(text) = prose::consistency(facts) {
-        page.titled("judged", &text);
-    }
-    if let Some(result) = &facts.consistency {
-        let lines = crate::consistency::check_lines(result, letters);
-        lines.iter().for_each(|text| page.titled("verdicts", text));
-    }
-    if let Some(text) = prose::value_checks(summary) {
-        page.titled("values", &text);
-    }
+    checks(&mut page, facts, summary);
     let rules = prose::workload(facts);
     if !rules.is_empty() {
         page.heading("The workload's own rules");
@@ -125,6 +108,29 @@ fn store_side(page: &mut Page, facts: &Facts, summary: &Summary) {
     if let Some(table) = tables::nodes(facts, summary, letters) {
         page.heading("Nodes");
         page.table(&table);
+    }
+}
+
+/// What was looked at beside the figures, and what was found.
+fn checks(page: &mut Page, facts: &Facts, summary: &Summary) {
+    let letters = page.style.letters;
+    page.heading("Checks");
+    if let Some(text) = hallmark::floor(facts, letters) {
+        page.titled("floor", &text);
+    }
+    page.titled("in flight", &prose::concurrency(summary));
+    for (title, text) in prose::availability(summary, letters) {
+        page.titled(title, &text);
+    }
+    if let Some(text) = prose::consistency(facts) {
+        page.titled("judged", &text);
+    }
+    if let Some(result) = &facts.consistency {
+        let lines = crate::consistency::check_lines(result, letters);
+        lines.iter().for_each(|text| page.titled("verdicts", text));
+    }
+    if let Some(text) = prose::value_checks(summary) {
+        page.titled("values", &text);
     }
 }
 

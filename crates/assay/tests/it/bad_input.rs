@@ -61,9 +61,9 @@ fn a_spec_that_is_nowhere_names_those_that_are() {
             ycsb-e, ycsb-f, chronicle-100-50, chronicle-100-95, chronicle-10-50,
             chronicle-10-95, tpcc, tpcc-benchfoundry, tpcc-benchfoundry-paper,
             tpcc-benchfoundry-corrected, consbench, consbench-repo, list-append,
-            bank, long-fork, write-skew, causal-chain, set, counter, facebook-etc,
-            rocksdb-mixgraph, register, register-rmw, twitter-cluster-1 to
-            twitter-cluster-54"#]],
+            bank, long-fork, write-skew, lost-update, causal-chain, set, counter,
+            facebook-etc, rocksdb-mixgraph, register, register-rmw,
+            twitter-cluster-1 to twitter-cluster-54"#]],
     );
 }
 
