@@ -197,9 +197,10 @@ impl Setup {
 
     /// Makes room for what a load writes. What is there already is removed only if that is wanted.
     fn prepare_to_load(&self, plan: &Compiled, dataset: &Loaded) -> Result<()> {
-        let is_fresh = self.options.switch("fresh")? || self.options.switch("replace")?;
+        let is_replaced = self.options.switch("replace")?;
+        let is_fresh = self.options.switch("fresh")? || is_replaced;
         if let Some(catalogue) = plan.catalogue() {
-            let may_drop = self.options.switch("replace")? || is_fresh && self.is_ours(dataset)?;
+            let may_drop = is_replaced || is_fresh && self.is_ours(dataset)?;
             let existing = if may_drop { Existing::Replace } else { Existing::Refuse };
             let prepared = self.store.prepare_queries(catalogue, existing);
             return prepared.map_err(|error| match error {

@@ -1,4 +1,4 @@
-//! Disk of a node's own: an ext4 file system in a file, so that it can lose power, fill up, stall.
+//! Disk of a node's own: ext4 in a file, so that it can lose power, fill up, stall, be slow.
 //!
 //! The file is what the disk has received. What servers have written but not synced is in the
 //! kernel's memory alone, until the kernel writes it by itself (see [`unsynced`]); a copy of the
@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::thread;
 
+use assay_model::Nanos;
 use rustix::fs::{FallocateFlags, fallocate, major, minor, statvfs, syncfs};
 use rustix::io::Errno;
 use rustix::process::geteuid;
@@ -20,6 +21,7 @@ use rustix::process::geteuid;
 use crate::error::LabError;
 use crate::package_cache::find_program;
 use crate::process::LOOK;
+use crate::proxy::Now;
 
 /// How often ext4 writes its journal by itself, in seconds: seldom, so that what was not synced is
 /// lost.
@@ -38,6 +40,13 @@ const MARK: &str = ".assay-not-synced";
 const PROBE: &str = ".assay-probe";
 /// What `fsfreeze --unfreeze` reports of a file system that is not frozen.
 const NOT_FROZEN: &str = "Invalid argument";
+/// Writes of one flush: data, the journal's descriptor and block, its commit.
+const WRITES_PER_FLUSH: u64 = 4;
+/// Where the kernel limits writes to a device, of all processes: cgroups of version 1. The root of
+/// version 2 has no such limit, and device-mapper's delay is often not there.
+const THROTTLE: &str = "/sys/fs/cgroup/blkio/blkio.throttle.write_iops_device";
+/// How many flushes are measured; their median counts, as a throttle lets the first ones pass.
+const FLUSHES: usize = 5;
 const BLOCK_BYTES: usize = 4096;
 /// How little is asked for at last when a disk is filled.
 const LEAST_FILL: u64 = BLOCK_BYTES as u64;
@@ -53,6 +62,17 @@ pub(crate) struct Disk {
     is_stalled: bool,
     /// Whether it was filled or stalled, and nobody has seen yet that this is undone.
     is_touched: bool,
+    /// How its flushes were made slow, if they were.
+    slow: Option<Slow>,
+}
+
+/// A slow disk.
+#[derive(Clone, Copy, Debug)]
+struct Slow {
+    /// How long a flush should take.
+    wanted: Nanos,
+    /// How long it took before.
+    before: Nanos,
 }
 
 impl Disk {
@@ -69,6 +89,7 @@ impl Disk {
             image: image.to_owned(),
             is_stalled: false,
             is_touched: false,
+            slow: None,
         };
         disk.mount()?;
         // Some servers want an empty folder.
@@ -80,7 +101,9 @@ impl Disk {
     fn mount(&self) -> Result<(), LabError> {
         let options = format!("loop,noatime,noinit_itable,commit={COMMIT_SECONDS}");
         let words = ["-t", "ext4", "-o", &options].map(OsStr::new).into_iter();
-        call("mount", words.chain([self.image.as_os_str(), self.folder.as_os_str()]))
+        call("mount", words.chain([self.image.as_os_str(), self.folder.as_os_str()]))?;
+        // The device may have been another's, who was killed while it was slow.
+        unlimit(&self.folder)
     }
 
     /// Unmounts it, once nobody uses it, or else out of sight of everybody who does not.
@@ -127,6 +150,7 @@ impl Disk {
     /// Puts the copy in the place of the disk. Nobody uses it any more.
     pub(crate) fn replace(&mut self) -> Result<(), LabError> {
         self.resume()?;
+        self.speed_up()?;
         self.unmount()?;
         fs::rename(self.copied(), &self.image)
             .map_err(|error| LabError::io(&self.image, "cannot replace", error))?;
@@ -152,8 +176,7 @@ impl Disk {
     /// How often something was written to the device so far.
     fn writes(&self) -> Result<u64, LabError> {
         let failed = |error| LabError::io(&self.folder, "cannot look at", error);
-        let device = fs::metadata(&self.folder).map_err(failed)?.dev();
-        let path = format!("/sys/dev/block/{}:{}/stat", major(device), minor(device));
+        let path = format!("/sys/dev/block/{}/stat", device_of(&self.folder)?);
         let text = fs::read_to_string(path).map_err(failed)?;
         // The fifth figure; the ninth is what is in flight.
         let figure = |place| text.split_whitespace().nth(place).and_then(|word| word.parse().ok());
@@ -226,6 +249,68 @@ impl Disk {
         Ok(())
     }
 
+    /// Lets each flush take about so long, by as few writes per second as it has in that time.
+    ///
+    /// # Errors
+    /// If it takes as long already, or the kernel does not limit it.
+    pub(crate) fn slow(&mut self, wanted: Nanos, now: Now) -> Result<(), LabError> {
+        self.speed_up()?;
+        let before = self.flush_time(now)?;
+        if before >= wanted {
+            let folder = self.folder.display();
+            let reason = format!("a flush at {folder} takes {before} already");
+            return Err(LabError::State(reason));
+        }
+        let per_second = WRITES_PER_FLUSH * 1_000_000_000 / wanted.0.max(1);
+        limit(&self.folder, per_second.max(1))?;
+        self.slow = Some(Slow { wanted, before });
+        Ok(())
+    }
+
+    /// Lets flushes be as fast as they can.
+    pub(crate) fn speed_up(&mut self) -> Result<(), LabError> {
+        if self.slow.is_some() {
+            unlimit(&self.folder)?;
+            self.slow = None;
+        }
+        Ok(())
+    }
+
+    /// How long a flush of it takes, and took before it was made slow, in words.
+    ///
+    /// # Errors
+    /// If it takes less than half of what it should.
+    pub(crate) fn verify_slow(&self, now: Now) -> Result<String, LabError> {
+        let Some(Slow { wanted, before }) = self.slow else { return Ok(String::new()) };
+        let after = self.flush_time(now)?;
+        let text = format!("a flush took {before}, and takes {after}");
+        match after.0 >= wanted.0 / 2 {
+            true => Ok(text),
+            false => Err(LabError::Failed(format!("{text}, which is less than {wanted}"))),
+        }
+    }
+
+    /// How long a flush should take, if it was made slow.
+    pub(crate) fn slow_flush(&self) -> Option<Nanos> {
+        self.slow.map(|slow| slow.wanted)
+    }
+
+    /// How long a write with a flush takes: the median of a few.
+    fn flush_time(&self, now: Now) -> Result<Nanos, LabError> {
+        let path = self.folder.join(PROBE);
+        let failed = |error| LabError::io(&path, "cannot write", error);
+        let mut file = File::create(&path).map_err(failed)?;
+        let mut times = [Nanos::ZERO; FLUSHES];
+        for time in &mut times {
+            let begun = now();
+            file.write_all(&[1; BLOCK_BYTES]).and_then(|()| file.sync_all()).map_err(failed)?;
+            *time = now().since(begun);
+        }
+        let _ = fs::remove_file(&path);
+        times.sort_unstable();
+        Ok(times[FLUSHES / 2])
+    }
+
     /// Whether writers have to wait, as the kernel says: what is frozen cannot be frozen again.
     /// To be asked of a disk that should stall, as another one is frozen for a moment.
     fn is_stalled(&self) -> bool {
@@ -241,9 +326,9 @@ impl Disk {
         self.is_stalled
     }
 
-    /// Whether it was filled or stalled.
+    /// Whether it was filled, stalled or made slow.
     pub(crate) fn is_broken(&self) -> bool {
-        self.is_stalled || self.folder.join(FILLER).exists()
+        self.is_stalled || self.slow.is_some() || self.folder.join(FILLER).exists()
     }
 
     /// # Errors
@@ -272,9 +357,46 @@ impl Disk {
 impl Drop for Disk {
     fn drop(&mut self) {
         let _ = self.resume();
+        let _ = self.speed_up();
         let _ = self.unmount();
         let _ = fs::remove_file(&self.image);
         let _ = fs::remove_file(self.copied());
+    }
+}
+
+/// The device at `folder`, as the kernel writes it: `7:0`.
+fn device_of(folder: &Path) -> Result<String, LabError> {
+    let found = fs::metadata(folder);
+    let found = found.map_err(|error| LabError::io(folder, "cannot look at", error))?;
+    Ok(format!("{}:{}", major(found.dev()), minor(found.dev())))
+}
+
+/// Lets so many writes per second reach the device at `folder`; 0 means any number.
+fn limit(folder: &Path, per_second: u64) -> Result<(), LabError> {
+    let text = format!("{} {per_second}\n", device_of(folder)?);
+    let path = Path::new(THROTTLE);
+    fs::write(path, text).map_err(|error| LabError::io(path, "cannot write", error))
+}
+
+/// Undoes that, where the kernel can limit at all.
+fn unlimit(folder: &Path) -> Result<(), LabError> {
+    match check_throttle() {
+        Ok(()) => limit(folder, 0),
+        Err(_) => Ok(()),
+    }
+}
+
+/// Whether disks can be made slow here.
+///
+/// # Errors
+/// If not, with the reason.
+pub(crate) fn check_throttle() -> Result<(), LabError> {
+    match Path::new(THROTTLE).exists() {
+        true => Ok(()),
+        false => Err(LabError::Missing(format!(
+            "this kernel limits no writes to a device: there is no {THROTTLE}, which comes with \
+             cgroups of version 1; stall-disk works without"
+        ))),
     }
 }
 
@@ -300,8 +422,9 @@ pub fn resume_disks() {
         let folder = line.split(' ').nth(1).map(unescaped);
         let is_labs = |folder: &PathBuf| folder.parent().is_some_and(crate::lab::is_marked);
         if let Some(folder) = folder.filter(is_labs) {
-            // Mostly it does not stall.
+            // Mostly it does not stall, nor is it slow.
             let _ = unfreeze(&folder);
+            let _ = unlimit(&folder);
         }
     }
 }

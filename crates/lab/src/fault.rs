@@ -9,7 +9,7 @@ use std::str::FromStr;
 use assay_model::closest;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::{clock, proxy};
+use crate::{clock, flush_time, proxy};
 
 /// What can be done to a lab besides scaling it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -41,6 +41,8 @@ pub enum Fault {
     FillDisk,
     /// Let everybody wait who writes to their disks.
     StallDisk,
+    /// Let each flush of their disks take longer.
+    SlowDisk,
     /// Let what passes between clients and them be late.
     Delay,
     /// Let it pass slowly.
@@ -138,7 +140,7 @@ const fn link(fault: Fault, name: &'static str, about: &'static str) -> FaultFac
 }
 
 /// Every fault, in the order in which it is listed.
-pub const FAULTS: [FaultFacts; 22] = [
+pub const FAULTS: [FaultFacts; 23] = [
     FaultFacts {
         undo: Some(Fault::Restart),
         ..row(Fault::Kill, "kill", "kill -9 of its processes")
@@ -201,6 +203,12 @@ pub const FAULTS: [FaultFacts; 22] = [
         undo: Some(Fault::Heal),
         needs: Needs::Disks,
         ..row(Fault::StallDisk, "stall-disk", "let all that is written to its disk wait")
+    },
+    FaultFacts {
+        undo: Some(Fault::Heal),
+        amount: Some(Amount { example: "50ms", is_valid: flush_time::is_flush_time }),
+        needs: Needs::Disks,
+        ..row(Fault::SlowDisk, "slow-disk", "let each flush of its disk take about so long")
     },
     FaultFacts {
         amount: Some(Amount { example: "20ms", is_valid: proxy::is_delay }),

@@ -21,7 +21,7 @@ use crate::network::Network;
 use crate::network::cut::{self, Cuts};
 use crate::package_cache::{Kit, PackageCache};
 use crate::process::Server;
-use crate::proxy::Proxy;
+use crate::proxy::{Now, Proxy};
 use crate::recipe::Recipe;
 use crate::record::{NodeRecord, Record, ServerRecord};
 use crate::site::Site;
@@ -60,6 +60,8 @@ pub struct Lab {
     has_proxy: bool,
     /// Whether nodes do.
     has_peer_proxy: bool,
+    /// The time, for what is measured of disks.
+    now: Option<Now>,
     folder: PathBuf,
     url: String,
     _ground: Ground,
@@ -157,17 +159,15 @@ impl Lab {
         if shift > 0 {
             watch.tell(&format!("somebody has the usual ports; all are moved up by {shift}"));
         }
-        let choices = order.choices.clone();
-        let (network, url) = (order.network, String::new());
         let folder = ground.folder().to_owned();
         let mut lab = Lab {
             recipe,
             version,
-            choices,
+            choices: order.choices.clone(),
             kit,
             nodes: Vec::new(),
             shift,
-            network,
+            network: order.network,
             slot,
             cuts: Cuts::new(),
             house: house.clone(),
@@ -175,8 +175,9 @@ impl Lab {
             proxy: order.proxy.or(order.peer_proxy).map(Proxy::start).transpose()?,
             has_proxy: order.proxy.is_some(),
             has_peer_proxy: order.peer_proxy.is_some(),
+            now: order.now,
             folder,
-            url,
+            url: String::new(),
             _ground: ground,
         };
         for _ in 0..nodes {

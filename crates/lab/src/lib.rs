@@ -7,6 +7,7 @@
 
 pub mod card;
 pub mod fault;
+mod flush_time;
 pub mod lab;
 pub mod package_cache;
 pub mod recipe;

@@ -139,7 +139,8 @@ impl Proxy {
         self.open(node, address, exit).map(|place| self.links[place].entry)
     }
 
-    /// As [`Proxy::link`], with rules of their own for connections of each of the nodes 1 to `nodes`.
+    /// As [`Proxy::link`], with rules of their own for connections of each other node up to
+    /// `nodes`.
     pub(crate) fn link_peers(
         &mut self,
         node: usize,
@@ -195,8 +196,8 @@ impl Proxy {
         Ok(probe)
     }
 
-    /// Changes the rules of all links to these nodes; `change` is given the direction of what goes to
-    /// the node.
+    /// Changes the rules of all links to these nodes; `change` is given the direction of what goes
+    /// to the node.
     pub(crate) fn change(&self, nodes: &[usize], side: Side, change: impl Fn(&mut Rules, usize)) {
         self.each(nodes, side, |shared, direction| change(&mut shared.rules, direction));
     }

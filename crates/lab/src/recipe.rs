@@ -76,8 +76,8 @@ pub trait Recipe: Send + Sync {
         false
     }
 
-    /// The ports at which nodes reach each other, if they can be told to do so through a proxy: then
-    /// the recipe tells them [`Site::peer_address`].
+    /// The ports at which nodes reach each other, if they can be told to do so through a proxy:
+    /// then the recipe tells them [`Site::peer_address`].
     fn peer_ports(&self) -> &'static [&'static str] {
         &[]
     }

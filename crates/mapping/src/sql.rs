@@ -29,8 +29,8 @@ use text::Text;
 /// The most queries of a catalogue: an operation numbers them with 16 bits.
 pub const QUERIES_MAX: usize = u16::MAX as usize - 1;
 
-/// The stack that long chains of operators need: `sqlparser` walks and drops them by recursion, with
-/// large frames where it is not optimized. Only what is used of it takes memory.
+/// The stack that long chains of operators need: `sqlparser` walks and drops them by recursion,
+/// with large frames where it is not optimized. Only what is used of it takes memory.
 const STACK_BYTES: usize = 64 << 20;
 
 /// Reads relations and the queries on them.

@@ -12,7 +12,7 @@ use assay_model::{Nanos, Seed, Setting};
 use crate::actions::{self, Action, ActionKind};
 use crate::exit::usage;
 use crate::lab::failure::from_lab;
-use crate::lab::job_spec::{choices, disk_mib, network};
+use crate::lab::job_spec::{choices, disk_mib, network, proxies};
 use crate::lab::labs::house;
 use crate::lab::tied::{store_setting, wanted};
 use crate::options::Options;
@@ -88,11 +88,12 @@ impl LabPlace {
         let (store, nodes) = wanted(options)?;
         let recipe = recipes::find(store).map_err(usage)?;
         let nodes = nodes.unwrap_or(recipe.card().nodes.usual);
+        let (has_proxy, has_peer_proxy) = proxies(options)?;
         let premises = Premises {
             network: network(options)?,
             has_disks: disk_mib(options)?.is_some(),
-            has_proxy: options.switch("proxy")?,
-            has_peer_proxy: options.switch("proxy-peers")?,
+            has_proxy,
+            has_peer_proxy,
             has_movable_clocks: has_movable_clocks(&choices(options)?),
         };
         Ok(Some(LabPlace { store: store.to_owned(), nodes, premises }))

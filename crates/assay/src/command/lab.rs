@@ -254,7 +254,7 @@ fn inject_fault(matches: &ArgMatches) -> Result<Exit> {
         Injection { fault, node: node.transpose()?, by, peers: matches.get_flag("peers"), seed };
     injection.check().map_err(usage)?;
     let client = LabClient::of(labs(matches)?.find(word(matches, "lab"))?)?;
-    let (_, injected) = client.fault(&injection)?;
+    let (_, injected) = client.fault(&injection, &mut |text| eprintln!("{text}"))?;
     let verified = Nanos(injected.verified_ns);
     let text = injection.text_of(&injected.nodes);
     eprintln!("{text} is done, verified {verified} after it began");

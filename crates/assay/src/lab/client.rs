@@ -117,8 +117,12 @@ impl LabClient {
     ///
     /// # Errors
     /// If there is no such node, the lab does something else, or a restarted node does not start.
-    pub fn fault(&self, injection: &Injection) -> Result<(Status, Injected)> {
-        let done = self.send(&Request::Fault(injection.clone()), FOR_EVER, &mut |_| {})?;
+    pub fn fault(
+        &self,
+        injection: &Injection,
+        tell: &mut dyn FnMut(&str),
+    ) -> Result<(Status, Injected)> {
+        let done = self.send(&Request::Fault(injection.clone()), FOR_EVER, tell)?;
         Ok((done.status, done.injected.unwrap_or_default()))
     }
 

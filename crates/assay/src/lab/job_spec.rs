@@ -70,6 +70,7 @@ impl JobSpec {
     /// If a setting is invalid, or this user has no home.
     pub fn of(store: &str, name: &str, labs: &Labs, options: &Options) -> Result<JobSpec> {
         let House { package_cache, places, .. } = house()?;
+        let (has_proxy, has_peer_proxy) = proxies(options)?;
         Ok(JobSpec {
             folder: labs.place(name),
             name: name.to_owned(),
@@ -84,8 +85,8 @@ impl JobSpec {
             places,
             may_install: options.switch("install")?,
             disk_mib: disk_mib(options)?,
-            has_proxy: options.switch("proxy")?,
-            has_peer_proxy: options.switch("proxy-peers")?,
+            has_proxy,
+            has_peer_proxy,
         })
     }
 
@@ -105,6 +106,7 @@ impl JobSpec {
             disk_mib: self.disk_mib,
             proxy: self.has_proxy.then_some(monotonic),
             peer_proxy: self.has_peer_proxy.then_some(monotonic),
+            now: Some(monotonic),
         };
         order.check(&recipe.card()).map_err(|error| from_lab(&error))?;
         require_driver(recipe)?;
@@ -124,6 +126,11 @@ impl JobSpec {
             may_install: self.may_install,
         }
     }
+}
+
+/// Whether there is a proxy between clients and nodes, and one between nodes.
+pub fn proxies(options: &Options) -> Result<(bool, bool)> {
+    Ok((options.switch("proxy")?, options.switch("proxy-peers")?))
 }
 
 /// The size that setting `disk` names, in MiB.

@@ -200,6 +200,9 @@ fn links_of_clients_are_late_deaf_and_cut_as_it_was_said() {
         ("fault fill-disk --node 1", "start the lab with --disk"),
         ("fault clock --node 1 --by +1h", "its allocator calls itself"),
         ("up redis-cluster --proxy", "they would go around --proxy"),
+        ("up memcached --proxy-peers", "nodes of memcached cannot reach each other"),
+        ("fault delay --node 1 --by 1ms --peers", "start the lab with --proxy-peers"),
+        ("fault kill --node 1 --peers", "leave out `peers`"),
     ] {
         labs.lab(words).code(2).says(part);
     }
@@ -220,6 +223,65 @@ fn faults_of_links_are_events_of_a_run() {
         let is_it = |event: &Event| event.text.replace(" (node 1)", "").contains(&text);
         assert!(events.iter().any(is_it), "{events:?}");
     }
+}
+
+#[test]
+fn a_master_whose_peers_do_not_hear_it_is_replaced() {
+    let labs = Labs::new();
+    labs.lab("up redis-sentinel --proxy-peers --stay --install").code(0);
+    labs.lab("fault blackhole --node 1").code(2).says("start the lab with --proxy");
+    let ran = labs.lab("fault blackhole --peers --node master").code(0);
+    ran.says("blackhole peers of leader (node 1) is done, verified");
+    let broken = labs.status()["broken"].to_string();
+    assert!(broken.contains("connections of node 2 to node 1: requests are held"), "{broken}");
+    wait_until("another master leads", || {
+        let ran = labs.lab("fault reset --peers --node master");
+        ran.code == Some(0) && !ran.err.contains("(node 1)")
+    });
+    labs.lab("fault heal").code(0);
+    assert_eq!(labs.status()["broken"].to_string(), "[]");
+}
+
+#[test]
+fn a_slow_disk_makes_commits_slow_until_it_is_healed() {
+    let labs = Labs::new();
+    let ran = labs.lab("up postgres --disk 512M --stay --install");
+    if ran.err.contains("--disk: ") || ran.err.contains("mount failed") {
+        eprintln!("NOT RUN: {}", ran.code(4).err);
+        return;
+    }
+    ran.code(0);
+    let ran = labs.lab("fault slow-disk --node 1 --by 100ms");
+    if ran.err.contains("this kernel limits no writes") {
+        eprintln!("NOT RUN: {}", ran.code(4).err);
+        return;
+    }
+    ran.code(0).says("a flush took ").says("slow disk node 1 by 100ms is done, verified");
+    let status = labs.status();
+    let broken = status["broken"].to_string();
+    assert!(
+        broken.contains("the disk of node 1 is slow: a flush takes about 100.00 ms"),
+        "{broken}"
+    );
+    let url = text(&status, "/url").to_owned();
+    let commit = |number: u32| {
+        let begun = Instant::now();
+        let query = format!("CREATE TABLE t{number} (x INT)");
+        let done = std::process::Command::new("psql").args([&url, "-qc", &query]).status();
+        assert!(done.expect("it came with the server").success());
+        begun.elapsed()
+    };
+    let slow = (0..3).map(commit).min().expect("there are three");
+    assert!(slow > Duration::from_millis(50), "{slow:?}");
+    labs.lab("fault heal").code(0);
+    assert_eq!(labs.status()["broken"].to_string(), "[]");
+    wait_until("commits are fast", || commit(fresh_number()) < slow);
+}
+
+/// A number for a table that is not there yet.
+fn fresh_number() -> u32 {
+    static NEXT: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(10);
+    NEXT.fetch_add(1, std::sync::atomic::Ordering::Relaxed)
 }
 
 #[test]

@@ -30,6 +30,7 @@ fn settings_name_where_they_are_from() {
         network           =                          # not set
         disk              =                          # not set
         proxy             =                          # not set
+        proxy-peers       =                          # not set
         option            =                          # not set
         install           =                          # not set
         consistency       =                          # not set

@@ -1,11 +1,13 @@
 //! A lab of a test's own, gone when the test is.
 
 use std::path::PathBuf;
+use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
+use std::time::Instant;
 
 use assay_drivers::registry;
-use assay_lab::{House, Lab, LabError, Order, Watch, recipes};
-use assay_model::Seed;
+use assay_lab::{House, Injection, Lab, LabError, Order, Watch, recipes};
+use assay_model::{Nanos, Seed};
 
 use crate::ordeal::Mortal;
 use crate::server::{new_folder, until_stopped};
@@ -88,10 +90,29 @@ impl Cluster {
         scaled.unwrap_or_else(|error| panic!("no {nodes} nodes: {error}"));
     }
 
+    /// Does what these words say, as in `--at`, once it shows; the nodes that it was done to.
+    pub fn inject(&mut self, words: &str) -> Vec<usize> {
+        let injection = Injection::parse(words).expect("the test writes right faults");
+        let lab = self.lab();
+        let done = watched(|watch| {
+            let nodes = lab.targets(&injection, watch)?;
+            lab.inject(&injection, &nodes, watch)?;
+            lab.verify(injection.fault, &nodes, watch)?;
+            Ok(nodes)
+        });
+        done.unwrap_or_else(|error| panic!("{words}: {error}"))
+    }
+
     /// The lab itself.
     pub fn lab(&mut self) -> &mut Lab {
         self.lab.as_mut().expect("it is up")
     }
+}
+
+/// The time since the first call, for proxies.
+pub fn now() -> Nanos {
+    static FIRST: OnceLock<Instant> = OnceLock::new();
+    FIRST.get_or_init(Instant::now).elapsed().into()
 }
 
 /// Its first node.

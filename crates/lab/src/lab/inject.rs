@@ -5,14 +5,15 @@ use rustix::process::Signal;
 
 use super::{Lab, LabError, Node, NodeState};
 use crate::clock;
-use crate::disk::Disk;
+use crate::disk::{self, Disk};
 use crate::fault::{Fault, FaultScope, FaultTarget, Injection, Needs};
+use crate::flush_time;
 use crate::lab::House;
 use crate::network::Network;
 use crate::network::cut::{self, Cuts};
 use crate::package_cache::find_program;
 use crate::process::Server;
-use crate::proxy::{self, Rules, Side};
+use crate::proxy::{self, Now, Rules, Side};
 use crate::recipe::Recipe;
 use crate::tool::Watch;
 
@@ -121,6 +122,9 @@ fn check_clock(fault: Fault, recipe: &dyn Recipe) -> Result<(), LabError> {
 /// # Errors
 /// If one is missing, with how to get it.
 pub fn check_programs(fault: Fault, house: &House) -> Result<(), LabError> {
+    if fault == Fault::SlowDisk {
+        return disk::check_throttle();
+    }
     if !matches!(fault.facts().needs, Needs::Namespaces | Needs::Nodes(_)) {
         return Ok(());
     }
@@ -174,6 +178,11 @@ impl Lab {
             Fault::PowerOff => self.power_off(group, watch)?,
             Fault::FillDisk => self.each_disk(group, Disk::fill)?,
             Fault::StallDisk => self.each_disk(group, Disk::stall)?,
+            Fault::SlowDisk => {
+                let by = injection.by.as_deref().and_then(flush_time::wanted);
+                let now = self.clock()?;
+                self.each_disk(group, |disk| disk.slow(by.unwrap_or_default(), now))?;
+            }
             Fault::Clock => {
                 let by = injection.by.as_deref().and_then(clock::offset_ms).unwrap_or(0);
                 self.move_clocks(group, by)?;
@@ -208,6 +217,13 @@ impl Lab {
                 self.verify_healed(fault, nodes)?;
                 let moved = if fault == Fault::Heal { nodes } else { &[] };
                 return self.verify_clocks(moved, watch);
+            }
+            Fault::SlowDisk => {
+                let now = self.clock()?;
+                return self.each_disk(nodes, |disk| {
+                    watch.tell(&disk.verify_slow(now)?);
+                    Ok(())
+                });
             }
             Fault::PowerOff => {
                 self.each_disk(nodes, |disk| disk.verify_lost())?;
@@ -244,7 +260,11 @@ impl Lab {
         let number = node.number;
         let mut all = Vec::new();
         if let Some(disk) = node.disk.as_ref().filter(|disk| disk.is_broken()) {
-            let how = if disk.is_to_stall() { "stalled" } else { "full" };
+            let how = match disk.slow_flush() {
+                _ if disk.is_to_stall() => "stalled".to_owned(),
+                Some(time) => format!("slow: a flush takes about {time}"),
+                None => "full".to_owned(),
+            };
             all.push(format!("the disk of node {number} is {how}"));
         }
         all.extend(self.proxy.iter().flat_map(|proxy| proxy.describe(number)));
@@ -356,7 +376,7 @@ impl Lab {
     fn require_moving(&self, fault: Fault, nodes: &[usize]) -> Result<(), LabError> {
         let ends = matches!(fault, Fault::Kill | Fault::Stop | Fault::Restart);
         let why = match fault {
-            Fault::FillDisk => "nothing can be written to it",
+            Fault::FillDisk | Fault::SlowDisk => "nothing can be written to it",
             _ if ends => "its processes cannot end",
             _ => return Ok(()),
         };
@@ -395,7 +415,9 @@ impl Lab {
             if self.has_movable_clocks() {
                 healed = healed.and(self.move_clocks(&[*node], 0));
             }
-            let mend = |disk: &mut Disk| disk.resume().and_then(|()| disk.free());
+            let mend = |disk: &mut Disk| {
+                disk.resume().and_then(|()| disk.speed_up()).and_then(|()| disk.free())
+            };
             healed = healed.and(self.each_disk(&[*node], mend));
         }
         healed.and(self.mend_links(nodes))
@@ -456,6 +478,11 @@ impl Lab {
             })?;
         }
         Ok(())
+    }
+
+    fn clock(&self) -> Result<Now, LabError> {
+        let missing = || LabError::Order("this lab has no clock to measure a disk by".to_owned());
+        self.now.ok_or_else(missing)
     }
 
     /// Does what happens to what passes between clients, or the other nodes, and these nodes.

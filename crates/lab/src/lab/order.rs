@@ -11,7 +11,6 @@ use crate::network::Network;
 use crate::package_cache::{can_install, find_program};
 use crate::proxy::Now;
 use crate::recipe::Recipe;
-use crate::recipes;
 
 /// Where programs are stored, and whether they may be installed or fetched.
 #[derive(Clone, Debug)]
@@ -57,6 +56,8 @@ pub struct Order {
     pub proxy: Option<Now>,
     /// The same for one between nodes.
     pub peer_proxy: Option<Now>,
+    /// The time, for disks that are made slow.
+    pub now: Option<Now>,
 }
 
 impl Order {
@@ -71,6 +72,7 @@ impl Order {
             disk_mib: None,
             proxy: None,
             peer_proxy: None,
+            now: None,
         }
     }
 
@@ -130,13 +132,10 @@ impl Order {
             );
         }
         if self.recipe.peer_ports().is_empty() {
-            let can = recipes::ALL.iter().filter(|recipe| !recipe.peer_ports().is_empty());
-            let can: Vec<&str> = can.map(|recipe| recipe.card().name).collect();
             return wrong(format!(
-                "nodes of {} cannot reach each other through --proxy-peers; those of {} can; with \
-                 root, --network namespaces lets partitions cut the links of all",
-                card.name,
-                can.join(", ")
+                "nodes of {} cannot reach each other through --proxy-peers (docs/lab.md says whose \
+                 can); with root, --network namespaces lets partitions cut their links",
+                card.name
             ));
         }
         Ok(())

@@ -101,7 +101,7 @@ mod tests {
 
     #[test]
     fn sockets_are_found_by_both_addresses() {
-        let list = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt\n   \
+        let list = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when\n   \
                     0: 0100007F:0016 00000000:0000 0A 00000000:00000000 00:00000000 00000000     \
                     0        0 11 1 0\n   \
                     1: 0100007F:9C40 01012A7F:18EB 01 00000000:00000000 00:00000000 00000000     \

@@ -274,8 +274,8 @@ impl<'a, C: Clock, S: Sink> InFlightTable<'a, C, S> {
         (ticket, session)
     }
 
-    /// An operation is issued now, which need not be in its `slot`. Gives its ticket and its session
-    /// within the worker.
+    /// An operation is issued now, which need not be in its `slot`. Gives its ticket and its
+    /// session within the worker.
     #[inline(always)]
     pub fn issue(&mut self, slot: u32, started: Nanos, fingerprint: u128) -> (Ticket, u32) {
         let ticket = ticket(slot, self.issued);

@@ -2,12 +2,13 @@
 
 use std::time::{Duration, Instant};
 
+use assay_lab::Order;
 use assay_model::Reason;
 use assay_store::Store;
 
 use super::opening::etcdctl;
-use super::{start, store, test_client};
-use crate::lab::Cluster;
+use super::{order, start, store, test_client};
+use crate::lab::{Cluster, now};
 use crate::test_client::{RequestResult, TIMEOUT, TestClient, insert, read, update};
 
 /// The node that is the leader, by what the cluster says about itself.
@@ -104,6 +105,35 @@ fn a_cluster_goes_on_when_its_leader_dies() {
             RequestResult::Unknown(_) => {}
         }
     }
+}
+
+#[test]
+fn a_leader_whose_peers_do_not_hear_it_loses_its_office_and_writes_go_on() {
+    let order = Order { peer_proxy: Some(now), ..order(3) };
+    let mut cluster = Cluster::start_as(&order);
+    let url = cluster.url("?connections=15&connect_timeout=1000");
+    let mut test_client = test_client(&url);
+    test_client.send_until(&insert("before", &["a", "b"]), &RequestResult::WRITTEN);
+    let [old] = cluster.inject("blackhole peers of leader")[..] else { panic!("one leads") };
+    let start = Instant::now();
+    while cluster.inject("reset peers of leader") == [old] {
+        assert!(start.elapsed() < TIMEOUT, "node {old} leads still");
+        std::thread::sleep(Duration::from_millis(200));
+    }
+    // The majority writes; the old leader is still there for its clients, and answers nothing.
+    let url = format!("etcd://{}", authority_of(&url, old % 3 + 1));
+    let mut others = super::test_client(&url);
+    others.send_until(&insert("during", &["c", "d"]), &RequestResult::WRITTEN);
+    assert_eq!(cluster.inject("heal").len(), 3);
+    test_client.send_until(&insert("after", &["e", "f"]), &RequestResult::WRITTEN);
+    test_client.send_until(&read("during"), &RequestResult::row("field0=c field1=d"));
+}
+
+/// The authority of a node in a URL that names them in order.
+fn authority_of(url: &str, node: usize) -> &str {
+    let (_, rest) = url.split_once("://").expect("it is a URL");
+    let authorities = rest.split(['?', '/']).next().expect("hosts come first");
+    authorities.split(',').nth(node - 1).expect("it names them all")
 }
 
 #[test]

@@ -7,7 +7,7 @@ use assay_model::Reason;
 use assay_store::Store;
 
 use super::store;
-use crate::lab::Cluster;
+use crate::lab::{Cluster, now};
 use crate::test_client::{RequestResult, TIMEOUT, TestClient, insert, read, update};
 
 fn start(nodes: usize) -> Cluster {
@@ -37,6 +37,20 @@ fn reads_at_a_standby_are_stale_until_it_has_applied_the_write() {
     assert_eq!(test_client.send(&update("user1", &["c"])), RequestResult::WRITTEN);
     cluster.restart(2);
     test_client.send_until(&read("user1"), &RequestResult::row("field0=c field1=b"));
+}
+
+#[test]
+fn a_standby_behind_a_slow_link_reads_stale() {
+    let recipe = recipes::find("postgres").expect("the lab has it");
+    let order = Order { peer_proxy: Some(now), ..Order::of(recipe).nodes(2) };
+    let mut cluster = Cluster::start_marked(&order);
+    let store = store(&cluster.url("&read=standby&connections=2"));
+    let mut test_client = TestClient::open(&store).expect("the servers are there");
+    assert_eq!(cluster.inject("delay peers of 2 by 2s"), [2]);
+    assert_eq!(test_client.send(&insert("user1", &["a", "b"])), RequestResult::WRITTEN);
+    assert_eq!(test_client.send(&read("user1")), RequestResult::MISSING, "it is under way");
+    test_client.send_until(&read("user1"), &RequestResult::row("field0=a field1=b"));
+    assert_eq!(cluster.inject("heal"), [1, 2]);
 }
 
 #[test]

@@ -437,6 +437,7 @@ fn check_store(store: &StoreSection, file: &StudyFile) -> Result<()> {
             disk_mib: None,
             proxy: None,
             peer_proxy: None,
+            now: None,
             choices: store.option.clone(),
         };
         order.check(&recipe.card()).map_err(|error| about(from_lab(&error)))?;
