@@ -32,10 +32,11 @@ pub const STEPS: [Step; 8] = [
 const STORES: &str = "assay/all-but-rocksdb";
 
 /// What no step runs, with how it is run.
-const LEFT_OUT: [(&str, &str); 3] = [
+const LEFT_OUT: [(&str, &str); 4] = [
     ("the RocksDB driver", "cargo test -p assay-drivers --features rocksdb rocksdb"),
     ("MongoDB's own server", "cargo test -p assay-drivers, with ASSAY_TEST_MONGODB_URL"),
     ("TiKV's own server", "cargo test -p assay-drivers, with ASSAY_TEST_TIKV_URL"),
+    ("AntidoteDB's own server", "cargo test -p assay-drivers, with ASSAY_ANTIDOTE"),
 ];
 
 /// Runs the steps from `from` on, or all of them, until one fails.

@@ -31,7 +31,7 @@ fn a_session_with_a_clock_reads_its_own_writes_at_every_data_centre() {
 
 #[test]
 fn a_session_without_a_clock_misses_its_own_writes() {
-    let stand_in = start_two(50);
+    let stand_in = start_two(500);
     let url = format!("{}?host=any&session=none", stand_in.url());
     let misses = misses(&url, 20);
     assert!(misses > 10, "only {misses} of 20");
