@@ -38,6 +38,8 @@ mod wire;
 pub mod read_server;
 pub mod registry;
 
+#[cfg(feature = "antidote")]
+pub mod antidote;
 #[cfg(feature = "cassandra")]
 pub mod cassandra;
 #[cfg(feature = "dynamodb")]

@@ -322,6 +322,19 @@ const KNOWN: &[Known] = &[
     },
     Known {
         listed: Listed {
+            scheme: "antidote",
+            summary: "AntidoteDB, one data centre or several, in snapshot transactions",
+            url: "antidote://HOST:PORT,HOST:PORT?session=clock|none&host=session|first|any\
+                  &writes=blind|checked&bucket=assay&connections=16&connect_timeout=5000",
+            durability: "none unless sync_log is set: a commit is answered before it is on disk",
+            feature: Some("antidote"),
+            is_compiled_in: cfg!(feature = "antidote"),
+        },
+        aliases: &[],
+        open: open_antidote,
+    },
+    Known {
+        listed: Listed {
             scheme: "cassandra",
             summary: "Cassandra or ScyllaDB in CQL, prepared, sent to nodes that have the record",
             url: "cassandra://USER:PASSWORD@HOST:PORT,HOST/KEYSPACE?consistency=QUORUM|ONE|ALL|…\
@@ -674,6 +687,16 @@ fn open_tikv(url: &str, _options: &Options) -> Result<Arc<dyn Store>, OpenError>
 #[cfg(not(feature = "tikv"))]
 fn open_tikv(url: &str, _options: &Options) -> Result<Arc<dyn Store>, OpenError> {
     Err(not_compiled_in(url, "tikv"))
+}
+
+#[cfg(feature = "antidote")]
+fn open_antidote(url: &str, _options: &Options) -> Result<Arc<dyn Store>, OpenError> {
+    Ok(Arc::new(crate::antidote::Antidote::from_url(url)?))
+}
+
+#[cfg(not(feature = "antidote"))]
+fn open_antidote(url: &str, _options: &Options) -> Result<Arc<dyn Store>, OpenError> {
+    Err(not_compiled_in(url, "antidote"))
 }
 
 #[cfg(feature = "memcached")]

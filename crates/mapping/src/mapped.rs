@@ -27,7 +27,7 @@ pub(crate) mod value;
 
 use std::sync::{Arc, PoisonError, RwLock};
 
-use assay_model::{Catalogue, Layout, Setting, Table};
+use assay_model::{Catalogue, Kind, Layout, Setting, Table};
 use assay_store::{
     Capabilities, Client, DataModel, Existing, Isolation, OpenError, Store, StoreTime,
 };
@@ -114,6 +114,17 @@ impl Mapped {
         let mut probe = Probe::open(&*self.inner)?;
         match existing {
             Existing::Replace => {}
+            Existing::Refuse if !self.inner.capabilities().can(Kind::Scan) => {
+                // Such a store cannot tell whether a table has rows.
+                let kept = probe.recall(memory, MEMORY_KEY).map_err(|why| self.failed(why))?;
+                if kept.is_some() {
+                    return Err(self.contents(
+                        "tables of a mapping were made there before; replace them, or use them \
+                         as they are"
+                            .into(),
+                    ));
+                }
+            }
             Existing::Refuse => {
                 for (number, table) in (0_u16..).zip(&layout.tables) {
                     if number != memory && probe.has_rows(number).map_err(|why| self.failed(why))? {

@@ -323,8 +323,8 @@ fn a_store_must_exist() {
             valkeys-cluster, redis+sentinel, redis-sentinel, rediss+sentinel,
             rediss-sentinel, valkey+sentinel, valkey-sentinel, valkeys+sentinel,
             valkeys-sentinel, postgres, postgresql, mongodb, nats, etcd, etcds,
-            tikv, cassandra, scylla, memcached, dynamodb, dynamodbs, ignite, jvm,
-            memory, sim, sick, null"#]],
+            tikv, antidote, cassandra, scylla, memcached, dynamodb, dynamodbs,
+            ignite, jvm, memory, sim, sick, null"#]],
     );
     check_flags(
         "-t redsi://127.0.0.1",

@@ -8,6 +8,11 @@ mod run_dir;
 mod terminal;
 
 mod actions;
+#[cfg(feature = "antidote")]
+mod antidote;
+#[cfg(feature = "antidote")]
+#[path = "../../../drivers/tests/antidote_stand_in/server.rs"]
+mod antidote_stand_in;
 mod bad_input;
 mod benchfoundry;
 mod check;

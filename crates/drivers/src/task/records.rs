@@ -57,6 +57,8 @@ pub struct RecordsClient<L: Library<Job = RecordJob>> {
     /// Sessions whose next request opens a transaction.
     beginning: HashSet<u32>,
     gatherer: Gatherer,
+    /// How many requests were given a host in turn; none where sessions stay at theirs.
+    turns: Option<usize>,
 }
 
 impl<L: Library<Job = RecordJob>> RecordsClient<L> {
@@ -90,7 +92,25 @@ impl<L: Library<Job = RecordJob>> RecordsClient<L> {
     ) -> Result<Box<RecordsClient<L>>, OpenError> {
         let pool = Pool::open(library, connections, store)?;
         let gatherer = Gatherer::new(gathering);
-        Ok(Box::new(RecordsClient { pool, beginning: HashSet::new(), gatherer }))
+        Ok(Box::new(RecordsClient { pool, beginning: HashSet::new(), gatherer, turns: None }))
+    }
+
+    /// Gives each request that stands alone, and each transaction, to the next host instead of
+    /// keeping a session at one. What is gathered is not given so.
+    pub fn in_turn(self) -> RecordsClient<L> {
+        RecordsClient { turns: Some(0), ..self }
+    }
+
+    /// The host that a request of this session goes to, unless its transaction is elsewhere.
+    fn host(&mut self, session: u32) -> usize {
+        let hosts = self.pool.library().hosts();
+        match &mut self.turns {
+            Some(turns) => {
+                *turns += 1;
+                *turns % hosts
+            }
+            None => session as usize % hosts,
+        }
     }
 
     /// The completion of a transaction that has sent nothing, or that is none.
@@ -132,7 +152,8 @@ impl<L: Library<Job = RecordJob>> Client for RecordsClient<L> {
         if self.gatherer.is_on() && !is_held && !self.pool.is_down() {
             return self.gatherer.take_in(ticket, request, context, &mut self.pool);
         }
-        self.pool.submit(ticket, request.session, answers, |job| {
+        let host = self.host(request.session);
+        self.pool.submit_to(host, ticket, request.session, answers, |job| {
             job.request.fill(request);
             job.context = context;
         });

@@ -4,6 +4,11 @@
 //! missing and it may: redis-server, memcached, postgresql, mariadb-server, galera-4, rsync, lsof
 //! for the servers, openssl for certificates, a JDK with maven for the Java bindings.
 
+#[cfg(feature = "antidote")]
+mod antidote;
+#[cfg(feature = "antidote")]
+#[path = "../antidote_stand_in/server.rs"]
+mod antidote_stand_in;
 #[cfg(any(feature = "cassandra", feature = "etcd", feature = "ignite", feature = "tikv"))]
 #[cfg_attr(
     not(feature = "etcd"),
@@ -16,7 +21,7 @@ mod cassandra;
 mod dynamodb;
 #[cfg(feature = "etcd")]
 mod etcd;
-#[cfg(any(feature = "ignite", feature = "tikv"))]
+#[cfg(any(feature = "antidote", feature = "ignite", feature = "tikv"))]
 mod half_way;
 #[cfg(feature = "ignite")]
 mod ignite;

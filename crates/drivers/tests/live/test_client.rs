@@ -105,6 +105,7 @@ pub fn commit() -> TestRequest<'static> {
 }
 
 #[cfg(any(
+    feature = "antidote",
     feature = "etcd",
     feature = "ignite",
     feature = "mariadb",
@@ -203,19 +204,19 @@ impl TestClient {
     }
 
     /// The next requests of `session` are one transaction.
-    #[cfg(any(feature = "etcd", feature = "ignite", feature = "tikv"))]
+    #[cfg(any(feature = "antidote", feature = "etcd", feature = "ignite", feature = "tikv"))]
     pub fn begin(&mut self, session: u32) {
         self.client.begin(session);
     }
 
     /// `session` goes without ending its transaction.
-    #[cfg(any(feature = "ignite", feature = "tikv"))]
+    #[cfg(any(feature = "antidote", feature = "ignite", feature = "tikv"))]
     pub fn abort(&mut self, session: u32) {
         self.client.abort(session);
     }
 
     /// Ends the transaction of `session`, by a commit or a rollback.
-    #[cfg(any(feature = "ignite", feature = "tikv"))]
+    #[cfg(any(feature = "antidote", feature = "ignite", feature = "tikv"))]
     pub fn end(&mut self, session: u32, kind: Kind) -> RequestResult {
         self.send(&TestRequest { kind, ..read("") }.of(session))
     }
