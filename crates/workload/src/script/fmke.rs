@@ -47,7 +47,7 @@ pub const OPERATIONS: [&str; 9] = [
 
 /// Compiles a checked specification.
 pub(super) fn compile(spec: &FmkeSpec, seed: Seed, phase: PlanPhase) -> Compiled {
-    let queries = Queries::new(spec.layout);
+    let queries = Queries::of(spec);
     let population = spec.population();
     let run = run::Run::new(spec, seed);
     let frequencies = run.frequencies();

@@ -42,7 +42,7 @@ impl Run {
             compat: spec.compat,
             through: spec.through,
             population: spec.population(),
-            queries: Queries::new(spec.layout),
+            queries: Queries::of(spec),
             deck: Deck::new(&spec.weights()),
             seed: seed.stream(STREAMS + 2).draws(0).bits(),
             operations: seed.stream(STREAMS + 3),
