@@ -88,6 +88,7 @@ fn dispatch(matches: &ArgMatches) -> Result<Exit> {
         "compare" => command::compare::compare(matches),
         "history" => command::history::dispatch(matches),
         "lab" => command::lab::dispatch(matches),
+        "fmke" => command::fmke::dispatch(matches),
         "sim" => command::sim::dispatch(matches),
         "study" => command::study::dispatch(matches),
         "trace" => command::trace::dispatch(matches),
