@@ -120,9 +120,7 @@ impl Unit<'_> {
                 let as_text = self.has_text_ids();
                 Ok(json::success(|into| prescription_object(&prescription, as_text, into)))
             }
-            Operation::Process(id, date) => {
-                self.process(stored(*id, NO_PRESCRIPTION)?, date).await
-            }
+            Operation::Process(id, date) => self.process(stored(*id, NO_PRESCRIPTION)?, date).await,
             Operation::AddDrugs(id, drugs) => {
                 self.add_drugs(stored(*id, NO_PRESCRIPTION)?, drugs).await
             }
@@ -208,12 +206,7 @@ impl Unit<'_> {
     }
 
     /// The list in the record of its owner, which is `record`.
-    async fn listed(
-        &mut self,
-        owner: Owner,
-        id: i64,
-        record: &QueryRows,
-    ) -> Result<Listed, Fault> {
+    async fn listed(&mut self, owner: Owner, id: i64, record: &QueryRows) -> Result<Listed, Fault> {
         match self.layout() {
             Layout::Normalised => {
                 let rows = self.query(Query::ListNumbers(owner), &[Datum::Int(id)]).await?;
@@ -333,10 +326,16 @@ impl Unit<'_> {
         let arguments = [Datum::Text(date), Datum::Int(1), Datum::Int(id), Datum::Int(0)];
         let given = arguments[..2].to_vec();
         let line = processed_line(id, date);
-        self.change(id, Query::PrescriptionProcess, &arguments, |owner, of| {
-            let copy = [given.clone(), vec![Datum::Int(of), Datum::Int(id)]].concat();
-            (Query::CopyProcess(owner), copy)
-        }, &line)
+        self.change(
+            id,
+            Query::PrescriptionProcess,
+            &arguments,
+            |owner, of| {
+                let copy = [given.clone(), vec![Datum::Int(of), Datum::Int(id)]].concat();
+                (Query::CopyProcess(owner), copy)
+            },
+            &line,
+        )
         .await
     }
 
@@ -344,10 +343,16 @@ impl Unit<'_> {
         let drugs = format!(",{drugs}");
         let arguments = [Datum::Text(&drugs), Datum::Int(id), Datum::Int(0)];
         let line = added_line(id, &drugs);
-        self.change(id, Query::PrescriptionAddDrugs, &arguments, |owner, of| {
-            let copy = vec![Datum::Text(&drugs), Datum::Int(of), Datum::Int(id)];
-            (Query::CopyAddDrugs(owner), copy)
-        }, &line)
+        self.change(
+            id,
+            Query::PrescriptionAddDrugs,
+            &arguments,
+            |owner, of| {
+                let copy = vec![Datum::Text(&drugs), Datum::Int(of), Datum::Int(id)];
+                (Query::CopyAddDrugs(owner), copy)
+            },
+            &line,
+        )
         .await
     }
 
@@ -396,22 +401,14 @@ impl Unit<'_> {
     }
 
     /// A query that is all of its operation.
-    async fn alone(
-        &mut self,
-        query: Query,
-        arguments: &[Datum<'_>],
-    ) -> Result<QueryRows, Failed> {
+    async fn alone(&mut self, query: Query, arguments: &[Datum<'_>]) -> Result<QueryRows, Failed> {
         let step = self.step(query)?;
         let sent = Sent { session: self.session, step, begins: false, is_within: false };
         self.application.gateway.call(sent, arguments).await
     }
 
     /// A query of an operation that has several.
-    async fn query(
-        &mut self,
-        query: Query,
-        arguments: &[Datum<'_>],
-    ) -> Result<QueryRows, Failed> {
+    async fn query(&mut self, query: Query, arguments: &[Datum<'_>]) -> Result<QueryRows, Failed> {
         if !self.application.has_transactions {
             return self.alone(query, arguments).await;
         }

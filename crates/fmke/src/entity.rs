@@ -38,9 +38,7 @@ impl Entity {
             Entity::Patient => &["patientId", "patientName", "patientAddress"],
             Entity::Pharmacy => &["pharmacyId", "pharmacyName", "pharmacyAddress"],
             Entity::Staff => &["staffId", "staffName", "staffAddress", "staffSpeciality"],
-            Entity::Facility => {
-                &["facilityId", "facilityName", "facilityAddress", "facilityType"]
-            }
+            Entity::Facility => &["facilityId", "facilityName", "facilityAddress", "facilityType"],
         }
     }
 

@@ -210,9 +210,8 @@ impl Gateway {
     pub(crate) fn expire(&self, client: &mut dyn Client, now: Nanos) {
         let late: Vec<Ticket> = {
             let state = self.state.borrow();
-            let is_late = |slot: &&Slot| {
-                slot.ticket.is_some() && now.since(slot.since) >= self.timeout
-            };
+            let is_late =
+                |slot: &&Slot| slot.ticket.is_some() && now.since(slot.since) >= self.timeout;
             state.slots.iter().filter(is_late).filter_map(|slot| slot.ticket).collect()
         };
         for ticket in late {

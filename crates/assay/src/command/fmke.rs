@@ -232,9 +232,10 @@ fn open(url: &str, layout: Layout, replaces: bool) -> Result<Arc<dyn Store>> {
     if note.is_none() {
         // Sizes are not known: they are what callers make them.
         let dataset = match plan.loaded() {
-            Loaded::Script(dataset) => {
-                Loaded::Script(assay_workload::ScriptDataset { sizes: Default::default(), ..dataset })
-            }
+            Loaded::Script(dataset) => Loaded::Script(assay_workload::ScriptDataset {
+                sizes: Default::default(),
+                ..dataset
+            }),
             other => other,
         };
         store.keep_note(&Note::loaded(&dataset).to_text()).map_err(from_open)?;
@@ -249,7 +250,8 @@ fn workload(layout: Layout, note: Option<&Note>, store: &str) -> Result<Workload
         if let Loaded::Script(dataset) = &note.dataset {
             sets.extend(dataset.sizes.iter().map(|(name, size)| format!("dataset.{name}={size}")));
         }
-        let plain = Workload::read("fmke", &Changes { sets: sets[..1].to_vec(), ..Changes::default() })?;
+        let plain =
+            Workload::read("fmke", &Changes { sets: sets[..1].to_vec(), ..Changes::default() })?;
         let expected = plain.dataset(Seed(0));
         if !expected.is_of(&note.dataset) {
             let differences = expected.differences(&note.dataset).join("\n  ");
