@@ -51,6 +51,7 @@ mod slo;
 mod thresholds;
 mod truth;
 mod units;
+mod via;
 mod workload;
 
 use std::process::ExitCode;

@@ -10,6 +10,7 @@ use assay_model::{Kind, Phase, Seed};
 use assay_trace::imported::load_path;
 use assay_trace::{Header, Part, Trace};
 use assay_workload::builtin::{self, Form};
+use assay_workload::script::fmke::FmkeSpec;
 use assay_workload::spec::no_files;
 use assay_workload::ycsb::{self, ClientOptions, Properties, Strictness};
 use assay_workload::{Plan, PlanPhase, ScriptPlan, ScriptSpec, Spec, SpecError};
@@ -482,6 +483,14 @@ impl Workload {
         match &self.requested {
             WorkloadSource::Records(spec) => Some(spec),
             WorkloadSource::Script(_) | WorkloadSource::Trace => None,
+        }
+    }
+
+    /// The specification of FMKe, if it is that.
+    pub fn fmke_mut(&mut self) -> Option<&mut FmkeSpec> {
+        match &mut self.requested {
+            WorkloadSource::Script(ScriptSpec::Fmke(spec)) => Some(spec),
+            _ => None,
         }
     }
 

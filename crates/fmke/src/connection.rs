@@ -8,7 +8,7 @@ use std::rc::Rc;
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::{Body, Incoming};
-use hyper::header::{CONNECTION, CONTENT_TYPE, HeaderValue, SERVER};
+use hyper::header::{CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HeaderValue, SERVER};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
@@ -142,9 +142,12 @@ fn of_wrong(wrong: Wrong) -> Reply {
 }
 
 fn reply(status: StatusCode, body: Bytes) -> Reply {
+    // In the order of the original.
+    let length = HeaderValue::from(body.len());
     let mut response = Response::new(Full::new(body));
     *response.status_mut() = status;
     let headers = response.headers_mut();
+    headers.insert(CONTENT_LENGTH, length);
     headers.insert(CONTENT_TYPE, JSON);
     headers.insert(SERVER, NAME);
     response
