@@ -27,6 +27,7 @@ const ROWS: &[Row] = &[
     Row { name: "drivers", imports: &["store", "model"], tests: &["lab", "mapping"] },
     Row { name: "mapping", imports: &["store", "model"], tests: &["workload"] },
     Row { name: "run", imports: &["mapping", "store", "model"], tests: &["workload"] },
+    Row { name: "fmke", imports: &["workload", "store", "model"], tests: &["mapping"] },
     Row { name: "history", imports: &["model"], tests: &[] },
     Row { name: "fleet", imports: &["trace", "history", "model"], tests: &["workload"] },
     Row { name: "lab", imports: &["model"], tests: &[] },
@@ -46,7 +47,7 @@ struct Stranger {
     why: &'static str,
 }
 
-const ASYNC: &[&str] = &["run", "drivers", "store", "fleet", "lab", "assay"];
+const ASYNC: &[&str] = &["run", "drivers", "store", "fleet", "fmke", "lab", "assay"];
 const CLOCK: &str = "the clock is read in run/src/clock.rs, for agents in fleet/src/offset.rs";
 const SEED: &str = "only the binary asks the operating system for randomness, once, for the seed";
 const ANYHOW: &str = "a library's errors are an enum that its callers can match";

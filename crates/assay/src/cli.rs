@@ -68,6 +68,7 @@ pub fn command() -> Command {
         .subcommand(history())
         .subcommand(lab())
         .subcommand(crate::command::sim::command())
+        .subcommand(crate::command::fmke::command())
         .subcommand(study())
         .subcommand(trace())
         .subcommand(crate::command::mapping::command(spec_changes()))

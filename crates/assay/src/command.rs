@@ -4,6 +4,7 @@ pub mod benchfoundry;
 pub mod check;
 pub mod compare;
 pub mod doctor;
+pub mod fmke;
 pub mod history;
 pub mod lab;
 pub mod list;

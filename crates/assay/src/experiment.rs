@@ -21,8 +21,8 @@ use assay_report::Style;
 use assay_run::control::Urgency;
 use assay_run::executor::{Failure as FirstFailure, Trouble, WorkerOutcome};
 use assay_run::{
-    ArrivalProcess, Arrivals, Control, ExecuteError, Latency, LiveCounters, Load, Outcome,
-    RateChange, Sink, Spin, Workers, WorkloadKind, execute, execute_in_simulated_time,
+    ArrivalProcess, Arrivals, Closed, Control, ExecuteError, Latency, LiveCounters, Load, Outcome,
+    RateChange, Sink, Spin, Think, Workers, WorkloadKind, execute, execute_in_simulated_time,
 };
 use assay_store::blocking::BlockingThreads;
 use assay_store::{Calls, Store, StoreTime};
@@ -40,6 +40,7 @@ use crate::port::{Port, Subject};
 use crate::progress::{self, Goal, Lines, Observer, Show};
 use crate::rate_control::RateControl;
 use crate::signals::Listening;
+use crate::via::{self, Hop};
 use crate::{floor, observe, truth};
 
 /// Everything that a load or run needs.
@@ -88,6 +89,8 @@ pub struct Experiment {
     pub port: Option<Arc<Port>>,
     /// How long to measure what the instrument itself needs before the run; zero for not at all.
     pub floor: Nanos,
+    /// What HTTP adds to an operation is measured with this, if a server is in between.
+    pub hop: Option<Arc<Hop>>,
     /// What was seen of the machine during the run.
     pub observations: Vec<Observation>,
     /// The lab that the store is in, if it is in one.
@@ -180,6 +183,7 @@ impl Experiment {
         let listening = Arc::clone(&self.listening);
         let _during = listening.during();
         self.manifest.floor = self.measure_floor()?;
+        self.measure_hop()?;
         let outcome = match self.send(sinks.collect(), listening.control()) {
             Ok(outcome) => outcome,
             Err(error) => {
@@ -494,6 +498,19 @@ impl Experiment {
         }
         let calls = self.store.capabilities().calls;
         floor::measure(self.run(), self.floor, calls).map_err(from_execute)
+    }
+
+    /// The same operations, one at a time, through a server that has no store behind it.
+    fn measure_hop(&mut self) -> Result<()> {
+        let Some(hop) = self.hop.take() else { return Ok(()) };
+        if self.floor > Nanos::ZERO && !self.is_load {
+            let one = Closed { sessions: 1, think: Think::No, target_rate: None };
+            let run = Workers { workers: 1, load: Load::Closed(one), ..self.run() };
+            let measured = floor::measure_on(run, self.floor, Calls::Pipelined, &*hop.store);
+            let measured = measured.map_err(from_execute)?;
+            self.manifest.notes.extend(measured.as_ref().map(via::hop_note));
+        }
+        Ok(())
     }
 
     /// The run could not begin: the run directory says so.

@@ -16,8 +16,8 @@ use assay_run::{
     ArrivalProcess, Arrivals, Control, Extent, Latency, LiveCounters, Load, Open, Overflow, Sink,
     Workers, execute,
 };
-use assay_store::Calls;
 use assay_store::null::Null;
+use assay_store::{Calls, Store};
 
 use crate::load_config::LoadConfig;
 
@@ -122,6 +122,19 @@ pub fn measure(
     length: Nanos,
     calls: Calls,
 ) -> Result<Option<FloorSection>, assay_run::ExecuteError> {
+    measure_on(run, length, calls, &Null::new())
+}
+
+/// The same against `store`.
+///
+/// # Errors
+/// If a thread cannot be started, or the store cannot be opened.
+pub fn measure_on(
+    run: Workers<'_>,
+    length: Nanos,
+    calls: Calls,
+    store: &dyn Store,
+) -> Result<Option<FloorSection>, assay_run::ExecuteError> {
     let warm_up = Nanos(length.0 / WARM_UP);
     let extent = Extent {
         processes: Some(run.extent.processes.unwrap_or(u64::MAX).min(OPERATIONS_MAX)),
@@ -134,7 +147,6 @@ pub fn measure(
     let worker_counters: Vec<LiveCounters> =
         (0..workers).map(|_| LiveCounters::new(Latency::Response)).collect();
     let sinks = (0..workers).map(|_| Counts::new(calls)).collect();
-    let store = Null::new();
     let sinks = thread::scope(|scope| {
         let (is_over, over) = mpsc::channel::<()>();
         let control = &control;
@@ -144,7 +156,7 @@ pub fn measure(
                 control.abort();
             }
         });
-        let requested = execute(&run, &store, sinks, &worker_counters, control);
+        let requested = execute(&run, store, sinks, &worker_counters, control);
         drop(is_over);
         requested.map(|(_, sinks)| sinks)
     })?;

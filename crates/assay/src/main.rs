@@ -52,6 +52,7 @@ mod slo;
 mod thresholds;
 mod truth;
 mod units;
+mod via;
 mod workload;
 
 use std::process::ExitCode;
@@ -89,6 +90,7 @@ fn dispatch(matches: &ArgMatches) -> Result<Exit> {
         "compare" => command::compare::compare(matches),
         "history" => command::history::dispatch(matches),
         "lab" => command::lab::dispatch(matches),
+        "fmke" => command::fmke::dispatch(matches),
         "sim" => command::sim::dispatch(matches),
         "study" => command::study::dispatch(matches),
         "trace" => command::trace::dispatch(matches),

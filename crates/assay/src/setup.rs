@@ -16,8 +16,9 @@ use assay_report::Style;
 use assay_run::{Latency, Load, Spin, clock};
 use assay_store::{Calls, Capabilities, Existing, Isolation, OpenError, Store, StoreTime};
 use assay_trace::Trace;
-use assay_workload::PlanPhase;
+use assay_workload::script::fmke::Through;
 use assay_workload::spec::WriteFields;
+use assay_workload::{PlanPhase, ScriptSpec};
 use clap::ArgMatches;
 
 use crate::actions;
@@ -37,7 +38,8 @@ use crate::port::{self, Port};
 use crate::progress::Show;
 use crate::show::{Display, PAGE_FILE, analyze_run, keep_hallmark, require_hallmark, show};
 use crate::signals::Listening;
-use crate::workload::{Changes, Workload};
+use crate::via::{self, Hop, Via};
+use crate::workload::{Changes, Workload, WorkloadSource};
 use crate::{cleanup, conditions, floor, live, machine, mapped, run_dirs, thresholds};
 
 /// The key that sets the number of records, in YCSB's properties or in a spec.
@@ -83,6 +85,10 @@ pub struct Setup {
     pub init: Nanos,
     /// What is done to the lab under load.
     pub schedule: ActionSchedule,
+    /// What HTTP adds to an operation is measured with this, if a server is in between.
+    pub hop: Option<Arc<Hop>>,
+    /// The server between the load and its store, if there is one.
+    pub via: Option<Via>,
     /// The lab that the store is in, if it is in one. The last field: it ends after the store's
     /// connections.
     pub lab: Option<RunLab>,
@@ -148,8 +154,21 @@ impl Setup {
             seed: arrivals,
             surroundings: machine::surroundings(),
         };
-        let store = registry::open(&target, &clock).map_err(from_open)?;
-        let store = mapped::taking_queries(store, &workload, seed, &options)?;
+        let via = match Via::is_wanted(&options)? {
+            true => Some(start_via(&workload, &target, &options)?),
+            false => None,
+        };
+        let target = via.as_ref().map_or(target, |via| via.url().to_owned());
+        send_through_server(&mut workload, &target);
+        let open = |url: &str| registry::open(url, &clock).map_err(from_open);
+        let store = mapped::taking_queries(open(&target)?, &workload, seed, &options)?;
+        let hop = match via.is_some() && purpose != Purpose::Load {
+            true => {
+                let layout = workload.fmke_mut().map_or("", |spec| spec.layout.name());
+                Some(Arc::new(Hop::start(layout, open)?))
+            }
+            false => None,
+        };
         Ok(Setup {
             workload,
             seed,
@@ -168,6 +187,8 @@ impl Setup {
             is_loaded: false,
             init: Nanos::ZERO,
             schedule,
+            hop,
+            via,
             lab,
         })
     }
@@ -200,7 +221,9 @@ impl Setup {
         let is_replaced = self.options.switch("replace")?;
         let is_fresh = self.options.switch("fresh")? || is_replaced;
         if let Some(catalogue) = plan.catalogue() {
-            let may_drop = is_replaced || is_fresh && self.is_ours(dataset)?;
+            // A server in between has dropped it already.
+            let may_drop =
+                self.via.is_none() && (is_replaced || is_fresh && self.is_ours(dataset)?);
             let existing = if may_drop { Existing::Replace } else { Existing::Refuse };
             let prepared = self.store.prepare_queries(catalogue, existing);
             return prepared.map_err(|error| match error {
@@ -420,6 +443,9 @@ impl Setup {
         }
         let begun = clock::monotonic();
         self.prepare_to_run(&plan)?;
+        if let (Some(hop), Some(catalogue)) = (&self.hop, plan.catalogue()) {
+            hop.store.prepare_queries(catalogue, Existing::Use).map_err(from_open)?;
+        }
         self.init = clock::monotonic().since(begun);
         let load_config = self.load_config(&plan, purpose, planned)?;
         let dir = self.dir.clone();
@@ -464,10 +490,11 @@ impl Setup {
             return Ok(false);
         }
         let Some(text) = self.store.note().map_err(from_open)? else {
+            if self.is_loaded {
+                return Ok(false);
+            }
             if !capabilities.is_persistent || self.has_own_lab() {
-                if !self.is_loaded {
-                    self.load_first()?;
-                }
+                self.load_first()?;
                 return Ok(false);
             }
             eprintln!(
@@ -585,6 +612,7 @@ impl Setup {
         let load_config = self.in_the_stores_time(load_config);
         let mut settings = self.store.settings().map_err(from_open)?;
         settings.extend(self.lab.iter().flat_map(RunLab::settings));
+        settings.extend(self.via.iter().flat_map(Via::settings));
         settings.extend(self.schedule.settings().filter(|_| !is_load));
         let manifest = self.manifest(plan, &load_config, settings, is_load);
         let header = plan.header(self.seed);
@@ -629,6 +657,7 @@ impl Setup {
             style: self.style,
             port: self.port.clone(),
             floor: Nanos::ZERO,
+            hop: self.hop.clone(),
             observations: Vec::new(),
             lab: self.lab.as_ref().map(|lab| lab.client().clone()),
             schedule: self.schedule.clone(),
@@ -832,6 +861,22 @@ fn suggest_sessions(options: &mut Options, workload: &Workload) {
     let is_chosen = ["rate", "closed"].iter().any(|name| options.text(name).is_some());
     if let Some(sessions) = suggested.filter(|_| !is_chosen) {
         options.set("closed", &sessions.to_string(), Origin::Default);
+    }
+}
+
+/// A server before the store at `target`.
+fn start_via(workload: &Workload, target: &str, options: &Options) -> Result<Via> {
+    let WorkloadSource::Script(ScriptSpec::Fmke(spec)) = &workload.requested else {
+        return Err(via::refuse(&workload.name));
+    };
+    let replaces = options.switch("fresh")? || options.switch("replace")?;
+    Via::start(target, spec.layout.name(), replaces)
+}
+
+/// Operations of FMKe are requests if the store is a server of it.
+fn send_through_server(workload: &mut Workload, target: &str) {
+    if let Some(spec) = workload.fmke_mut().filter(|_| target.starts_with("fmke+http:")) {
+        spec.through = Through::Server;
     }
 }
 

@@ -12,6 +12,7 @@ use assay_trace::{Header, Part, Trace};
 use assay_workload::builtin::{self, Form};
 use assay_workload::script::ScriptName;
 use assay_workload::script::consistency::ConsistencySpec;
+use assay_workload::script::fmke::FmkeSpec;
 use assay_workload::spec::no_files;
 use assay_workload::ycsb::{self, ClientOptions, Properties, Strictness};
 use assay_workload::{Plan, PlanPhase, ScriptPlan, ScriptSpec, Spec, SpecError};
@@ -491,6 +492,14 @@ impl Workload {
             WorkloadSource::Script(ScriptSpec::Consistency(spec)) => {
                 Some(spec).filter(|spec| spec.workload == ScriptName::Set)
             }
+            _ => None,
+        }
+    }
+
+    /// The specification of FMKe, if it is that.
+    pub fn fmke_mut(&mut self) -> Option<&mut FmkeSpec> {
+        match &mut self.requested {
+            WorkloadSource::Script(ScriptSpec::Fmke(spec)) => Some(spec),
             _ => None,
         }
     }

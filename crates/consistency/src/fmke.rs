@@ -29,6 +29,9 @@ pub struct PrescriptionOperation {
     pub index: u64,
     /// The session that issued it, one operation at a time.
     pub session: u32,
+    /// The node that answered, by its place in the run's list of nodes plus one; 0 if nobody said,
+    /// or several did.
+    pub node: u8,
     /// When the request left.
     pub started: Nanos,
     /// When the answer came. Of no meaning unless the outcome is [`Outcome::Done`].
@@ -504,6 +507,7 @@ mod tests {
         let operation = |(place, access)| PrescriptionOperation {
             index: place,
             session: place as u32,
+            node: 0,
             started: Nanos(place * 10),
             ended: Nanos(place * 10 + 5),
             outcome: Outcome::Done,
@@ -571,6 +575,7 @@ mod tests {
             |(index, access)| PrescriptionOperation {
                 index,
                 session: 99,
+                node: 0,
                 started: Nanos(index * 10),
                 ended: Nanos(index * 10 + 5),
                 outcome: Outcome::Done,

@@ -530,7 +530,7 @@ mod tests {
 
     #[test]
     fn a_snapshot_is_a_transaction_that_reads_all_accounts() {
-        let roles = [QueryRole::Unchecked, QueryRole::Read, QueryRole::NotJudged];
+        let roles = [QueryRole::Unchecked, QueryRole::Read, QueryRole::Unchecked];
         let options = options(QueryModel::Accounts(3), &roles, true);
         let snapshot = [30, 31, 32].map(|index| record(index, Kind::Read));
         let transfer = [40, 41].map(|index| record(index, Kind::Read));

@@ -58,6 +58,8 @@ const ADMIN_TASK_TIMEOUT: Duration = Duration::from_secs(30);
 pub struct Antidote {
     options: Arc<Options>,
     prepared: RwLock<Prepared>,
+    /// The number of the one host that the options name, if others were left out.
+    only: Option<u8>,
 }
 
 /// What was prepared last.
@@ -70,7 +72,7 @@ struct Prepared {
 impl Antidote {
     /// A store with these options; nothing is connected yet.
     pub fn new(options: Options) -> Antidote {
-        Antidote { options: Arc::new(options), prepared: RwLock::default() }
+        Antidote { options: Arc::new(options), prepared: RwLock::default(), only: None }
     }
 
     /// A store with the options that `url` says, see [`Options`].
@@ -191,7 +193,8 @@ impl Store for Antidote {
 
     fn open(&self, _worker: usize) -> Result<Box<dyn Client>, OpenError> {
         let (options, plan) = (Arc::clone(&self.options), self.prepared().plan);
-        let links = Links { options, plan, clocks: RefCell::new(Clocks::default()) };
+        let clocks = RefCell::new(Clocks::default());
+        let links = Links { options, plan, clocks, only: self.only };
         let (count, name) = (self.options.connections, self.options.to_string());
         let client = RecordsClient::open(links, count, &name)?;
         Ok(match self.options.host {
@@ -202,6 +205,23 @@ impl Store for Antidote {
 
     fn room(&self) -> Option<usize> {
         Some(self.options.connections * self.options.hosts())
+    }
+
+    fn nodes(&self) -> Vec<String> {
+        match self.options.hosts() {
+            1 => Vec::new(),
+            count => (0..count).map(|place| self.options.authority(place)).collect(),
+        }
+    }
+
+    fn reading_at(&self, node: u8) -> Option<Box<dyn Store>> {
+        let mut options = Options::clone(&self.options);
+        if options.hosts() == 1 {
+            return None;
+        }
+        options.endpoints = vec![options.endpoints.get(usize::from(node).checked_sub(1)?)?.clone()];
+        let prepared = RwLock::new(self.prepared());
+        Some(Box::new(Antidote { options: Arc::new(options), prepared, only: Some(node) }))
     }
 
     fn settings(&self) -> Result<Vec<Setting>, OpenError> {

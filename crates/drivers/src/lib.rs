@@ -48,6 +48,8 @@ pub mod dynamodb;
 pub mod etcd;
 #[cfg(feature = "fjall")]
 pub mod fjall;
+#[cfg(feature = "fmke")]
+pub mod fmke;
 #[cfg(feature = "ignite")]
 pub mod ignite;
 #[cfg(feature = "jvm")]

@@ -397,6 +397,18 @@ const KNOWN: &[Known] = &[
     },
     Known {
         listed: Listed {
+            scheme: "fmke+http",
+            summary: "a server of FMKe, such as `assay fmke serve`: the workload fmke as requests",
+            url: "fmke+http://HOST:PORT,HOST:PORT?connections=64&timeout=MS&connect_timeout=5000",
+            durability: "that of the store behind the server",
+            feature: Some("fmke"),
+            is_compiled_in: cfg!(feature = "fmke"),
+        },
+        aliases: &[],
+        open: open_fmke,
+    },
+    Known {
+        listed: Listed {
             scheme: "jvm",
             summary: "a Java binding of YCSB, Chronicle Map among them, in a JVM in this process",
             url: "jvm:CLASS?classpath=DIR/*:FILE.jar&p.NAME=VALUE&properties=FILE\
@@ -747,6 +759,16 @@ fn open_jvm(url: &str, options: &Options) -> Result<Arc<dyn Store>, OpenError> {
 #[cfg(not(feature = "jvm"))]
 fn open_jvm(url: &str, _options: &Options) -> Result<Arc<dyn Store>, OpenError> {
     Err(not_compiled_in(url, "jvm"))
+}
+
+#[cfg(feature = "fmke")]
+fn open_fmke(url: &str, _options: &Options) -> Result<Arc<dyn Store>, OpenError> {
+    Ok(Arc::new(crate::fmke::Fmke::from_url(url)?))
+}
+
+#[cfg(not(feature = "fmke"))]
+fn open_fmke(url: &str, _options: &Options) -> Result<Arc<dyn Store>, OpenError> {
+    Err(not_compiled_in(url, "fmke"))
 }
 
 #[cfg(feature = "ignite")]

@@ -714,6 +714,7 @@ impl Witnessed {
             Witnessed::Operation(one) => one.node,
             Witnessed::Transaction(one) => one.node,
             Witnessed::Aggregate(one) => one.node,
+            Witnessed::Prescription(one) => one.node,
         }
     }
 

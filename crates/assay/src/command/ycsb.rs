@@ -190,6 +190,8 @@ fn setup(request: &Request) -> Result<Setup> {
         is_loaded: false,
         init: Nanos::ZERO,
         schedule: ActionSchedule::default(),
+        hop: None,
+        via: None,
         lab: None,
         options: Options::default(),
         workload,

@@ -114,6 +114,13 @@ pub const KEYS: &[Key] = &[
         LOADING,
         "Start this store here with N nodes, measure it, end it; `assay lab ls` lists them",
     ),
+    text(
+        "via",
+        "SERVER",
+        None,
+        LOADING,
+        "http: an application server before the store, of workload fmke; docs/fmke.md",
+    ),
     text("version", "V", None, LOADING, "With --up: which version; `assay lab ls` lists them"),
     text(
         "network",

@@ -3,7 +3,7 @@
 use assay_model::observed::PrescriptionRole;
 use assay_model::{Kind, Nanos, Outcome, QueryRole};
 
-use super::{QueryOperation, Values, times};
+use super::{QueryOperation, Values, node_of, times};
 use crate::fmke::{LISTS, PrescriptionAccess, PrescriptionOperation};
 
 /// The queries of one transaction of the application, as what they did to prescriptions; a store
@@ -57,8 +57,15 @@ pub(super) fn prescriptions(
         let started = if has_transactions { begun } else { one.started };
         let ended = if is_write { over } else { one.ended };
         let outcome = if is_write { writes_count(one.outcome) } else { one.outcome };
-        let (index, session) = (one.index, one.session);
-        into.push(PrescriptionOperation { index, session, started, ended, outcome, access });
+        into.push(PrescriptionOperation {
+            index: one.index,
+            session: one.session,
+            node: one.node,
+            started,
+            ended,
+            outcome,
+            access,
+        });
     }
 }
 
@@ -94,6 +101,7 @@ fn creation(
     Some(PrescriptionOperation {
         index: record.index,
         session: record.session,
+        node: node_of(operations),
         started: record.started,
         ended,
         outcome: if outcome == Outcome::Dropped { Outcome::Refused } else { outcome },
@@ -123,6 +131,7 @@ mod tests {
             ended: Nanos(10 * (place + 1) + 5),
             transaction: (1, 0),
             session: 3,
+            node: 0,
             agent: 0,
             kind: Kind::Update,
             outcome: Outcome::Done,
@@ -165,6 +174,7 @@ mod tests {
         let one = PrescriptionOperation {
             index: 0,
             session: 3,
+            node: 0,
             started: Nanos(10),
             ended: Nanos(55),
             outcome: Outcome::Done,

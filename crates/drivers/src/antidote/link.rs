@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use assay_model::{Kind, Reason};
-use assay_store::{OpenError, Request};
+use assay_store::{OpenError, Request, number_of};
 
 use super::clocks::Clocks;
 use super::connector::dial;
@@ -27,6 +27,8 @@ pub(super) struct Links {
     pub(super) options: Arc<Options>,
     pub(super) plan: Arc<Plan>,
     pub(super) clocks: RefCell<Clocks>,
+    /// The number of the one host that the options name, if others were left out.
+    pub(super) only: Option<u8>,
 }
 
 /// A connection with the transaction that is open on it.
@@ -45,6 +47,11 @@ impl Library for Links {
 
     fn hosts(&self) -> usize {
         self.options.hosts()
+    }
+
+    fn node(&self, _link: &Link, host: usize) -> u8 {
+        let several = if self.options.hosts() > 1 { number_of(host) } else { 0 };
+        self.only.unwrap_or(several)
     }
 
     async fn connect_to(&self, host: usize) -> Result<Link, OpenError> {
@@ -72,7 +79,7 @@ impl Library for Links {
         match ended {
             Ok(found) => {
                 let after = if is_open { ConnectionState::Held } else { ConnectionState::Free };
-                JobCompletion { ending: Completion::Done { found }, after, requests }
+                JobCompletion { ending: Completion::Done { found }, after, requests, node: 0 }
             }
             Err(Failure { ending, after }) => {
                 rows.clear();
@@ -80,7 +87,7 @@ impl Library for Links {
                     ConnectionState::Free if is_open => ConnectionState::Undo,
                     other => other,
                 };
-                JobCompletion { ending, after, requests }
+                JobCompletion { ending, after, requests, node: 0 }
             }
         }
     }

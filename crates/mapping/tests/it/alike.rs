@@ -111,7 +111,8 @@ fn advised(
             _ => 0.0,
         })
         .collect();
-    let expected = Hoped { frequencies: &frequencies, rows: &[], keys: Keys::Checked };
+    let expected =
+        Hoped { frequencies: &frequencies, rows: &[], keys: Keys::Checked, keeps_relations: false };
     let advice = advise(&case.catalogue, class, &expected).unwrap();
     let others = advice.others.into_iter().map(|(_, physical)| physical);
     std::iter::once(advice.best)

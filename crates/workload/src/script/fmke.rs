@@ -54,7 +54,7 @@ pub fn may_miss(query: &str) -> bool {
 
 /// Compiles a checked specification.
 pub(super) fn compile(spec: &FmkeSpec, seed: Seed, phase: PlanPhase) -> Compiled {
-    let queries = Queries::new(spec.layout);
+    let queries = Queries::of(spec);
     let population = spec.population();
     let run = run::Run::new(spec, seed);
     let frequencies = run.frequencies();

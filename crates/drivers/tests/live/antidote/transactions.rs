@@ -37,7 +37,7 @@ fn a_transaction_that_is_rolled_back_or_left_is_aborted() {
     assert_eq!(test_client.end(1, Kind::Rollback), RequestResult::WRITTEN);
     assert_eq!(observed(&mut test_client, 1), before());
     half_way(&mut test_client);
-    test_client.leave(1);
+    test_client.abort(1);
     assert_eq!(observed(&mut test_client, 1), before());
     assert_eq!((stand_in.count(120), stand_in.count(121)), (2, 0));
 }

@@ -43,7 +43,7 @@ impl Load {
                 }
             }
         }
-        let queries = Queries::new(spec.layout);
+        let queries = Queries::of(spec);
         Load { layout: spec.layout, through: spec.through, queries, rows, packed }
     }
 
@@ -78,7 +78,8 @@ impl Load {
         let values = self.rows.texts(sort, number);
         let mut arguments = vec![int(number)];
         arguments.extend(values[..texts].iter().map(|value| text(value)));
-        if let Some(owner) = owner.filter(|_| self.layout == Layout::NestedPacked) {
+        let has_list = self.layout == Layout::NestedPacked && self.through == Through::Store;
+        if let Some(owner) = owner.filter(|_| has_list) {
             arguments.push(text(self.packed.get(&(owner, number)).map_or("", String::as_str)));
         }
         into.issue(self.queries.issue(query), number, &arguments);

@@ -4,7 +4,7 @@ use assay_model::observed::PrescriptionRole;
 use assay_model::script::QueryRef;
 use assay_model::{Kind, Named, QueryRole};
 
-use super::spec::Layout;
+use super::spec::{FmkeSpec, Layout, Through};
 
 /// Who has a list of prescriptions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -81,6 +81,21 @@ pub enum Query {
     CopyAddDrugs(Owner),
 }
 
+impl Query {
+    /// Whether an application server has a request for it: it knows layouts and lists by itself.
+    fn is_request(&self) -> bool {
+        match self {
+            Query::ListRead(owner) => *owner != Owner::Patient,
+            Query::ListProcessed(owner) => *owner == Owner::Pharmacy,
+            Query::ListAdd(_)
+            | Query::ListNumbers(_)
+            | Query::CopyProcess(_)
+            | Query::CopyAddDrugs(_) => false,
+            _ => true,
+        }
+    }
+}
+
 /// Columns of a prescription behind its number.
 const COLUMNS: &str = "patient_id, prescriber_id, pharmacy_id, date_prescribed, date_processed, \
                        drugs, processed";
@@ -96,14 +111,10 @@ pub struct Queries {
 impl Queries {
     /// Those of `layout`.
     pub fn new(layout: Layout) -> Queries {
-        let mut all = of_entities(layout == Layout::NestedPacked);
-        all.extend(of_prescriptions());
-        for owner in Owner::ALL {
-            match layout {
-                Layout::NestedPacked => all.push(packed(owner)),
-                _ => all.extend(of_list(owner, layout == Layout::Nested)),
-            }
-        }
+        Queries::from(written(layout).into_iter())
+    }
+
+    fn from(all: impl Iterator<Item = Written>) -> Queries {
         let mut queries = Queries { queries: Vec::new(), kinds: Vec::new(), texts: Vec::new() };
         for (query, name, kind, text) in all {
             queries.queries.push(query);
@@ -111,6 +122,21 @@ impl Queries {
             queries.texts.push(Named { name, text });
         }
         queries
+    }
+
+    /// Those that a workload with this specification issues: in its layout, or those that stand for
+    /// requests to an application server, which knows the layout.
+    pub(super) fn of(spec: &FmkeSpec) -> Queries {
+        match spec.through {
+            Through::Store => Queries::new(spec.layout),
+            Through::Server => Queries::of_server(),
+        }
+    }
+
+    /// Those that stand for a request to an application server.
+    pub fn of_server() -> Queries {
+        let all = written(Layout::Normalised);
+        Queries::from(all.into_iter().filter(|(query, ..)| query.is_request()))
     }
 
     /// Names with their SQL, in the order of their places.
@@ -201,6 +227,19 @@ const ENTITIES: [Entity; 4] = [
         update: Query::FacilityUpdate,
     },
 ];
+
+/// The queries of one layout.
+fn written(layout: Layout) -> Vec<Written> {
+    let mut all = of_entities(layout == Layout::NestedPacked);
+    all.extend(of_prescriptions());
+    for owner in Owner::ALL {
+        match layout {
+            Layout::NestedPacked => all.push(packed(owner)),
+            _ => all.extend(of_list(owner, layout == Layout::Nested)),
+        }
+    }
+    all
+}
 
 fn of_entities(lists_are_packed: bool) -> Vec<Written> {
     let mut written = Vec::new();

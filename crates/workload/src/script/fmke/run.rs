@@ -45,7 +45,7 @@ impl Run {
             through: spec.through,
             population: spec.population(),
             contested: spec.checks.share,
-            queries: Queries::new(spec.layout),
+            queries: Queries::of(spec),
             deck: Deck::new(&spec.weights()),
             seed: seed.stream(STREAMS + 2).draws(0).bits(),
             operations: seed.stream(STREAMS + 3),

@@ -236,3 +236,16 @@ fn an_operation_through_a_server_is_one_request() {
     let (_, operations) = issued(&load, 289);
     assert_eq!((operations.len(), operations[0].key), (1, 100));
 }
+
+#[test]
+fn only_requests_are_sent_to_a_server_whatever_the_layout() {
+    for layout in ["normalised", "nested", "nested-packed"] {
+        let spec = spec(&format!("through = \"server\"\nlayout = \"{layout}\""));
+        let run = plan(&spec, PlanPhase::Run);
+        assert_eq!(run.queries.len(), 20, "{layout}");
+        assert!(run.queries.iter().all(|query| !query.name.ends_with(".add")), "{layout}");
+        (0..BLOCK).for_each(|process| assert_eq!(issued(&run, process).1.len(), 1));
+        let load = plan(&spec, PlanPhase::Load);
+        assert_eq!(issued(&load, 0).1.len(), 1);
+    }
+}

@@ -1,0 +1,280 @@
+//! `assay fmke serve`: FMKe's application server in front of any store.
+
+use std::net::{SocketAddr, TcpListener};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result};
+use assay_drivers::registry;
+use assay_fmke::{Compat, Config, Limits, ServeError, Server, Tls};
+use assay_model::Seed;
+use assay_run::clock;
+use assay_store::{Existing, OpenError, Store};
+use assay_workload::PlanPhase;
+use assay_workload::script::fmke::Layout;
+use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint};
+
+use crate::compiled::Compiled;
+use crate::exit::{Exit, Failure, as_usage, from_open, usage};
+use crate::note::{Loaded, Note};
+use crate::options::Options;
+use crate::show::put;
+use crate::signals::ending;
+use crate::workload::{Changes, Workload};
+use crate::{completion, machine, mapped, parent_death, units};
+
+const LAYOUTS: [Layout; 3] = [Layout::Normalised, Layout::Nested, Layout::NestedPacked];
+
+/// How often the command looks whether it is to end.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+/// What can be typed.
+pub fn command() -> Command {
+    let text = |name: &'static str, value: &'static str, about: &'static str| {
+        Arg::new(name).long(name).value_name(value).help(about)
+    };
+    let number = |name: &'static str, most: u64, about: &'static str| {
+        text(name, "N", about).value_parser(clap::value_parser!(u64).range(1..=most))
+    };
+    let file = |name: &'static str, other: &'static str, about: &'static str| {
+        text(name, "FILE", about).value_hint(ValueHint::FilePath).requires(other)
+    };
+    let serve = Command::new("serve")
+        .about("Serve FMKe's HTTP interface from a store, until it is interrupted")
+        .arg(
+            text("target", "URL", "The store; `assay stores` lists them")
+                .short('t')
+                .required(true)
+                .add(completion::stores()),
+        )
+        .arg(
+            text("layout", "LAYOUT", "How prescriptions lie in it")
+                .value_parser(LAYOUTS.map(Layout::name))
+                .default_value(Layout::Normalised.name()),
+        )
+        .arg(
+            text("listen", "ADDRESS", "Where; with port 0 the system chooses a free one")
+                .default_value("127.0.0.1:9090"),
+        )
+        .arg(
+            text("compat", "WHOSE", "Whose answers, where servers differ: docs/fmke.md")
+                .value_parser(Compat::ALL.map(Compat::name))
+                .default_value(Compat::default().name()),
+        )
+        .arg(number("in-flight", 65_536, "Operations at the store [default: 256]"))
+        .arg(
+            text("queue", "N", "Operations that wait; more are answered with 503 [default: 1024]")
+                .value_parser(clap::value_parser!(u64).range(0..=1_000_000)),
+        )
+        .arg(number("workers", 1024, "Threads with a client each [default: one per processor]"))
+        .arg(number(
+            "blocking-threads",
+            1024,
+            "Threads of each worker for calls that block [default: 4]",
+        ))
+        .arg(number("connections", 1_000_000, "Connections of callers [default: 4096]"))
+        .arg(text("store-timeout", "TIME", "The wait for an answer of the store [default: 10s]"))
+        .arg(file("tls-cert", "tls-key", "Serve HTTPS with this certificate, in PEM"))
+        .arg(file("tls-key", "tls-cert", "The certificate's key, in PEM"))
+        .arg(text("for", "TIME", "End after this time"))
+        .arg(
+            Arg::new("replace")
+                .long("replace")
+                .action(ArgAction::SetTrue)
+                .help("Drop the rows of FMKe that are there already"),
+        );
+    Command::new("fmke")
+        .about("FMKe's application server")
+        .subcommand_required(true)
+        .arg_required_else_help(true)
+        .subcommand(serve)
+}
+
+/// `assay fmke …`.
+pub fn dispatch(matches: &ArgMatches) -> Result<Exit> {
+    match matches.subcommand() {
+        Some(("serve", matches)) => serve(matches),
+        _ => Ok(Exit::Usage),
+    }
+}
+
+fn serve(matches: &ArgMatches) -> Result<Exit> {
+    parent_death::heed()?;
+    let text = |name: &str| matches.get_one::<String>(name).map(String::as_str);
+    let length = text("for").map(units::duration).transpose();
+    let length = length.map_err(|error| usage(format!("--for: {error:#}")))?;
+    let url = text("target").context("clap requires --target")?;
+    let config = config(matches, url)?;
+    let listen = text("listen").unwrap_or_default();
+    let address: SocketAddr = listen
+        .parse()
+        .map_err(|_| usage(format!("--listen {listen} is no address; write 127.0.0.1:9090")))?;
+    let listener = TcpListener::bind(address)
+        .map_err(|error| usage(format!("--listen: cannot listen on {listen}: {error}")))?;
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in ending() {
+        signal_hook::flag::register(signal, Arc::clone(&stop))
+            .context("cannot listen for interrupts")?;
+    }
+    let store = open(url, config.layout, matches.get_flag("replace"))?;
+    let server = Server::start(listener, store, &config).map_err(from_serve)?;
+    announce(&server, &config)?;
+    let begun = Instant::now();
+    let is_over = |at: Duration| length.is_some_and(|length| at >= Duration::from(length));
+    while !stop.load(Ordering::Relaxed) && !is_over(begun.elapsed()) {
+        if !server.is_whole() {
+            break;
+        }
+        thread::sleep(LOOK_EVERY);
+    }
+    match server.stop() {
+        true => Ok(Exit::Fine),
+        false => Err(Failure {
+            exit: Exit::Internal,
+            message: "a thread of the server has panicked, see above".to_owned(),
+        }
+        .into()),
+    }
+}
+
+/// The line that says where it is, which `--via http` reads.
+fn announce(server: &Server, config: &Config) -> Result<()> {
+    let (layout, compat) = (config.layout.name(), config.compat.name());
+    let scheme = if config.tls.is_some() { "https" } else { "http" };
+    let address = server.address();
+    if !address.ip().is_loopback() {
+        eprintln!(
+            "warning: {address} can be reached from other machines, and nobody is asked who they \
+             are"
+        );
+    }
+    let store = &config.store_url;
+    put(&format!("fmke ({layout}, {compat}) on {store}: {scheme}://{address}\n"), None)?;
+    Ok(())
+}
+
+fn config(matches: &ArgMatches, url: &str) -> Result<Config> {
+    let text = |name: &str| matches.get_one::<String>(name).map(String::as_str);
+    let number = |name: &str, usual: usize| {
+        let given = matches.get_one::<u64>(name).copied();
+        given.and_then(|given| usize::try_from(given).ok()).unwrap_or(usual)
+    };
+    let usual = Limits::default();
+    let store_timeout = match text("store-timeout") {
+        None => usual.store_timeout,
+        Some(time) => units::duration(time)
+            .map_err(|error| usage(format!("--store-timeout: {error:#}")))?
+            .into(),
+    };
+    let tls = match (text("tls-cert"), text("tls-key")) {
+        (Some(certificate), Some(key)) => {
+            Some(Tls::from_files(Path::new(certificate), Path::new(key)).map_err(as_usage)?)
+        }
+        _ => None,
+    };
+    let processors = thread::available_parallelism().map_or(1, usize::from);
+    let compat = Compat::ALL.into_iter().find(|one| Some(one.name()) == text("compat"));
+    Ok(Config {
+        layout: layout(text("layout").unwrap_or_default())?,
+        compat: compat.unwrap_or_default(),
+        workers: number("workers", processors),
+        blocking_threads: number("blocking-threads", 4),
+        limits: Limits {
+            in_flight: number("in-flight", usual.in_flight),
+            queue: number("queue", usual.queue),
+            connections: number("connections", usual.connections),
+            store_timeout,
+            ..usual
+        },
+        tls,
+        store_url: registry::without_secrets(url),
+        clock: clock::monotonic,
+    })
+}
+
+fn layout(name: &str) -> Result<Layout> {
+    let found = LAYOUTS.into_iter().find(|layout| layout.name() == name);
+    found.ok_or_else(|| usage(format!("--layout: there is no {name:?}")))
+}
+
+fn from_serve(error: ServeError) -> anyhow::Error {
+    match error {
+        ServeError::Store(error) => from_open(error),
+        ServeError::Machine(_) => {
+            Failure { exit: Exit::Internal, message: error.to_string() }.into()
+        }
+        other => as_usage(other),
+    }
+}
+
+/// The store, ready for the queries of `layout`. What it holds must have that layout; one that
+/// holds nothing gets empty relations.
+fn open(url: &str, layout: Layout, replaces: bool) -> Result<Arc<dyn Store>> {
+    let options = registry::Options {
+        clock: || clock::monotonic().0,
+        seed: Seed(0),
+        surroundings: machine::surroundings(),
+    };
+    let store = registry::open(url, &options).map_err(from_open)?;
+    let displayed = registry::without_secrets(url);
+    let note = match replaces {
+        true => None,
+        false => store.note().map_err(from_open)?,
+    };
+    let note = note.map(|text| Note::parse(&text, &displayed)).transpose()?;
+    let workload = workload(layout, note.as_ref(), &displayed)?;
+    let plan = workload.plan(Seed(0), PlanPhase::Run)?;
+    let store = mapped::taking_queries(store, &workload, Seed(0), &Options::default())?;
+    prepare(&*store, &plan, replaces, note.is_some())?;
+    if note.is_none() {
+        // Sizes are not known: they are what callers make them.
+        let dataset = match plan.loaded() {
+            Loaded::Script(dataset) => Loaded::Script(assay_workload::ScriptDataset {
+                sizes: Default::default(),
+                ..dataset
+            }),
+            other => other,
+        };
+        store.keep_note(&Note::loaded(&dataset).to_text()).map_err(from_open)?;
+    }
+    Ok(store)
+}
+
+/// The workload that was loaded, as far as the store says.
+fn workload(layout: Layout, note: Option<&Note>, store: &str) -> Result<Workload> {
+    let mut sets = vec![format!("layout={}", layout.name())];
+    if let Some(note) = note {
+        if let Loaded::Script(dataset) = &note.dataset {
+            sets.extend(dataset.sizes.iter().map(|(name, size)| format!("dataset.{name}={size}")));
+        }
+        let plain =
+            Workload::read("fmke", &Changes { sets: sets[..1].to_vec(), ..Changes::default() })?;
+        let expected = plain.dataset(Seed(0));
+        if !expected.is_of(&note.dataset) {
+            let differences = expected.differences(&note.dataset).join("\n  ");
+            return Err(usage(format!(
+                "{store} holds other data:\n  {differences}\n\
+                 name its --layout, or drop it with --replace"
+            )));
+        }
+    }
+    Workload::read("fmke", &Changes { sets, ..Changes::default() })
+}
+
+fn prepare(store: &dyn Store, plan: &Compiled, replaces: bool, is_loaded: bool) -> Result<()> {
+    let catalogue = plan.catalogue().context("fmke has queries")?;
+    if replaces {
+        return store.prepare_queries(catalogue, Existing::Replace).map_err(from_open);
+    }
+    if !is_loaded {
+        match store.prepare_queries(catalogue, Existing::Refuse) {
+            // Somebody else has made them.
+            Err(OpenError::Contents { .. }) => {}
+            other => return other.map_err(from_open),
+        }
+    }
+    store.prepare_queries(catalogue, Existing::Use).map_err(from_open)
+}

@@ -1,0 +1,183 @@
+//! Servers for tests, before the store in memory or one that does as it is told.
+
+use std::collections::VecDeque;
+use std::net::{SocketAddr, TcpListener};
+use std::sync::{Arc, LazyLock};
+use std::time::{Duration, Instant};
+
+use assay_fmke::{Compat, Config, Limits, Server};
+use assay_mapping::{Class, Expected, Keys, Mapped, advise};
+use assay_model::{Catalogue, Kind, Layout as Tables, Nanos, Reason, Setting};
+use assay_store::memory::Memory;
+use assay_store::{
+    Answer, Answers, Call, Calls, Capabilities, Client, DataModel, Existing, OpenError, Reply,
+    Request, ScanOrder, Store, StoreTime, Ticket,
+};
+use assay_workload::script::fmke::{Layout, Queries, tables};
+
+use crate::http::Caller;
+
+/// A server that runs.
+pub struct Served {
+    pub server: Server,
+}
+
+static BEGIN: LazyLock<Instant> = LazyLock::new(Instant::now);
+
+fn clock() -> Nanos {
+    Nanos::from(BEGIN.elapsed())
+}
+
+/// A configuration with one worker.
+pub fn config(layout: Layout, compat: Compat, limits: Limits) -> Config {
+    Config {
+        layout,
+        compat,
+        workers: 1,
+        blocking_threads: 2,
+        limits,
+        tls: None,
+        store_url: "memory:".into(),
+        clock,
+    }
+}
+
+impl Served {
+    pub fn start(store: Arc<dyn Store>, config: &Config) -> Served {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        Served { server: Server::start(listener, store, config).unwrap() }
+    }
+
+    /// Before the store in memory.
+    pub fn memory(layout: Layout, compat: Compat, limits: Limits) -> Served {
+        Served::start(memory(layout), &config(layout, compat, limits))
+    }
+
+    pub fn address(&self) -> SocketAddr {
+        self.server.address()
+    }
+
+    pub fn caller(&self) -> Caller {
+        Caller::new(self.address())
+    }
+}
+
+/// The store in memory, with the relations of `layout`.
+fn memory(layout: Layout) -> Arc<dyn Store> {
+    let named = |(name, text): &(&str, String)| assay_model::Named {
+        name: (*name).to_owned(),
+        text: text.clone(),
+    };
+    let schema: Vec<_> = tables(layout).iter().map(named).collect();
+    let queries = Queries::new(layout);
+    let catalogue = assay_mapping::sql::catalogue(&schema, queries.texts()).unwrap();
+    let catalogue: Arc<Catalogue> = Arc::new(catalogue);
+    let (frequencies, rows) =
+        (vec![1.0; catalogue.queries.len()], vec![1.0; catalogue.schema.relations.len()]);
+    let expected = Expected {
+        frequencies: &frequencies,
+        rows: &rows,
+        keys: Keys::Checked,
+        keeps_relations: true,
+    };
+    let physical = advise(&catalogue, Class::KeyValue, &expected).unwrap().best;
+    let store = Mapped::new(Arc::new(Memory::new()), physical);
+    store.prepare_queries(&catalogue, Existing::Refuse).unwrap();
+    Arc::new(store)
+}
+
+/// A store that gives every request the same answer, after a while.
+#[derive(Clone, Copy)]
+pub struct Told {
+    pub after: Duration,
+    pub answer: Same,
+    /// How many requests it works on at the same time; the others wait.
+    pub at_once: usize,
+}
+
+/// The answer to every request.
+#[derive(Clone, Copy)]
+pub enum Same {
+    Nothing,
+    Refused(Reason),
+    Unknown,
+    /// None comes.
+    Silence,
+}
+
+impl Told {
+    pub fn serve(self, limits: Limits) -> Served {
+        let config = config(Layout::Normalised, Compat::Corrected, limits);
+        Served::start(Arc::new(self), &config)
+    }
+}
+
+impl Store for Told {
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            name: "told",
+            data_model: DataModel::Relational,
+            kinds: Kind::OF_RECORDS.to_vec(),
+            calls: Calls::Pipelined,
+            hidden_retries: None,
+            keeps_other_fields: true,
+            scan_order: ScanOrder::Key,
+            is_no_op: false,
+            is_persistent: false,
+            time: StoreTime::Wall,
+            takes_queries: true,
+            isolation: None,
+        }
+    }
+
+    fn prepare(&self, _layout: &Tables) -> Result<(), OpenError> {
+        Ok(())
+    }
+
+    fn open(&self, _worker: usize) -> Result<Box<dyn Client>, OpenError> {
+        Ok(Box::new(ToldClient { told: *self, waiting: VecDeque::new(), now: Nanos::ZERO }))
+    }
+
+    fn settings(&self) -> Result<Vec<Setting>, OpenError> {
+        Ok(Vec::new())
+    }
+
+    fn clear(&self) -> Result<(), OpenError> {
+        Ok(())
+    }
+}
+
+struct ToldClient {
+    told: Told,
+    /// When each is due.
+    waiting: VecDeque<(Nanos, Ticket)>,
+    now: Nanos,
+}
+
+impl Client for ToldClient {
+    fn start(&mut self, _: Nanos, ticket: Ticket, _: &Request<'_>, answers: &mut dyn Answers) {
+        answers.answer(ticket, Answer::Refused(Reason::Unsupported));
+    }
+
+    fn call(&mut self, now: Nanos, ticket: Ticket, _: &Call<'_>, _: &mut dyn Answers) {
+        let after = Nanos::from(self.told.after);
+        let before = self.waiting.len().checked_sub(self.told.at_once);
+        let begins = before.map_or(now, |before| self.waiting[before].0.max(now));
+        self.waiting.push_back((begins + after, ticket));
+    }
+
+    fn poll(&mut self, now: Nanos, answers: &mut dyn Answers) {
+        self.now = now;
+        if matches!(self.told.answer, Same::Silence) {
+            return;
+        }
+        while let Some((_, ticket)) = self.waiting.pop_front_if(|(due, _)| *due <= now) {
+            let answer = match self.told.answer {
+                Same::Refused(reason) => Answer::Refused(reason),
+                Same::Unknown => Answer::Unknown(Reason::ConnectionLost),
+                Same::Nothing | Same::Silence => Answer::Done(Reply::MISSING),
+            };
+            answers.answer(ticket, answer);
+        }
+    }
+}
