@@ -148,6 +148,7 @@ impl Setup {
         };
         let target = knowing(target, &workload);
         let target = with_options(at_consistency(target, &options)?, &options);
+        let target = roaming(target, &workload)?;
         let arrivals = options.count("arrival-seed")?.map_or(seed, Seed);
         let clock = registry::Options {
             clock: monotonic_ns,
@@ -958,6 +959,14 @@ fn with_options(url: String, options: &Options) -> String {
     let Some(more) = options.text("url-options") else { return url };
     let mark = if url.contains('?') { '&' } else { '?' };
     format!("{url}{mark}{more}")
+}
+
+/// `url` with what makes sessions roam, if those of the workload do.
+fn roaming(url: String, workload: &Workload) -> Result<String> {
+    match workload.records().is_some_and(|spec| spec.sessions.roam) {
+        true => registry::roaming(&url).map_err(from_open),
+        false => Ok(url),
+    }
 }
 
 /// The command line as it was typed, URLs without secrets, with the seed that was drawn.

@@ -89,6 +89,48 @@ pub fn require_scheme(url: &str) -> Result<Listed, OpenError> {
     find(url).map(|known| known.listed)
 }
 
+/// What makes each request of a session go to the next node, by the scheme of the store; nothing
+/// where requests do that anyway.
+const ROAMING: [(&str, &str); 7] = [
+    ("antidote", "host=any"),
+    ("cassandra", ""),
+    ("etcd", ""),
+    ("mariadb", "host=any"),
+    ("postgres", "read=any"),
+    ("redis+sentinel", "read=any"),
+    ("sim", "read_from=any"),
+];
+
+/// `url` with the option that makes each request of a session go to the next of the store's nodes.
+///
+/// # Errors
+/// If no store has that scheme, sessions cannot roam there, or the URL says that they stay.
+pub fn roaming(url: &str) -> Result<String, OpenError> {
+    let scheme = find(url)?.listed.scheme;
+    let Some((_, option)) = ROAMING.iter().find(|(able, _)| *able == scheme) else {
+        let able = ROAMING.map(|(able, _)| able).join(", ");
+        return Err(OpenError::Unsupported {
+            store: without_secrets(url),
+            reason: format!("its sessions cannot roam over nodes; those of {able} can"),
+        });
+    };
+    let query = url.split_once('?').map_or("", |(_, query)| query);
+    let name = option.split('=').next().unwrap_or_default();
+    let said = query.split('&').find(|pair| pair.split('=').next() == Some(name));
+    match said {
+        _ if option.is_empty() => Ok(url.to_owned()),
+        Some(said) if said == *option => Ok(url.to_owned()),
+        Some(said) => Err(OpenError::Url {
+            url: without_secrets(url),
+            reason: format!("{said} keeps sessions from roaming; leave it out, or say {option}"),
+        }),
+        None => {
+            let mark = if url.contains('?') { '&' } else { '?' };
+            Ok(format!("{url}{mark}{option}"))
+        }
+    }
+}
+
 fn find(url: &str) -> Result<&'static Known, OpenError> {
     let scheme = url.split_once(':').map_or(url, |(scheme, _)| scheme);
     let known = KNOWN.iter().find(|known| schemes(known).any(|other| other == scheme));

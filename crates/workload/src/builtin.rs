@@ -177,7 +177,7 @@ const fn register(name: &'static str, description: &'static str, text: &'static 
     }
 }
 
-const ENTRIES: [Entry; 29] = [
+const ENTRIES: [Entry; 30] = [
     ycsb(
         "ycsb-a",
         "session store: half reads, half updates, some records hotter than others",
@@ -343,6 +343,11 @@ const ENTRIES: [Entry; 29] = [
         "consistency: few records, each read and then replaced, all read at the end",
         include_str!("builtin/register-rmw.toml"),
     ),
+    register(
+        "session-roaming",
+        "consistency: register, with sessions that ask the next node each time",
+        include_str!("builtin/session-roaming.toml"),
+    ),
 ];
 
 #[cfg(test)]
@@ -359,14 +364,14 @@ mod tests {
                 continue;
             }
             let spec = entry.spec().unwrap_or_else(|error| panic!("{error}"));
-            let is_register = entry.name.starts_with("register");
+            let is_register = entry.suggested_records == 50;
             assert!(spec.dataset.records >= 1000 || is_register, "{}", entry.name);
         }
     }
 
     #[test]
     fn registers_can_be_judged() {
-        for name in ["register", "register-rmw"] {
+        for name in ["register", "register-rmw", "session-roaming"] {
             let spec = find(name).expect("it is there").spec().expect("it is fine");
             // One field of 13 bytes or more: each write carries a version, and replaces all.
             assert_eq!(spec.dataset.fields, 1, "{name}");

@@ -16,7 +16,7 @@ pub use dataset::Dataset;
 pub use error::{Place, SpecError};
 pub use length::{FieldLength, ReadFile, no_files};
 pub use section::{
-    DatasetSection, KeyDistribution, KeyOrder, KeysSection, OperationsSection, ProcessSection,
+    DatasetSection, KeyDistribution, KeyOrder, KeysSection, OperationsSection, ProcessSection, SessionsSection,
     ReadFields, ScanDistribution, ScanSection, Spec, WriteFields,
 };
 pub use think::ThinkTime;

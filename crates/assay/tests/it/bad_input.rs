@@ -60,10 +60,10 @@ fn a_spec_that_is_nowhere_names_those_that_are() {
             (did you mean "ycsb-a"?); it has ycsb-a, ycsb-b, ycsb-c, ycsb-d,
             ycsb-e, ycsb-f, chronicle-100-50, chronicle-100-95, chronicle-10-50,
             chronicle-10-95, tpcc, tpcc-benchfoundry, tpcc-benchfoundry-paper,
-            tpcc-benchfoundry-corrected, consbench, consbench-repo, list-append,
-            bank, long-fork, write-skew, lost-update, causal-chain, set, counter,
-            facebook-etc, rocksdb-mixgraph, register, register-rmw,
-            twitter-cluster-1 to twitter-cluster-54"#]],
+            tpcc-benchfoundry-corrected, consbench, consbench-repo, fmke,
+            list-append, bank, long-fork, write-skew, lost-update, causal-chain,
+            set, counter, facebook-etc, rocksdb-mixgraph, register, register-rmw,
+            session-roaming, twitter-cluster-1 to twitter-cluster-54"#]],
     );
 }
 
@@ -324,7 +324,7 @@ fn a_store_must_exist() {
             rediss-sentinel, valkey+sentinel, valkey-sentinel, valkeys+sentinel,
             valkeys-sentinel, postgres, postgresql, mongodb, nats, etcd, etcds,
             tikv, antidote, cassandra, scylla, memcached, dynamodb, dynamodbs,
-            ignite, jvm, memory, sim, sick, null"#]],
+            ignite, fmke+http, jvm, memory, sim, sick, null"#]],
     );
     check_flags(
         "-t redsi://127.0.0.1",

@@ -271,8 +271,11 @@ fn a_slow_disk_makes_commits_slow_until_it_is_healed() {
         assert!(done.expect("it came with the server").success());
         begun.elapsed()
     };
-    let slow = (0..3).map(commit).min().expect("there are three");
-    assert!(slow > Duration::from_millis(50), "{slow:?}");
+    // A disk that was idle lets the first ones pass.
+    let mut taken: Vec<Duration> = (0..5).map(commit).collect();
+    taken.sort();
+    let slow = taken[2];
+    assert!(slow > Duration::from_millis(50), "{taken:?}");
     labs.lab("fault heal").code(0);
     assert_eq!(labs.status()["broken"].to_string(), "[]");
     wait_until("commits are fast", || commit(fresh_number()) < slow);

@@ -26,6 +26,7 @@ fn settings_name_where_they_are_from() {
     expect![[r#"
         target            = redis://…@127.0.0.1      # environment ASSAY_TARGET
         up                =                          # not set
+        via               =                          # not set
         version           =                          # not set
         network           =                          # not set
         disk              =                          # not set

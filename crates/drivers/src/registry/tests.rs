@@ -197,3 +197,17 @@ fn a_listed_url_has_every_option_that_its_parser_takes() {
         assert_eq!(listed, accepted, "{}", store.scheme);
     }
 }
+
+#[test]
+fn sessions_roam_where_nodes_can_be_chosen() {
+    let url = |url| roaming(url).map_err(|error| error.to_string());
+    assert_eq!(url("mariadb://a,b/d").unwrap(), "mariadb://a,b/d?host=any");
+    assert_eq!(url("postgres://h/d?standbys=s").unwrap(), "postgres://h/d?standbys=s&read=any");
+    assert_eq!(url("mysql://a,b/d?host=any").unwrap(), "mysql://a,b/d?host=any");
+    assert_eq!(url("etcd://a,b").unwrap(), "etcd://a,b");
+    let stays = url("redis+sentinel://h/m?read=replica").unwrap_err();
+    assert!(stays.contains("leave it out, or say read=any"), "{stays}");
+    let cannot = url("sqlite:file").unwrap_err();
+    assert!(cannot.contains("sessions cannot roam") && cannot.contains("mariadb"), "{cannot}");
+    assert!(url("nothing:x").is_err());
+}

@@ -21,6 +21,9 @@ pub struct Spec {
     /// How many transactions one client issues.
     #[serde(skip_serializing_if = "ProcessSection::is_default")]
     pub process: ProcessSection,
+    /// What sessions do.
+    #[serde(skip_serializing_if = "SessionsSection::is_default")]
+    pub sessions: SessionsSection,
     /// The records that it accesses.
     pub keys: KeysSection,
     /// How long its scans are.
@@ -195,6 +198,23 @@ impl ProcessSection {
     /// traces keep their hashes.
     fn is_default(&self) -> bool {
         *self == ProcessSection::default()
+    }
+}
+
+/// What sessions do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct SessionsSection {
+    /// Whether each request goes to the next of the store's nodes, whichever session it is of,
+    /// where nodes can be chosen.
+    pub roam: bool,
+}
+
+impl SessionsSection {
+    /// A specification that says nothing of sessions is written as it always was, so that kept
+    /// traces keep their hashes.
+    fn is_default(&self) -> bool {
+        *self == SessionsSection::default()
     }
 }
 

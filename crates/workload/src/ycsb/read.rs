@@ -7,7 +7,7 @@ use super::known::{BIGTABLE, CLIENT, OF_BINDINGS, OWN_PREFIXES, WORKLOAD, proper
 use super::options::{ClientOptions, Values};
 use super::properties::{Properties, Property};
 use crate::distribution::Counting;
-use crate::spec::{DatasetSection, OperationsSection, ProcessSection};
+use crate::spec::{DatasetSection, OperationsSection, ProcessSection, SessionsSection};
 use crate::spec::{
     FieldLength, KeyDistribution, KeyOrder, KeysSection, Problem, ReadFields, ReadFile,
     ScanDistribution, ScanSection, Spec, SpecError, WriteFields, read_histogram,
@@ -71,6 +71,7 @@ pub fn read(
         keys: keys(&values)?,
         scan: scan(&values)?,
         process: ProcessSection::default(),
+        sessions: SessionsSection::default(),
     };
     make_room(&mut spec, operation_count);
     check(&spec, &values)?;

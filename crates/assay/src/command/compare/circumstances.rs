@@ -5,6 +5,8 @@ use std::collections::BTreeSet;
 use anyhow::Result;
 use assay_history::Manifest;
 use assay_report::compare::{Difference, Weight};
+use assay_workload::Spec;
+use assay_workload::spec::no_files;
 
 use crate::exit::usage;
 use crate::measured_runs::Measured;
@@ -58,7 +60,7 @@ fn analysis_options(found: &mut Differences, old: &Measured, new: &Measured) {
     let (first, second) = (&old.manifest, &new.manifest);
     let mut note = |what: &str, old: &str, new: &str| found.note(Weight::Question, what, old, new);
     note("workload", &first.spec.name, &second.spec.name);
-    let (mine, theirs) = only_there(&first.spec.text, &second.spec.text);
+    let (mine, theirs) = only_there(&current(&first.spec.text), &current(&second.spec.text));
     note("spec", &mine, &theirs);
     note("trace", &first.spec.trace_hash, &second.spec.trace_hash);
     note("load model", &first.load.model, &second.load.model);
@@ -90,6 +92,12 @@ fn lengths(found: &mut Differences, weight: Weight, what: &str, old: f64, new: f
     if (old - new).abs() > CLOSE * old.max(new) {
         found.note(weight, what, format!("{old:.3} s"), format!("{new:.3} s"));
     }
+}
+
+/// A specification with the names that its keys have today; other texts as they are.
+fn current(text: &str) -> String {
+    Spec::from_toml(text, "run.toml", &no_files)
+        .map_or_else(|_| text.to_owned(), |spec| spec.to_toml())
 }
 
 /// Lines that only one of two texts has, joined.

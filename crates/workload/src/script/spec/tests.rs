@@ -25,7 +25,7 @@ fn sizes_shares_and_names_are_read() {
 #[test]
 fn every_built_in_script_is_parsed_from_its_own_text() {
     let scripts: Vec<ScriptSpec> = builtin::all().filter_map(builtin::Entry::script).collect();
-    assert_eq!(scripts.len(), 14);
+    assert_eq!(scripts.len(), 15);
     for spec in scripts {
         let again = ScriptSpec::from_toml(&spec.to_toml(), "again").unwrap();
         assert_eq!(again, spec);
@@ -41,8 +41,8 @@ fn misspellings_are_found_with_their_line_and_a_suggestion() {
         (
             "workload = 3\n",
             "my.toml:1: workload must name one of the workloads tpcc, tpcc-benchfoundry, \
-             consbench, fmke, list-append, bank, long-fork, write-skew, causal-chain, set, \
-             counter",
+             consbench, fmke, list-append, bank, long-fork, write-skew, lost-update, \
+             causal-chain, set, counter",
         ),
         (
             "workload = \"tpcc\"\n[dataset]\nwarehuoses = 2\n",
