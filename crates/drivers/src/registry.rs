@@ -114,7 +114,15 @@ pub fn roaming(url: &str) -> Result<String, OpenError> {
             reason: format!("its sessions cannot roam over nodes; those of {able} can"),
         });
     };
-    let query = url.split_once('?').map_or("", |(_, query)| query);
+    let (place, query) = url.split_once('?').unwrap_or((url, ""));
+    if option.starts_with("host=") && !place.contains(',') {
+        return Err(OpenError::Unsupported {
+            store: without_secrets(url),
+            reason: "its sessions have one node only; name several hosts, with commas between \
+                     them"
+                .into(),
+        });
+    }
     let name = option.split('=').next().unwrap_or_default();
     let said = query.split('&').find(|pair| pair.split('=').next() == Some(name));
     match said {

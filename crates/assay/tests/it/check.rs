@@ -250,6 +250,20 @@ fn a_store_with_one_writer_at_a_time_is_serializable() {
 }
 
 #[test]
+fn sessions_that_roam_go_back_in_time_where_replicas_are_late() {
+    let place = Place::new();
+    let late = "sim:?latency=1ms&replication=20ms&nodes=3";
+    assert_eq!(violated(&bench(&place, "register", late, "--operations 5000")), [""; 0]);
+    fs::remove_dir_all(place.path("b")).expect("it is there");
+    let result = bench(&place, "session-roaming", late, "--operations 5000");
+    for quality in ["linearizable", "monotonic-reads", "read-your-writes"] {
+        assert!(violated(&result).contains(&quality), "{quality}: {result}");
+    }
+    let words = "bench session-roaming -t memory: -q";
+    place.assay(words).code(2).says("its sessions cannot roam over nodes");
+}
+
+#[test]
 fn an_exported_history_has_the_verdicts_of_its_run() {
     let place = Place::new();
     let stale = "sim:?latency=1ms&replication=20ms&read_from=any";

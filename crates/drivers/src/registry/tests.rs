@@ -209,5 +209,6 @@ fn sessions_roam_where_nodes_can_be_chosen() {
     assert!(stays.contains("leave it out, or say read=any"), "{stays}");
     let cannot = url("sqlite:file").unwrap_err();
     assert!(cannot.contains("sessions cannot roam") && cannot.contains("mariadb"), "{cannot}");
+    assert!(url("mariadb://a/d").unwrap_err().contains("name several hosts"));
     assert!(url("nothing:x").is_err());
 }
