@@ -167,7 +167,7 @@ fn accepted_options(store: &Listed) -> Vec<String> {
         let is_of_libpq = store.scheme == "postgres" && OF_LIBPQ.contains(&name.as_str());
         let answer = || open(&format!("{base}?{name}=file"), &OPTIONS).err();
         let needs_another = |error: OpenError| error.to_string().contains("needs redis+sentinel");
-        !is_of_libpq && !(store.feature == Some("redis") && answer().is_some_and(needs_another))
+        !(is_of_libpq || store.feature == Some("redis") && answer().is_some_and(needs_another))
     };
     names.filter(of_this_scheme).collect()
 }
