@@ -168,7 +168,8 @@ impl Experiment {
         run_dir.write_manifest(&self.manifest)?;
         let workers = self.load_config.workers;
         let (writer, sinks) = run_dir.writer(workers as u16, Memory::default())?;
-        let is_observed = !self.is_load && self.roles.iter().any(|role| role.reads());
+        let is_told = self.roles.is_empty() && self.store.tells_versions();
+        let is_observed = !self.is_load && (is_told || self.roles.iter().any(|role| role.reads()));
         let (reads, observed) = match is_observed {
             true => ReadsWriter::start(&self.dir, workers).map(|(one, all)| (Some(one), all))?,
             false => (None, Vec::new()),

@@ -264,6 +264,18 @@ fn sessions_that_roam_go_back_in_time_where_replicas_are_late() {
 }
 
 #[test]
+fn the_order_of_versions_is_the_stores_own_where_it_tells_it() {
+    let place = Place::new();
+    let words = "bench register --up etcd --install --duration 2s --floor 0s --run-dir b -q";
+    place.fine(words);
+    let result = place.fine("check b --format json").json();
+    let checks = result["checks"].as_array().expect("there are some");
+    let order = checks.iter().find(|check| check["id"] == "D5").expect("there are seven");
+    assert!(order["text"].to_string().contains("told-by-store (5)"), "{order}");
+    assert_eq!(violated(&result), [""; 0]);
+}
+
+#[test]
 fn an_exported_history_has_the_verdicts_of_its_run() {
     let place = Place::new();
     let stale = "sim:?latency=1ms&replication=20ms&read_from=any";
