@@ -101,6 +101,37 @@ impl Options {
         Path::new(self.text("runs-dir").unwrap_or("runs"))
     }
 
+    /// Where the run directory of this run is to be, if that was said.
+    pub fn run_dir(&self) -> Option<&str> {
+        self.text("run-dir")
+    }
+
+    /// The URL of the store, if one was given.
+    pub fn target(&self) -> Option<&str> {
+        self.text("target")
+    }
+
+    /// The rate of the open loop as it was written, if there is one.
+    pub fn rate_text(&self) -> Option<&str> {
+        self.text("rate")
+    }
+
+    /// The seed, if one was given.
+    ///
+    /// # Errors
+    /// If it is no whole number.
+    pub fn seed(&self) -> Result<Option<u64>> {
+        self.count("seed")
+    }
+
+    /// Whether what is in the way is removed first, whoever made it.
+    ///
+    /// # Errors
+    /// If it is no truth value.
+    pub fn replaces(&self) -> Result<bool> {
+        self.switch("replace")
+    }
+
     /// Gathers flag, environment, `--config`, `./assay.toml`, the user's file and defaults;
     /// `--no-config` leaves out settings that were not typed.
     ///

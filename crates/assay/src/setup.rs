@@ -116,27 +116,10 @@ impl Setup {
         }
         let sets = thresholds::take(&mut changes.sets);
         let spec = matches.get_one::<String>("spec").context("a SPEC is needed")?;
-        let mut workload = Workload::read(spec, &changes)?;
-        if purpose != Purpose::Load {
-            workload.require_run()?;
-        }
-        options.add_beneath(spec, &workload.settings)?;
-        match purpose {
-            Purpose::Bench => suggest_size(&mut workload, &changes)?,
-            Purpose::Run => suggest_length(&mut options, &workload, &changes),
-            Purpose::Load => {}
-        }
-        suggest_sessions(&mut options, &workload);
-        set_length(&mut workload, &options, purpose)?;
+        let mut workload = workload(spec, &changes, &mut options, purpose)?;
         let thresholds = thresholds::changed(&options, &workload.hallmark, &sets)?;
         let seed = seed(&options, workload.trace.as_ref())?;
-        let runs_dir = options.runs_dir().to_owned();
-        let dir = match options.text("run-dir") {
-            Some("") => return Err(options.wrong("run-dir", "it is empty; name a directory")),
-            Some(dir) => PathBuf::from(dir),
-            None => run_dirs::fresh(&runs_dir, &workload.name, seed.0),
-        };
-        run_dirs::require_free(&dir)?;
+        let dir = run_dir(&options, &workload.name, seed)?;
         let mut schedule = ActionSchedule::read(&options, seed)?;
         let lab = RunLab::from(&options)?;
         if let Some(lab) = &lab {
@@ -163,13 +146,9 @@ impl Setup {
         send_through_server(&mut workload, &target);
         let open = |url: &str| registry::open(url, &clock).map_err(from_open);
         let store = mapped::taking_queries(open(&target)?, &workload, seed, &options)?;
-        let hop = match via.is_some() && purpose != Purpose::Load {
-            true => {
-                let layout = workload.fmke_mut().map_or("", |spec| spec.layout.name());
-                Some(Arc::new(Hop::start(layout, open)?))
-            }
-            false => None,
-        };
+        let layout = workload.fmke_mut().map_or("", |spec| spec.layout.name());
+        let measures_hop = via.is_some() && purpose != Purpose::Load;
+        let hop = measures_hop.then(|| Hop::start(layout, open)).transpose()?.map(Arc::new);
         Ok(Setup {
             workload,
             seed,
@@ -219,7 +198,7 @@ impl Setup {
 
     /// Makes room for what a load writes. What is there already is removed only if that is wanted.
     fn prepare_to_load(&self, plan: &Compiled, dataset: &Loaded) -> Result<()> {
-        let is_replaced = self.options.switch("replace")?;
+        let is_replaced = self.options.replaces()?;
         let is_fresh = self.options.switch("fresh")? || is_replaced;
         if let Some(catalogue) = plan.catalogue() {
             // A server in between has dropped it already.
@@ -335,7 +314,7 @@ impl Setup {
 
     /// Whether the store of a bench stays: one that was named, or that is to be kept.
     pub fn keeps_store(&self) -> Result<bool> {
-        Ok(self.options.text("target").is_some() || self.options.switch("keep")?)
+        Ok(self.options.target().is_some() || self.options.switch("keep")?)
     }
 
     /// What is read when the run is over, if that is wanted.
@@ -870,7 +849,7 @@ fn start_via(workload: &Workload, target: &str, options: &Options) -> Result<Via
     let WorkloadSource::Script(ScriptSpec::Fmke(spec)) = &workload.requested else {
         return Err(via::refuse(&workload.name));
     };
-    let replaces = options.switch("fresh")? || options.switch("replace")?;
+    let replaces = options.switch("fresh")? || options.replaces()?;
     Via::start(target, spec.layout.name(), replaces)
 }
 
@@ -883,7 +862,7 @@ fn send_through_server(workload: &mut Workload, target: &str) {
 
 /// Stages of the rate set the duration as well.
 fn has_stages(options: &Options) -> bool {
-    options.text("rate").is_some_and(|rate| rate.contains('@'))
+    options.rate_text().is_some_and(|rate| rate.contains('@'))
 }
 
 /// The number of operations that the spec says is for those who say nothing else.
@@ -899,7 +878,7 @@ fn set_length(workload: &mut Workload, options: &Options, purpose: Purpose) -> R
 
 /// The seed that was given, that of the trace, or one that the system draws.
 pub fn seed(options: &Options, trace: Option<&Trace>) -> Result<Seed> {
-    if let Some(seed) = options.count("seed")? {
+    if let Some(seed) = options.seed()? {
         return Ok(Seed(seed));
     }
     if let Some(trace) = trace {
@@ -917,7 +896,7 @@ pub fn draw_seed() -> Result<Seed> {
 }
 
 fn target(options: &Options, purpose: Purpose, dir: &Path) -> Result<String> {
-    match options.text("target") {
+    match options.target() {
         // The run directory is a place for a store on disk that is used once.
         Some("sqlite:" | "sqlite") if purpose == Purpose::Bench => {
             Ok(format!("sqlite:{}", dir.join("store.db").display()))
@@ -959,6 +938,40 @@ fn with_options(url: String, options: &Options) -> String {
     let Some(more) = options.text("url-options") else { return url };
     let mark = if url.contains('?') { '&' } else { '?' };
     format!("{url}{mark}{more}")
+}
+
+/// The workload that `spec` names, with what was changed, and its settings beneath those that were
+/// given.
+fn workload(
+    spec: &str,
+    changes: &Changes,
+    options: &mut Options,
+    purpose: Purpose,
+) -> Result<Workload> {
+    let mut workload = Workload::read(spec, changes)?;
+    if purpose != Purpose::Load {
+        workload.require_run()?;
+    }
+    options.add_beneath(spec, &workload.settings)?;
+    match purpose {
+        Purpose::Bench => suggest_size(&mut workload, changes)?,
+        Purpose::Run => suggest_length(options, &workload, changes),
+        Purpose::Load => {}
+    }
+    suggest_sessions(options, &workload);
+    set_length(&mut workload, options, purpose)?;
+    Ok(workload)
+}
+
+/// Where the run directory will be; nothing is there yet.
+fn run_dir(options: &Options, name: &str, seed: Seed) -> Result<PathBuf> {
+    let dir = match options.run_dir() {
+        Some("") => return Err(options.wrong("run-dir", "it is empty; name a directory")),
+        Some(dir) => PathBuf::from(dir),
+        None => run_dirs::fresh(options.runs_dir(), name, seed.0),
+    };
+    run_dirs::require_free(&dir)?;
+    Ok(dir)
 }
 
 /// `url` with what makes sessions roam, if those of the workload do.

@@ -444,7 +444,9 @@ mod tests {
         let mut collector = RecordCollector::new(FRESH);
         let reader = Record { index: 9, ..read(3, version::written(1), 20) };
         collector.add(0, &[update(3, 1, 8), reader, update(3, 2, 30)]);
-        [(1, 70), (9, 70), (2, 80)].map(|(index, version)| collector.tell(index, version));
+        for (index, version) in [(1, 70), (9, 70), (2, 80)] {
+            collector.tell(index, version);
+        }
         let told = collector.finish().history.told;
         let number = |index| told.number(3, WrittenValue(version::written(index)));
         assert_eq!([1, 2, 3].map(number), [Some(70), Some(80), None]);

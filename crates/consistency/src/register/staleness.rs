@@ -10,8 +10,9 @@
 //! its end to the start of the last read that missed it (Bermbach, Tai, MW4SOC 2011); where no
 //! later read of the record followed, it may have lasted longer.
 //!
-//! All are exact where one session writes a record, or the store tells the order. Else a version is newer only if it certainly
-//! is ([`crate::register::prepared`]), so staleness is a lower bound and visibility an upper one.
+//! All are exact where one session writes a record, or the store tells the order. Else a version
+//! is newer only if it certainly is ([`crate::register::prepared`]), so staleness is a lower bound
+//! and visibility an upper one.
 //! With several clocks each distance is shortened by the errors of both.
 //! O(n) for records whose writes end in their order, O(n log n) else; 40 bytes per operation of
 //! the record at hand.

@@ -5,8 +5,8 @@
 //! "FMKe: a real-world benchmark for key-value data stores" (PaPoC 2017) and their programs;
 //! `docs/fmke.md` lists where this differs from either.
 //!
-//! Rows lie in one of three [`Layout`]s. Queries are the same for every store, as SQL; the store
-//! executes them by itself or through a mapping.
+//! Rows lie in one of three [`FmkeLayout`]s. Queries are the same for every store, as SQL; the
+//! store executes them by itself or through a mapping.
 
 mod deck;
 mod load;
@@ -26,11 +26,11 @@ use assay_model::{Nanos, Seed};
 use super::program::{Compiled, Program, named};
 use crate::plan::PlanPhase;
 
-pub use query::{Owner, Queries, Query};
+pub use query::{FmkeQuery, Owner, Queries};
 pub use schema::tables;
 pub use spec::{
-    Compat, FmkeChecks, FmkeDataset, FmkeOperations, FmkeSpec, Layout, Population, PopulationName,
-    Through,
+    FmkeChecks, FmkeCompat, FmkeDataset, FmkeLayout, FmkeOperations, FmkeSpec, Population,
+    PopulationName, Through,
 };
 
 /// The names of the operations, by their numbers less one, with those of FMKe's load client.
