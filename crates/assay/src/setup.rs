@@ -323,15 +323,18 @@ impl Setup {
             return Ok(None);
         }
         let wait = self.options.duration("final-wait")?.unwrap_or_default();
-        if let Some(spec) = self.workload.sets() {
-            let keys = spec.dataset.keys;
-            let queries = Some(spec.clone());
-            return Ok(Some(FinalReads { wait, loaded: 0..keys, inserts_from: keys, queries }));
+        if let Some((queries, keys)) = self.workload.final_reads() {
+            let (loaded, queries) = (0..keys, Some(queries));
+            // What a run inserts is read with what it was inserted into.
+            return Ok(Some(FinalReads { wait, loaded, inserts_from: u64::MAX, queries }));
+        }
+        if self.workload.fmke_spec().is_some() {
+            // Packed lists are not judged.
+            return Ok(None);
         }
         let Some(spec) = self.workload.records().filter(|spec| !spec.dataset.is_recorded()) else {
-            let reason = "only the records of a specification and of workload set are known, no \
-                          rows of other queries, and \
-                          no keys of an imported trace";
+            let reason = "only the records of a specification and of workloads set and fmke are \
+                          known, no rows of other queries, and no keys of an imported trace";
             return Err(self.options.wrong("final-reads", reason));
         };
         let dataset = &spec.dataset;

@@ -9,6 +9,7 @@
 //! store executes them by itself or through a mapping.
 
 mod deck;
+mod lists;
 mod load;
 mod query;
 mod rows;
@@ -50,6 +51,11 @@ pub const OPERATIONS: [&str; 9] = [
 pub fn may_miss(query: &str) -> bool {
     let is_of_list = Owner::ALL.iter().any(|owner| query.starts_with(owner.list()));
     is_of_list || query == "prescription.read"
+}
+
+/// One read of each list: what the workload asks when the store is at rest, to see what is lost.
+pub(super) fn final_reads(spec: &FmkeSpec) -> impl Program + use<> {
+    lists::FinalLists::new(spec)
 }
 
 /// Compiles a checked specification.
