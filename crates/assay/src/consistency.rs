@@ -306,7 +306,8 @@ fn judge_queries(collected: &CollectedQueries, model: QueryModel, result: &mut C
             result.add_registers(&collected.registers, report);
         }
         QueryModel::Prescriptions(_) => {
-            let findings = judge_prescriptions(&collected.prescriptions, collected.final_reads_from);
+            let findings =
+                judge_prescriptions(&collected.prescriptions, collected.final_reads_from);
             result.add_prescriptions(&collected.prescriptions, findings);
         }
         QueryModel::Sets | QueryModel::Counters | QueryModel::Accounts(_) => {

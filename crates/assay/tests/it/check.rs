@@ -18,7 +18,7 @@ fn finding<'a>(result: &'a Value, quality: &str) -> &'a Value {
     found.unwrap_or_else(|| panic!("no {quality}"))
 }
 
-fn violated(result: &Value) -> Vec<&str> {
+pub fn violated(result: &Value) -> Vec<&str> {
     let findings = result["findings"].as_array().expect("there are findings").iter();
     let violated = findings.filter(|finding| finding["verdict"] == "violated");
     violated.map(|finding| finding["quality"].as_str().expect("a name")).collect()

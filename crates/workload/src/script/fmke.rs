@@ -62,6 +62,11 @@ pub(super) fn final_reads(spec: &FmkeSpec) -> impl Program + use<> {
 pub(super) fn compile(spec: &FmkeSpec, seed: Seed, phase: PlanPhase) -> Compiled {
     let queries = Queries::of(spec);
     let population = spec.population();
+    // What is asked of a server is the same whatever lies behind it.
+    let layout = match spec.through {
+        Through::Store => spec.layout,
+        Through::Server => FmkeLayout::Normalised,
+    };
     let run = run::Run::new(spec, seed);
     let frequencies = run.frequencies();
     let program: Arc<dyn Program> = match phase {
@@ -69,16 +74,16 @@ pub(super) fn compile(spec: &FmkeSpec, seed: Seed, phase: PlanPhase) -> Compiled
         PlanPhase::Run => Arc::new(run),
     };
     Compiled {
-        schema: named(tables(spec.layout).iter().map(|(name, text)| (*name, text.as_str()))),
+        schema: named(tables(layout).iter().map(|(name, text)| (*name, text.as_str()))),
         queries: queries.texts().to_vec(),
         roles: if spec.is_checked() { queries.roles() } else { Vec::new() },
         frequencies,
-        relation_rows: schema::rows(spec.layout, &population),
+        relation_rows: schema::rows(layout, &population),
         transaction_types: match phase {
             PlanPhase::Load => &["load"],
             PlanPhase::Run => &OPERATIONS,
         },
-        rows: schema::rows(spec.layout, &population).iter().map(|(_, rows)| rows).sum(),
+        rows: schema::rows(layout, &population).iter().map(|(_, rows)| rows).sum(),
         program,
         // Layouts are compared, so a mapping adds no tables of its own.
         keeps_relations: true,

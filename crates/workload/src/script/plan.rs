@@ -187,4 +187,3 @@ pub fn final_reads(spec: &ScriptSpec) -> Option<Box<dyn Source>> {
     };
     Some(Box::new(ProgramSource::new(program)))
 }
-
