@@ -78,7 +78,7 @@ pub(super) fn compile(spec: &FmkeSpec, seed: Seed, phase: PlanPhase) -> Compiled
         queries: queries.texts().to_vec(),
         roles: if spec.is_checked() { queries.roles() } else { Vec::new() },
         frequencies,
-        relation_rows: schema::rows(layout, &population),
+        relation_rows: schema::rows_of_run(layout, &population),
         transaction_types: match phase {
             PlanPhase::Load => &["load"],
             PlanPhase::Run => &OPERATIONS,
