@@ -323,12 +323,15 @@ impl Setup {
             return Ok(None);
         }
         let wait = self.options.duration("final-wait")?.unwrap_or_default();
-        if let Some((queries, keys)) = self.workload.final_reads() {
+        let is_fmke = self.workload.fmke_spec().is_some();
+        // Lists are scanned on stores that have no queries of their own.
+        let can_read = !is_fmke || self.store.capabilities().can(Kind::Scan);
+        if let Some((queries, keys)) = self.workload.final_reads().filter(|_| can_read) {
             let (loaded, queries) = (0..keys, Some(queries));
             // What a run inserts is read with what it was inserted into.
             return Ok(Some(FinalReads { wait, loaded, inserts_from: u64::MAX, queries }));
         }
-        if self.workload.fmke_spec().is_some() {
+        if is_fmke {
             // Packed lists are not judged.
             return Ok(None);
         }
