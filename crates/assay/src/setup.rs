@@ -14,6 +14,7 @@ use assay_history::{Manifest, read_events, write_events};
 use assay_model::{Event, EventKind, Kind, Nanos, Seed, Setting, quantity};
 use assay_report::Style;
 use assay_run::{Latency, Load, Spin, clock};
+use assay_store::resumed_load::ResumedLoad;
 use assay_store::{Calls, Capabilities, Existing, Isolation, OpenError, Store, StoreTime};
 use assay_trace::Trace;
 use assay_workload::script::fmke::Through;
@@ -93,6 +94,10 @@ pub struct Setup {
     /// connections.
     pub lab: Option<RunLab>,
 }
+
+/// What the report of a load says that went on with another one.
+const RESUMED: &str = "the load went on with one that was interrupted: what that one had written \
+                       counts as done, so the figures are not those of a load";
 
 impl Setup {
     /// Reads everything that was typed.
@@ -178,6 +183,9 @@ impl Setup {
     /// # Errors
     /// If the store cannot be prepared, or the load could not begin.
     pub fn load(&mut self, dir: &Path) -> Result<Finished> {
+        if self.resumes()? {
+            self.take_up_load()?;
+        }
         let plan = self.workload.plan(self.seed, PlanPhase::Load)?;
         self.require_kinds(PlanPhase::Load)?;
         self.workload.require_whole_load(plan.len())?;
@@ -185,15 +193,51 @@ impl Setup {
         let begun = clock::monotonic();
         self.prepare_to_load(&plan, &dataset)?;
         self.init = clock::monotonic().since(begun);
-        self.store.keep_note(&Note::loading(&dataset).to_text()).map_err(from_open)?;
+        let loading = Note::loading(&dataset, self.seed);
+        self.store.keep_note(&loading.to_text()).map_err(from_open)?;
         let load_config = self.load_config(&plan, Purpose::Load, self.loaded(plan.len())?)?;
         let finished = self.experiment(&plan, load_config, dir, true)?.execute()?;
+        if self.resumes()? {
+            let mut manifest = Manifest::read(dir)?;
+            manifest.notes.push(RESUMED.to_owned());
+            manifest.write(dir)?;
+        }
         if finished.exit == Exit::Fine && finished.is_whole {
             self.store.flush().map_err(from_open)?;
             self.store.keep_note(&Note::loaded(&dataset).to_text()).map_err(from_open)?;
             self.is_loaded = true;
         }
         Ok(finished)
+    }
+
+    /// Whether this goes on with a load that was interrupted.
+    fn resumes(&self) -> Result<bool> {
+        self.options.switch("resume")
+    }
+
+    /// Makes the store one in which what is there counts as written, with the seed of the load that
+    /// was interrupted.
+    fn take_up_load(&mut self) -> Result<()> {
+        let Some(text) = self.store.note().map_err(from_open)? else {
+            return Err(usage(format!(
+                "--resume: no load has begun in {}; load it without --resume",
+                self.url
+            )));
+        };
+        let note = Note::parse(&text, &self.url)?;
+        if note.is_complete {
+            let reason = format!("--resume: {} is loaded; --fresh loads it anew", self.url);
+            return Err(usage(reason));
+        }
+        let Some(seed) = note.seed else {
+            return Err(usage("--resume: the load was begun by an older version; use --fresh"));
+        };
+        if self.options.is_typed("seed") && seed != self.seed {
+            return Err(usage(format!("--resume: the load has begun with --seed {seed}")));
+        }
+        self.seed = seed;
+        self.store = Arc::new(ResumedLoad::new(Arc::clone(&self.store)));
+        Ok(())
     }
 
     /// Makes room for what a load writes. What is there already is removed only if that is wanted.
@@ -204,7 +248,14 @@ impl Setup {
             // A server in between has dropped it already.
             let may_drop =
                 self.via.is_none() && (is_replaced || is_fresh && self.is_ours(dataset)?);
-            let existing = if may_drop { Existing::Replace } else { Existing::Refuse };
+            let existing = match (may_drop, self.resumes()?) {
+                (true, _) => Existing::Replace,
+                (false, true) => Existing::Use,
+                (false, false) => Existing::Refuse,
+            };
+            if existing == Existing::Use {
+                self.refuse_to_mix(dataset)?;
+            }
             let prepared = self.store.prepare_queries(catalogue, existing);
             return prepared.map_err(|error| match error {
                 OpenError::Contents { .. } if existing == Existing::Refuse => {

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::check::violated;
-use crate::place::Place;
+use crate::place::{ASSAY, Place};
 
 const LAYOUTS: [&str; 3] = ["normalised", "nested", "nested-packed"];
 
@@ -82,4 +82,30 @@ fn a_server_serves_until_its_time_is_over_and_refuses_what_it_cannot_use() {
     place.assay("fmke serve -t memory: --layout flat").code(2).says("nested-packed");
     place.assay("fmke serve -t nothing:").code(2).says("there is no store");
     place.assay("bench ycsb-a -t memory: --via http").code(2).says("--via");
+}
+
+#[test]
+fn a_load_that_was_killed_goes_on_with_what_is_missing() {
+    let sizes = "--set dataset.population=minimal --set dataset.patients=60000";
+    // One store that makes a transaction of each row with its entries, and one that does not.
+    for store in ["sqlite:s.db", "fjall:db"] {
+        let place = Place::new();
+        place.assay(&format!("load fmke -t {store} {sizes} --resume -q")).code(2).says("no load");
+        let line =
+            format!("{ASSAY} load fmke -t {store} {sizes} --seed 5 -q & sleep 0.7; kill -9 $!");
+        let mut command = place.program("sh");
+        command.args(["-c", &line]);
+        place.spawn(command).wait();
+        let run = format!("run fmke -t {store} {sizes} --operations 2000 --closed 4 -q");
+        place.assay(&run).code(2).says("load");
+        let other = format!("load fmke -t {store} {sizes} --resume --seed 6 -q");
+        place.assay(&other).code(2).says("--seed 5");
+        place.fine(&format!("load fmke -t {store} {sizes} --resume --run-dir again -q"));
+        let loaded = place.fine("report again --format json").json();
+        // Each row counts as written, whichever load wrote it.
+        assert_eq!(loaded["overall"]["counts"]["hits"], 61_097, "{loaded}");
+        place.fine(&format!("{run} --run-dir b"));
+        let done = format!("load fmke -t {store} {sizes} --resume -q");
+        place.assay(&done).code(2).says("is loaded");
+    }
 }
