@@ -124,6 +124,14 @@ impl Options {
         self.count("seed")
     }
 
+    /// Whether this goes on with something that was interrupted.
+    ///
+    /// # Errors
+    /// If it is no truth value.
+    pub fn resumes(&self) -> Result<bool> {
+        self.switch("resume")
+    }
+
     /// Whether what is in the way is removed first, whoever made it.
     ///
     /// # Errors

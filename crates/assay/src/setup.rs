@@ -183,7 +183,7 @@ impl Setup {
     /// # Errors
     /// If the store cannot be prepared, or the load could not begin.
     pub fn load(&mut self, dir: &Path) -> Result<Finished> {
-        if self.resumes()? {
+        if self.options.resumes()? {
             self.take_up_load()?;
         }
         let plan = self.workload.plan(self.seed, PlanPhase::Load)?;
@@ -197,7 +197,7 @@ impl Setup {
         self.store.keep_note(&loading.to_text()).map_err(from_open)?;
         let load_config = self.load_config(&plan, Purpose::Load, self.loaded(plan.len())?)?;
         let finished = self.experiment(&plan, load_config, dir, true)?.execute()?;
-        if self.resumes()? {
+        if self.options.resumes()? {
             let mut manifest = Manifest::read(dir)?;
             manifest.notes.push(RESUMED.to_owned());
             manifest.write(dir)?;
@@ -208,11 +208,6 @@ impl Setup {
             self.is_loaded = true;
         }
         Ok(finished)
-    }
-
-    /// Whether this goes on with a load that was interrupted.
-    fn resumes(&self) -> Result<bool> {
-        self.options.switch("resume")
     }
 
     /// Makes the store one in which what is there counts as written, with the seed of the load that
@@ -248,7 +243,7 @@ impl Setup {
             // A server in between has dropped it already.
             let may_drop =
                 self.via.is_none() && (is_replaced || is_fresh && self.is_ours(dataset)?);
-            let existing = match (may_drop, self.resumes()?) {
+            let existing = match (may_drop, self.options.resumes()?) {
                 (true, _) => Existing::Replace,
                 (false, true) => Existing::Use,
                 (false, false) => Existing::Refuse,

@@ -9,8 +9,8 @@ const LAYOUTS: [&str; 3] = ["normalised", "nested", "nested-packed"];
 
 fn bench(place: &Place, store: &str, more: &str) -> Value {
     let words = format!(
-        "bench fmke -t {store} --set dataset.population=small --operations 3000 --closed 8 --seed 7 \
-         --run-dir b -q --final-wait 100ms {more}"
+        "bench fmke -t {store} --set dataset.population=small --operations 3000 --closed 8 \
+         --seed 7 --run-dir b -q --final-wait 100ms {more}"
     );
     place.fine(&words);
     place.fine("check b --format json").json()
@@ -32,8 +32,8 @@ fn every_layout_runs_on_every_class_of_store_and_loses_nothing() {
             if layout == "nested-packed" {
                 // Packed lists are texts that nobody reads, so nothing is judged.
                 let words = format!(
-                    "bench fmke -t {store} --set dataset.population=minimal --operations 1000 {words} \
-                     --closed 4 --run-dir b -q"
+                    "bench fmke -t {store} --set dataset.population=minimal --operations 1000 \
+                     {words} --closed 4 --run-dir b -q"
                 );
                 place.fine(&words);
                 continue;
