@@ -488,6 +488,8 @@ impl Experiment {
             stop_at_failure: self.stops_at_failure,
             spin: self.load_config.spin,
             processors: &self.load_config.processors,
+            share: None,
+            start: None,
         }
     }
 

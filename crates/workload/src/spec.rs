@@ -16,8 +16,8 @@ pub use dataset::Dataset;
 pub use error::{Place, SpecError};
 pub use length::{FieldLength, ReadFile, no_files};
 pub use section::{
-    DatasetSection, KeyDistribution, KeyOrder, KeysSection, OperationsSection, ProcessSection, SessionsSection,
-    ReadFields, ScanDistribution, ScanSection, Spec, WriteFields,
+    DatasetSection, KeyDistribution, KeyOrder, KeysSection, OperationsSection, ProcessSection,
+    ReadFields, ScanDistribution, ScanSection, SessionsSection, Spec, WriteFields,
 };
 pub use think::ThinkTime;
 

@@ -180,7 +180,10 @@ mod tests {
             outcome: Outcome::Done,
             access,
         };
-        assert_eq!(collected(&queries(&creation(), Some(Outcome::Done)), true), std::slice::from_ref(&one));
+        assert_eq!(
+            collected(&queries(&creation(), Some(Outcome::Done)), true),
+            std::slice::from_ref(&one)
+        );
         let by_itself = PrescriptionOperation { ended: Nanos(45), ..one };
         assert_eq!(collected(&queries(&creation(), Some(Outcome::Done)), false), [by_itself]);
     }
