@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use assay_drivers::registry;
+use assay_fleet::gather::sha256_of;
 use assay_history::manifest::{
     HistorySection, LoadSection, MachineSection, RunSection, SettingSection, SpecSection,
     StoreSection,
@@ -13,7 +14,7 @@ use assay_history::manifest::{
 use assay_history::{Manifest, read_events, write_events};
 use assay_model::{Event, EventKind, Kind, Nanos, Seed, Setting, quantity};
 use assay_report::Style;
-use assay_run::{Latency, Load, Spin, clock};
+use assay_run::{Extent, Latency, Load, Spin, clock};
 use assay_store::{Calls, Capabilities, Existing, Isolation, OpenError, Store, StoreTime};
 use assay_trace::Trace;
 use assay_workload::script::fmke::Through;
@@ -30,10 +31,11 @@ use crate::conditions::Examinable;
 use crate::exit::{Exit, Failure, from_open, usage};
 use crate::experiment::{Experiment, Finished, load_settings};
 use crate::final_reads::{FinalReads, FinalReadsOutcome};
+use crate::fleet::{Fleet, Seat, coordinate};
 use crate::lab::tied::RunLab;
 use crate::load_config::{LoadConfig, Purpose, USUAL_DURATION};
 use crate::note::{Loaded, Note};
-use crate::options::{Options, Origin};
+use crate::options::{Options, Origin, Verb};
 use crate::port::{self, Port};
 use crate::progress::Show;
 use crate::show::{Display, PAGE_FILE, analyze_run, keep_hallmark, require_hallmark, show};
@@ -89,6 +91,8 @@ pub struct Setup {
     pub hop: Option<Arc<Hop>>,
     /// The server between the load and its store, if there is one.
     pub via: Option<Via>,
+    /// The seat in a fleet, if this process is one of its agents.
+    pub seat: Option<Arc<Seat>>,
     /// The lab that the store is in, if it is in one. The last field: it ends after the store's
     /// connections.
     pub lab: Option<RunLab>,
@@ -190,8 +194,109 @@ impl Setup {
             schedule,
             hop,
             via,
+            seat: None,
             lab,
         })
+    }
+
+    /// From now on this process is an agent of a fleet.
+    pub fn take_seat(&mut self, seat: &Arc<Seat>) {
+        seat.heed(self.listening.control());
+        self.seat = Some(Arc::clone(seat));
+    }
+
+    /// The URL of the store, secrets included, as an agent's command takes it.
+    ///
+    /// # Errors
+    /// If there is none that another process could use.
+    pub fn raw_target(&self) -> Result<String> {
+        let capabilities = self.store.capabilities();
+        let is_within = !capabilities.is_persistent && !capabilities.is_no_op;
+        if is_within || capabilities.time == StoreTime::Simulated {
+            return Err(usage(format!(
+                "{} is within the process that measures it: agents would have a store each; name \
+                 a server, such as redis://127.0.0.1",
+                self.url
+            )));
+        }
+        let named = || self.options.text("target").map(str::to_owned);
+        self.lab.as_ref().map(|lab| lab.url().to_owned()).or_else(named).ok_or_else(|| {
+            usage("agents need a store that they can reach: give -t URL, or --up STORE")
+        })
+    }
+
+    /// Loads the store by the agents of a fleet; the run directory of the load is `dir`.
+    ///
+    /// # Errors
+    /// If the store cannot be prepared, or the load was called off.
+    pub fn load_by_fleet(
+        &mut self,
+        (agents, matches): (u32, &ArgMatches),
+        dir: &Path,
+    ) -> Result<Finished> {
+        self.raw_target()?;
+        let plan = self.workload.plan(self.seed, PlanPhase::Load)?;
+        self.require_kinds(PlanPhase::Load)?;
+        self.workload.require_whole_load(plan.len())?;
+        let dataset = plan.loaded();
+        let load_config = self.load_config(&plan, Purpose::Load, self.loaded(plan.len())?)?;
+        let words = fleet_words(&load_config, agents, &self.options)?;
+        self.prepare_to_load(&plan, &dataset)?;
+        self.store.keep_note(&Note::loading(&dataset).to_text()).map_err(from_open)?;
+        let Experiment { manifest, common, .. } = self.experiment(&plan, load_config, dir, true)?;
+        let fleet = Fleet { agents, matches, verb: Verb::Load, dir, manifest, common, words };
+        let finished = coordinate(self, fleet)?;
+        if finished.exit == Exit::Fine && finished.is_whole {
+            self.store.flush().map_err(from_open)?;
+            self.store.keep_note(&Note::loaded(&dataset).to_text()).map_err(from_open)?;
+            self.is_loaded = true;
+        }
+        Ok(finished)
+    }
+
+    /// An agent's share of a load, of a store that the coordinator has prepared.
+    ///
+    /// # Errors
+    /// If the load could not begin.
+    pub fn load_share(&mut self, dir: &Path) -> Result<Finished> {
+        let plan = self.workload.plan(self.seed, PlanPhase::Load)?;
+        let load_config = self.load_config(&plan, Purpose::Load, self.loaded(plan.len())?)?;
+        let begun = clock::monotonic();
+        self.prepare_to_run(&plan)?;
+        self.init = clock::monotonic().since(begun);
+        self.experiment(&plan, load_config, dir, true)?.execute()
+    }
+
+    /// Runs the workload by the agents of a fleet; the run directory is the setup's.
+    ///
+    /// # Errors
+    /// If the store holds other data than the workload wants, or the run was called off.
+    pub fn run_by_fleet(
+        &mut self,
+        (agents, matches): (u32, &ArgMatches),
+        purpose: Purpose,
+    ) -> Result<Finished> {
+        self.raw_target()?;
+        let had_final_reads = self.final_reads()?.is_some();
+        let experiment = self.ready(purpose)?;
+        let mut words = fleet_words(&experiment.load_config, agents, &self.options)?;
+        if purpose == Purpose::Bench {
+            words.extend(self.bench_words(&experiment.load_config));
+        }
+        let Experiment { dir, manifest, common, .. } = experiment;
+        let verb = Verb::Run;
+        let fleet = Fleet { agents, matches, verb, dir: &dir, manifest, common, words };
+        let finished = coordinate(self, fleet)?;
+        if had_final_reads {
+            let mut manifest = Manifest::read(&finished.dir)?;
+            manifest.notes.push("a fleet makes no final reads yet".to_owned());
+            manifest.write(&finished.dir)?;
+        }
+        self.examine(&finished)?;
+        if self.options.switch("clean-up")? {
+            self.clean_up(&finished.dir)?;
+        }
+        Ok(finished)
     }
 
     /// Loads the store; the run directory of the load is `dir`.
@@ -333,6 +438,18 @@ impl Setup {
         Ok(finished)
     }
 
+    /// What a bench chooses, as the words of a run.
+    fn bench_words(&self, load_config: &LoadConfig) -> Vec<String> {
+        let records = self.workload.records().map(|spec| spec.dataset.records);
+        let records = records.filter(|_| self.options.given("records").is_none());
+        let records = records.map(|records| format!("--records={records}"));
+        let duration = load_config.extent.duration;
+        let duration = duration.filter(|_| self.options.given("duration").is_none());
+        let duration =
+            duration.map(|duration| format!("--duration={}", quantity::write_time(duration)));
+        records.into_iter().chain(duration).collect()
+    }
+
     /// Whether the store of a bench stays: one that was named, or that is to be kept.
     pub fn keeps_store(&self) -> Result<bool> {
         Ok(self.options.text("target").is_some() || self.options.switch("keep")?)
@@ -340,7 +457,9 @@ impl Setup {
 
     /// What is read when the run is over, if that is wanted.
     fn final_reads(&self) -> Result<Option<FinalReads>> {
-        if !self.options.switch("final-reads")? || self.store.capabilities().is_no_op {
+        let is_shared = self.seat.is_some();
+        let is_no_op = self.store.capabilities().is_no_op;
+        if !self.options.switch("final-reads")? || is_no_op || is_shared {
             return Ok(None);
         }
         let wait = self.options.duration("final-wait")?.unwrap_or_default();
@@ -411,7 +530,8 @@ impl Setup {
 
     /// Looks at the rows that the run has left behind, if the workload says what must hold of them.
     fn examine(&self, finished: &Finished) -> Result<()> {
-        if self.store.capabilities().is_no_op {
+        // While other agents go on, nothing has to hold.
+        if self.store.capabilities().is_no_op || self.seat.is_some() {
             return Ok(());
         }
         let script = self.workload.trace.as_ref().and_then(|trace| trace.header().script.as_ref());
@@ -583,7 +703,29 @@ impl Setup {
         };
         let calls = self.store.capabilities().calls;
         let load_config = LoadConfig::from(&self.options, purpose, calls, planned, calendar)?;
-        Ok(LoadConfig { room: self.store.room(), ..load_config })
+        let workers = match (&self.seat, &load_config.load) {
+            (Some(seat), Load::Open(open)) => seat.workers_max(open.in_flight),
+            (Some(seat), Load::Closed(closed)) => seat.workers_max(closed.sessions as usize),
+            (None, _) => usize::MAX,
+        };
+        let workers = load_config.workers.min(workers);
+        Ok(LoadConfig { room: self.store.room(), workers, ..load_config })
+    }
+
+    /// What all agents of a fleet must have in common, a line each.
+    fn common(&self, plan: &Compiled, load_config: &LoadConfig) -> String {
+        let Extent { processes, duration, warm_up } = load_config.extent;
+        let spec = sha256_of(plan.spec_text().as_bytes());
+        let trace = self.workload.trace.as_ref().map(|trace| trace.hash().to_string());
+        format!(
+            "seed {}, arrivals {}\nworkload {} {spec}\ntrace {trace:?}\nload {}\n\
+             length {processes:?} {duration:?} {warm_up}\ndata set {}",
+            self.seed,
+            self.arrivals,
+            self.workload.name,
+            load_config.load_text(),
+            self.workload.dataset(self.seed).to_line(),
+        )
     }
 
     /// Simulated time has one worker: several would need an order among each other, and a second
@@ -616,6 +758,7 @@ impl Setup {
         settings.extend(self.via.iter().flat_map(Via::settings));
         settings.extend(self.schedule.settings().filter(|_| !is_load));
         let manifest = self.manifest(plan, &load_config, settings, is_load);
+        let common = self.common(plan, &load_config);
         let header = plan.header(self.seed);
         let fields = plan.fields();
         let (workload_kind, roles) = (plan.workload_kind(), plan.roles());
@@ -666,6 +809,9 @@ impl Setup {
             stops_at_failure: is_load,
             final_reads: None,
             read_finally: FinalReadsOutcome::default(),
+            seat: self.seat.clone(),
+            share: None,
+            common,
         })
     }
 
@@ -680,13 +826,11 @@ impl Setup {
         let trace_hash = self.workload.trace.as_ref().filter(|_| !is_load);
         let version = env!("CARGO_PKG_VERSION").to_owned();
         let name = self.dir.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let own = || (if is_load { format!("{name}-load") } else { name }, self.command.clone());
+        let job = self.seat.as_ref().map(|seat| seat.session().job());
+        let (id, command) = job.map_or_else(own, |job| (job.run_id.clone(), job.command.clone()));
         Manifest {
-            run: RunSection {
-                id: if is_load { format!("{name}-load") } else { name },
-                command: self.command.clone(),
-                assay: version,
-                ..RunSection::default()
-            },
+            run: RunSection { id, command, assay: version, ..RunSection::default() },
             spec: SpecSection {
                 name: self.workload.name.clone(),
                 seed: self.seed.0,
@@ -726,7 +870,7 @@ impl Setup {
                 facts: machine::facts(),
             },
             history: HistorySection {
-                agent: 0,
+                agent: self.seat.as_ref().map_or(0, |seat| seat.agent()),
                 width: plan.width(),
                 transaction_types: plan.transaction_types(),
                 queries: plan.query_names(),
@@ -774,6 +918,29 @@ impl Setup {
             Exit::Fine => require_hallmark(&self.options, &analyzed),
             other => Ok(other),
         }
+    }
+}
+
+/// The words that an agent's command has beyond that of the coordinator: a number of sessions that
+/// follows from the machine is not the same on another one.
+fn fleet_words(load_config: &LoadConfig, agents: u32, options: &Options) -> Result<Vec<String>> {
+    match &load_config.load {
+        Load::Closed(closed) if closed.sessions < agents => Err(options.wrong(
+            "agents",
+            &format!(
+                "{agents} agents cannot share {} sessions: give fewer agents or more sessions \
+                 (--closed)",
+                closed.sessions
+            ),
+        )),
+        Load::Open(open) if open.in_flight < agents as usize => Err(options.wrong(
+            "agents",
+            &format!("{agents} agents cannot share {} in flight (--in-flight)", open.in_flight),
+        )),
+        Load::Closed(closed) if options.given("closed").is_none() => {
+            Ok(vec![format!("--closed={}", closed.sessions)])
+        }
+        _ => Ok(Vec::new()),
     }
 }
 

@@ -33,6 +33,8 @@ pub struct FleetOptions {
     pub version: String,
     /// The identity of this kernel.
     pub boot_id: String,
+    /// What the coordinator would do itself: all agents must say the same of what they do.
+    pub plan: String,
     /// What goes into the tokens.
     pub nonce: u64,
 }
@@ -269,13 +271,12 @@ impl Board {
             place
         });
         self.places = Some(places.collect());
-        let plan = |agent: &Agent| agent.plan.clone();
-        let first = self.present().next().map(plan).unwrap_or_default();
-        let other = self.present().find(|agent| agent.plan != first).cloned();
+        let own = self.options.plan.clone();
+        let other = self.present().find(|agent| agent.plan != own).cloned();
         if let Some(other) = other {
-            let differing = difference(&first, &other.plan);
+            let differing = difference(&own, &other.plan);
             let reason = format!(
-                "agent {} on {} has another plan than agent 0:\n{differing}",
+                "agent {} on {} has another plan than the coordinator:\n{differing}",
                 other.hello.agent, other.hello.host
             );
             self.withdraw(reason, now);

@@ -70,7 +70,7 @@ pub trait Start: Sync {
     ///
     /// # Errors
     /// If the run will not begin; the text says why.
-    fn epoch(&self) -> Result<Wall, String>;
+    fn epoch(&self, spin: Spin) -> Result<Wall, String>;
 }
 
 /// What a run did, beside its records.
@@ -215,7 +215,7 @@ pub fn execute<S: Sink + Send>(
             report?;
         }
         let clock = match run.start {
-            Some(start) => start.epoch().map_err(ExecuteError::CalledOff)?,
+            Some(start) => start.epoch(run.spin).map_err(ExecuteError::CalledOff)?,
             None => Wall::starting_in(AHEAD, run.spin),
         };
         control.set_clock(Some(clock.clone()));

@@ -9,6 +9,7 @@ fn options() -> FleetOptions {
         lease: Duration::from_secs(10),
         version: "1".to_owned(),
         boot_id: "kernel".to_owned(),
+        plan: "seed 7".to_owned(),
         nonce: 5,
     }
 }

@@ -1,0 +1,61 @@
+//! Fleet: a command that several processes carry out together, as one run.
+//!
+//! The coordinator is the command itself with `--agents N`: it prepares the store, sends agents
+//! the same command, starts them at one moment, joins what they deliver. An agent carries the
+//! command out as if it were alone, but for its share and its start.
+
+mod coordinate;
+mod job;
+mod machines;
+mod seat;
+
+pub use coordinate::{Fleet, coordinate, nonce, write_secret};
+pub use job::with_files;
+pub use machines::{boot_id, build, host};
+pub use seat::{Seat, called_off};
+
+use anyhow::Result;
+
+use crate::exit::usage;
+use crate::options::Options;
+
+/// More agents than this are a mistake.
+const AGENTS_MAX: u64 = 1024;
+
+/// The settings of a coordinator, which agents do not get.
+pub const SETTINGS: [&str; 6] = ["agents", "local", "listen", "keys", "wait", "lease"];
+
+/// Settings that a fleet cannot have yet, with what to do.
+const WITHOUT: [(&str, &str); 8] = [
+    ("repeat", "repeat the command instead"),
+    ("at", "actions on the store go with a run on one machine"),
+    ("nemesis", "faults of the store go with a run on one machine"),
+    ("via", "start `assay fmke serve` and name its URL"),
+    ("port", "look at the agents with `assay fleet status`"),
+    ("clean-up-inserts", "use --clean-up"),
+    ("resume", "run the command afresh"),
+    ("require-hallmark", "look at the hallmark of the merged run with `assay report`"),
+];
+
+/// How many agents there are to be; none for a run of this process alone.
+///
+/// # Errors
+/// If the number is invalid, or a setting makes no sense with a fleet or without one.
+pub fn agents(options: &Options) -> Result<Option<u32>> {
+    let Some(agents) = options.count("agents")? else {
+        let typed = SETTINGS.into_iter().skip(1).find(|name| options.is_typed(name));
+        return match typed {
+            Some(name) => Err(options.wrong(name, "only a fleet has that; give --agents N")),
+            None => Ok(None),
+        };
+    };
+    if agents == 0 || agents > AGENTS_MAX {
+        return Err(options.wrong("agents", &format!("give a number from 1 to {AGENTS_MAX}")));
+    }
+    for (name, advice) in WITHOUT {
+        if options.given(name).is_some_and(|text| text != "false") {
+            return Err(usage(format!("--{name} cannot be used with --agents yet: {advice}")));
+        }
+    }
+    Ok(Some(agents as u32))
+}
