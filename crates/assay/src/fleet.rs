@@ -5,11 +5,13 @@
 //! command out as if it were alone, but for its share and its start.
 
 mod coordinate;
+mod figures;
 mod job;
 mod machines;
 mod seat;
 
 pub use coordinate::{Fleet, coordinate, nonce, write_secret};
+pub use figures::{AgentFigures, clock_error};
 pub use job::with_files;
 pub use machines::{boot_id, build, host};
 pub use seat::{Seat, called_off};

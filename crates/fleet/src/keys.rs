@@ -191,7 +191,7 @@ pub fn explain(error: &str) -> String {
     }
     let is_unknown = ["unknownca", "unknownissuer", "unknown issuer", "certificaterequired"]
         .into_iter()
-        .chain(["badcertificate", "decrypterror", "decrypt_error", "invalidpurpose"])
+        .chain(["badcertificate", "badsignature", "decrypterror", "invalidpurpose"])
         .any(|name| text.contains(name));
     if is_unknown {
         return format!(

@@ -35,10 +35,10 @@ pub fn load(matches: &ArgMatches) -> Result<Exit> {
 pub fn run(matches: &ArgMatches) -> Result<Exit> {
     parent_death::heed()?;
     let options = Options::gather(matches)?;
+    let agents = fleet::agents(&options)?;
     if let Some(times) = repeat::times(&options)? {
         return repeat::execute(matches, options, Purpose::Run, times);
     }
-    let agents = fleet::agents(&options)?;
     let mut setup = Setup::with(matches, options, Purpose::Run)?;
     let finished = match agents {
         Some(agents) => setup.run_by_fleet((agents, matches), Purpose::Run)?,
@@ -50,10 +50,10 @@ pub fn run(matches: &ArgMatches) -> Result<Exit> {
 /// `assay bench`: load, run, report.
 pub fn bench(matches: &ArgMatches) -> Result<Exit> {
     let options = Options::gather(matches)?;
+    let agents = fleet::agents(&options)?;
     if let Some(times) = repeat::times(&options)? {
         return repeat::execute(matches, options, Purpose::Bench, times);
     }
-    let agents = fleet::agents(&options)?;
     if agents.is_some() && !options.switch("local")? {
         return Err(usage(
             "a bench is two runs, and an agent serves one: use `assay load` and `assay run` with \

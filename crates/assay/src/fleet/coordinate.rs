@@ -83,7 +83,6 @@ pub fn coordinate(setup: &Setup, fleet: Fleet<'_>) -> Result<Finished> {
     let mut merged = merge(fleet.dir, &delivered, &clocks, true).map_err(as_usage)?;
     merged.store = manifest.store;
     merged.hallmark = manifest.hallmark;
-    merged.notes.extend(start_note(&merged));
     merged.write(fleet.dir)?;
     // Everything in it has been moved or copied.
     if let Err(error) = fs::remove_dir_all(&pieces) {
@@ -287,19 +286,6 @@ fn job(
         files,
     };
     Ok((job, contents))
-}
-
-/// The most by which two agents began apart, in words.
-fn start_note(manifest: &Manifest) -> Option<String> {
-    let least = manifest.agents.iter().map(|agent| agent.start_least_ns);
-    let most = manifest.agents.iter().map(|agent| agent.start_most_ns);
-    let least = least.collect::<Option<Vec<i64>>>()?.into_iter().min()?;
-    let most = most.collect::<Option<Vec<i64>>>()?.into_iter().max()?;
-    let spread = Nanos((most - least).unsigned_abs());
-    Some(format!(
-        "{} agents began within {spread} of each other, as probes of their clocks prove",
-        manifest.agents.len()
-    ))
 }
 
 /// Agents that are processes of this machine.
