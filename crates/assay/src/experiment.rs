@@ -228,11 +228,7 @@ impl Experiment {
             self.manifest.state = State::Failed;
             self.manifest.reason.get_or_insert(error.to_string());
         }
-        if let (Some(seat), Some(share)) = (&self.seat, self.share) {
-            seat.tell_end(self.listening.control());
-            let section = seat.section(&self.manifest, share, outcome.fingerprint());
-            self.manifest.agents = vec![section];
-        }
+        self.describe_share(&outcome);
         run_dir.write_manifest(&self.manifest)?;
         if let Err(error) = &sealed {
             // The written blocks can be analyzed, so there is a result all the same.
@@ -595,6 +591,15 @@ impl Experiment {
         note("in_flight_max", outcome.sum(|worker| worker.in_flight_max as u64).to_string());
         note("worker_cpu_ns", outcome.sum(|worker| worker.cpu.0).to_string());
         self.remark(outcome);
+    }
+
+    /// Fills in what the share of a fleet's run was, if this is one.
+    fn describe_share(&mut self, outcome: &Outcome) {
+        if let (Some(seat), Some(share)) = (&self.seat, self.share) {
+            seat.tell_end(self.listening.control());
+            let section = seat.section(&self.manifest, share, outcome.fingerprint());
+            self.manifest.agents = vec![section];
+        }
     }
 
     /// Whether the plan was issued in full.

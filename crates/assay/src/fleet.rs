@@ -1,28 +1,30 @@
 //! Fleet: a command that several processes carry out together, as one run.
 //!
-//! The coordinator is the command itself with `--agents N`: it prepares the store, sends agents
-//! the same command, starts them at one moment, joins what they deliver. An agent carries the
-//! command out as if it were alone, but for its share and its start.
+//! The coordinator (`coordinator.rs`) is the command itself with `--agents N`: it prepares the
+//! store, sends agents the same command, starts them at one moment, joins what they deliver. An
+//! agent carries the command out as if it were alone, but for its seat: its share, its start.
 
-mod coordinate;
 mod figures;
-mod job;
 mod machines;
 mod seat;
 
-pub use coordinate::{Fleet, coordinate, nonce, write_secret};
 pub use figures::{AgentFigures, clock_error};
-pub use job::with_files;
 pub use machines::{boot_id, build, host};
 pub use seat::{Seat, called_off};
 
+use std::time::Duration;
+
 use anyhow::Result;
+use assay_model::Nanos;
 
 use crate::exit::usage;
 use crate::options::Options;
 
 /// More agents than this are a mistake.
 const AGENTS_MAX: u64 = 1024;
+
+/// The least time that a fleet waits for anything.
+const LENGTH_MIN: Nanos = Nanos::from_secs(1);
 
 /// The settings of a coordinator, which agents do not get.
 pub const SETTINGS: [&str; 6] = ["agents", "local", "listen", "keys", "wait", "lease"];
@@ -59,5 +61,41 @@ pub fn agents(options: &Options) -> Result<Option<u32>> {
             return Err(usage(format!("--{name} cannot be used with --agents yet: {advice}")));
         }
     }
+    ["wait", "lease"].into_iter().try_for_each(|name| length(options, name).map(drop))?;
     Ok(Some(agents as u32))
+}
+
+/// A length of time that is long enough for news to come.
+///
+/// # Errors
+/// If it is shorter.
+pub fn length(options: &Options, name: &str) -> Result<Duration> {
+    match options.duration(name)? {
+        Some(length) if length >= LENGTH_MIN => Ok(Duration::from(length)),
+        _ => Err(options.wrong(name, &format!("give at least {LENGTH_MIN}"))),
+    }
+}
+
+/// A number that nobody can guess.
+///
+/// # Errors
+/// If the system gives none.
+pub fn nonce() -> Result<u64> {
+    let mut bytes = [0; 8];
+    getrandom::fill(&mut bytes)
+        .map_err(|error| anyhow::anyhow!("the system gives no random number: {error}"))?;
+    Ok(u64::from_le_bytes(bytes))
+}
+
+/// Writes a file that only its owner may read.
+///
+/// # Errors
+/// If it is there already or cannot be written.
+pub fn write_secret(path: &std::path::Path, text: &str) -> Result<()> {
+    use std::io::Write;
+    use std::os::unix::fs::OpenOptionsExt;
+    let mut options = std::fs::OpenOptions::new();
+    let opened = options.write(true).create_new(true).mode(0o600).open(path);
+    let written = opened.and_then(|mut file| file.write_all(text.as_bytes()));
+    written.map_err(|error| usage(format!("cannot write {}: {error}", path.display())))
 }

@@ -21,6 +21,7 @@ mod compiled;
 mod completion;
 mod conditions;
 mod consistency;
+mod coordinator;
 mod evidence;
 mod exit;
 mod experiment;
@@ -92,7 +93,7 @@ fn dispatch(matches: &ArgMatches) -> Result<Exit> {
         "history" => command::history::dispatch(matches),
         "lab" => command::lab::dispatch(matches),
         "fmke" => command::fmke::dispatch(matches),
-        "agent" => command::agent::agent(matches),
+        "agent" => command::agent::agent(matches, &cli::of_job),
         "fleet" => command::fleet::dispatch(matches),
         "sim" => command::sim::dispatch(matches),
         "study" => command::study::dispatch(matches),

@@ -31,11 +31,11 @@ use crate::conditions::Examinable;
 use crate::exit::{Exit, Failure, from_open, usage};
 use crate::experiment::{Experiment, Finished, load_settings};
 use crate::final_reads::{FinalReads, FinalReadsOutcome};
-use crate::fleet::{Fleet, Seat, coordinate};
+use crate::fleet::Seat;
 use crate::lab::tied::RunLab;
 use crate::load_config::{LoadConfig, Purpose, USUAL_DURATION};
 use crate::note::{Loaded, Note};
-use crate::options::{Options, Origin, Verb};
+use crate::options::{Options, Origin};
 use crate::port::{self, Port};
 use crate::progress::Show;
 use crate::show::{Display, PAGE_FILE, analyze_run, keep_hallmark, require_hallmark, show};
@@ -225,35 +225,6 @@ impl Setup {
         })
     }
 
-    /// Loads the store by the agents of a fleet; the run directory of the load is `dir`.
-    ///
-    /// # Errors
-    /// If the store cannot be prepared, or the load was called off.
-    pub fn load_by_fleet(
-        &mut self,
-        (agents, matches): (u32, &ArgMatches),
-        dir: &Path,
-    ) -> Result<Finished> {
-        self.raw_target()?;
-        let plan = self.workload.plan(self.seed, PlanPhase::Load)?;
-        self.require_kinds(PlanPhase::Load)?;
-        self.workload.require_whole_load(plan.len())?;
-        let dataset = plan.loaded();
-        let load_config = self.load_config(&plan, Purpose::Load, self.loaded(plan.len())?)?;
-        let words = fleet_words(&load_config, agents, &self.options)?;
-        self.prepare_to_load(&plan, &dataset)?;
-        self.store.keep_note(&Note::loading(&dataset).to_text()).map_err(from_open)?;
-        let Experiment { manifest, common, .. } = self.experiment(&plan, load_config, dir, true)?;
-        let fleet = Fleet { agents, matches, verb: Verb::Load, dir, manifest, common, words };
-        let finished = coordinate(self, fleet)?;
-        if finished.exit == Exit::Fine && finished.is_whole {
-            self.store.flush().map_err(from_open)?;
-            self.store.keep_note(&Note::loaded(&dataset).to_text()).map_err(from_open)?;
-            self.is_loaded = true;
-        }
-        Ok(finished)
-    }
-
     /// An agent's share of a load, of a store that the coordinator has prepared.
     ///
     /// # Errors
@@ -265,38 +236,6 @@ impl Setup {
         self.prepare_to_run(&plan)?;
         self.init = clock::monotonic().since(begun);
         self.experiment(&plan, load_config, dir, true)?.execute()
-    }
-
-    /// Runs the workload by the agents of a fleet; the run directory is the setup's.
-    ///
-    /// # Errors
-    /// If the store holds other data than the workload wants, or the run was called off.
-    pub fn run_by_fleet(
-        &mut self,
-        (agents, matches): (u32, &ArgMatches),
-        purpose: Purpose,
-    ) -> Result<Finished> {
-        self.raw_target()?;
-        let had_final_reads = self.final_reads()?.is_some();
-        let experiment = self.ready(purpose)?;
-        let mut words = fleet_words(&experiment.load_config, agents, &self.options)?;
-        if purpose == Purpose::Bench {
-            words.extend(self.bench_words(&experiment.load_config));
-        }
-        let Experiment { dir, manifest, common, .. } = experiment;
-        let verb = Verb::Run;
-        let fleet = Fleet { agents, matches, verb, dir: &dir, manifest, common, words };
-        let finished = coordinate(self, fleet)?;
-        if had_final_reads {
-            let mut manifest = Manifest::read(&finished.dir)?;
-            manifest.notes.push("a fleet makes no final reads yet".to_owned());
-            manifest.write(&finished.dir)?;
-        }
-        self.examine(&finished)?;
-        if self.options.switch("clean-up")? {
-            self.clean_up(&finished.dir)?;
-        }
-        Ok(finished)
     }
 
     /// Loads the store; the run directory of the load is `dir`.
@@ -323,7 +262,7 @@ impl Setup {
     }
 
     /// Makes room for what a load writes. What is there already is removed only if that is wanted.
-    fn prepare_to_load(&self, plan: &Compiled, dataset: &Loaded) -> Result<()> {
+    pub fn prepare_to_load(&self, plan: &Compiled, dataset: &Loaded) -> Result<()> {
         let is_replaced = self.options.switch("replace")?;
         let is_fresh = self.options.switch("fresh")? || is_replaced;
         if let Some(catalogue) = plan.catalogue() {
@@ -390,7 +329,7 @@ impl Setup {
     }
 
     /// How many records a load writes if its plan has `planned`: a trace brings its own.
-    fn loaded(&self, planned: Option<u64>) -> Result<Option<u64>> {
+    pub fn loaded(&self, planned: Option<u64>) -> Result<Option<u64>> {
         match self.workload.preload()? {
             Some(preload) => Ok(Some(preload.end())),
             None if self.workload.records().is_some_and(|spec| spec.dataset.is_recorded()) => {
@@ -438,25 +377,13 @@ impl Setup {
         Ok(finished)
     }
 
-    /// What a bench chooses, as the words of a run.
-    fn bench_words(&self, load_config: &LoadConfig) -> Vec<String> {
-        let records = self.workload.records().map(|spec| spec.dataset.records);
-        let records = records.filter(|_| self.options.given("records").is_none());
-        let records = records.map(|records| format!("--records={records}"));
-        let duration = load_config.extent.duration;
-        let duration = duration.filter(|_| self.options.given("duration").is_none());
-        let duration =
-            duration.map(|duration| format!("--duration={}", quantity::write_time(duration)));
-        records.into_iter().chain(duration).collect()
-    }
-
     /// Whether the store of a bench stays: one that was named, or that is to be kept.
     pub fn keeps_store(&self) -> Result<bool> {
         Ok(self.options.text("target").is_some() || self.options.switch("keep")?)
     }
 
     /// What is read when the run is over, if that is wanted.
-    fn final_reads(&self) -> Result<Option<FinalReads>> {
+    pub fn final_reads(&self) -> Result<Option<FinalReads>> {
         let is_shared = self.seat.is_some();
         let is_no_op = self.store.capabilities().is_no_op;
         if !self.options.switch("final-reads")? || is_no_op || is_shared {
@@ -481,7 +408,7 @@ impl Setup {
     }
 
     /// Removes what was loaded; the last phase of a run, which its run directory has as an event.
-    fn clean_up(&self, dir: &Path) -> Result<()> {
+    pub fn clean_up(&self, dir: &Path) -> Result<()> {
         let begun = clock::monotonic();
         self.store.clear().map_err(from_open)?;
         let took = clock::monotonic().since(begun);
@@ -529,7 +456,7 @@ impl Setup {
     }
 
     /// Looks at the rows that the run has left behind, if the workload says what must hold of them.
-    fn examine(&self, finished: &Finished) -> Result<()> {
+    pub fn examine(&self, finished: &Finished) -> Result<()> {
         // While other agents go on, nothing has to hold.
         if self.store.capabilities().is_no_op || self.seat.is_some() {
             return Ok(());
@@ -689,7 +616,7 @@ impl Setup {
         Err(usage(format!("{name} cannot do {missing}, which {workload} needs")))
     }
 
-    fn load_config(
+    pub fn load_config(
         &self,
         plan: &Compiled,
         purpose: Purpose,
@@ -918,29 +845,6 @@ impl Setup {
             Exit::Fine => require_hallmark(&self.options, &analyzed),
             other => Ok(other),
         }
-    }
-}
-
-/// The words that an agent's command has beyond that of the coordinator: a number of sessions that
-/// follows from the machine is not the same on another one.
-fn fleet_words(load_config: &LoadConfig, agents: u32, options: &Options) -> Result<Vec<String>> {
-    match &load_config.load {
-        Load::Closed(closed) if closed.sessions < agents => Err(options.wrong(
-            "agents",
-            &format!(
-                "{agents} agents cannot share {} sessions: give fewer agents or more sessions \
-                 (--closed)",
-                closed.sessions
-            ),
-        )),
-        Load::Open(open) if open.in_flight < agents as usize => Err(options.wrong(
-            "agents",
-            &format!("{agents} agents cannot share {} in flight (--in-flight)", open.in_flight),
-        )),
-        Load::Closed(closed) if options.given("closed").is_none() => {
-            Ok(vec![format!("--closed={}", closed.sessions)])
-        }
-        _ => Ok(Vec::new()),
     }
 }
 

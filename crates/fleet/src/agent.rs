@@ -15,12 +15,13 @@ use std::time::Duration;
 use bytes::Bytes;
 use rustls::pki_types::ServerName;
 
-use crate::client::{CallError, Client};
+use crate::client::{CallError, ControlClient};
 use crate::gather::{PIECE, deliveries, sha256_of};
-use crate::keys::{ALPN_PROBE, COORDINATOR, Keys};
+use crate::keys::{ALPN_PROBE, COORDINATOR, FleetKeys};
 use crate::offset::{self, FRAME, StampClock};
 use crate::protocol::{
-    AgentState, Beat, Command, Deliveries, Hello, Job, Order, Place, Progress, Received, Welcome,
+    AgentState, Beat, Command, Deliveries, Directive, Hello, Job, Progress, Received, Welcome,
+    WorkerPlace,
 };
 
 /// How often news are told.
@@ -71,7 +72,7 @@ pub enum AgentError {
 pub struct Session {
     shared: Arc<Shared>,
     address: String,
-    keys: Arc<Keys>,
+    keys: Arc<FleetKeys>,
     welcome: Welcome,
     agent: u32,
 }
@@ -87,7 +88,7 @@ struct News {
     beat: Beat,
     /// The state that the coordinator has heard of last.
     heard: Option<(AgentState, bool)>,
-    order: Option<Order>,
+    order: Option<Directive>,
     ending: Option<Ending>,
     on_ending: Option<Callback>,
     is_over: bool,
@@ -100,17 +101,17 @@ impl Session {
     /// If it does not come, does not know us, or refuses.
     pub fn join(
         address: &str,
-        keys: Keys,
+        keys: FleetKeys,
         hello: Hello,
         wait: Duration,
     ) -> Result<Session, AgentError> {
         let mut client =
-            Client::new(address, &keys).map_err(|e| AgentError::Refused(e.to_string()))?;
+            ControlClient::new(address, &keys).map_err(|e| AgentError::Refused(e.to_string()))?;
         let begun = offset::moment();
         let welcome: Welcome = loop {
             match client.post("/v1/join", &hello, CALL_TIMEOUT) {
                 Ok(welcome) => break welcome,
-                Err(CallError::Unreachable(reason)) if begun.elapsed() >= wait => {
+                Err(CallError::Unreachable(reason)) if offset::since(begun) >= wait => {
                     let address = address.to_owned();
                     return Err(AgentError::Unreachable { address, wait, reason });
                 }
@@ -158,7 +159,7 @@ impl Session {
     /// If it does not come, or other bytes than were named.
     pub fn fetch(&self, number: usize) -> Result<Bytes, AgentError> {
         let refused = |error: CallError| AgentError::Refused(error.to_string());
-        let mut client = Client::new(&self.address, &self.keys).map_err(refused)?;
+        let mut client = ControlClient::new(&self.address, &self.keys).map_err(refused)?;
         let bytes = client.get(&format!("/v1/files/{number}"), FILE_TIMEOUT).map_err(refused)?;
         let named = self.welcome.job.files.get(number);
         match named.is_some_and(|file| file.sha256 == sha256_of(&bytes)) {
@@ -195,7 +196,7 @@ impl Session {
     ///
     /// # Errors
     /// If the run is called off.
-    pub fn place(&self, workers: usize, plan: &str) -> Result<Place, AgentError> {
+    pub fn place(&self, workers: usize, plan: &str) -> Result<WorkerPlace, AgentError> {
         self.shared.change(|news| {
             news.beat.workers = workers as u32;
             plan.clone_into(&mut news.beat.plan);
@@ -225,7 +226,7 @@ impl Session {
         let (agent, token) = (self.agent, self.welcome.token);
         let files = deliveries(dir)?;
         let refused = |error: CallError| AgentError::Refused(error.to_string());
-        let mut client = Client::new(&self.address, &self.keys).map_err(refused)?;
+        let mut client = ControlClient::new(&self.address, &self.keys).map_err(refused)?;
         let named = Deliveries { agent, token, files };
         let received: Received =
             client.post("/v1/deliver", &named, FILE_TIMEOUT).map_err(refused)?;
@@ -242,7 +243,7 @@ impl Session {
     /// Sends a file from byte `has` on; a piece that fails is sent again.
     fn send_file(
         &self,
-        client: &mut Client,
+        client: &mut ControlClient,
         (target, mut has): (&str, u64),
         path: &Path,
         bytes: u64,
@@ -306,7 +307,7 @@ impl Shared {
     }
 
     /// Tells the news until it is over, and ends the load when the lease has lapsed.
-    fn tell(&self, client: &mut Client, lease: Duration) {
+    fn tell(&self, client: &mut ControlClient, lease: Duration) {
         let mut heard = offset::moment();
         loop {
             let beat = {
@@ -318,16 +319,16 @@ impl Shared {
             };
             // A process that was stopped for longer than the lease finds it lapsed, even if the
             // coordinator would still answer.
-            if heard.elapsed() > lease {
+            if offset::since(heard) > lease {
                 self.end(Ending::Abort(format!(
                     "no answer of the coordinator for {:.1} s, the lease is {} s: it has ended, \
                      the way to it is cut, or this process was stopped",
-                    heard.elapsed().as_secs_f64(),
+                    offset::since(heard).as_secs_f64(),
                     lease.as_secs_f64()
                 )));
             }
-            match client.post::<Beat, Order>("/v1/beat", &beat, (lease / 2).min(CALL_TIMEOUT)) {
-                Ok(order) if heard.elapsed() <= lease => {
+            match client.post::<Beat, Directive>("/v1/beat", &beat, (lease / 2).min(CALL_TIMEOUT)) {
+                Ok(order) if offset::since(heard) <= lease => {
                     heard = offset::moment();
                     self.take(order, &beat);
                 }
@@ -342,7 +343,7 @@ impl Shared {
         }
     }
 
-    fn take(&self, order: Order, told: &Beat) {
+    fn take(&self, order: Directive, told: &Beat) {
         let ending = match order.command {
             Command::Continue => None,
             Command::Stop => Some(Ending::Stop),
@@ -382,7 +383,7 @@ impl Shared {
         }
     }
 
-    fn await_order<T>(&self, wanted: impl Fn(&Order) -> Option<T>) -> Result<T, AgentError> {
+    fn await_order<T>(&self, wanted: impl Fn(&Directive) -> Option<T>) -> Result<T, AgentError> {
         let mut news = self.news();
         loop {
             if let Some(Ending::Abort(reason)) = &news.ending {
@@ -405,7 +406,7 @@ impl Shared {
     }
 
     /// Answers probes of this process's clock until it is over.
-    fn answer_probes(&self, address: &str, keys: &Keys, who: (u32, u64), lease: Duration) {
+    fn answer_probes(&self, address: &str, keys: &FleetKeys, who: (u32, u64), lease: Duration) {
         while !self.news().is_over {
             // Without probes there is no start, and the coordinator says so; a connection that
             // ended is made again.
@@ -417,7 +418,7 @@ impl Shared {
 
 fn probe_connection(
     address: &str,
-    keys: &Keys,
+    keys: &FleetKeys,
     (agent, token): (u32, u64),
     lease: Duration,
 ) -> std::io::Result<()> {

@@ -16,14 +16,14 @@ use tokio::runtime::Runtime;
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 
-use crate::keys::{ALPN_HTTP, COORDINATOR, Keys, explain};
-use crate::protocol::Refusal;
+use crate::keys::{ALPN_HTTP, COORDINATOR, FleetKeys, explain};
+use crate::protocol::RefusalText;
 
 /// Bytes of an answer: a file that a command line names may be a trace.
 const ANSWER_MAX: usize = 16 << 30;
 
 /// A connection to the coordinator that is made again when it has ended.
-pub struct Client {
+pub struct ControlClient {
     runtime: Runtime,
     address: String,
     tls: TlsConnector,
@@ -47,18 +47,18 @@ pub enum CallError {
     Here(String),
 }
 
-impl Client {
+impl ControlClient {
     /// A caller of the coordinator at `address`, a host with a port.
     ///
     /// # Errors
     /// If the keys are no pair or the system refuses.
-    pub fn new(address: &str, keys: &Keys) -> Result<Client, CallError> {
+    pub fn new(address: &str, keys: &FleetKeys) -> Result<ControlClient, CallError> {
         let tls = TlsConnector::from(keys.client(ALPN_HTTP).map_err(CallError::Here)?);
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
             .map_err(|error| CallError::Here(error.to_string()))?;
-        Ok(Client { runtime, address: address.to_owned(), tls, sender: None })
+        Ok(ControlClient { runtime, address: address.to_owned(), tls, sender: None })
     }
 
     /// Sends `message`, and reads the answer, within `limit`.
@@ -128,7 +128,7 @@ impl Client {
         self.sender = Some(sender);
         match status {
             StatusCode::OK => Ok(body),
-            _ => Err(CallError::Refused(parsed::<Refusal>(&body).map_or_else(
+            _ => Err(CallError::Refused(parsed::<RefusalText>(&body).map_or_else(
                 |_| format!("the coordinator answers {status}"),
                 |refusal| refusal.error,
             ))),

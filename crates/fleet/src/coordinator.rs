@@ -1,11 +1,10 @@
 //! The coordinator: a port that agents dial, and what it knows of them.
 
-use std::collections::HashMap;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -14,12 +13,12 @@ use bytes::Bytes;
 use tokio::sync::oneshot;
 use tokio_rustls::TlsAcceptor;
 
-use crate::gather::Incoming;
-use crate::keys::Keys;
+use crate::keys::FleetKeys;
 use crate::offset::{self, StampClock};
-use crate::protocol::{AgentState, Job};
+use crate::protocol::Job;
 use crate::server;
-use crate::state::{Board, FleetOptions, Outcome, StatusRow};
+use crate::shared::Shared;
+use crate::state::{Board, FleetOptions, FleetOutcome, StatusRow};
 
 /// How long agents are given to learn that a run was called off.
 const FAREWELL: Duration = Duration::from_secs(2);
@@ -31,19 +30,6 @@ pub struct Coordinator {
     /// Dropped to end the thread.
     open: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
-}
-
-/// What the threads of a coordinator share.
-pub(crate) struct Shared {
-    board: Mutex<Board>,
-    incoming: Mutex<HashMap<u32, Incoming>>,
-    /// The files that agents fetch.
-    pub files: Vec<Bytes>,
-    pieces: PathBuf,
-    /// The clock that is compared with those of the agents.
-    pub clock: StampClock,
-    /// Whether the coordinator has ended.
-    pub is_over: AtomicBool,
 }
 
 /// A coordinator could not begin.
@@ -72,7 +58,7 @@ impl Coordinator {
     /// If the address is taken, or the keys are no pair.
     pub fn open(
         address: SocketAddr,
-        keys: &Keys,
+        keys: &FleetKeys,
         options: FleetOptions,
         (job, files): (Job, Vec<Bytes>),
         pieces: &Path,
@@ -110,7 +96,7 @@ impl Coordinator {
     }
 
     /// How the run ended, if it has.
-    pub fn outcome(&self) -> Option<Outcome> {
+    pub fn outcome(&self) -> Option<FleetOutcome> {
         self.shared.board().outcome(offset::moment(), FAREWELL)
     }
 
@@ -143,54 +129,5 @@ impl Drop for Coordinator {
             // Its panic has been reported.
             let _ = thread.join();
         }
-    }
-}
-
-impl Shared {
-    pub fn board(&self) -> MutexGuard<'_, Board> {
-        self.board.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    pub fn incoming(&self) -> MutexGuard<'_, HashMap<u32, Incoming>> {
-        self.incoming.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    pub fn piece_dir(&self, agent: u32) -> PathBuf {
-        self.pieces.join(format!("agent-{agent}"))
-    }
-
-    pub fn withdraw(&self, reason: String) {
-        self.board().withdraw(reason, offset::moment());
-    }
-
-    /// Does what is due. An agent that says it has delivered, but has not, is not believed.
-    pub fn tick(&self) {
-        let mut board = self.board();
-        board.tick(offset::moment(), self.clock.now());
-        let delivered = board.status().into_iter();
-        let delivered = delivered.filter(|row| row.state == Some(AgentState::Delivered));
-        let incoming = self.incoming();
-        let is_whole = |agent| incoming.get(&agent).is_some_and(Incoming::is_complete);
-        let liar = delivered.map(|row| row.agent).find(|agent| !is_whole(*agent));
-        if let Some(agent) = liar {
-            let reason = format!("agent {agent} says that it has delivered, but has not");
-            board.withdraw(reason, offset::moment());
-        }
-    }
-
-    /// The table of agents, as JSON.
-    pub fn status(&self) -> serde_json::Value {
-        let row = |row: StatusRow| {
-            serde_json::json!({
-                "agent": row.agent,
-                "host": row.host,
-                "state": row.state.map_or("missing", AgentState::name),
-                "workers": row.workers,
-                "offered": row.progress.offered,
-                "done": row.progress.done,
-                "in_flight": row.progress.in_flight,
-            })
-        };
-        self.board().status().into_iter().map(row).collect()
     }
 }

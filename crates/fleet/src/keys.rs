@@ -1,5 +1,6 @@
-//! Keys of a fleet: an authority for each run, a certificate for the coordinator and one for all
-//! agents, for mutual TLS 1.3.
+//! Certificates of a fleet, for mutual TLS 1.3.
+//!
+//! Each run has an authority of its own, a certificate for the coordinator, one for all agents.
 //!
 //! The name in the coordinator's certificate is a constant, not its address: addresses, pods and
 //! relays may change, the keys say who is who.
@@ -36,7 +37,7 @@ const BEFORE: Duration = Duration::from_secs(3600);
 
 /// A certificate with its key, and the authority that vouches for the other end.
 #[derive(Debug)]
-pub struct Keys {
+pub struct FleetKeys {
     authority: CertificateDer<'static>,
     certificate: CertificateDer<'static>,
     key: PrivateKeyDer<'static>,
@@ -51,7 +52,7 @@ pub struct KeyFiles {
     pub agent: String,
 }
 
-/// Keys could not be made or read.
+/// FleetKeys could not be made or read.
 #[derive(Debug, thiserror::Error)]
 pub enum KeysError {
     /// They cannot be made.
@@ -107,28 +108,29 @@ impl KeyFiles {
     }
 }
 
-impl Keys {
+impl FleetKeys {
     /// Reads a file of keys.
     ///
     /// # Errors
     /// If it cannot be read or is something else.
-    pub fn read(path: &Path) -> Result<Keys, KeysError> {
+    pub fn read(path: &Path) -> Result<FleetKeys, KeysError> {
         let text = std::fs::read(path)
             .map_err(|source| KeysError::Read { path: path.to_owned(), source })?;
-        Keys::from_pem(&text).map_err(|reason| KeysError::Invalid { path: path.to_owned(), reason })
+        FleetKeys::from_pem(&text)
+            .map_err(|reason| KeysError::Invalid { path: path.to_owned(), reason })
     }
 
-    /// Keys from the text of such a file.
+    /// FleetKeys from the text of such a file.
     ///
     /// # Errors
     /// In words, if it is something else.
-    pub fn from_pem(text: &[u8]) -> Result<Keys, String> {
+    pub fn from_pem(text: &[u8]) -> Result<FleetKeys, String> {
         let certificates = CertificateDer::pem_slice_iter(text).collect::<Result<Vec<_>, _>>();
         let certificates = certificates.map_err(|error| error.to_string())?;
         let [authority, certificate] = <[_; 2]>::try_from(certificates)
             .map_err(|found| format!("{} certificates", found.len()))?;
         let key = PrivateKeyDer::from_pem_slice(text).map_err(|error| error.to_string())?;
-        Ok(Keys { authority, certificate, key })
+        Ok(FleetKeys { authority, certificate, key })
     }
 
     fn roots(&self) -> Result<RootCertStore, rustls::Error> {
@@ -191,7 +193,7 @@ pub fn explain(error: &str) -> String {
     }
     let is_unknown = ["unknownca", "unknownissuer", "unknown issuer", "certificaterequired"]
         .into_iter()
-        .chain(["badcertificate", "badsignature", "decrypterror", "invalidpurpose"])
+        .chain(["badcertificate", "badsignature", "decrypterror", "unsupportedcertificate"])
         .any(|name| text.contains(name));
     if is_unknown {
         return format!(
@@ -211,12 +213,12 @@ mod tests {
     fn keys_are_read_as_they_were_made() {
         let files = KeyFiles::generate(Duration::from_secs(60)).unwrap();
         for text in [&files.coordinator, &files.agent] {
-            let keys = Keys::from_pem(text.as_bytes()).unwrap();
+            let keys = FleetKeys::from_pem(text.as_bytes()).unwrap();
             assert!(keys.server().is_ok() && keys.client(ALPN_HTTP).is_ok());
         }
-        assert!(Keys::from_pem(b"").unwrap_err().contains("0 certificates"));
+        assert!(FleetKeys::from_pem(b"").unwrap_err().contains("0 certificates"));
         let half = files.agent.split_once("-----BEGIN PRIVATE").unwrap().0;
-        assert!(Keys::from_pem(half.as_bytes()).is_err());
+        assert!(FleetKeys::from_pem(half.as_bytes()).is_err());
     }
 
     #[test]

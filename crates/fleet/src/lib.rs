@@ -16,11 +16,12 @@ pub mod coordinator;
 pub mod gather;
 pub mod merge;
 mod server;
+mod shared;
 pub mod state;
 
 pub use agent::{AgentError, Ending, Session};
 pub use coordinator::Coordinator;
-pub use keys::{Keys, KeysError};
+pub use keys::{FleetKeys, KeysError};
 pub use merge::{MergeError, merge};
-pub use protocol::{AgentState, Hello, Job, JobFile, Place, Progress};
-pub use state::{FleetOptions, Outcome, StatusRow};
+pub use protocol::{AgentState, Hello, Job, JobFile, Progress, WorkerPlace};
+pub use state::{FleetOptions, FleetOutcome, StatusRow};

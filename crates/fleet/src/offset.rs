@@ -50,6 +50,11 @@ pub fn moment() -> Instant {
     Instant::now()
 }
 
+/// The time since `earlier`.
+pub(crate) fn since(earlier: Instant) -> Duration {
+    moment().duration_since(earlier)
+}
+
 /// From when until when keys are valid that are made now.
 pub(crate) fn validity(before: Duration, valid: Duration) -> (SystemTime, SystemTime) {
     let now = SystemTime::now();
@@ -150,6 +155,36 @@ mod tests {
         assert!(band.low <= 0 && 0 <= band.high, "{band:?}");
         // Pairs of one kernel are far narrower than any way through a socket.
         assert!(band.error() < 100_000, "{band:?}");
+    }
+
+    /// Passes on what comes, a frame at a time, each `late`.
+    fn pass_on(mut from: UnixStream, mut to: UnixStream, late: Duration) {
+        std::thread::spawn(move || {
+            let mut frame = [0; FRAME];
+            while from.read_exact(&mut frame).is_ok() {
+                std::thread::sleep(late);
+                if to.write_all(&frame).is_err() {
+                    return;
+                }
+            }
+        });
+    }
+
+    #[test]
+    fn a_way_that_is_slow_in_one_direction_widens_the_band_and_the_truth_stays_within() {
+        let (mut here, relay) = UnixStream::pair().unwrap();
+        let (other, mut there) = UnixStream::pair().unwrap();
+        pass_on(relay.try_clone().unwrap(), other.try_clone().unwrap(), Duration::from_millis(2));
+        pass_on(other, relay, Duration::ZERO);
+        std::thread::spawn(move || answer(&mut there, &StampClock::default()));
+        let clock = StampClock::default();
+        // Two machines: no clock is shared.
+        let probes: Vec<Probe> =
+            (0..20).flat_map(|_| probe(&mut here, &clock, false).unwrap()).collect();
+        let band = band_at(&probes, probes[10].sent).unwrap();
+        assert!(band.low <= 0 && 0 <= band.high, "{band:?}");
+        assert!(band.center() > 900_000, "the middle is off by half of the delay: {band:?}");
+        assert!(band.error() >= band.center() as u64, "and the band says so: {band:?}");
     }
 
     #[test]

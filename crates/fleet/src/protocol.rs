@@ -147,7 +147,7 @@ pub struct Beat {
 /// The place of an agent's workers among those of all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Place {
+pub struct WorkerPlace {
     /// Workers of the agents before it.
     pub first_worker: u32,
     /// Workers of all agents.
@@ -169,13 +169,13 @@ pub enum Command {
 /// The answer to an agent's news.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Order {
+pub struct Directive {
     /// What to do.
     pub command: Command,
     /// Why, if it is to abort.
     pub reason: String,
     /// Its place, once all agents have said how many workers they have.
-    pub place: Option<Place>,
+    pub place: Option<WorkerPlace>,
     /// The reading of its own clock at which the run begins, in nanoseconds, once it is chosen.
     pub start: Option<u64>,
 }
@@ -214,7 +214,7 @@ pub struct Received {
 
 /// A refusal, in words.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Refusal {
+pub struct RefusalText {
     /// What is wrong, and what to do.
     pub error: String,
 }

@@ -26,11 +26,11 @@ use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
-use crate::coordinator::Shared;
 use crate::gather::{Incoming, PIECE};
 use crate::keys::ALPN_PROBE;
 use crate::offset::{self, FRAME, PROBE_EVERY};
-use crate::protocol::{Beat, Deliveries, Hello, Received, Refusal};
+use crate::protocol::{Beat, Deliveries, Hello, Received, RefusalText};
+use crate::shared::Shared;
 use crate::state::Refused;
 
 /// Handshakes at once; a connection beyond them is closed at once, so that the system's queue does
@@ -165,7 +165,7 @@ async fn respond(request: Request<Body>, shared: &Shared) -> Response<Full<Bytes
     };
     let (status, body) = match answer {
         Ok(body) => (StatusCode::OK, body),
-        Err(Refused(error)) => (StatusCode::CONFLICT, to_json(&Refusal { error })),
+        Err(Refused(error)) => (StatusCode::CONFLICT, to_json(&RefusalText { error })),
     };
     let mut response = Response::new(Full::new(body));
     *response.status_mut() = status;

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use assay_model::{ClockBand, Probe, band_at};
 
 use crate::protocol::{
-    AgentState, Beat, Command, Hello, Job, Order, PROTOCOL, Place, Progress, Welcome,
+    AgentState, Beat, Command, Directive, Hello, Job, PROTOCOL, Progress, Welcome, WorkerPlace,
 };
 
 /// The least time between the choice of the start and the start.
@@ -71,7 +71,7 @@ pub struct StatusRow {
 
 /// How a fleet ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum FleetOutcome {
     /// All agents have delivered.
     Delivered,
     /// It was called off, or its result was withdrawn; the text names the agent and what to do.
@@ -89,7 +89,7 @@ pub(crate) struct Board {
     job: Job,
     agents: Vec<Option<Agent>>,
     begun: Instant,
-    places: Option<Vec<Place>>,
+    places: Option<Vec<WorkerPlace>>,
     /// The start on the coordinator's clock.
     start: Option<i64>,
     is_stopping: bool,
@@ -162,7 +162,7 @@ impl Board {
     }
 
     /// News of an agent.
-    pub fn beat(&mut self, beat: Beat, now: Instant) -> Result<Order, Refused> {
+    pub fn beat(&mut self, beat: Beat, now: Instant) -> Result<Directive, Refused> {
         let agent = self.known(beat.agent, beat.token)?;
         let host = agent.hello.host.clone();
         agent.last = now;
@@ -182,7 +182,7 @@ impl Board {
             None if self.is_stopping => (Command::Stop, String::new()),
             None => (Command::Continue, String::new()),
         };
-        Ok(Order { command, reason, place, start })
+        Ok(Directive { command, reason, place, start })
     }
 
     /// Whether an agent runs on the coordinator's kernel; its clock may be probed now.
@@ -266,7 +266,7 @@ impl Board {
         let workers = self.present().map(|agent| agent.workers).sum();
         let mut first_worker = 0;
         let places = self.present().map(|agent| {
-            let place = Place { first_worker, workers };
+            let place = WorkerPlace { first_worker, workers };
             first_worker += agent.workers;
             place
         });
@@ -344,13 +344,13 @@ impl Board {
 
     /// How it ended, if it has: a run that was called off is over when its agents know, or are
     /// silent.
-    pub fn outcome(&self, now: Instant, patience: Duration) -> Option<Outcome> {
+    pub fn outcome(&self, now: Instant, patience: Duration) -> Option<FleetOutcome> {
         if let Some((reason, since)) = &self.withdrawn {
             let is_heard = self.present().all(|agent| agent.last > *since + patience / 4);
             let is_over = is_heard || now.duration_since(*since) >= patience;
-            return is_over.then(|| Outcome::Withdrawn(reason.clone()));
+            return is_over.then(|| FleetOutcome::Withdrawn(reason.clone()));
         }
-        self.all_are(AgentState::Delivered).then_some(Outcome::Delivered)
+        self.all_are(AgentState::Delivered).then_some(FleetOutcome::Delivered)
     }
 
     /// The table of agents.

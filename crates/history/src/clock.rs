@@ -20,6 +20,9 @@ use crate::part::{VERSION, VERSION_KEY};
 use crate::table::TableError;
 use crate::{place, table};
 
+/// The probes of each agent, by number.
+pub type AgentProbes = Vec<(u32, Vec<Probe>)>;
+
 /// Writes the probes of each agent of the run directory `dir`, replacing earlier ones.
 ///
 /// # Errors
@@ -33,7 +36,7 @@ pub fn write_clock(dir: &Path, probes: &[(u32, Vec<Probe>)]) -> Result<(), Table
 ///
 /// # Errors
 /// If the file is damaged.
-pub fn read_clock(dir: &Path) -> Result<Option<Vec<(u32, Vec<Probe>)>>, TableError> {
+pub fn read_clock(dir: &Path) -> Result<Option<AgentProbes>, TableError> {
     let advice = "; without the file events of two agents are compared as if by one clock";
     table::read_listed(place::clock(dir), advice, read)
 }
@@ -67,8 +70,8 @@ fn write(path: &Path, probes: &[(u32, Vec<Probe>)]) -> Result<(), ParquetError> 
     table::finish(file)
 }
 
-fn read(path: &Path) -> Result<Vec<(u32, Vec<Probe>)>, ParquetError> {
-    let mut agents: Vec<(u32, Vec<Probe>)> = Vec::new();
+fn read(path: &Path) -> Result<AgentProbes, ParquetError> {
+    let mut agents: AgentProbes = Vec::new();
     table::each_row(path, Some(schema()?.as_ref().clone()), |row| {
         let agent = row.get_int(0)? as u32;
         let time = |column| row.get_long(column);

@@ -214,10 +214,7 @@ pub fn execute<S: Sink + Send>(
         for report in ready {
             report?;
         }
-        let clock = match run.start {
-            Some(start) => start.epoch(run.spin).map_err(ExecuteError::CalledOff)?,
-            None => Wall::starting_in(AHEAD, run.spin),
-        };
+        let clock = run.epoch()?;
         control.set_clock(Some(clock.clone()));
         for start in starts {
             drop(start.send(clock.clone()));
@@ -360,6 +357,14 @@ impl Workers<'_> {
             Load::Open(open) => Some(open.arrivals.rate_profile.clone()),
             Load::Closed(_) => None,
         });
+    }
+
+    /// The clock of the run, whose clients are all open.
+    fn epoch(&self) -> Result<Wall, ExecuteError> {
+        match self.start {
+            Some(start) => start.epoch(self.spin).map_err(ExecuteError::CalledOff),
+            None => Ok(Wall::starting_in(AHEAD, self.spin)),
+        }
     }
 
     /// Pins the calling thread, which is that of `worker`, to its processor.

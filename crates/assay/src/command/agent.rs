@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use assay_fleet::protocol::PROTOCOL;
-use assay_fleet::{Hello, Job, Keys, Session};
+use assay_fleet::{FleetKeys, Hello, Job, Session};
 use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint};
 
 use crate::exit::{Exit, as_usage, usage};
@@ -14,7 +14,7 @@ use crate::fleet::{self, Seat};
 use crate::load_config::Purpose;
 use crate::options::{Options, Origin};
 use crate::setup::Setup;
-use crate::{cli, machine, parent_death, run_dirs, units};
+use crate::{coordinator, machine, parent_death, run_dirs, units};
 
 /// Variables that say which agent this is, where no option does: of an Indexed Job of Kubernetes,
 /// of a step of Slurm.
@@ -23,6 +23,9 @@ const INDEXES: [&str; 2] = ["JOB_COMPLETION_INDEX", "SLURM_PROCID"];
 const TARGET: &str = "ASSAY_TARGET";
 /// How long joining is tried, if nothing else is said.
 const WAIT: &str = "10min";
+
+/// What parses the command of a job.
+pub type ParseJob = dyn Fn(&[String]) -> Result<ArgMatches>;
 
 /// What can be typed.
 pub fn command() -> Command {
@@ -64,12 +67,12 @@ pub fn command() -> Command {
 }
 
 /// `assay agent`.
-pub fn agent(matches: &ArgMatches) -> Result<Exit> {
+pub fn agent(matches: &ArgMatches, parse: &ParseJob) -> Result<Exit> {
     parent_death::heed()?;
     let text = |name: &str| matches.get_one::<String>(name).map(String::as_str);
     let index = index(text("index"))?;
     let keys = text("keys").context("clap requires --keys")?;
-    let keys = Keys::read(Path::new(keys)).map_err(as_usage)?;
+    let keys = FleetKeys::read(Path::new(keys)).map_err(as_usage)?;
     let wait = units::duration(text("wait").unwrap_or(WAIT));
     let wait = Duration::from(wait.map_err(|error| usage(format!("--wait: {error:#}")))?);
     let dir = text("run-dir").map(PathBuf::from);
@@ -89,7 +92,7 @@ pub fn agent(matches: &ArgMatches) -> Result<Exit> {
     let session = Session::join(address, keys, hello, wait).map_err(fleet::called_off)?;
     eprintln!("agent {index} of {} has joined {address}", session.agents());
     let seat = Arc::new(Seat::new(session));
-    let carried_out = carry_out(&seat, &dir, text("target"));
+    let carried_out = carry_out(&seat, &dir, (text("target"), parse));
     match carried_out {
         Ok(()) => {
             eprintln!("agent {index} has delivered its part");
@@ -134,7 +137,11 @@ fn index(typed: Option<&str>) -> Result<u32> {
 }
 
 /// Carries out the job, and delivers what came of it.
-fn carry_out(seat: &Arc<Seat>, dir: &Path, target: Option<&str>) -> Result<()> {
+fn carry_out(
+    seat: &Arc<Seat>,
+    dir: &Path,
+    (target, parse): (Option<&str>, &ParseJob),
+) -> Result<()> {
     let job = seat.session().job().clone();
     let files = dir.with_extension("job");
     let words = fetch(seat, &job, &files)?;
@@ -145,7 +152,7 @@ fn carry_out(seat: &Arc<Seat>, dir: &Path, target: Option<&str>) -> Result<()> {
              URL or {TARGET} to each agent, or --send-credentials to the coordinator"
         ))
     })?;
-    let ran = execute(seat, &words, &target, dir);
+    let ran = execute(seat, &parse(&words)?, &target, dir);
     if files.exists() {
         remove(&files);
     }
@@ -167,11 +174,10 @@ fn fetch(seat: &Seat, job: &Job, dir: &Path) -> Result<Vec<String>> {
         let path = dir.join(name);
         std::fs::write(&path, bytes).with_context(|| format!("cannot write {}", path.display()))?;
     }
-    Ok(fleet::with_files(job, dir))
+    Ok(coordinator::with_files(job, dir))
 }
 
-fn execute(seat: &Arc<Seat>, words: &[String], target: &str, dir: &Path) -> Result<()> {
-    let matches = cli::of_job(words)?;
+fn execute(seat: &Arc<Seat>, matches: &ArgMatches, target: &str, dir: &Path) -> Result<()> {
     let (verb, matches) = matches.subcommand().context("a job is a command")?;
     let mut options = Options::gather(matches)?;
     options.set("target", target, Origin::Flag);

@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use assay_fleet::client::Client;
+use assay_fleet::client::ControlClient;
 use assay_fleet::keys::KeyFiles;
-use assay_fleet::{Keys, merge};
+use assay_fleet::{FleetKeys, merge};
 use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint};
 
 use crate::exit::{Exit, Failure, as_usage, usage};
@@ -106,13 +106,13 @@ fn keys(matches: &ArgMatches) -> Result<Exit> {
 
 fn status(matches: &ArgMatches) -> Result<Exit> {
     let text = |name: &str| matches.get_one::<String>(name).map(String::as_str);
-    let keys = Keys::read(Path::new(text("keys").context("clap requires --keys")?));
+    let keys = FleetKeys::read(Path::new(text("keys").context("clap requires --keys")?));
     let address = text("join").context("clap requires --join")?;
     let away = |error: assay_fleet::client::CallError| Failure {
         exit: Exit::Unreachable,
         message: error.to_string(),
     };
-    let mut client = Client::new(address, &keys.map_err(as_usage)?).map_err(away)?;
+    let mut client = ControlClient::new(address, &keys.map_err(as_usage)?).map_err(away)?;
     let rows = client.get("/v1/status", STATUS_TIMEOUT).map_err(away)?;
     let rows: Vec<serde_json::Value> =
         serde_json::from_slice(&rows).context("the coordinator's answer is no table")?;

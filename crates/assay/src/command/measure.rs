@@ -5,6 +5,7 @@ use std::path::Path;
 use anyhow::Result;
 use clap::ArgMatches;
 
+use crate::coordinator;
 use crate::exit::{Exit, usage};
 use crate::experiment::Finished;
 use crate::fleet;
@@ -41,7 +42,7 @@ pub fn run(matches: &ArgMatches) -> Result<Exit> {
     }
     let mut setup = Setup::with(matches, options, Purpose::Run)?;
     let finished = match agents {
-        Some(agents) => setup.run_by_fleet((agents, matches), Purpose::Run)?,
+        Some(agents) => coordinator::run(&mut setup, (agents, matches), Purpose::Run)?,
         None => setup.run(Purpose::Run)?,
     };
     setup.show_result(&finished)
@@ -75,7 +76,7 @@ fn load_and_run(setup: &mut Setup, (agents, matches): (Option<u32>, &ArgMatches)
         return setup.show_result(&loaded);
     }
     let finished = match agents {
-        Some(agents) => setup.run_by_fleet((agents, matches), Purpose::Bench)?,
+        Some(agents) => coordinator::run(setup, (agents, matches), Purpose::Bench)?,
         None => setup.run(Purpose::Bench)?,
     };
     setup.show_result(&finished)
@@ -87,7 +88,7 @@ fn load_store(
     dir: &Path,
 ) -> Result<Finished> {
     match agents {
-        Some(agents) => setup.load_by_fleet((agents, matches), dir),
+        Some(agents) => coordinator::load(setup, (agents, matches), dir),
         None => setup.load(dir),
     }
 }

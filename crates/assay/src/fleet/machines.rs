@@ -1,4 +1,4 @@
-//! What an agent says of its machine.
+//! Names of this machine and this build, as agents tell them.
 
 /// The version with what distinguishes two builds of it.
 pub fn build() -> String {

@@ -220,8 +220,9 @@ mod tests {
             (14 * seconds + 1, "1000", "hiccups", 8.0),
             (13 * seconds, "", "hiccup_ns", 8_900.0),
         ]);
-        let found =
-            ObservedWindow::of(&observed, window(9 * seconds, 12 * seconds), CLIENT).hiccups().unwrap();
+        let found = ObservedWindow::of(&observed, window(9 * seconds, 12 * seconds), CLIENT)
+            .hiccups()
+            .unwrap();
         assert_eq!(found.counts, [(Nanos(1000), 3), (Nanos(9000), 4)]);
     }
 

@@ -47,12 +47,12 @@ impl Fleet {
         Beat { agent, token, state, workers, plan: "seed 7".to_owned(), ..Beat::default() }
     }
 
-    fn beat(&mut self, agent: u32, state: AgentState) -> Order {
+    fn beat(&mut self, agent: u32, state: AgentState) -> Directive {
         let beat = self.beat_of(agent, state);
         self.board.beat(beat, self.now).unwrap()
     }
 
-    fn all(&mut self, state: AgentState) -> Vec<Order> {
+    fn all(&mut self, state: AgentState) -> Vec<Directive> {
         (0..3).map(|agent| self.beat(agent, state)).collect()
     }
 
@@ -64,7 +64,7 @@ impl Fleet {
     fn reason(&self) -> String {
         let later = self.now + Duration::from_secs(60);
         match self.board.outcome(later, Duration::from_secs(2)) {
-            Some(Outcome::Withdrawn(reason)) => reason,
+            Some(FleetOutcome::Withdrawn(reason)) => reason,
             other => panic!("{other:?}"),
         }
     }
@@ -96,8 +96,8 @@ fn places_follow_from_the_workers_of_all() {
     assert!(fleet.all(AgentState::Planned).iter().all(|order| order.place.is_none()));
     fleet.pass(1, 0);
     let orders = fleet.all(AgentState::Planned);
-    let places: Vec<Place> = orders.iter().map(|order| order.place.unwrap()).collect();
-    let place = |first_worker| Place { first_worker, workers: 6 };
+    let places: Vec<WorkerPlace> = orders.iter().map(|order| order.place.unwrap()).collect();
+    let place = |first_worker| WorkerPlace { first_worker, workers: 6 };
     assert_eq!(places, [place(0), place(1), place(3)]);
 }
 
@@ -213,7 +213,7 @@ fn an_interrupt_ends_the_load_of_all() {
     assert_eq!(fleet.beat(0, AgentState::Running).command, Command::Stop);
     fleet.all(AgentState::Delivered);
     let outcome = fleet.board.outcome(fleet.now, Duration::from_secs(2));
-    assert_eq!(outcome, Some(Outcome::Delivered));
+    assert_eq!(outcome, Some(FleetOutcome::Delivered));
     let mut early = Fleet::of(2);
     early.board.stop(early.now);
     assert_eq!(early.reason(), "interrupted before the start");

@@ -50,12 +50,7 @@ pub fn json_schema() -> Value {
             ]),
             "availability": availability(),
             "held_back": held_back(),
-            "findings": list_of(object(&[
-                ("name", text()),
-                ("rule", text()),
-                ("verdict", one_of(&["held", "violated"])),
-                ("text", text()),
-            ])),
+            "findings": list_of(rule()),
             "figures": list_of(object(&[
                 ("name", text()),
                 ("value", number()),
@@ -112,6 +107,15 @@ fn node() -> Value {
         ("failed_share", number()),
         ("silence", or_null(silence())),
         ("p99_ns", or_null(count())),
+    ])
+}
+
+fn rule() -> Value {
+    object(&[
+        ("name", text()),
+        ("rule", text()),
+        ("verdict", one_of(&["held", "violated"])),
+        ("text", text()),
     ])
 }
 

@@ -1,4 +1,8 @@
-//! Coordinator's side of a run: agents come, start together, deliver; their parts become one.
+//! Coordinator of a run: agents come, start together, deliver; their parts become one.
+
+mod job;
+
+pub use job::with_files;
 
 use std::fs;
 use std::net::SocketAddr;
@@ -9,21 +13,26 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use assay_fleet::keys::KeyFiles;
-use assay_fleet::{AgentState, Coordinator, FleetOptions, Job, Keys, Outcome, StatusRow, merge};
+use assay_fleet::{
+    AgentState, Coordinator, FleetKeys, FleetOptions, FleetOutcome, Job, StatusRow, merge,
+};
 use assay_history::{Manifest, State};
-use assay_model::Nanos;
+use assay_model::quantity;
 use assay_report::units::count;
+use assay_run::Load;
 use assay_run::control::Urgency;
+use assay_workload::PlanPhase;
 use clap::ArgMatches;
 
-use crate::exit::{Exit, Failure, as_usage, usage};
-use crate::experiment::{Finished, rfc3339};
+use crate::exit::{Exit, Failure, as_usage, from_open, usage};
+use crate::experiment::{Experiment, Finished, rfc3339};
+use crate::fleet::{boot_id, build, length, nonce, write_secret};
+use crate::load_config::{LoadConfig, Purpose};
+use crate::note::Note;
 use crate::options::{Options, Verb};
 use crate::parent_death;
 use crate::progress::Show;
 use crate::setup::Setup;
-
-use super::{boot_id, build, job};
 
 /// How often the coordinator looks.
 const LOOK: Duration = Duration::from_millis(50);
@@ -35,37 +44,133 @@ const SHOW_EVERY: u32 = 200;
 const LOG_LINES: usize = 5;
 
 /// What a fleet does.
-pub struct Fleet<'a> {
+struct Fleet<'a> {
     /// How many agents.
-    pub agents: u32,
+    agents: u32,
     /// The command line.
-    pub matches: &'a ArgMatches,
+    matches: &'a ArgMatches,
     /// Whether it fills the store, or measures it.
-    pub verb: Verb,
+    verb: Verb,
     /// The run directory.
-    pub dir: &'a Path,
+    dir: &'a Path,
     /// The manifest as the coordinator knows it before the run.
-    pub manifest: Manifest,
+    manifest: Manifest,
     /// What all agents must have in common with the coordinator.
-    pub common: String,
+    common: String,
     /// More words of the command: what an agent could not find out by itself.
-    pub words: Vec<String>,
+    words: Vec<String>,
+}
+
+/// Loads the store by the agents of a fleet; the run directory of the load is `dir`.
+///
+/// # Errors
+/// If the store cannot be prepared, or the load was called off.
+pub fn load(
+    setup: &mut Setup,
+    (agents, matches): (u32, &ArgMatches),
+    dir: &Path,
+) -> Result<Finished> {
+    setup.raw_target()?;
+    let plan = setup.workload.plan(setup.seed, PlanPhase::Load)?;
+    setup.require_kinds(PlanPhase::Load)?;
+    setup.workload.require_whole_load(plan.len())?;
+    let dataset = plan.loaded();
+    let load_config = setup.load_config(&plan, Purpose::Load, setup.loaded(plan.len())?)?;
+    let words = fleet_words(&load_config, agents, &setup.options)?;
+    setup.prepare_to_load(&plan, &dataset)?;
+    setup.store.keep_note(&Note::loading(&dataset).to_text()).map_err(from_open)?;
+    let Experiment { manifest, common, .. } = setup.experiment(&plan, load_config, dir, true)?;
+    let fleet = Fleet { agents, matches, verb: Verb::Load, dir, manifest, common, words };
+    let finished = coordinate(setup, fleet)?;
+    if finished.exit == Exit::Fine && finished.is_whole {
+        setup.store.flush().map_err(from_open)?;
+        setup.store.keep_note(&Note::loaded(&dataset).to_text()).map_err(from_open)?;
+        setup.is_loaded = true;
+    }
+    Ok(finished)
+}
+
+/// Runs the workload by the agents of a fleet; the run directory is the setup's.
+///
+/// # Errors
+/// If the store holds other data than the workload wants, or the run was called off.
+pub fn run(
+    setup: &mut Setup,
+    (agents, matches): (u32, &ArgMatches),
+    purpose: Purpose,
+) -> Result<Finished> {
+    setup.raw_target()?;
+    let had_final_reads = setup.final_reads()?.is_some();
+    let experiment = setup.ready(purpose)?;
+    let mut words = fleet_words(&experiment.load_config, agents, &setup.options)?;
+    if purpose == Purpose::Bench {
+        words.extend(bench_words(setup, &experiment.load_config));
+    }
+    let Experiment { dir, manifest, common, .. } = experiment;
+    let verb = Verb::Run;
+    let fleet = Fleet { agents, matches, verb, dir: &dir, manifest, common, words };
+    let finished = coordinate(setup, fleet)?;
+    if had_final_reads {
+        let mut manifest = Manifest::read(&finished.dir)?;
+        manifest.notes.push("a fleet makes no final reads yet".to_owned());
+        manifest.write(&finished.dir)?;
+    }
+    setup.examine(&finished)?;
+    if setup.options.switch("clean-up")? {
+        setup.clean_up(&finished.dir)?;
+    }
+    Ok(finished)
+}
+
+/// What a bench chooses, as the words of a run.
+fn bench_words(setup: &Setup, load_config: &LoadConfig) -> Vec<String> {
+    let records = setup.workload.records().map(|spec| spec.dataset.records);
+    let records = records.filter(|_| setup.options.given("records").is_none());
+    let records = records.map(|records| format!("--records={records}"));
+    let duration = load_config.extent.duration;
+    let duration = duration.filter(|_| setup.options.given("duration").is_none());
+    let duration =
+        duration.map(|duration| format!("--duration={}", quantity::write_time(duration)));
+    records.into_iter().chain(duration).collect()
+}
+
+/// The words that an agent's command has beyond that of the coordinator: a number of sessions that
+/// follows from the machine is not the same on another one.
+fn fleet_words(load_config: &LoadConfig, agents: u32, options: &Options) -> Result<Vec<String>> {
+    match &load_config.load {
+        Load::Closed(closed) if closed.sessions < agents => Err(options.wrong(
+            "agents",
+            &format!(
+                "{agents} agents cannot share {} sessions: give fewer agents or more sessions \
+                 (--closed)",
+                closed.sessions
+            ),
+        )),
+        Load::Open(open) if open.in_flight < agents as usize => Err(options.wrong(
+            "agents",
+            &format!("{agents} agents cannot share {} in flight (--in-flight)", open.in_flight),
+        )),
+        Load::Closed(closed) if options.given("closed").is_none() => {
+            Ok(vec![format!("--closed={}", closed.sessions)])
+        }
+        _ => Ok(Vec::new()),
+    }
 }
 
 /// Carries out a fleet's run: the run directory is complete when it has ended.
 ///
 /// # Errors
 /// If the run was called off or its result withdrawn; the run directory says why.
-pub fn coordinate(setup: &Setup, fleet: Fleet<'_>) -> Result<Finished> {
+fn coordinate(setup: &Setup, fleet: Fleet<'_>) -> Result<Finished> {
     let mut manifest = fleet.manifest.clone();
     manifest.run.started = rfc3339(std::time::SystemTime::now());
     let pieces = fleet.dir.join("pieces");
     fs::create_dir_all(&pieces).with_context(|| format!("cannot create {}", pieces.display()))?;
     let during = setup.listening.during();
-    let outcome = run(setup, &fleet, &pieces);
+    let outcome = drive(setup, &fleet, &pieces);
     drop(during);
     let (outcome, clocks) = outcome?;
-    if let Outcome::Withdrawn(reason) = outcome {
+    if let FleetOutcome::Withdrawn(reason) = outcome {
         let is_interrupted = setup.listening.is_interrupted();
         manifest.state = if is_interrupted { State::Interrupted } else { State::Failed };
         manifest.reason = Some(reason.clone());
@@ -105,7 +210,7 @@ pub fn coordinate(setup: &Setup, fleet: Fleet<'_>) -> Result<Finished> {
 type Clocks = Vec<assay_fleet::merge::AgentClock>;
 
 /// Waits until the fleet has ended.
-fn run(setup: &Setup, fleet: &Fleet<'_>, pieces: &Path) -> Result<(Outcome, Clocks)> {
+fn drive(setup: &Setup, fleet: &Fleet<'_>, pieces: &Path) -> Result<(FleetOutcome, Clocks)> {
     let options = &setup.options;
     let is_local = options.switch("local")?;
     let (keys, agent_keys) = keys(options, is_local, pieces)?;
@@ -196,9 +301,9 @@ fn summary(status: &[StatusRow]) -> String {
 }
 
 /// The coordinator's keys; with a fleet on this machine, also the file of the agents'.
-fn keys(options: &Options, is_local: bool, dir: &Path) -> Result<(Keys, Option<PathBuf>)> {
+fn keys(options: &Options, is_local: bool, dir: &Path) -> Result<(FleetKeys, Option<PathBuf>)> {
     match (options.text("keys"), is_local) {
-        (Some(path), false) => Ok((Keys::read(Path::new(path)).map_err(as_usage)?, None)),
+        (Some(path), false) => Ok((FleetKeys::read(Path::new(path)).map_err(as_usage)?, None)),
         (None, false) => Err(usage(
             "--agents needs --keys FILE, the coordinator.pem that `assay fleet keys -o DIR` \
              makes; with --local the agents are processes on this machine, without any keys of \
@@ -211,23 +316,10 @@ fn keys(options: &Options, is_local: bool, dir: &Path) -> Result<(Keys, Option<P
             let files = KeyFiles::generate(LOCAL_KEYS)?;
             let path = dir.join("agent.pem");
             write_secret(&path, &files.agent)?;
-            let keys = Keys::from_pem(files.coordinator.as_bytes());
+            let keys = FleetKeys::from_pem(files.coordinator.as_bytes());
             Ok((keys.map_err(anyhow::Error::msg)?, Some(path)))
         }
     }
-}
-
-/// Writes a file that only its owner may read.
-///
-/// # Errors
-/// If it is there already or cannot be written.
-pub fn write_secret(path: &Path, text: &str) -> Result<()> {
-    use std::io::Write;
-    use std::os::unix::fs::OpenOptionsExt;
-    let mut options = fs::OpenOptions::new();
-    let opened = options.write(true).create_new(true).mode(0o600).open(path);
-    let written = opened.and_then(|mut file| file.write_all(text.as_bytes()));
-    written.map_err(|error| usage(format!("cannot write {}: {error}", path.display())))
 }
 
 fn listen(options: &Options, is_local: bool) -> Result<SocketAddr> {
@@ -239,30 +331,15 @@ fn listen(options: &Options, is_local: bool) -> Result<SocketAddr> {
 }
 
 fn fleet_options(options: &Options, fleet: &Fleet<'_>) -> Result<FleetOptions> {
-    let length = |name: &str, least: Nanos| match options.duration(name)? {
-        Some(length) if length >= least => Ok(Duration::from(length)),
-        _ => Err(options.wrong(name, &format!("give at least {least}"))),
-    };
     Ok(FleetOptions {
         agents: fleet.agents,
         plan: fleet.common.clone(),
-        wait: length("wait", Nanos::from_secs(1))?,
-        lease: length("lease", Nanos::from_secs(1))?,
+        wait: length(options, "wait")?,
+        lease: length(options, "lease")?,
         version: build(),
         boot_id: boot_id(),
         nonce: nonce()?,
     })
-}
-
-/// A number that nobody can guess.
-///
-/// # Errors
-/// If the system gives none.
-pub fn nonce() -> Result<u64> {
-    let mut bytes = [0; 8];
-    getrandom::fill(&mut bytes)
-        .map_err(|error| anyhow::anyhow!("the system gives no random number: {error}"))?;
-    Ok(u64::from_le_bytes(bytes))
 }
 
 fn job(
@@ -345,9 +422,9 @@ impl LocalAgents {
     }
 
     /// Waits for those that are about to end; of a run that was called off, ends the others.
-    fn end(&mut self, outcome: &Outcome) {
+    fn end(&mut self, outcome: &FleetOutcome) {
         for local in &mut self.0 {
-            let tries = if *outcome == Outcome::Delivered { 100 } else { 40 };
+            let tries = if *outcome == FleetOutcome::Delivered { 100 } else { 40 };
             for _ in 0..tries {
                 if !matches!(local.child.try_wait(), Ok(None)) {
                     break;

@@ -12,7 +12,7 @@ use clap::ArgMatches;
 use crate::exit::usage;
 use crate::options::{KEYS, Options, Origin, Shape, Verb};
 
-use super::SETTINGS;
+use crate::fleet::SETTINGS;
 
 /// Settings that are the coordinator's affair: the store, what is shown where, what comes before
 /// and after the run.
@@ -56,7 +56,7 @@ pub fn words(
     matches: &ArgMatches,
     options: &Options,
     (verb, seed): (Verb, u64),
-) -> Result<(Vec<String>, Vec<(JobFile, Bytes)>)> {
+) -> Result<(Vec<String>, JobContents)> {
     let mut files = Files::default();
     let name = if verb == Verb::Load { "load" } else { "run" };
     let spec = matches.get_one::<String>("spec").context("a SPEC is needed")?;
@@ -90,9 +90,12 @@ pub fn words(
     Ok((words, files.0))
 }
 
+/// Files with what is in them.
+type JobContents = Vec<(JobFile, Bytes)>;
+
 /// Files that travel to the agents.
 #[derive(Default)]
-struct Files(Vec<(JobFile, Bytes)>);
+struct Files(JobContents);
 
 impl Files {
     /// What stands for the file `path` in the command; anything else is as it is.
