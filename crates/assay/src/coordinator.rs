@@ -122,6 +122,22 @@ pub fn run(
     Ok(finished)
 }
 
+/// One run of several by the agents of a fleet: that of `experiment`.
+///
+/// # Errors
+/// If it was called off.
+pub fn step(
+    setup: &Setup,
+    (agents, matches): (u32, &ArgMatches),
+    experiment: Experiment,
+) -> Result<Finished> {
+    setup.raw_target()?;
+    let words = fleet_words(&experiment.load_config, agents, &setup.options)?;
+    let Experiment { dir, manifest, common, .. } = experiment;
+    let fleet = Fleet { agents, matches, verb: Verb::Run, dir: &dir, manifest, common, words };
+    coordinate(setup, fleet)
+}
+
 /// What a bench chooses, as the words of a run.
 fn bench_words(setup: &Setup, load_config: &LoadConfig) -> Vec<String> {
     let records = setup.workload.records().map(|spec| spec.dataset.records);

@@ -30,15 +30,13 @@ const LENGTH_MIN: Nanos = Nanos::from_secs(1);
 pub const SETTINGS: [&str; 6] = ["agents", "local", "listen", "keys", "wait", "lease"];
 
 /// Settings that a fleet cannot have yet, with what to do.
-const WITHOUT: [(&str, &str); 8] = [
+const WITHOUT: [(&str, &str); 6] = [
     ("repeat", "repeat the command instead"),
     ("at", "actions on the store go with a run on one machine"),
     ("nemesis", "faults of the store go with a run on one machine"),
     ("via", "start `assay fmke serve` and name its URL"),
     ("port", "look at the agents with `assay fleet status`"),
     ("clean-up-inserts", "use --clean-up"),
-    ("resume", "run the command afresh"),
-    ("require-hallmark", "look at the hallmark of the merged run with `assay report`"),
 ];
 
 /// How many agents there are to be; none for a run of this process alone.
@@ -63,6 +61,21 @@ pub fn agents(options: &Options) -> Result<Option<u32>> {
     }
     ["wait", "lease"].into_iter().try_for_each(|name| length(options, name).map(drop))?;
     Ok(Some(agents as u32))
+}
+
+/// As [`agents`], for a command of several runs: an agent serves one, so they have to be started
+/// here.
+///
+/// # Errors
+/// If they are not.
+pub fn agents_here(options: &Options) -> Result<Option<u32>> {
+    match agents(options)? {
+        Some(_) if !options.switch("local")? => Err(options.wrong(
+            "agents",
+            "this command makes several runs, and an agent serves one: give --local as well",
+        )),
+        agents => Ok(agents),
+    }
 }
 
 /// A length of time that is long enough for news to come.

@@ -640,9 +640,13 @@ impl Setup {
     }
 
     /// What all agents of a fleet must have in common, a line each.
-    fn common(&self, plan: &Compiled, load_config: &LoadConfig) -> String {
+    fn common(&self, plan: &Compiled, load_config: &LoadConfig, is_load: bool) -> String {
         let Extent { processes, duration, warm_up } = load_config.extent;
-        let spec = sha256_of(plan.spec_text().as_bytes());
+        // Of a load, the data set says all: how many operations a run has changes nothing.
+        let spec = match is_load {
+            true => String::new(),
+            false => sha256_of(plan.spec_text().as_bytes()),
+        };
         let trace = self.workload.trace.as_ref().map(|trace| trace.hash().to_string());
         format!(
             "seed {}, arrivals {}\nworkload {} {spec}\ntrace {trace:?}\nload {}\n\
@@ -685,7 +689,7 @@ impl Setup {
         settings.extend(self.via.iter().flat_map(Via::settings));
         settings.extend(self.schedule.settings().filter(|_| !is_load));
         let manifest = self.manifest(plan, &load_config, settings, is_load);
-        let common = self.common(plan, &load_config);
+        let common = self.common(plan, &load_config, is_load);
         let header = plan.header(self.seed);
         let fields = plan.fields();
         let (workload_kind, roles) = (plan.workload_kind(), plan.roles());

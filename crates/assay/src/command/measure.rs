@@ -51,15 +51,9 @@ pub fn run(matches: &ArgMatches) -> Result<Exit> {
 /// `assay bench`: load, run, report.
 pub fn bench(matches: &ArgMatches) -> Result<Exit> {
     let options = Options::gather(matches)?;
-    let agents = fleet::agents(&options)?;
+    let agents = fleet::agents_here(&options)?;
     if let Some(times) = repeat::times(&options)? {
         return repeat::execute(matches, options, Purpose::Bench, times);
-    }
-    if agents.is_some() && !options.switch("local")? {
-        return Err(usage(
-            "a bench is two runs, and an agent serves one: use `assay load` and `assay run` with \
-             --agents, or --local",
-        ));
     }
     let mut setup = Setup::with(matches, options, Purpose::Bench)?;
     let keeps_store = setup.keeps_store()?;

@@ -379,3 +379,31 @@ fn a_trace_is_replayed_by_all_agents_together() {
     let whole = manifest(&place, "b");
     assert_eq!(whole.load.settings["executed_hash"], whole.spec.trace_hash);
 }
+
+#[test]
+fn the_steps_of_a_tune_are_shared() {
+    let place = Place::new();
+    let words = "tune ycsb-c -t null: --records 100 --sweep rate=500..1k:lin:2 --step 400ms --seed 8 \
+                 --run-dir t -q --agents 2";
+    place.assay(words).code(2).says("an agent serves one: give --local as well");
+    place.fine(&format!("{words} --local")).shows("1 000");
+    for step in ["t/step-001", "t/step-002"] {
+        assert_eq!(manifest(&place, step).agents.len(), 2, "{step}");
+    }
+}
+
+#[test]
+fn a_bench_by_a_fleet_loads_and_runs() {
+    let (server, place) = (crate::redis_server::Server::start(&[]), Place::new());
+    let words = "--records 400 --rate 1k/s --duration 500ms --seed 2 --agents 2 --local";
+    let url = server.url("");
+    place.fine(&format!("bench ycsb-a -t {url} {words} --run-dir b -q")).shows("Agents");
+    assert_eq!(manifest(&place, "b/load").counters.done, 400);
+    let whole = manifest(&place, "b");
+    assert_eq!(whole.counters.done, whole.counters.offered);
+    assert_eq!(server.cli("zcard _indices"), "400");
+    // What was loaded by a fleet is the data set that one process expects.
+    let alone = format!("run ycsb-c -t {url} --records 400 --operations 200 --seed 2 --format json");
+    let result = place.fine(&format!("{alone} -q")).json();
+    assert_eq!(number(&result, "/overall/counts/misses"), 0);
+}
