@@ -16,62 +16,73 @@ const FILES_MAX: usize = 4096;
 const CHUNK: usize = 1 << 16;
 
 /// What one agent delivers, as far as it has come.
-#[derive(Debug, Default)]
 pub(crate) struct Incoming {
     dir: PathBuf,
-    files: Vec<Delivery>,
-    received: Vec<u64>,
+    files: Vec<PartFile>,
+}
+
+/// A file as far as it has come. It is hashed on the way: a part of a long run has gigabytes, and
+/// whoever takes pieces hears the agents' news as well.
+struct PartFile {
+    delivery: Delivery,
+    received: u64,
+    hash: Context,
 }
 
 /// A delivery was refused or failed, in words.
 pub(crate) type Wrong = String;
 
 impl Incoming {
-    /// The files of `deliveries` into `dir`; pieces that came earlier count if they fit.
+    /// The files of `deliveries` into `dir`, of which nothing has come yet.
     pub fn begin(dir: &Path, deliveries: &Deliveries) -> Result<Incoming, Wrong> {
         if deliveries.files.len() > FILES_MAX {
             return Err(format!("{} files are more than {FILES_MAX}", deliveries.files.len()));
         }
-        let mut received = Vec::new();
-        for file in &deliveries.files {
-            let path = dir.join(inner(&file.path)?);
-            let length = std::fs::metadata(&path).map_or(0, |found| found.len());
-            received.push(length.min(file.bytes));
+        let mut files = Vec::new();
+        for delivery in &deliveries.files {
+            inner(&delivery.path)?;
+            let (delivery, hash) = (delivery.clone(), Context::new(&SHA256));
+            files.push(PartFile { delivery, received: 0, hash });
         }
-        Ok(Incoming { dir: dir.to_owned(), files: deliveries.files.clone(), received })
+        Ok(Incoming { dir: dir.to_owned(), files })
+    }
+
+    /// Whether it is these files: then the delivery goes on where it was cut.
+    pub fn is_of(&self, deliveries: &Deliveries) -> bool {
+        self.files.iter().map(|file| &file.delivery).eq(&deliveries.files)
     }
 
     /// How many bytes of each file have come.
-    pub fn received(&self) -> &[u64] {
-        &self.received
+    pub fn received(&self) -> Vec<u64> {
+        self.files.iter().map(|file| file.received).collect()
     }
 
     /// Takes a piece of file `number` that begins at `offset`; gives how much has come by then. A
     /// piece that is not the next one changes nothing.
     pub fn take(&mut self, number: usize, offset: u64, piece: &[u8]) -> Result<u64, Wrong> {
-        let file = self.files.get(number).ok_or_else(|| format!("no file {number} was named"))?;
-        let has = self.received[number];
-        if offset != has {
-            return Ok(has);
+        let file =
+            self.files.get_mut(number).ok_or_else(|| format!("no file {number} was named"))?;
+        let Delivery { path, bytes, sha256 } = &file.delivery;
+        if offset != file.received {
+            return Ok(file.received);
         }
-        if has + piece.len() as u64 > file.bytes {
-            return Err(format!("{} has more than {} bytes", file.path, file.bytes));
+        if offset + piece.len() as u64 > *bytes {
+            return Err(format!("{path} has more than {bytes} bytes"));
         }
-        let path = self.dir.join(inner(&file.path)?);
-        append(&path, offset, piece).map_err(|error| format!("{}: {error}", path.display()))?;
-        self.received[number] = has + piece.len() as u64;
-        if self.received[number] == file.bytes && sha256(&path).as_ref().ok() != Some(&file.sha256)
-        {
+        let place = self.dir.join(inner(path)?);
+        append(&place, offset, piece).map_err(|error| format!("{}: {error}", place.display()))?;
+        file.hash.update(piece);
+        file.received = offset + piece.len() as u64;
+        if file.received == *bytes && digits(file.hash.clone().finish().as_ref()) != *sha256 {
             // It is sent again from the beginning.
-            self.received[number] = 0;
-            let _ = std::fs::remove_file(&path);
+            (file.received, file.hash) = (0, Context::new(&SHA256));
         }
-        Ok(self.received[number])
+        Ok(file.received)
     }
 
     /// Whether everything has come.
     pub fn is_complete(&self) -> bool {
-        self.files.iter().zip(&self.received).all(|(file, received)| file.bytes == *received)
+        self.files.iter().all(|file| file.received == file.delivery.bytes)
     }
 }
 
@@ -79,7 +90,8 @@ fn append(path: &Path, offset: u64, piece: &[u8]) -> io::Result<()> {
     if let Some(parent) = path.parent() {
         std::fs::create_dir_all(parent)?;
     }
-    let mut file = OpenOptions::new().create(true).write(true).truncate(false).open(path)?;
+    let is_first = offset == 0;
+    let mut file = OpenOptions::new().create(true).write(true).truncate(is_first).open(path)?;
     file.seek(SeekFrom::Start(offset))?;
     file.write_all(piece)
 }
@@ -158,11 +170,11 @@ mod tests {
         let mut incoming = Incoming::begin(dir.path(), &all).unwrap();
         assert_eq!(incoming.take(0, 0, b"abc"), Ok(3));
         assert_eq!(incoming.take(0, 0, b"abc"), Ok(3), "a piece that came twice changes nothing");
-        let mut again = Incoming::begin(dir.path(), &all).unwrap();
-        assert_eq!(again.received(), [3]);
-        assert!(!again.is_complete());
-        assert_eq!(again.take(0, 3, b"def"), Ok(6));
-        assert!(again.is_complete());
+        assert!(incoming.is_of(&all) && !incoming.is_of(&named("a", b"abcdef")));
+        assert_eq!(incoming.received(), [3]);
+        assert!(!incoming.is_complete());
+        assert_eq!(incoming.take(0, 3, b"def"), Ok(6));
+        assert!(incoming.is_complete());
         assert_eq!(deliveries(dir.path()).unwrap(), all.files);
     }
 

@@ -198,10 +198,13 @@ fn answer(method: &Method, path: &str, body: &Bytes, shared: &Shared) -> Result<
 fn deliver(deliveries: &Deliveries, shared: &Shared) -> Result<Bytes, Refused> {
     shared.board().known(deliveries.agent, deliveries.token)?;
     let dir = shared.piece_dir(deliveries.agent);
-    let incoming = Incoming::begin(&dir, deliveries).map_err(Refused)?;
-    let received = Received { bytes: incoming.received().to_vec() };
-    shared.incoming().insert(deliveries.agent, incoming);
-    Ok(to_json(&received))
+    let mut all = shared.incoming();
+    if !all.get(&deliveries.agent).is_some_and(|incoming| incoming.is_of(deliveries)) {
+        let incoming = Incoming::begin(&dir, deliveries).map_err(Refused)?;
+        all.insert(deliveries.agent, incoming);
+    }
+    let bytes = all.get(&deliveries.agent).map(Incoming::received).unwrap_or_default();
+    Ok(to_json(&Received { bytes }))
 }
 
 /// Takes a piece: agent, token, file, offset are in the path.

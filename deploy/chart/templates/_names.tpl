@@ -11,6 +11,7 @@ env:
 {{- define "assay.pod" -}}
 restartPolicy: Never
 automountServiceAccountToken: false
+# Variables of services named assay-… would be taken for settings.
 enableServiceLinks: false
 terminationGracePeriodSeconds: 60
 securityContext: {runAsNonRoot: true, runAsUser: 65532, fsGroup: 65532}

@@ -14,6 +14,7 @@ use crate::fleet::{self, Seat};
 use crate::load_config::Purpose;
 use crate::options::{Options, Origin};
 use crate::setup::Setup;
+use crate::signals::Listening;
 use crate::{coordinator, machine, parent_death, run_dirs, units};
 
 /// Variables that say which agent this is, where no option does: of an Indexed Job of Kubernetes,
@@ -69,6 +70,9 @@ pub fn command() -> Command {
 /// `assay agent`.
 pub fn agent(matches: &ArgMatches, parse: &ParseJob) -> Result<Exit> {
     parent_death::heed()?;
+    // From now on an interrupt ends this process, also where it is the first of a container, for
+    // which signals have no default.
+    drop(Listening::begin()?);
     let text = |name: &str| matches.get_one::<String>(name).map(String::as_str);
     let index = index(text("index"))?;
     let keys = text("keys").context("clap requires --keys")?;

@@ -9,6 +9,7 @@ use assay_model::Outcome;
 use rustix::process::Signal;
 
 use crate::place::{Place, Ran, Running, wait_until};
+use crate::redis_server::Server;
 use crate::run_dir::{assert_balanced, manifest, number, records, requested, text};
 
 /// A coordinator whose agents are started one by one.
@@ -325,14 +326,44 @@ fn a_fleet_refuses_what_it_cannot_share() {
 }
 
 #[test]
-fn another_data_set_at_the_store_of_an_agent_is_refused() {
-    // The coordinator sees one store, the agent another: both keep nothing, but only the null
-    // store of the coordinator is asked for inserts.
+fn an_agent_that_cannot_reach_the_store_calls_the_run_off() {
     let fleet = Fleet::of(1, "-t null: --records 100 --rate 1k/s --duration 500ms --wait 20s");
     let words = "--index 0 --keys keys/agent.pem -t redis://127.0.0.1:1";
     let agent = fleet.agent_with(words, 0).wait();
     agent.code(4).says("127.0.0.1:1");
     fleet.coordinator.wait().code(1).says("agent 0 on").says("127.0.0.1:1");
+}
+
+#[test]
+fn another_data_set_at_the_store_of_an_agent_calls_the_run_off() {
+    let (one, other) = (Server::start(&[]), Server::start(&[]));
+    let place = Place::new();
+    for (server, records) in [(&one, 100), (&other, 200)] {
+        place.fine(&format!("load ycsb-c --records {records} --seed 3 -t {} -q", server.url("")));
+    }
+    let words = "--records 100 --seed 3 --rate 1k/s --duration 500ms --wait 20s";
+    let fleet = Fleet::of(1, &format!("-t {} {words}", one.url("")));
+    let own = format!("--index 0 --keys keys/agent.pem -t {}", other.url(""));
+    fleet.agent_with(&own, 0).wait().code(4).says("holds another data set");
+    let ran = fleet.coordinator.wait().code(1).says("agent 0 on");
+    ran.says("holds another data set").says("200");
+}
+
+#[test]
+fn a_password_is_sent_only_if_that_is_wanted() {
+    let server = Server::start(&["--requirepass", "right"]);
+    let url = format!("redis://:right@127.0.0.1:{}", server.port);
+    let place = Place::new();
+    place.fine(&format!("load ycsb-c --records 100 --seed 3 -t {url} -q --agents 2 --local"));
+    let words = format!("-t {url} --records 100 --seed 3 --rate 1k/s --duration 500ms");
+    let fleet = Fleet::of(1, &words);
+    let refused = fleet.agent(0).wait().code(4).says("--send-credentials");
+    assert!(!refused.err.contains("right@"));
+    fleet.coordinator.wait().code(1).says("--send-credentials");
+    let fleet = Fleet::of(1, &format!("{words} --send-credentials"));
+    fleet.agent(0).wait().code(0);
+    fleet.coordinator.wait().code(0);
+    assert!(!fleet.place.read("b/run.toml").contains("right@"));
 }
 
 #[test]
@@ -394,7 +425,7 @@ fn the_steps_of_a_tune_are_shared() {
 
 #[test]
 fn a_bench_by_a_fleet_loads_and_runs() {
-    let (server, place) = (crate::redis_server::Server::start(&[]), Place::new());
+    let (server, place) = (Server::start(&[]), Place::new());
     let words = "--records 400 --rate 1k/s --duration 500ms --seed 2 --agents 2 --local";
     let url = server.url("");
     place.fine(&format!("bench ycsb-a -t {url} {words} --run-dir b -q")).shows("Agents");
@@ -403,7 +434,33 @@ fn a_bench_by_a_fleet_loads_and_runs() {
     assert_eq!(whole.counters.done, whole.counters.offered);
     assert_eq!(server.cli("zcard _indices"), "400");
     // What was loaded by a fleet is the data set that one process expects.
-    let alone = format!("run ycsb-c -t {url} --records 400 --operations 200 --seed 2 --format json");
+    let alone =
+        format!("run ycsb-c -t {url} --records 400 --operations 200 --seed 2 --format json");
     let result = place.fine(&format!("{alone} -q")).json();
     assert_eq!(number(&result, "/overall/counts/misses"), 0);
+}
+
+#[test]
+fn an_agent_that_waits_for_its_coordinator_ends_upon_a_signal() {
+    let place = Place::new();
+    place.fine("fleet keys -o keys");
+    let agent = place.start("agent --join 127.0.0.1:1 --keys keys/agent.pem --index 0");
+    // It tries again: nobody listens yet.
+    std::thread::sleep(Duration::from_millis(300));
+    agent.signal(Signal::TERM);
+    agent.wait().code(130);
+    let short = "agent --join 127.0.0.1:1 --keys keys/agent.pem --index 0 --wait 1s";
+    place.assay(short).code(4).says("cannot reach the coordinator at 127.0.0.1:1 within 1 s");
+}
+
+#[test]
+fn what_agents_have_kept_is_delivered_in_pieces() {
+    let place = Place::new();
+    // More than a piece: 200,000 records of about nine bytes.
+    let words = "run ycsb-a -t null: --records 1000 --closed 2 --operations 200k --seed 1";
+    place.fine(&format!("{words} --agents 1 --local --run-dir b -q"));
+    let part = place.path("b/history/agent=0/part-0.parquet");
+    assert!(std::fs::metadata(&part).expect("it was delivered").len() > 1 << 20);
+    let whole = manifest(&place, "b");
+    assert_eq!((whole.counters.done, whole.state), (200_000, State::Finished));
 }
