@@ -35,6 +35,15 @@ pub fn parse(words: &[OsString]) -> Result<ArgMatches> {
     })
 }
 
+/// Parses the command of a fleet's job.
+///
+/// # Errors
+/// If it is none, which another version of this program would have made.
+pub fn of_job(words: &[String]) -> Result<ArgMatches> {
+    let words = std::iter::once("assay").chain(words.iter().map(String::as_str));
+    command().try_get_matches_from(words).map_err(crate::exit::as_usage)
+}
+
 fn is_flag_in(words: &[OsString], name: &str) -> bool {
     let flags = words.iter().filter_map(|word| word.to_str()?.strip_prefix("--"));
     flags.filter_map(|flag| flag.split('=').next()).any(|flag| flag == name)
@@ -69,6 +78,8 @@ pub fn command() -> Command {
         .subcommand(lab())
         .subcommand(crate::command::sim::command())
         .subcommand(crate::command::fmke::command())
+        .subcommand(crate::command::agent::command())
+        .subcommand(crate::command::fleet::command(keys(Verb::Report)))
         .subcommand(study())
         .subcommand(trace())
         .subcommand(crate::command::mapping::command(spec_changes()))

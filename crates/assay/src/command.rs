@@ -1,9 +1,11 @@
 //! One module per group of verbs.
 
+pub mod agent;
 pub mod benchfoundry;
 pub mod check;
 pub mod compare;
 pub mod doctor;
+pub mod fleet;
 pub mod fmke;
 pub mod history;
 pub mod lab;

@@ -22,6 +22,7 @@ use assay_workload::{PlanPhase, Spec};
 use indicatif::ProgressBar;
 
 use crate::exit::{as_usage, usage};
+use crate::fleet::clock_error;
 use crate::memory_bound::{BoundedFile, MemoryLimit};
 use crate::run_dirs;
 
@@ -37,6 +38,8 @@ pub struct Judge {
     is_fresh: bool,
     /// The names of the run's nodes.
     nodes: Vec<String>,
+    /// How far the clocks of the agents may be off, with what is to be said of it.
+    clocks: (ClockError, Vec<String>),
     /// Records that a whole history has at least; nothing if it cannot be whole.
     records_min: Option<u64>,
 }
@@ -80,6 +83,7 @@ impl Judge {
                 .unwrap_or_else(|| records(manifest, is_fresh, operations_max)),
             is_fresh,
             nodes: manifest.history.nodes.clone(),
+            clocks: clock_error(dir, manifest),
             records_min: is_whole.then_some(manifest.history.records),
         }
     }
@@ -97,7 +101,7 @@ impl Judge {
     /// whether all that it holds could be read.
     fn collect(self, kept: u64, is_readable: bool) -> CollectedRun {
         let is_whole = is_readable && self.records_min.is_some_and(|least| kept >= least);
-        let mut warnings = Vec::new();
+        let (clocks, mut warnings) = self.clocks;
         let (operations, limitation) = match self.collector {
             Collector::Records(mut collector, fields) => {
                 warnings.extend(told(&self.dir, &mut collector));
@@ -115,7 +119,7 @@ impl Judge {
         };
         let limitation = if is_whole { limitation } else { Some(Limitation::Incomplete) };
         let (source, title, nodes) = (self.source, self.title, self.nodes);
-        CollectedRun { source, title, operations, limitation, warnings, nodes }
+        CollectedRun { source, title, operations, limitation, warnings, nodes, clocks }
     }
 
     /// The verdicts on what was added; the history holds `kept` records, and whether all that it
@@ -131,11 +135,15 @@ impl Judge {
         };
         match run.operations {
             RunOperations::Records(collected) => {
-                judge_records(collected, run.limitation.is_none(), &mut result);
+                let is_judged = run.limitation.is_none();
+                judge_records(collected, is_judged, &run.clocks, &mut result);
             }
             RunOperations::Queries(collected, model) => match run.limitation {
-                None => judge_queries(&collected, model, &mut result),
-                Some(_) => judge_queries(&CollectedQueries::default(), model, &mut result),
+                None => judge_queries(&collected, model, &run.clocks, &mut result),
+                Some(_) => {
+                    let nothing = CollectedQueries::default();
+                    judge_queries(&nothing, model, &run.clocks, &mut result);
+                }
             },
         }
         if let Some(limitation) = run.limitation {
@@ -156,6 +164,8 @@ struct CollectedRun {
     warnings: Vec<String>,
     /// The names of the run's nodes.
     nodes: Vec<String>,
+    /// How far the clocks of the agents may be off.
+    clocks: ClockError,
 }
 
 /// The operations of a run by the kind of its workload.
@@ -236,12 +246,17 @@ fn told(dir: &Path, collector: &mut RecordCollector) -> Option<String> {
     read.err().map(|error| error.to_string())
 }
 
-fn judge_records(collected: Collected, is_judged: bool, result: &mut ConsistencyResult) {
+fn judge_records(
+    collected: Collected,
+    is_judged: bool,
+    clocks: &ClockError,
+    result: &mut ConsistencyResult,
+) {
     let Collected { mut history, share, seen } = collected;
     if !is_judged {
         history.operations.clear();
     }
-    let report = judge(&history, &ClockError::NONE);
+    let report = judge(&history, clocks);
     result.share_left_out = 1.0 - share;
     result.seen = seen;
     result.add_registers(&history, report);
@@ -295,14 +310,19 @@ fn collect_queries(
     (collected, limitation)
 }
 
-fn judge_queries(collected: &CollectedQueries, model: QueryModel, result: &mut ConsistencyResult) {
+fn judge_queries(
+    collected: &CollectedQueries,
+    model: QueryModel,
+    clocks: &ClockError,
+    result: &mut ConsistencyResult,
+) {
     match model {
         QueryModel::Transactions => {
-            let report = judge_transactions(&collected.transactions, &ClockError::NONE);
+            let report = judge_transactions(&collected.transactions, clocks);
             result.add_transactions(&collected.transactions, report);
         }
         QueryModel::SingleWrites => {
-            let report = judge(&collected.registers, &ClockError::NONE);
+            let report = judge(&collected.registers, clocks);
             result.add_registers(&collected.registers, report);
         }
         QueryModel::Prescriptions(_) => {

@@ -1,7 +1,7 @@
 //! Evidence about a run from its directory, other than the records.
 
 use assay_analysis::hallmark::{
-    Evidence, ExpectedArrivals, Floor, Gaps, Network, Plan, Thresholds, Trace,
+    Evidence, ExpectedArrivals, Floor, Gaps, Hiccups, Network, Plan, Thresholds, Trace,
 };
 use assay_analysis::{Summary, Window};
 use assay_history::{Manifest, Observation, State};
@@ -41,7 +41,9 @@ pub fn gather(
     let in_process = matches!(capability("calls"), Some("inline" | "blocking"));
     let has_blocking_threads =
         setting("blocking-threads").is_some_and(|blocking_threads| blocking_threads != "0");
-    let observed = observations.map(|all| ObservedWindow::new(all, summary.window));
+    // Of several machines, the worst counts: one bad client spoils the figures of all.
+    let observed = observations.map(|all| ObservedWindow::of_machines(all, summary.window));
+    let machines = || observed.iter().flatten();
     let spec = Spec::from_toml(&manifest.spec.text, "run.toml", &no_files).ok();
     let is_over = manifest.state != State::Running;
     let on_purpose = |event: &&Event| matches!(event.kind, EventKind::Fault | EventKind::Change);
@@ -50,18 +52,18 @@ pub fn gather(
         arrivals: promise(manifest, summary.window),
         trace: trace(manifest),
         queued: setting("queued").and_then(|text| text.parse().ok()),
-        workers: observed.as_ref().map(ObservedWindow::workers).unwrap_or_default(),
+        workers: machines().flat_map(ObservedWindow::workers).collect(),
         spins: setting("spin").is_some_and(|spin| spin != "never"),
         store_in_workers: in_process && !has_blocking_threads,
-        steal: observed.as_ref().and_then(ObservedWindow::steal),
-        throttled: observed.as_ref().and_then(ObservedWindow::throttled),
-        hiccups: observed.as_ref().and_then(ObservedWindow::hiccups),
+        steal: machines().filter_map(ObservedWindow::steal).max_by(f64::total_cmp),
+        throttled: machines().filter_map(ObservedWindow::throttled).max_by(f64::total_cmp),
+        hiccups: worst_hiccups(machines()),
         lost_records: is_over
             .then(|| manifest.history.lost + manifest.history.records.saturating_sub(kept)),
         contradictions: is_over.then_some(contradictions as u64),
         network: match in_process {
             true => Some(Network::default()),
-            false => observed.as_ref().and_then(ObservedWindow::network),
+            false => network(machines()),
         },
         floor: floor(manifest),
         gain_by_agent: None,
@@ -72,6 +74,22 @@ pub fn gather(
         expected_bytes_per_record: spec.filter(|_| !is_no_op).as_ref().and_then(bytes_per_record),
         events: events.iter().filter(on_purpose).map(|event| event.at).collect(),
     }
+}
+
+/// The hiccups of the machine that was held up for longest in all.
+fn worst_hiccups<'a>(machines: impl Iterator<Item = &'a ObservedWindow<'a>>) -> Option<Hiccups> {
+    let held_up = |hiccups: &Hiccups| -> u64 {
+        hiccups.counts.iter().map(|(length, count)| length.0.saturating_mul(*count)).sum()
+    };
+    machines.filter_map(ObservedWindow::hiccups).max_by_key(held_up)
+}
+
+/// The segments of all machines together.
+fn network<'a>(machines: impl Iterator<Item = &'a ObservedWindow<'a>>) -> Option<Network> {
+    machines.filter_map(ObservedWindow::network).reduce(|all, one| Network {
+        segments: all.segments + one.segments,
+        retransmits: all.retransmits + one.retransmits,
+    })
 }
 
 /// What the load model promised about arrivals, from its own words in the manifest.

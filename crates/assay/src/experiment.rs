@@ -22,7 +22,8 @@ use assay_run::control::Urgency;
 use assay_run::executor::{Failure as FirstFailure, Trouble, WorkerOutcome};
 use assay_run::{
     ArrivalProcess, Arrivals, Closed, Control, ExecuteError, Latency, LiveCounters, Load, Outcome,
-    RateChange, Sink, Spin, Think, Workers, WorkloadKind, execute, execute_in_simulated_time,
+    RateChange, Share, Sink, Spin, Start, Think, Workers, WorkloadKind, execute,
+    execute_in_simulated_time,
 };
 use assay_store::blocking::BlockingThreads;
 use assay_store::{Calls, Store, StoreTime};
@@ -32,6 +33,7 @@ use crate::actions::schedule::ActionSchedule;
 use crate::actions::{self, ActionKind, ExecutedActions};
 use crate::exit::{Exit, as_usage, from_open};
 use crate::final_reads::{FinalContext, FinalReads, FinalReadsOutcome, UsedNumbers};
+use crate::fleet::Seat;
 use crate::lab::LabClient;
 use crate::live::{Caption, Dashboard};
 use crate::load_config::LoadConfig;
@@ -103,6 +105,12 @@ pub struct Experiment {
     pub final_reads: Option<FinalReads>,
     /// What came of that.
     pub read_finally: FinalReadsOutcome,
+    /// The seat in a fleet, if this is one agent's part.
+    pub seat: Option<Arc<Seat>>,
+    /// The share that it has there.
+    pub share: Option<Share>,
+    /// What all agents must have in common, in words.
+    pub common: String,
 }
 
 /// What came of an experiment.
@@ -165,8 +173,11 @@ impl Experiment {
         let mut run_dir = RunDir::create(&self.dir).map_err(as_usage)?;
         self.manifest.run.started = rfc3339(SystemTime::now());
         self.manifest.history.nodes = self.store.nodes();
-        run_dir.write_manifest(&self.manifest)?;
         let workers = self.load_config.workers;
+        if let Some(seat) = &self.seat {
+            self.share = Some(seat.share(workers, &self.common)?);
+        }
+        run_dir.write_manifest(&self.manifest)?;
         let (writer, sinks) = run_dir.writer(workers as u16, Memory::default())?;
         let is_told = self.roles.is_empty() && self.store.tells_versions();
         let is_observed = !self.is_load && (is_told || self.roles.iter().any(|role| role.reads()));
@@ -209,7 +220,7 @@ impl Experiment {
             // The figures are worth more; without the values the judge says what is missing.
             self.manifest.notes.push(error.to_string());
         }
-        let sealed = run_dir.seal(0, &self.part_facts());
+        let sealed = run_dir.seal(self.manifest.history.agent, &self.part_facts());
         if let Ok(sealed) = &sealed {
             self.manifest.notes.extend(sealed.damage.iter().map(ToString::to_string));
             self.manifest.history.sum = sealed.sum().to_string();
@@ -218,6 +229,7 @@ impl Experiment {
             self.manifest.state = State::Failed;
             self.manifest.reason.get_or_insert(error.to_string());
         }
+        self.describe_share(&outcome);
         run_dir.write_manifest(&self.manifest)?;
         if let Err(error) = &sealed {
             // The written blocks can be analyzed, so there is a result all the same.
@@ -246,7 +258,8 @@ impl Experiment {
         let is_simulated = self.is_simulated();
         let experiment = &*self;
         let (outcome, observations, done, read_finally) = thread::scope(|scope| {
-            let run = experiment.run();
+            let start = experiment.seat.as_deref().map(|seat| seat as &dyn Start);
+            let run = Workers { start, ..experiment.run() };
             let (worker_counters, over) = (&worker_counters, &is_over);
             let watch = move || progress::watch(worker_counters, &rate_control, observers, over);
             let watcher = thread::Builder::new()
@@ -384,6 +397,7 @@ impl Experiment {
         }
         let goal = self.goal();
         let mut observers: Vec<Box<dyn Observer>> = run_observer.into_iter().collect();
+        observers.extend(self.seat.as_ref().map(Seat::observer));
         if let Some(port) = &self.port {
             observers.push(port.watch(self.subject(), Arc::clone(rate_control)));
         }
@@ -489,6 +503,8 @@ impl Experiment {
             stop_at_failure: self.stops_at_failure,
             spin: self.load_config.spin,
             processors: &self.load_config.processors,
+            share: self.share,
+            start: None,
         }
     }
 
@@ -576,6 +592,15 @@ impl Experiment {
         note("in_flight_max", outcome.sum(|worker| worker.in_flight_max as u64).to_string());
         note("worker_cpu_ns", outcome.sum(|worker| worker.cpu.0).to_string());
         self.remark(outcome);
+    }
+
+    /// Fills in what the share of a fleet's run was, if this is one.
+    fn describe_share(&mut self, outcome: &Outcome) {
+        if let (Some(seat), Some(share)) = (&self.seat, self.share) {
+            seat.tell_end(self.listening.control());
+            let section = seat.section(&self.manifest, share, outcome.fingerprint());
+            self.manifest.agents = vec![section];
+        }
     }
 
     /// Whether the plan was issued in full.

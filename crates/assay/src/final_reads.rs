@@ -351,6 +351,8 @@ impl<C: Clock + Clone> Reader<'_, '_, C> {
             stop_at_failure: false,
             spin: before.spin,
             processors: &[],
+            share: None,
+            start: None,
         };
         // The run's own control would forget the changes of its rate.
         let control = Control::new();

@@ -99,6 +99,10 @@ fn empty_part(manifest: &Manifest, history: &History) -> Option<String> {
 
 /// The parts repeat when each phase began and ended, from which every figure per second follows.
 fn phases(manifest: &Manifest, history: &History) -> Option<String> {
+    // Agents end at different moments; the run ends with the last of them.
+    if manifest.agents.len() > 1 {
+        return None;
+    }
     let (own, there) = (manifest.phases_text(), history.fact(PHASES_KEY)?);
     (!there.is_empty() && there != own).then(|| {
         format!(

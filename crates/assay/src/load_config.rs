@@ -121,6 +121,22 @@ impl LoadConfig {
         open.in_flight.min(room)
     }
 
+    /// The load model alone in words: what does not depend on the machine.
+    pub fn load_text(&self) -> String {
+        match &self.load {
+            Load::Open(open) => format!(
+                "{}, at most {} in flight, then {}",
+                describe_arrivals(&open.arrivals, &self.extent),
+                open.in_flight,
+                overflow_name(open.overflow)
+            ),
+            Load::Closed(closed) => format!(
+                "{} sessions, think time {:?}, target {:?}",
+                closed.sessions, closed.think, closed.target_rate
+            ),
+        }
+    }
+
     /// The load model in words.
     pub fn describe(&self) -> String {
         let mut text = match &self.load {

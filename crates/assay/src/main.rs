@@ -21,10 +21,12 @@ mod compiled;
 mod completion;
 mod conditions;
 mod consistency;
+mod coordinator;
 mod evidence;
 mod exit;
 mod experiment;
 mod final_reads;
+mod fleet;
 mod floor;
 mod identity;
 mod lab;
@@ -91,6 +93,8 @@ fn dispatch(matches: &ArgMatches) -> Result<Exit> {
         "history" => command::history::dispatch(matches),
         "lab" => command::lab::dispatch(matches),
         "fmke" => command::fmke::dispatch(matches),
+        "agent" => command::agent::agent(matches, &cli::of_job),
+        "fleet" => command::fleet::dispatch(matches),
         "sim" => command::sim::dispatch(matches),
         "study" => command::study::dispatch(matches),
         "trace" => command::trace::dispatch(matches),

@@ -70,6 +70,11 @@ impl Loaded {
         }
     }
 
+    /// As text without line breaks, to compare it with that of another process.
+    pub fn to_line(&self) -> String {
+        Note::loaded(self).to_text().replace('\n', "; ")
+    }
+
     /// Only the rows of queries name a workload.
     fn from_toml(dataset: toml::Value) -> Result<Loaded, toml::de::Error> {
         match dataset.get("workload") {

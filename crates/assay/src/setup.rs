@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use assay_drivers::registry;
+use assay_fleet::gather::sha256_of;
 use assay_history::manifest::{
     HistorySection, LoadSection, MachineSection, RunSection, SettingSection, SpecSection,
     StoreSection,
@@ -13,7 +14,7 @@ use assay_history::manifest::{
 use assay_history::{Manifest, read_events, write_events};
 use assay_model::{Event, EventKind, Kind, Nanos, Seed, Setting, quantity};
 use assay_report::Style;
-use assay_run::{Latency, Load, Spin, clock};
+use assay_run::{Extent, Latency, Load, Spin, clock};
 use assay_store::resumed_load::ResumedLoad;
 use assay_store::{Calls, Capabilities, Existing, Isolation, OpenError, Store, StoreTime};
 use assay_trace::Trace;
@@ -31,6 +32,7 @@ use crate::conditions::Examinable;
 use crate::exit::{Exit, Failure, from_open, usage};
 use crate::experiment::{Experiment, Finished, load_settings};
 use crate::final_reads::{FinalReads, FinalReadsOutcome};
+use crate::fleet::Seat;
 use crate::lab::tied::RunLab;
 use crate::load_config::{LoadConfig, Purpose, USUAL_DURATION};
 use crate::note::{Loaded, Note};
@@ -90,6 +92,8 @@ pub struct Setup {
     pub hop: Option<Arc<Hop>>,
     /// The server between the load and its store, if there is one.
     pub via: Option<Via>,
+    /// The seat in a fleet, if this process is one of its agents.
+    pub seat: Option<Arc<Seat>>,
     /// The lab that the store is in, if it is in one. The last field: it ends after the store's
     /// connections.
     pub lab: Option<RunLab>,
@@ -174,8 +178,48 @@ impl Setup {
             schedule,
             hop,
             via,
+            seat: None,
             lab,
         })
+    }
+
+    /// From now on this process is an agent of a fleet.
+    pub fn take_seat(&mut self, seat: &Arc<Seat>) {
+        seat.heed(self.listening.control());
+        self.seat = Some(Arc::clone(seat));
+    }
+
+    /// The URL of the store, secrets included, as an agent's command takes it.
+    ///
+    /// # Errors
+    /// If there is none that another process could use.
+    pub fn raw_target(&self) -> Result<String> {
+        let capabilities = self.store.capabilities();
+        let is_within = !capabilities.is_persistent && !capabilities.is_no_op;
+        if is_within || capabilities.time == StoreTime::Simulated {
+            return Err(usage(format!(
+                "{} is within the process that measures it: agents would have a store each; name \
+                 a server, such as redis://127.0.0.1",
+                self.url
+            )));
+        }
+        let named = || self.options.text("target").map(str::to_owned);
+        self.lab.as_ref().map(|lab| lab.url().to_owned()).or_else(named).ok_or_else(|| {
+            usage("agents need a store that they can reach: give -t URL, or --up STORE")
+        })
+    }
+
+    /// An agent's share of a load, of a store that the coordinator has prepared.
+    ///
+    /// # Errors
+    /// If the load could not begin.
+    pub fn load_share(&mut self, dir: &Path) -> Result<Finished> {
+        let plan = self.workload.plan(self.seed, PlanPhase::Load)?;
+        let load_config = self.load_config(&plan, Purpose::Load, self.loaded(plan.len())?)?;
+        let begun = clock::monotonic();
+        self.prepare_to_run(&plan)?;
+        self.init = clock::monotonic().since(begun);
+        self.experiment(&plan, load_config, dir, true)?.execute()
     }
 
     /// Loads the store; the run directory of the load is `dir`.
@@ -236,7 +280,7 @@ impl Setup {
     }
 
     /// Makes room for what a load writes. What is there already is removed only if that is wanted.
-    fn prepare_to_load(&self, plan: &Compiled, dataset: &Loaded) -> Result<()> {
+    pub fn prepare_to_load(&self, plan: &Compiled, dataset: &Loaded) -> Result<()> {
         let is_replaced = self.options.replaces()?;
         let is_fresh = self.options.switch("fresh")? || is_replaced;
         if let Some(catalogue) = plan.catalogue() {
@@ -310,7 +354,7 @@ impl Setup {
     }
 
     /// How many records a load writes if its plan has `planned`: a trace brings its own.
-    fn loaded(&self, planned: Option<u64>) -> Result<Option<u64>> {
+    pub fn loaded(&self, planned: Option<u64>) -> Result<Option<u64>> {
         match self.workload.preload()? {
             Some(preload) => Ok(Some(preload.end())),
             None if self.workload.records().is_some_and(|spec| spec.dataset.is_recorded()) => {
@@ -364,8 +408,10 @@ impl Setup {
     }
 
     /// What is read when the run is over, if that is wanted.
-    fn final_reads(&self) -> Result<Option<FinalReads>> {
-        if !self.options.switch("final-reads")? || self.store.capabilities().is_no_op {
+    pub fn final_reads(&self) -> Result<Option<FinalReads>> {
+        let is_shared = self.seat.is_some();
+        let is_no_op = self.store.capabilities().is_no_op;
+        if !self.options.switch("final-reads")? || is_no_op || is_shared {
             return Ok(None);
         }
         let wait = self.options.duration("final-wait")?.unwrap_or_default();
@@ -393,7 +439,7 @@ impl Setup {
     }
 
     /// Removes what was loaded; the last phase of a run, which its run directory has as an event.
-    fn clean_up(&self, dir: &Path) -> Result<()> {
+    pub fn clean_up(&self, dir: &Path) -> Result<()> {
         let begun = clock::monotonic();
         self.store.clear().map_err(from_open)?;
         let took = clock::monotonic().since(begun);
@@ -441,8 +487,9 @@ impl Setup {
     }
 
     /// Looks at the rows that the run has left behind, if the workload says what must hold of them.
-    fn examine(&self, finished: &Finished) -> Result<()> {
-        if self.store.capabilities().is_no_op {
+    pub fn examine(&self, finished: &Finished) -> Result<()> {
+        // While other agents go on, nothing has to hold.
+        if self.store.capabilities().is_no_op || self.seat.is_some() {
             return Ok(());
         }
         let script = self.workload.trace.as_ref().and_then(|trace| trace.header().script.as_ref());
@@ -600,7 +647,7 @@ impl Setup {
         Err(usage(format!("{name} cannot do {missing}, which {workload} needs")))
     }
 
-    fn load_config(
+    pub fn load_config(
         &self,
         plan: &Compiled,
         purpose: Purpose,
@@ -614,7 +661,33 @@ impl Setup {
         };
         let calls = self.store.capabilities().calls;
         let load_config = LoadConfig::from(&self.options, purpose, calls, planned, calendar)?;
-        Ok(LoadConfig { room: self.store.room(), ..load_config })
+        let workers = match (&self.seat, &load_config.load) {
+            (Some(seat), Load::Open(open)) => seat.workers_max(open.in_flight),
+            (Some(seat), Load::Closed(closed)) => seat.workers_max(closed.sessions as usize),
+            (None, _) => usize::MAX,
+        };
+        let workers = load_config.workers.min(workers);
+        Ok(LoadConfig { room: self.store.room(), workers, ..load_config })
+    }
+
+    /// What all agents of a fleet must have in common, a line each.
+    fn common(&self, plan: &Compiled, load_config: &LoadConfig, is_load: bool) -> String {
+        let Extent { processes, duration, warm_up } = load_config.extent;
+        // Of a load, the data set says all: how many operations a run has changes nothing.
+        let spec = match is_load {
+            true => String::new(),
+            false => sha256_of(plan.spec_text().as_bytes()),
+        };
+        let trace = self.workload.trace.as_ref().map(|trace| trace.hash().to_string());
+        format!(
+            "seed {}, arrivals {}\nworkload {} {spec}\ntrace {trace:?}\nload {}\n\
+             length {processes:?} {duration:?} {warm_up}\ndata set {}",
+            self.seed,
+            self.arrivals,
+            self.workload.name,
+            load_config.load_text(),
+            self.workload.dataset(self.seed).to_line(),
+        )
     }
 
     /// Simulated time has one worker: several would need an order among each other, and a second
@@ -647,6 +720,7 @@ impl Setup {
         settings.extend(self.via.iter().flat_map(Via::settings));
         settings.extend(self.schedule.settings().filter(|_| !is_load));
         let manifest = self.manifest(plan, &load_config, settings, is_load);
+        let common = self.common(plan, &load_config, is_load);
         let header = plan.header(self.seed);
         let fields = plan.fields();
         let (workload_kind, roles) = (plan.workload_kind(), plan.roles());
@@ -697,6 +771,9 @@ impl Setup {
             stops_at_failure: is_load,
             final_reads: None,
             read_finally: FinalReadsOutcome::default(),
+            seat: self.seat.clone(),
+            share: None,
+            common,
         })
     }
 
@@ -711,13 +788,11 @@ impl Setup {
         let trace_hash = self.workload.trace.as_ref().filter(|_| !is_load);
         let version = env!("CARGO_PKG_VERSION").to_owned();
         let name = self.dir.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let own = || (if is_load { format!("{name}-load") } else { name }, self.command.clone());
+        let job = self.seat.as_ref().map(|seat| seat.session().job());
+        let (id, command) = job.map_or_else(own, |job| (job.run_id.clone(), job.command.clone()));
         Manifest {
-            run: RunSection {
-                id: if is_load { format!("{name}-load") } else { name },
-                command: self.command.clone(),
-                assay: version,
-                ..RunSection::default()
-            },
+            run: RunSection { id, command, assay: version, ..RunSection::default() },
             spec: SpecSection {
                 name: self.workload.name.clone(),
                 seed: self.seed.0,
@@ -757,7 +832,7 @@ impl Setup {
                 facts: machine::facts(),
             },
             history: HistorySection {
-                agent: 0,
+                agent: self.seat.as_ref().map_or(0, |seat| seat.agent()),
                 width: plan.width(),
                 transaction_types: plan.transaction_types(),
                 queries: plan.query_names(),

@@ -32,6 +32,7 @@ use crate::actions;
 use crate::consistency::{self, Judge};
 use crate::evidence;
 use crate::exit::{Exit, as_usage, usage};
+use crate::fleet::AgentFigures;
 use crate::identity::{self, Endings};
 use crate::observe;
 use crate::options::Options;
@@ -193,7 +194,9 @@ pub fn analyze_beside(
     let all = AnalysisOptions { phases: Phases::All, window: None, ..analysis_options.clone() };
     let mut time_course = has_warm_up.then(|| Analyzer::new(all));
     let mut analyze_run = Analyzer::new(analysis_options.clone());
+    let of_agents = analysis_options.clone();
     let mut validator = Validator::new(analysis_options, evidence::thresholds(&manifest));
+    let mut agents = AgentFigures::new(&manifest, &of_agents);
     let mut history = History::open(dir).map_err(as_usage)?;
     let mut endings = Endings::default();
     let mut judge = Judge::new(dir, &manifest, consistency::BESIDE_ANALYSIS);
@@ -202,6 +205,7 @@ pub fn analyze_beside(
         beside(batch.records);
         endings.push(batch.records);
         judge.add(batch.agent, batch.records);
+        agents.push((batch.agent, batch.worker), batch.records);
         validator.push(batch.records);
         if let Some(time_course) = &mut time_course {
             time_course.push(batch.records);
@@ -214,7 +218,9 @@ pub fn analyze_beside(
     facts.warnings.extend(damages.iter().map(Damage::to_string));
     let observations = observations(dir, &mut facts);
     let observed = observations.as_deref();
-    let contradictions = identity::contradictions(&manifest, &history, &endings);
+    let mut contradictions = identity::contradictions(&manifest, &history, &endings);
+    contradictions.extend(agents.contradiction());
+    facts.agents = agents.finish();
     let (kept, counted) = (history.records(), manifest.history.records);
     let evidence =
         evidence::gather(&manifest, &summary, &events, observed, kept, contradictions.len());
@@ -506,6 +512,7 @@ fn facts(dir: &Path, manifest: &Manifest, summary: &Summary) -> Facts {
         figures: figures(manifest, summary),
         events: Vec::new(),
         effects: Vec::new(),
+        agents: Vec::new(),
         servers: Vec::new(),
         consistency: None,
         availability: None,

@@ -15,6 +15,7 @@ pub mod blocks;
 pub mod column;
 pub mod seal;
 
+pub mod clock;
 pub mod events;
 pub mod observations;
 pub mod read;
@@ -33,11 +34,13 @@ mod samples;
 mod table;
 
 pub use blocks::{BlocksError, Damage};
+pub use clock::{read_clock, write_clock};
 pub use column::{Column, Columns};
 pub use events::{read_events, write_events};
 pub use manifest::{Manifest, ManifestError, State};
 pub use observations::{Observation, read_observations, write_observations};
 pub use part::VERSION;
+pub use place::{agent as agent_dir, reads as reads_file};
 pub use read::{Batch, History, OpenError, ReadError};
 pub use reads::{ReadsSink, ReadsWriter, each_read};
 pub use repair::{RepairError, Repaired, repair};

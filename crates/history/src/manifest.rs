@@ -75,6 +75,10 @@ pub struct Manifest {
     pub notes: Vec<String>,
     /// What must hold of the store's rows after the run, with what was found.
     pub findings: Vec<FindingSection>,
+    /// The agents of a fleet, or the one whose share of a run this is; none if one process has
+    /// issued everything.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub agents: Vec<AgentSection>,
 }
 
 /// How far a run came.
@@ -298,6 +302,42 @@ pub struct FloorSection {
     pub service_ns: BTreeMap<String, u64>,
 }
 
+/// One agent of a fleet: its share of the run.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct AgentSection {
+    /// Its number, from 0.
+    pub agent: u32,
+    /// How many agents the run has.
+    pub agents: u32,
+    /// Its machine's name.
+    pub host: String,
+    /// Processors that it could use.
+    pub cores: u32,
+    /// Its workers.
+    #[serde(rename = "threads")]
+    pub workers: u32,
+    /// Workers of the agents before it.
+    pub first_worker: u32,
+    /// How many of its operations ended in which way.
+    pub counters: Counters,
+    /// Records that it kept.
+    pub records: u64,
+    /// The checksum over them, in hexadecimal digits.
+    pub sum: String,
+    /// The sum of the fingerprints of its operations, in hexadecimal digits.
+    pub fingerprint: String,
+    /// The hash of what it executed, in hexadecimal digits.
+    pub executed_hash: String,
+    /// Its epoch was at least so much later than that of the run, in nanoseconds; less than zero
+    /// is earlier. Absent if its clock was not probed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub start_least_ns: Option<i64>,
+    /// Its epoch was at most so much later.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub start_most_ns: Option<i64>,
+}
+
 /// One part of a run in time.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -328,6 +368,7 @@ impl Default for Manifest {
             phases: Vec::new(),
             notes: Vec::new(),
             findings: Vec::new(),
+            agents: Vec::new(),
         }
     }
 }

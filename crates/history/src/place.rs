@@ -17,6 +17,11 @@ pub fn observations(dir: &Path) -> PathBuf {
     dir.join("observations.parquet")
 }
 
+/// The probes of the agents' clocks.
+pub fn clock(dir: &Path) -> PathBuf {
+    dir.join("clock.parquet")
+}
+
 /// What the store says really happened.
 pub fn truth(dir: &Path) -> PathBuf {
     dir.join("truth.parquet")

@@ -133,6 +133,7 @@ fn remove_leftovers(dir: &Path) -> Result<Vec<PathBuf>, RepairError> {
         place::manifest(dir),
         place::events(dir),
         place::observations(dir),
+        place::clock(dir),
         place::truth(dir),
         place::reads(dir),
         table::sums(dir),

@@ -24,12 +24,14 @@ pub mod outcome;
 pub mod record;
 
 pub mod action_event;
+pub mod clock_band;
 pub mod event;
 pub mod layout;
 pub mod settings;
 
 pub use action_event::{ACTION_MARK, ActionEvent, ActionStage};
 pub use arguments::{Argument, Arguments, Parameters, Pick, Taken, Wrap};
+pub use clock_band::{ClockBand, Probe, band_at, bands};
 pub use datum::{Datum, Decimal};
 pub use event::{Event, EventKind};
 pub use layout::{Layout, Table};

@@ -225,6 +225,7 @@ fn facts() -> Facts {
         findings: Vec::new(),
         figures: Vec::new(),
         effects: Vec::new(),
+        agents: Vec::new(),
         servers: Vec::new(),
         consistency: None,
         availability: None,

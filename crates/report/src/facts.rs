@@ -57,6 +57,8 @@ pub struct Facts {
     pub events: Vec<Event>,
     /// What was done to the store meanwhile, with what was seen of it in its answers.
     pub effects: Vec<ActionEffect>,
+    /// The agents of a fleet; none in a run of one process.
+    pub agents: Vec<AgentFacts>,
     /// The resource use of the store's servers, if it was observed.
     pub servers: Vec<ServerTimeSeries>,
     /// What the answers show about the store's consistency, if that was judged.
@@ -83,6 +85,32 @@ pub struct StoreFacts {
     /// Whether it executed queries without having transactions: nothing of one that fails or is
     /// rolled back is undone.
     pub is_best_effort: bool,
+}
+
+/// One agent of a fleet.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct AgentFacts {
+    /// Its number.
+    pub agent: u32,
+    /// Its machine.
+    pub host: String,
+    /// Its threads.
+    pub workers: u32,
+    /// Its operations in the window.
+    pub offered: u64,
+    /// Those that were done, per second of the window.
+    pub done_per_s: f64,
+    /// The median of their response times.
+    pub p50: Option<Nanos>,
+    /// Their 99th percentile.
+    pub p99: Option<Nanos>,
+    /// The 99th percentile of its lag.
+    pub lag_p99: Option<Nanos>,
+    /// Its epoch was at least so much later than the run's, in nanoseconds; less than zero is
+    /// earlier.
+    pub start_least_ns: Option<i64>,
+    /// Its epoch was at most so much later.
+    pub start_most_ns: Option<i64>,
 }
 
 /// A rule about the store's rows, with what was found.

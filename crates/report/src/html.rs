@@ -40,12 +40,13 @@ const POLICY: &str =
     "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:";
 
 /// The sections that the page's beginning points to.
-const CONTENTS: [(&str, &str); 13] = [
+const CONTENTS: [(&str, &str); 14] = [
     ("course", "Over time"),
     ("availability", "Availability"),
     ("transactions", "Transactions"),
     ("percentiles", "Percentiles"),
     ("heat", "Heat map"),
+    ("agents", "Agents"),
     ("nodes", "Nodes"),
     ("servers", "Servers"),
     ("outcomes", "Outcomes"),
@@ -76,6 +77,7 @@ pub fn html(facts: &Facts, summary: &Summary, timeline: Option<&Series>) -> Stri
     body += &sections::transactions(facts, summary);
     body += &sections::percentiles(facts, summary, &spectra);
     body += &sections::heat(series);
+    body += &sections::agents(facts);
     body += &sections::nodes(facts, summary);
     body += &sections::servers(facts, summary, &servers);
     body += &sections::outcomes(summary);

@@ -22,6 +22,7 @@ mod json;
 mod markdown;
 mod terminal;
 
+mod agents;
 pub mod anomalies;
 pub mod compare;
 pub mod consistency;
@@ -41,7 +42,9 @@ pub mod ycsb;
 mod sample;
 
 pub use csv::csv;
-pub use facts::{ActionEffect, Facts, PhaseSpan, RuleFinding, State, StoreFacts, WorkloadFigure};
+pub use facts::{
+    ActionEffect, AgentFacts, Facts, PhaseSpan, RuleFinding, State, StoreFacts, WorkloadFigure,
+};
 pub use hdr_log::{WriteLogError, hdr_log, ycsb_hdr_logs};
 pub use html::compare::{compare_html, group_html};
 pub use html::html;

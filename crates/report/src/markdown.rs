@@ -7,7 +7,7 @@ use crate::hallmark::{self, Rows};
 use crate::recovery::{self, AvailabilityFacts};
 use crate::units::Letters;
 use crate::verdict::{self, Finding, Opening};
-use crate::{prose, servers, tables};
+use crate::{agents, prose, servers, tables};
 
 /// The result as Markdown: verdict, circumstances, tables. Texts cannot become markup.
 pub fn markdown(facts: &Facts, summary: &Summary) -> String {
@@ -59,6 +59,10 @@ pub fn markdown(facts: &Facts, summary: &Summary) -> String {
     }
     if let Some(availability) = &facts.availability {
         out += &recoveries(availability, letters);
+    }
+    if let Some(table) = agents::table(facts, letters) {
+        out += &table.markdown();
+        out.push('\n');
     }
     if let Some(table) = tables::nodes(facts, summary, letters) {
         out += &table.markdown();

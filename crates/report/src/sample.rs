@@ -57,6 +57,7 @@ pub fn facts() -> Facts {
         findings: Vec::new(),
         figures: Vec::new(),
         effects: Vec::new(),
+        agents: Vec::new(),
         servers: Vec::new(),
         consistency: None,
         availability: None,

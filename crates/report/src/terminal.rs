@@ -8,7 +8,7 @@ use crate::recovery::{self, AvailabilityFacts};
 use crate::table::Table;
 use crate::units::Letters;
 use crate::verdict::{self, Finding, Level, Opening};
-use crate::{prose, servers, tables};
+use crate::{agents, prose, servers, tables};
 
 /// How the terminal looks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,6 +100,10 @@ fn store_side(page: &mut Page, facts: &Facts, summary: &Summary) {
     if !effects.is_empty() {
         page.heading("Effects");
         effects.iter().for_each(|text| page.indented(text));
+    }
+    if let Some(table) = agents::table(facts, letters) {
+        page.heading("Agents");
+        page.table(&table);
     }
     if let Some(table) = servers::table(facts, summary) {
         page.heading("Servers");

@@ -14,6 +14,10 @@ use crate::load::Spin;
 /// A sleep overshoots by a wake-up: about 60 µs in the median on a virtual machine.
 const STRETCH: Nanos = Nanos::from_micros(60);
 
+/// How long before the epoch a worker no longer sleeps: more than any sleep overshoots on a machine
+/// that is not overloaded.
+const SPIN_BEFORE_EPOCH: Nanos = Nanos::from_millis(3);
+
 /// The clock of a worker.
 pub trait Clock {
     /// The time since the run's epoch; zero before it.
@@ -44,6 +48,15 @@ impl Wall {
         let now = clock.delta_as_nanos(0, origin);
         Wall { clock, epoch: now + Nanos::from(ahead).0, epoch_wall: wall + ahead, spin }
     }
+
+    /// A clock whose epoch is `reading` of the processor's clock, which all clocks of this process
+    /// share: the run begins then.
+    pub fn starting_at(reading: Nanos, spin: Spin) -> Wall {
+        let clock = quanta::Clock::new();
+        let (origin, wall) = (clock.raw(), SystemTime::now());
+        let ahead = reading.since(Nanos(clock.delta_as_nanos(0, origin)));
+        Wall { clock, epoch: reading.0, epoch_wall: wall + Duration::from(ahead), spin }
+    }
 }
 
 impl Wall {
@@ -70,6 +83,10 @@ impl Clock for Wall {
     }
 
     fn await_epoch(&self) {
+        let left = || self.epoch.saturating_sub(self.clock.delta_as_nanos(0, self.clock.raw()));
+        if let Some(far) = left().checked_sub(SPIN_BEFORE_EPOCH.0) {
+            std::thread::sleep(Duration::from_nanos(far));
+        }
         while self.now() == Nanos::ZERO {
             std::hint::spin_loop();
         }
@@ -157,6 +174,20 @@ mod tests {
 
     /// The most by which the machine may correct its wall clock between two readings.
     const CORRECTION: Duration = Duration::from_millis(1);
+
+    #[test]
+    fn clocks_with_one_epoch_show_the_same_time() {
+        let reading = || {
+            let clock = quanta::Clock::new();
+            Nanos(clock.delta_as_nanos(0, clock.raw()))
+        };
+        let epoch = reading() + Nanos::from_millis(5);
+        let clock = Wall::starting_at(epoch, Spin::Never);
+        assert_eq!(clock.now(), Nanos::ZERO);
+        clock.await_epoch();
+        let (shown, elapsed) = (clock.now(), reading().since(epoch));
+        assert!(Nanos::ZERO < shown && shown <= elapsed, "{shown} {elapsed}");
+    }
 
     #[test]
     fn the_epoch_is_a_moment_of_the_calendar() {

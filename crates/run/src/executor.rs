@@ -12,7 +12,7 @@ use assay_store::{OpenError, Store};
 use crate::clock::{Clock, SimulatedClock, Wall, be_punctual};
 use crate::control::{Control, Urgency};
 use crate::live_counters::LiveCounters;
-use crate::load::{Extent, Load, Overflow, Spin, WorkloadKind};
+use crate::load::{Extent, Load, Overflow, Share, Spin, WorkloadKind};
 use crate::processors::hold_to;
 use crate::sink::Sink;
 use crate::worker::{Claims, ClosedLoop, OpenLoop, Scheduler, Task, Worker};
@@ -58,6 +58,19 @@ pub struct Workers<'a> {
     pub spin: Spin,
     /// The processors that workers are pinned to, in turn; none leaves them to the system.
     pub processors: &'a [usize],
+    /// The part of the run that is this process's; none if it has all of it.
+    pub share: Option<Share>,
+    /// What says when the run begins; none begins it as soon as all clients are open.
+    pub start: Option<&'a dyn Start>,
+}
+
+/// What says when a run begins that several processes share.
+pub trait Start: Sync {
+    /// Says that all clients of this process are open, and waits for the run's epoch.
+    ///
+    /// # Errors
+    /// If the run will not begin; the text says why.
+    fn epoch(&self, spin: Spin) -> Result<Wall, String>;
 }
 
 /// What a run did, beside its records.
@@ -83,6 +96,9 @@ pub enum ExecuteError {
         /// What the operating system said.
         reason: std::io::Error,
     },
+    /// Whoever says when the run begins has called it off.
+    #[error("{0}")]
+    CalledOff(String),
     /// A worker could not be pinned to its processor.
     #[error(
         "cannot pin worker {worker} to processor {processor}: {reason}; name another processor"
@@ -198,7 +214,7 @@ pub fn execute<S: Sink + Send>(
         for report in ready {
             report?;
         }
-        let clock = Wall::starting_in(AHEAD, run.spin);
+        let clock = run.epoch()?;
         control.set_clock(Some(clock.clone()));
         for start in starts {
             drop(start.send(clock.clone()));
@@ -343,6 +359,14 @@ impl Workers<'_> {
         });
     }
 
+    /// The clock of the run, whose clients are all open.
+    fn epoch(&self) -> Result<Wall, ExecuteError> {
+        match self.start {
+            Some(start) => start.epoch(self.spin).map_err(ExecuteError::CalledOff),
+            None => Ok(Wall::starting_in(AHEAD, self.spin)),
+        }
+    }
+
     /// Pins the calling thread, which is that of `worker`, to its processor.
     fn hold(&self, worker: usize) -> Result<(), ExecuteError> {
         let Some(turn) = worker.checked_rem(self.processors.len()) else { return Ok(()) };
@@ -360,17 +384,18 @@ impl Workers<'_> {
         let source = (self.source)();
         let processes =
             self.extent.processes.unwrap_or(u64::MAX).min(source.len().unwrap_or(u64::MAX));
-        let place = (worker, self.workers);
+        let share = self.share.unwrap_or(Share::whole(self.workers));
+        let place = share.place(worker);
         let (scheduler, in_flight, overflow) = match &self.load {
             Load::Open(open) => {
                 let (rates, end) = (control.rates(), self.extent.end());
                 let scheduler =
                     OpenLoop::new(&open.arrivals, rates, self.seed, place, processes, end);
-                (Scheduler::Open(scheduler), share(open.in_flight, place), open.overflow)
+                (Scheduler::Open(scheduler), part_of(open.in_flight, place), open.overflow)
             }
             Load::Closed(closed) => {
                 let chunk = if self.workers == 1 { LONE_CHUNK } else { SHARED_CHUNK };
-                let claims = Claims::new(counter, chunk);
+                let claims = Claims::new(counter, chunk, (share.agent, share.agents));
                 let end = self.extent.end();
                 let scheduler = ClosedLoop::new(closed, self.seed, place, claims, processes, end);
                 (Scheduler::Closed(scheduler), closed.sessions as usize, Overflow::Queue)
@@ -394,7 +419,7 @@ impl Workers<'_> {
     }
 }
 
-/// A worker's share of a bound: at least 1, and all shares together are the bound.
-fn share(total: usize, (worker, workers): (usize, usize)) -> usize {
+/// A worker's part of a bound: at least 1, and all parts together are the bound.
+fn part_of(total: usize, (worker, workers): (usize, usize)) -> usize {
     (total / workers + usize::from(worker < total % workers)).max(1)
 }

@@ -25,8 +25,8 @@ pub use arrival::{
 };
 pub use clock::{Clock, SimulatedClock, Wall};
 pub use control::Control;
-pub use executor::{ExecuteError, Outcome, Workers, execute, execute_in_simulated_time};
+pub use executor::{ExecuteError, Outcome, Start, Workers, execute, execute_in_simulated_time};
 pub use live_counters::{Latencies, Latency, LiveCounters, Snapshot, WorkerStats};
-pub use load::{Closed, Extent, Load, Open, Overflow, Spin, Think, WorkloadKind};
+pub use load::{Closed, Extent, Load, Open, Overflow, Share, Spin, Think, WorkloadKind};
 pub use rates::{RATE_LEAD, RateChange, SetRateError};
 pub use sink::Sink;

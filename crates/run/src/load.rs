@@ -87,6 +87,35 @@ impl Extent {
     }
 }
 
+/// The part of a run that belongs to this process, where several processes share it.
+///
+/// Workers are numbered over all agents, so that each has a residue class of the arrivals, of the
+/// sessions and of the bound on processes in flight. The processes of a closed loop go by agent:
+/// agent `a` of `n` issues those that leave the remainder `a` when divided by `n`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Share {
+    /// The number of this agent, from 0.
+    pub agent: u64,
+    /// How many agents there are, at least 1.
+    pub agents: u64,
+    /// Workers of the agents before this one.
+    pub first_worker: usize,
+    /// Workers of all agents.
+    pub workers: usize,
+}
+
+impl Share {
+    /// All of it, on `workers` workers.
+    pub const fn whole(workers: usize) -> Share {
+        Share { agent: 0, agents: 1, first_worker: 0, workers }
+    }
+
+    /// The place of worker `worker` of this process among the workers of all agents.
+    pub(crate) const fn place(self, worker: usize) -> (usize, usize) {
+        (self.first_worker + worker, self.workers)
+    }
+}
+
 /// Whether a worker burns processor time to be punctual.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Spin {

@@ -68,7 +68,13 @@ impl TraceHash {
     /// a script's schema with its queries. Spec, seed, phase, versions and names of queries stay
     /// out: two plans with the same operations have the same hash, wherever they came from.
     pub fn seal(self, header: &Header) -> Digest {
-        let sum = self.sum.wrapping_add(facts(header));
+        Digest::of(self.sum.wrapping_add(facts(header)))
+    }
+}
+
+impl Digest {
+    /// Mixes a sum that contains the facts of a header.
+    fn of(sum: u128) -> Digest {
         let (mut high, mut low) = ((sum >> 64) as u64, sum as u64);
         // A Feistel network of three rounds is a bijection: under the same facts, different sums
         // have different digests.
@@ -76,6 +82,31 @@ impl TraceHash {
         high ^= mix(low ^ 2);
         low ^= mix(high ^ 3);
         Digest(u128::from(high) << 64 | u128::from(low))
+    }
+
+    /// The sum that was mixed.
+    fn sum(self) -> u128 {
+        let (mut high, mut low) = ((self.0 >> 64) as u64, self.0 as u64);
+        low ^= mix(high ^ 3);
+        high ^= mix(low ^ 2);
+        low ^= mix(high ^ 1);
+        u128::from(high) << 64 | u128::from(low)
+    }
+
+    /// The digest of the whole, from the sum and the digest of each share; none if there is no
+    /// share, or if the shares were sealed with different facts, so that they are of different
+    /// plans.
+    pub fn merged(shares: &[(TraceHash, Digest)]) -> Option<Digest> {
+        let facts = |(hash, digest): &(TraceHash, Digest)| digest.sum().wrapping_sub(hash.sum);
+        let own = shares.first().map(facts)?;
+        let mut whole = TraceHash::new();
+        for share in shares {
+            if facts(share) != own {
+                return None;
+            }
+            whole.merge(share.0);
+        }
+        Some(Digest::of(whole.sum.wrapping_add(own)))
     }
 }
 
@@ -189,6 +220,25 @@ mod tests {
         };
         assert_ne!(with(&["ab", "c"]), with(&["a", "bc"]));
         assert_ne!(with(&["ab", "c"]), with(&["abc"]));
+    }
+
+    #[test]
+    fn digests_of_shares_merge_to_that_of_the_whole() {
+        let header = Header::example();
+        let shares = [3, u128::MAX - 1, 1 << 90].map(|sum| {
+            let hash = TraceHash::from_sum(sum);
+            (hash, hash.seal(&header))
+        });
+        let whole = shares.iter().fold(TraceHash::new(), |mut whole, (hash, _)| {
+            whole.merge(*hash);
+            whole
+        });
+        assert_eq!(Digest::merged(&shares), Some(whole.seal(&header)));
+        let mut other = Header::example();
+        other.width += 1;
+        let foreign = (TraceHash::from_sum(3), TraceHash::from_sum(3).seal(&other));
+        assert_eq!(Digest::merged(&[shares[0], foreign]), None);
+        assert_eq!(Digest::merged(&[]), None);
     }
 
     #[test]

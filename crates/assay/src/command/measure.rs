@@ -1,9 +1,14 @@
 //! Commands that put load on a store: load, run, bench.
 
+use std::path::Path;
+
 use anyhow::Result;
 use clap::ArgMatches;
 
+use crate::coordinator;
 use crate::exit::{Exit, usage};
+use crate::experiment::Finished;
+use crate::fleet;
 use crate::load_config::Purpose;
 use crate::options::Options;
 use crate::parent_death;
@@ -20,9 +25,10 @@ pub fn load(matches: &ArgMatches) -> Result<Exit> {
              `assay lab up`, then load it with --lab, or use `assay bench --up {store}`"
         )));
     }
+    let agents = fleet::agents(&options)?;
     let mut setup = Setup::with(matches, options, Purpose::Load)?;
     let dir = setup.dir.clone();
-    let finished = setup.load(&dir)?;
+    let finished = load_store(&mut setup, (agents, matches), &dir)?;
     setup.show_result(&finished)
 }
 
@@ -30,36 +36,55 @@ pub fn load(matches: &ArgMatches) -> Result<Exit> {
 pub fn run(matches: &ArgMatches) -> Result<Exit> {
     parent_death::heed()?;
     let options = Options::gather(matches)?;
+    let agents = fleet::agents(&options)?;
     if let Some(times) = repeat::times(&options)? {
         return repeat::execute(matches, options, Purpose::Run, times);
     }
     let mut setup = Setup::with(matches, options, Purpose::Run)?;
-    let finished = setup.run(Purpose::Run)?;
+    let finished = match agents {
+        Some(agents) => coordinator::run(&mut setup, (agents, matches), Purpose::Run)?,
+        None => setup.run(Purpose::Run)?,
+    };
     setup.show_result(&finished)
 }
 
 /// `assay bench`: load, run, report.
 pub fn bench(matches: &ArgMatches) -> Result<Exit> {
     let options = Options::gather(matches)?;
+    let agents = fleet::agents_here(&options)?;
     if let Some(times) = repeat::times(&options)? {
         return repeat::execute(matches, options, Purpose::Bench, times);
     }
     let mut setup = Setup::with(matches, options, Purpose::Bench)?;
     let keeps_store = setup.keeps_store()?;
-    let exit = load_and_run(&mut setup);
+    let exit = load_and_run(&mut setup, (agents, matches));
     if exit.is_ok() && !keeps_store {
         remove_store(setup);
     }
     exit
 }
 
-fn load_and_run(setup: &mut Setup) -> Result<Exit> {
-    let loaded = setup.load(&setup.dir.join("load"))?;
+fn load_and_run(setup: &mut Setup, (agents, matches): (Option<u32>, &ArgMatches)) -> Result<Exit> {
+    let loaded = load_store(setup, (agents, matches), &setup.dir.join("load"))?;
     if loaded.exit != Exit::Fine {
         return setup.show_result(&loaded);
     }
-    let finished = setup.run(Purpose::Bench)?;
+    let finished = match agents {
+        Some(agents) => coordinator::run(setup, (agents, matches), Purpose::Bench)?,
+        None => setup.run(Purpose::Bench)?,
+    };
     setup.show_result(&finished)
+}
+
+fn load_store(
+    setup: &mut Setup,
+    (agents, matches): (Option<u32>, &ArgMatches),
+    dir: &Path,
+) -> Result<Finished> {
+    match agents {
+        Some(agents) => coordinator::load(setup, (agents, matches), dir),
+        None => setup.load(dir),
+    }
 }
 
 /// Removes the store that was made for this bench alone.

@@ -24,6 +24,7 @@ use crate::atomic_file;
 use crate::command::tune::expected::{TuneGoal, TuneOptions};
 use crate::command::tune::step::{Attempt, Steps, dir_of};
 use crate::exit::{Exit, Failure, as_usage, usage};
+use crate::fleet;
 use crate::load_config;
 use crate::machine;
 use crate::options::Options;
@@ -41,6 +42,7 @@ const DATASET: &str = "data-set";
 /// `assay tune`: searches, or sweeps.
 pub fn tune(matches: &ArgMatches) -> Result<Exit> {
     let options = Options::gather(matches)?;
+    let agents = fleet::agents_here(&options)?;
     let expected = TuneOptions::from(&options)?;
     let display = Display::from(&options)?;
     require_format(&options, &display)?;
@@ -59,6 +61,9 @@ pub fn tune(matches: &ArgMatches) -> Result<Exit> {
     fill(&mut setup)?;
     let listening = Arc::clone(&setup.listening);
     let mut steps = Steps::new(setup, expected, seed);
+    if let Some(agents) = agents {
+        steps.share(agents, matches);
+    }
     // An interrupt between two steps ends the search, which has a result.
     let during = listening.during();
     let (time_course, made, is_interrupted) = match steps.expected().sought {

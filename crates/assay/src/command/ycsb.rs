@@ -192,6 +192,7 @@ fn setup(request: &Request) -> Result<Setup> {
         schedule: ActionSchedule::default(),
         hop: None,
         via: None,
+        seat: None,
         lab: None,
         options: Options::default(),
         workload,

@@ -16,11 +16,26 @@ pub struct ObservedWindow<'a> {
 }
 
 impl<'a> ObservedWindow<'a> {
-    /// What `observations` say about `window`. Counters are taken between the readings around it,
-    /// so up to a quarter of a second at each of its ends enters as well.
-    pub fn new(observations: &'a [Observation], window: Window) -> ObservedWindow<'a> {
+    /// What `observations` say about `window`, for each client machine: one, or that of each agent
+    /// of a fleet. Counters are taken between the readings around the window, so up to a quarter
+    /// of a second at each of its ends enters as well.
+    pub fn of_machines(observations: &'a [Observation], window: Window) -> Vec<ObservedWindow<'a>> {
+        let is_client = |source: &str| {
+            source.strip_prefix(CLIENT).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
+        };
+        let mut sources: Vec<&str> = observations.iter().map(|one| one.source.as_str()).collect();
+        sources.retain(|source| is_client(source));
+        sources.sort_unstable();
+        sources.dedup();
+        if sources.is_empty() {
+            sources.push(CLIENT);
+        }
+        sources.into_iter().map(|one| ObservedWindow::of(observations, window, one)).collect()
+    }
+
+    fn of(observations: &'a [Observation], window: Window, source: &str) -> ObservedWindow<'a> {
         let mut series: BTreeMap<_, Vec<(Nanos, f64)>> = BTreeMap::new();
-        for observed in observations.iter().filter(|observed| observed.source == CLIENT) {
+        for observed in observations.iter().filter(|observed| observed.source == source) {
             let key = (observed.part.as_str(), observed.metric.as_str());
             series.entry(key).or_default().push((observed.at, observed.value));
         }
@@ -156,7 +171,7 @@ mod tests {
             (0, "process", "cpu_ns", 0.0),
             (400, "process", "cpu_ns", 4.0),
         ]);
-        let workers = ObservedWindow::new(&observed, window(120, 300)).workers();
+        let workers = ObservedWindow::of(&observed, window(120, 300), CLIENT).workers();
         let nine = WorkerTime { busy: 0.1, waited: Some(0.01), useful: None };
         assert_eq!(workers, [nine, WorkerTime { busy: 0.3, waited: None, useful: None }]);
     }
@@ -169,7 +184,7 @@ mod tests {
             (0, "", "capacity_ns", 0.0),
             (100, "", "capacity_ns", 200.0),
         ]);
-        let found = ObservedWindow::new(&observed, window(0, 100));
+        let found = ObservedWindow::of(&observed, window(0, 100), CLIENT);
         assert_eq!(found.steal(), Some(0.05));
         assert_eq!(found.throttled(), None);
         assert_eq!(found.network(), None);
@@ -186,7 +201,7 @@ mod tests {
             (20, "", "hiccup_ns", 8_000.0),
             (120, "", "hiccup_ns", 8_900.0),
         ]);
-        let found = ObservedWindow::new(&observed, window(100, 200)).hiccups().unwrap();
+        let found = ObservedWindow::of(&observed, window(100, 200), CLIENT).hiccups().unwrap();
         assert_eq!(found.counts.iter().map(|(_, count)| count).sum::<u64>(), 1000);
         assert_eq!(found.quantile(0.5), Some(Nanos(1000)));
         assert_eq!(found.quantile(0.999), Some(Nanos(5000)));
@@ -205,13 +220,14 @@ mod tests {
             (14 * seconds + 1, "1000", "hiccups", 8.0),
             (13 * seconds, "", "hiccup_ns", 8_900.0),
         ]);
-        let found =
-            ObservedWindow::new(&observed, window(9 * seconds, 12 * seconds)).hiccups().unwrap();
+        let found = ObservedWindow::of(&observed, window(9 * seconds, 12 * seconds), CLIENT)
+            .hiccups()
+            .unwrap();
         assert_eq!(found.counts, [(Nanos(1000), 3), (Nanos(9000), 4)]);
     }
 
     #[test]
     fn a_run_without_observed_workers_has_no_shares() {
-        assert_eq!(ObservedWindow::new(&[], window(0, 1)).workers(), []);
+        assert_eq!(ObservedWindow::of(&[], window(0, 1), CLIENT).workers(), []);
     }
 }

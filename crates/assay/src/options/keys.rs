@@ -320,6 +320,35 @@ pub const KEYS: &[Key] = &[
         "Open loop on a blocking store: threads per worker, 8 if not given; 0 calls it on the \
          worker",
     ),
+    text("agents", "N", None, LOADING, "Share the work among N processes: docs/fleet.md"),
+    switch("local", LOADING, "With --agents: they are processes that are started on this machine"),
+    text(
+        "listen",
+        "ADDRESS",
+        None,
+        LOADING,
+        "With --agents: where they join; default: 0.0.0.0:7447",
+    ),
+    text("keys", "FILE", None, LOADING, "With --agents: coordinator.pem of `assay fleet keys`"),
+    text(
+        "wait",
+        "TIME",
+        Some("10min"),
+        LOADING,
+        "With --agents: how long they may take to come and to be ready",
+    ),
+    text(
+        "lease",
+        "TIME",
+        Some("10s"),
+        LOADING,
+        "With --agents: without news for so long, an agent is lost, and ends its load by itself",
+    ),
+    switch(
+        "send-credentials",
+        LOADING,
+        "With --agents: send them the store's URL with its password",
+    ),
     text("seed", "N", None, LOADING, "The seed of all randomness"),
     text(
         "arrival-seed",

@@ -24,6 +24,7 @@ mod duckdb;
 mod earlier;
 mod faults;
 mod final_reads;
+mod fleet;
 mod fmke;
 mod full_disk;
 mod golden;

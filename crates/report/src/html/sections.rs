@@ -411,6 +411,19 @@ pub fn nodes(facts: &Facts, summary: &Summary) -> String {
     out + "</section>\n"
 }
 
+/// The agents of a fleet; empty for a run of one process.
+pub fn agents(facts: &Facts) -> String {
+    let Some(table) = crate::agents::table(facts, LETTERS) else { return String::new() };
+    let mut out = section(
+        "agents",
+        "Agents",
+        "The processes that shared the run. All figures of this page are of all their operations \
+         together; \"began\" is when an agent's epoch certainly was, off that of the run.",
+    );
+    out += &self::table(&table, "");
+    out + "</section>\n"
+}
+
 /// The resource use of the store's servers; empty if not observed.
 pub fn servers(facts: &Facts, summary: &Summary, charts: &[Titled]) -> String {
     let Some(table) = crate::servers::table(facts, summary) else { return String::new() };

@@ -50,12 +50,7 @@ pub fn json_schema() -> Value {
             ]),
             "availability": availability(),
             "held_back": held_back(),
-            "findings": list_of(object(&[
-                ("name", text()),
-                ("rule", text()),
-                ("verdict", one_of(&["held", "violated"])),
-                ("text", text()),
-            ])),
+            "findings": list_of(rule()),
             "figures": list_of(object(&[
                 ("name", text()),
                 ("value", number()),
@@ -70,6 +65,7 @@ pub fn json_schema() -> Value {
             ])),
             "effects": list_of(effect()),
             "nodes": list_of(node()),
+            "agents": list_of(agent()),
             "servers": list_of(server()),
             "series": object(&[
                 ("from_ns", count()),
@@ -111,6 +107,30 @@ fn node() -> Value {
         ("failed_share", number()),
         ("silence", or_null(silence())),
         ("p99_ns", or_null(count())),
+    ])
+}
+
+fn rule() -> Value {
+    object(&[
+        ("name", text()),
+        ("rule", text()),
+        ("verdict", one_of(&["held", "violated"])),
+        ("text", text()),
+    ])
+}
+
+fn agent() -> Value {
+    object(&[
+        ("agent", count()),
+        ("host", text()),
+        ("threads", count()),
+        ("offered", count()),
+        ("done_per_s", number()),
+        ("p50_ns", or_null(count())),
+        ("p99_ns", or_null(count())),
+        ("lag_p99_ns", or_null(count())),
+        ("start_least_ns", or_null(number())),
+        ("start_most_ns", or_null(number())),
     ])
 }
 

@@ -9,7 +9,7 @@ use assay_analysis::{Distribution, Interval, LoadModel, NodeSummary, Summary, Tr
 use assay_model::{Kind, Nanos};
 use serde::Serialize;
 
-use crate::facts::{ActionEffect, Facts, RuleFinding, State, WorkloadFigure};
+use crate::facts::{ActionEffect, AgentFacts, Facts, RuleFinding, State, WorkloadFigure};
 use crate::hallmark::{self, HallmarkObject};
 use crate::units::{Letters, percentile_name};
 use crate::verdict::{self, Finding, Level};
@@ -50,6 +50,8 @@ pub struct ResultObject {
     effects: Vec<EffectObject>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     nodes: Vec<NodeObject>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    agents: Vec<AgentObject>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     servers: Vec<ServerObject>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -97,6 +99,7 @@ impl ResultObject {
             events: facts.events.iter().map(EventObject::new).collect(),
             effects: facts.effects.iter().map(EffectObject::new).collect(),
             nodes: summary.nodes.iter().map(NodeObject::new).collect(),
+            agents: facts.agents.iter().map(AgentObject::new).collect(),
             servers: facts
                 .servers
                 .iter()
@@ -104,6 +107,37 @@ impl ResultObject {
                 .map(ServerObject::new)
                 .collect(),
             series,
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct AgentObject {
+    agent: u32,
+    host: String,
+    threads: u32,
+    offered: u64,
+    done_per_s: f64,
+    p50_ns: Option<u64>,
+    p99_ns: Option<u64>,
+    lag_p99_ns: Option<u64>,
+    start_least_ns: Option<i64>,
+    start_most_ns: Option<i64>,
+}
+
+impl AgentObject {
+    fn new(agent: &AgentFacts) -> AgentObject {
+        AgentObject {
+            agent: agent.agent,
+            host: agent.host.clone(),
+            threads: agent.workers,
+            offered: agent.offered,
+            done_per_s: agent.done_per_s,
+            p50_ns: agent.p50.map(|value| value.0),
+            p99_ns: agent.p99.map(|value| value.0),
+            lag_p99_ns: agent.lag_p99.map(|value| value.0),
+            start_least_ns: agent.start_least_ns,
+            start_most_ns: agent.start_most_ns,
         }
     }
 }

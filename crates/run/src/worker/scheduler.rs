@@ -129,7 +129,7 @@ impl Scheduler {
     pub fn claimed(&self) -> u64 {
         match self {
             Scheduler::Open(_) => 0,
-            Scheduler::Closed(closed) => closed.claims.mine.end.min(closed.processes),
+            Scheduler::Closed(closed) => closed.claims.claimed().min(closed.processes),
         }
     }
 
@@ -279,18 +279,34 @@ impl Pacing {
     }
 }
 
-/// The next numbers of processes, taken from a counter that all workers share.
+/// The next numbers of processes, taken from a counter that all workers of this process share.
+///
+/// The counter counts the processes of this agent: number `n` of agent `a` of `m` is process
+/// `n * m + a` of the run.
 pub(crate) struct Claims {
     counter: Arc<AtomicU64>,
     mine: Range<u64>,
+    agent: u64,
+    agents: u64,
     /// How many numbers are taken at once; more is cheaper, fewer keeps workers closer together.
     chunk: u64,
 }
 
 impl Claims {
-    /// Claims from `counter` by `chunk` numbers.
-    pub fn new(counter: Arc<AtomicU64>, chunk: u64) -> Claims {
-        Claims { counter, mine: 0..0, chunk }
+    /// Claims from `counter` by `chunk` numbers, for agent `agent` of `agents`.
+    pub fn new(counter: Arc<AtomicU64>, chunk: u64, (agent, agents): (u64, u64)) -> Claims {
+        Claims { counter, mine: 0..0, agent, agents, chunk }
+    }
+
+    /// The process of the run that is the agent's own number `own`.
+    #[inline]
+    fn process(&self, own: u64) -> u64 {
+        own * self.agents + self.agent
+    }
+
+    /// Before this number, processes are the worker's without gaps.
+    fn claimed(&self) -> u64 {
+        if self.agents == 1 { self.mine.end } else { 0 }
     }
 
     #[inline]
@@ -301,14 +317,14 @@ impl Claims {
         }
         let next = self.mine.start;
         self.mine.start += 1;
-        next
+        self.process(next)
     }
 
     fn peek(&self) -> u64 {
-        match self.mine.is_empty() {
+        self.process(match self.mine.is_empty() {
             true => self.counter.load(Ordering::Relaxed),
             false => self.mine.start,
-        }
+        })
     }
 }
 

@@ -7,5 +7,6 @@ mod partly_open;
 mod queries;
 mod rates;
 mod seeds;
+mod shares;
 mod stand_ins;
 mod workers;

@@ -285,5 +285,7 @@ pub fn workers<'a>(
         stop_at_failure: false,
         spin: Spin::Never,
         processors: &[],
+        share: None,
+        start: None,
     }
 }

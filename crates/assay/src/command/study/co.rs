@@ -351,6 +351,8 @@ fn describe(
         stop_at_failure: true,
         spin: Spin::Never,
         processors: &[],
+        share: None,
+        start: None,
     };
     let live_counters = LiveCounters::new(Latency::Service);
     let control = Control::new();

@@ -10,8 +10,10 @@ use assay_analysis::tune::{Outcome, Overload, Request, StepContext, Waiting, ass
 use assay_history::{Manifest, State};
 use assay_model::{Nanos, Seed};
 use assay_store::StoreTime;
+use clap::ArgMatches;
 
 use crate::command::tune::expected::TuneOptions;
+use crate::coordinator;
 use crate::exit::{Exit, Failure, as_usage, from_open, usage};
 use crate::experiment::Experiment;
 use crate::load_config::Purpose;
@@ -54,12 +56,19 @@ pub struct Steps {
     load: String,
     /// Numbers of steps that held although their run has no hallmark.
     unmarked: Vec<usize>,
+    /// How many agents share each step, with the command that they carry out.
+    fleet: Option<(u32, ArgMatches)>,
 }
 
 impl Steps {
     /// Steps with `setup`; their seeds follow from `seed`.
     pub fn new(setup: Setup, expected: TuneOptions, seed: Seed) -> Steps {
-        Steps { setup, expected, seed, load: String::new(), unmarked: Vec::new() }
+        Steps { setup, expected, seed, load: String::new(), unmarked: Vec::new(), fleet: None }
+    }
+
+    /// Each step is shared among `agents`, which carry out the command of `matches`.
+    pub fn share(&mut self, agents: u32, matches: &ArgMatches) {
+        self.fleet = Some((agents, matches.clone()));
     }
 
     /// How long a run of `length` times the usual one takes; zero in simulated time.
@@ -156,11 +165,17 @@ impl Steps {
         let experiment = self.experiment(dir, request)?;
         let listening = Arc::clone(&self.setup.listening);
         let is_stopped = Arc::new(AtomicBool::new(false));
-        let warden =
-            StepWatchdog::new(self.watches(request), request.rate, Arc::clone(&is_stopped));
-        let experiment =
-            Experiment { run_observer: warden.map(|one| Box::new(one) as _), ..experiment };
-        let finished = experiment.execute()?;
+        let finished = match &self.fleet {
+            Some((agents, matches)) => {
+                coordinator::step(&self.setup, (*agents, matches), experiment)?
+            }
+            None => {
+                let (watches, stopped) = (self.watches(request), Arc::clone(&is_stopped));
+                let warden = StepWatchdog::new(watches, request.rate, stopped);
+                let run_observer = warden.map(|one| Box::new(one) as _);
+                Experiment { run_observer, ..experiment }.execute()?
+            }
+        };
         let is_stopped = is_stopped.load(Ordering::Relaxed);
         // A step that was whole when an interrupt came counts; the next one is not made.
         let is_cut = finished.exit != Exit::Fine && listening.is_interrupted();

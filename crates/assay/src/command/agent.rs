@@ -1,0 +1,222 @@
+//! `assay agent`: carries out a share of a fleet's run.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use assay_fleet::protocol::PROTOCOL;
+use assay_fleet::{FleetKeys, Hello, Job, Session};
+use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint};
+
+use crate::exit::{Exit, as_usage, usage};
+use crate::fleet::{self, Seat};
+use crate::load_config::Purpose;
+use crate::options::{Options, Origin};
+use crate::setup::Setup;
+use crate::signals::Listening;
+use crate::{coordinator, machine, parent_death, run_dirs, units};
+
+/// Variables that say which agent this is, where no option does: of an Indexed Job of Kubernetes,
+/// of a step of Slurm.
+const INDEXES: [&str; 2] = ["JOB_COMPLETION_INDEX", "SLURM_PROCID"];
+/// The variable with the store, where the coordinator does not send it.
+const TARGET: &str = "ASSAY_TARGET";
+/// How long joining is tried, if nothing else is said.
+const WAIT: &str = "10min";
+
+/// What parses the command of a job.
+pub type ParseJob = dyn Fn(&[String]) -> Result<ArgMatches>;
+
+/// What can be typed.
+pub fn command() -> Command {
+    let text = |name: &'static str, value: &'static str, about: &'static str| {
+        Arg::new(name).long(name).value_name(value).help(about)
+    };
+    Command::new("agent")
+        .about("Carry out a share of a run that `assay run … --agents N` coordinates")
+        .after_help(
+            "Exit codes: 0 delivered, 2 refused, 4 the coordinator was lost or has called the run \
+             off.",
+        )
+        .arg(text("join", "HOST:PORT", "The coordinator").required(true))
+        .arg(
+            text("keys", "FILE", "The agent.pem of the run's keys")
+                .required(true)
+                .value_hint(ValueHint::FilePath),
+        )
+        .arg(text(
+            "index",
+            "N",
+            "Its number, from 0 [default: JOB_COMPLETION_INDEX or SLURM_PROCID]",
+        ))
+        .arg(
+            text("target", "URL", "The store, if the coordinator does not send it [ASSAY_TARGET]")
+                .short('t'),
+        )
+        .arg(text("wait", "TIME", "How long the coordinator is waited for [default: 10min]"))
+        .arg(
+            text("run-dir", "DIR", "Where its part is kept until it is delivered")
+                .value_hint(ValueHint::DirPath),
+        )
+        .arg(
+            Arg::new("keep")
+                .long("keep")
+                .action(ArgAction::SetTrue)
+                .help("Keep its part when it is delivered, too"),
+        )
+}
+
+/// `assay agent`.
+pub fn agent(matches: &ArgMatches, parse: &ParseJob) -> Result<Exit> {
+    parent_death::heed()?;
+    // From now on an interrupt ends this process, also where it is the first of a container, for
+    // which signals have no default.
+    drop(Listening::begin()?);
+    let text = |name: &str| matches.get_one::<String>(name).map(String::as_str);
+    let index = index(text("index"))?;
+    let keys = text("keys").context("clap requires --keys")?;
+    let keys = FleetKeys::read(Path::new(keys)).map_err(as_usage)?;
+    let wait = units::duration(text("wait").unwrap_or(WAIT));
+    let wait = Duration::from(wait.map_err(|error| usage(format!("--wait: {error:#}")))?);
+    let dir = text("run-dir").map(PathBuf::from);
+    let dir = dir.unwrap_or_else(|| Path::new("runs").join(format!("agent-{index}")));
+    run_dirs::require_free(&dir)?;
+    let hello = Hello {
+        protocol: PROTOCOL,
+        version: fleet::build(),
+        agent: index,
+        host: fleet::host(),
+        cores: machine::cores() as u32,
+        boot_id: fleet::boot_id(),
+        pid: std::process::id(),
+        nonce: fleet::nonce()?,
+    };
+    let address = text("join").context("clap requires --join")?;
+    let session = Session::join(address, keys, hello, wait).map_err(fleet::called_off)?;
+    eprintln!("agent {index} of {} has joined {address}", session.agents());
+    let seat = Arc::new(Seat::new(session));
+    let carried_out = carry_out(&seat, &dir, (text("target"), parse));
+    match carried_out {
+        Ok(()) => {
+            eprintln!("agent {index} has delivered its part");
+            if !matches.get_flag("keep") {
+                remove(&dir);
+            }
+            Ok(Exit::Fine)
+        }
+        Err(error) => {
+            // Whoever has been told that the run is off need not tell why.
+            if seat.session().called_off().is_none() {
+                seat.session().fail(&format!("{error:#}"));
+            }
+            if dir.exists() {
+                eprintln!("what it kept is in {}", dir.display());
+            }
+            match seat.session().called_off() {
+                Some(reason) => {
+                    let error = assay_fleet::AgentError::CalledOff(reason);
+                    Err(fleet::called_off(error))
+                }
+                None => Err(error),
+            }
+        }
+    }
+}
+
+/// The number of this agent.
+fn index(typed: Option<&str>) -> Result<u32> {
+    let variable = |name: &'static str| Some((name, std::env::var(name).ok()?));
+    let (name, text) = match typed {
+        Some(text) => ("--index", text.to_owned()),
+        None => INDEXES.into_iter().find_map(variable).ok_or_else(|| {
+            usage(format!(
+                "which agent is this? give --index N, from 0; where an engine starts the agents, \
+                 {} says it",
+                INDEXES.join(" or ")
+            ))
+        })?,
+    };
+    text.trim().parse().map_err(|_| usage(format!("{name}: {text:?} is no number of an agent")))
+}
+
+/// Carries out the job, and delivers what came of it.
+fn carry_out(
+    seat: &Arc<Seat>,
+    dir: &Path,
+    (target, parse): (Option<&str>, &ParseJob),
+) -> Result<()> {
+    let job = seat.session().job().clone();
+    let files = dir.with_extension("job");
+    let words = fetch(seat, &job, &files)?;
+    let target = target.map(str::to_owned).or_else(|| std::env::var(TARGET).ok());
+    let target = target.or_else(|| job.target.clone()).ok_or_else(|| {
+        usage(format!(
+            "the coordinator does not send the store's URL, because it has a password: give -t \
+             URL or {TARGET} to each agent, or --send-credentials to the coordinator"
+        ))
+    })?;
+    let ran = execute(seat, &parse(&words)?, &target, dir);
+    if files.exists() {
+        remove(&files);
+    }
+    ran?;
+    match seat.session().called_off() {
+        Some(reason) => Err(fleet::called_off(assay_fleet::AgentError::CalledOff(reason))),
+        None => seat.session().deliver(dir).map_err(fleet::called_off),
+    }
+}
+
+/// Fetches the files of `job` into `dir`; the words with their places.
+fn fetch(seat: &Seat, job: &Job, dir: &Path) -> Result<Vec<String>> {
+    if !job.files.is_empty() {
+        std::fs::create_dir_all(dir).with_context(|| format!("cannot create {}", dir.display()))?;
+    }
+    for (number, file) in job.files.iter().enumerate() {
+        let bytes = seat.session().fetch(number).map_err(fleet::called_off)?;
+        let name = Path::new(&file.name).file_name().context("a file has a name")?;
+        let path = dir.join(name);
+        std::fs::write(&path, bytes).with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    Ok(coordinator::with_files(job, dir))
+}
+
+fn execute(seat: &Arc<Seat>, matches: &ArgMatches, target: &str, dir: &Path) -> Result<()> {
+    let (verb, matches) = matches.subcommand().context("a job is a command")?;
+    let mut options = Options::gather(matches)?;
+    options.set("target", target, Origin::Flag);
+    options.set("run-dir", &dir.display().to_string(), Origin::Flag);
+    let purpose = if verb == "load" { Purpose::Load } else { Purpose::Run };
+    let mut setup = Setup::with(matches, options, purpose)?;
+    setup.take_seat(seat);
+    let finished = match purpose {
+        Purpose::Load => setup.load_share(dir)?,
+        _ => setup.run(purpose)?,
+    };
+    match finished.exit {
+        // The coordinator finds the same in the manifests, and says it once for all.
+        Exit::Fine | Exit::Interrupted | Exit::Usage | Exit::Unreachable => Ok(()),
+        exit => {
+            let message = format!("its share failed; see {}", dir.display());
+            Err(crate::exit::Failure { exit, message }.into())
+        }
+    }
+}
+
+fn remove(dir: &Path) {
+    if let Err(error) = std::fs::remove_dir_all(dir) {
+        eprintln!("warning: cannot remove {}: {error}", dir.display());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_is_typed() {
+        assert_eq!(index(Some("3")).unwrap(), 3);
+        let error = index(Some("x")).unwrap_err().to_string();
+        assert!(error.contains("--index: \"x\" is no number of an agent"), "{error}");
+    }
+}

@@ -1,0 +1,114 @@
+//! Fleet: a command that several processes carry out together, as one run.
+//!
+//! The coordinator (`coordinator.rs`) is the command itself with `--agents N`: it prepares the
+//! store, sends agents the same command, starts them at one moment, joins what they deliver. An
+//! agent carries the command out as if it were alone, but for its seat: its share, its start.
+
+mod figures;
+mod machines;
+mod seat;
+
+pub use figures::{AgentFigures, clock_error};
+pub use machines::{boot_id, build, host};
+pub use seat::{Seat, called_off};
+
+use std::time::Duration;
+
+use anyhow::Result;
+use assay_model::Nanos;
+
+use crate::exit::usage;
+use crate::options::Options;
+
+/// More agents than this are a mistake.
+const AGENTS_MAX: u64 = 1024;
+
+/// The least time that a fleet waits for anything.
+const LENGTH_MIN: Nanos = Nanos::from_secs(1);
+
+/// The settings of a coordinator, which agents do not get.
+pub const SETTINGS: [&str; 6] = ["agents", "local", "listen", "keys", "wait", "lease"];
+
+/// Settings that a fleet cannot have yet, with what to do.
+const WITHOUT: [(&str, &str); 6] = [
+    ("repeat", "repeat the command instead"),
+    ("at", "actions on the store go with a run on one machine"),
+    ("nemesis", "faults of the store go with a run on one machine"),
+    ("via", "start `assay fmke serve` and name its URL"),
+    ("port", "look at the agents with `assay fleet status`"),
+    ("clean-up-inserts", "use --clean-up"),
+];
+
+/// How many agents there are to be; none for a run of this process alone.
+///
+/// # Errors
+/// If the number is invalid, or a setting makes no sense with a fleet or without one.
+pub fn agents(options: &Options) -> Result<Option<u32>> {
+    let Some(agents) = options.count("agents")? else {
+        let typed = SETTINGS.into_iter().skip(1).find(|name| options.is_typed(name));
+        return match typed {
+            Some(name) => Err(options.wrong(name, "only a fleet has that; give --agents N")),
+            None => Ok(None),
+        };
+    };
+    if agents == 0 || agents > AGENTS_MAX {
+        return Err(options.wrong("agents", &format!("give a number from 1 to {AGENTS_MAX}")));
+    }
+    for (name, advice) in WITHOUT {
+        if options.given(name).is_some_and(|text| text != "false") {
+            return Err(usage(format!("--{name} cannot be used with --agents yet: {advice}")));
+        }
+    }
+    ["wait", "lease"].into_iter().try_for_each(|name| length(options, name).map(drop))?;
+    Ok(Some(agents as u32))
+}
+
+/// As [`agents`], for a command of several runs: an agent serves one, so they have to be started
+/// here.
+///
+/// # Errors
+/// If they are not.
+pub fn agents_here(options: &Options) -> Result<Option<u32>> {
+    match agents(options)? {
+        Some(_) if !options.switch("local")? => Err(options.wrong(
+            "agents",
+            "this command makes several runs, and an agent serves one: give --local as well",
+        )),
+        agents => Ok(agents),
+    }
+}
+
+/// A length of time that is long enough for news to come.
+///
+/// # Errors
+/// If it is shorter.
+pub fn length(options: &Options, name: &str) -> Result<Duration> {
+    match options.duration(name)? {
+        Some(length) if length >= LENGTH_MIN => Ok(Duration::from(length)),
+        _ => Err(options.wrong(name, &format!("give at least {LENGTH_MIN}"))),
+    }
+}
+
+/// A number that nobody can guess.
+///
+/// # Errors
+/// If the system gives none.
+pub fn nonce() -> Result<u64> {
+    let mut bytes = [0; 8];
+    getrandom::fill(&mut bytes)
+        .map_err(|error| anyhow::anyhow!("the system gives no random number: {error}"))?;
+    Ok(u64::from_le_bytes(bytes))
+}
+
+/// Writes a file that only its owner may read.
+///
+/// # Errors
+/// If it is there already or cannot be written.
+pub fn write_secret(path: &std::path::Path, text: &str) -> Result<()> {
+    use std::io::Write;
+    use std::os::unix::fs::OpenOptionsExt;
+    let mut options = std::fs::OpenOptions::new();
+    let opened = options.write(true).create_new(true).mode(0o600).open(path);
+    let written = opened.and_then(|mut file| file.write_all(text.as_bytes()));
+    written.map_err(|error| usage(format!("cannot write {}: {error}", path.display())))
+}

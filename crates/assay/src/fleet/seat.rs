@@ -1,0 +1,141 @@
+//! Seat of an agent in a run: its share, its start, its news.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use anyhow::Result;
+use assay_fleet::{AgentState, Ending, Progress, Session};
+use assay_history::Manifest;
+use assay_history::manifest::AgentSection;
+use assay_model::Nanos;
+use assay_run::control::Urgency;
+use assay_run::{Control, Share, Spin, Start, Wall};
+
+use crate::exit::{Exit, Failure};
+use crate::machine;
+use crate::progress::{Observer, ProgressSnapshot};
+
+use super::machines::host;
+
+/// An agent that carries out its share of a run.
+pub struct Seat {
+    session: Session,
+    /// Whether the coordinator has ended the load: then an early end is no news.
+    is_ended: Arc<AtomicBool>,
+}
+
+impl Seat {
+    /// The seat of an agent that has joined.
+    pub fn new(session: Session) -> Seat {
+        Seat { session, is_ended: Arc::default() }
+    }
+
+    /// The connection to the coordinator.
+    pub fn session(&self) -> &Session {
+        &self.session
+    }
+
+    /// The number of the agent.
+    pub fn agent(&self) -> u32 {
+        self.session.agent()
+    }
+
+    /// The most workers of this agent if all agents together may have `most`.
+    pub fn workers_max(&self, most: usize) -> usize {
+        (most / self.session.agents() as usize).max(1)
+    }
+
+    /// From now on the coordinator's orders end the load.
+    pub fn heed(&self, control: &Arc<Control>) {
+        let (control, is_ended) = (Arc::clone(control), Arc::clone(&self.is_ended));
+        self.session.on_ending(move |ending| {
+            is_ended.store(true, Ordering::Relaxed);
+            match ending {
+                Ending::Stop => control.drain(),
+                Ending::Abort(_) => control.abort(),
+            }
+        });
+    }
+
+    /// The share of this agent, with `workers` workers, if all agents have the same `plan`.
+    ///
+    /// # Errors
+    /// If the run is called off.
+    pub fn share(&self, workers: usize, plan: &str) -> Result<Share> {
+        let place = self.session.place(workers, plan).map_err(called_off)?;
+        Ok(Share {
+            agent: u64::from(self.session.agent()),
+            agents: u64::from(self.session.agents()),
+            first_worker: place.first_worker as usize,
+            workers: place.workers as usize,
+        })
+    }
+
+    /// Says if the load ended early for a reason of this machine, so that it ends for all.
+    pub fn tell_end(&self, control: &Control) {
+        let is_early = control.urgency() > Urgency::None;
+        if is_early && !self.is_ended.load(Ordering::Relaxed) {
+            self.session.report_interrupted();
+        }
+    }
+
+    /// What the manifest says of this agent, whose operations have the sum `fingerprint`.
+    pub fn section(&self, manifest: &Manifest, share: Share, fingerprint: u128) -> AgentSection {
+        let executed = manifest.load.settings.get("executed_hash");
+        AgentSection {
+            agent: self.session.agent(),
+            agents: self.session.agents(),
+            host: host(),
+            cores: machine::cores() as u32,
+            workers: u32::from(manifest.load.workers),
+            first_worker: share.first_worker as u32,
+            counters: manifest.counters,
+            records: manifest.history.records,
+            sum: manifest.history.sum.clone(),
+            fingerprint: format!("{fingerprint:032x}"),
+            executed_hash: executed.cloned().unwrap_or_default(),
+            start_least_ns: None,
+            start_most_ns: None,
+        }
+    }
+
+    /// An observer that tells the coordinator how far the run is.
+    pub fn observer(self: &Arc<Seat>) -> Box<dyn Observer> {
+        Box::new(SeatObserver { seat: Arc::clone(self), progress: Progress::default() })
+    }
+}
+
+/// The code and the words of a run that came to nothing because of the fleet.
+pub fn called_off(error: assay_fleet::AgentError) -> anyhow::Error {
+    let exit = match error {
+        assay_fleet::AgentError::Refused(_) => Exit::Usage,
+        assay_fleet::AgentError::File(_) => Exit::Internal,
+        _ => Exit::Unreachable,
+    };
+    Failure { exit, message: error.to_string() }.into()
+}
+
+impl Start for Seat {
+    fn epoch(&self, spin: Spin) -> Result<Wall, String> {
+        let reading = self.session.start().map_err(|error| error.to_string())?;
+        Ok(Wall::starting_at(Nanos(reading), spin))
+    }
+}
+
+struct SeatObserver {
+    seat: Arc<Seat>,
+    progress: Progress,
+}
+
+impl Observer for SeatObserver {
+    fn see(&mut self, snapshot: &ProgressSnapshot<'_>) {
+        let done = snapshot.stats.outcomes.iter().map(|outcomes| outcomes[0]).sum::<u64>();
+        self.progress.offered += snapshot.stats.offered;
+        self.progress.done += done;
+        self.progress.in_flight = snapshot.in_flight;
+        self.seat.session.progress(self.progress);
+        if snapshot.at > Nanos::ZERO {
+            self.seat.session.report(AgentState::Running);
+        }
+    }
+}

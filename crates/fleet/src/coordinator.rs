@@ -1,0 +1,133 @@
+//! The coordinator: a port that agents dial, and what it knows of them.
+
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use assay_model::{ClockBand, Probe};
+use bytes::Bytes;
+use tokio::sync::oneshot;
+use tokio_rustls::TlsAcceptor;
+
+use crate::keys::FleetKeys;
+use crate::offset::{self, StampClock};
+use crate::protocol::Job;
+use crate::server;
+use crate::shared::Shared;
+use crate::state::{Board, FleetOptions, FleetOutcome, StatusRow};
+
+/// How long agents are given to learn that a run was called off.
+const FAREWELL: Duration = Duration::from_secs(2);
+
+/// A fleet's coordinator; its port is open until it is dropped.
+pub struct Coordinator {
+    shared: Arc<Shared>,
+    address: SocketAddr,
+    /// Dropped to end the thread.
+    open: Option<oneshot::Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// A coordinator could not begin.
+#[derive(Debug, thiserror::Error)]
+pub enum CoordinatorError {
+    /// The address is taken or not ours.
+    #[error("cannot listen on {address}: {source}; --listen names another address")]
+    Listen {
+        /// The address.
+        address: SocketAddr,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// Certificate and key are no pair.
+    #[error("the coordinator's keys cannot be used: {0}; make new ones with `assay fleet keys`")]
+    Keys(String),
+    /// A thread could not be started.
+    #[error("cannot start the coordinator's thread: {0}")]
+    Thread(io::Error),
+}
+
+impl Coordinator {
+    /// Opens the port at `address`; what agents deliver goes into a folder each below `pieces`.
+    ///
+    /// # Errors
+    /// If the address is taken, or the keys are no pair.
+    pub fn open(
+        address: SocketAddr,
+        keys: &FleetKeys,
+        options: FleetOptions,
+        (job, files): (Job, Vec<Bytes>),
+        pieces: &Path,
+    ) -> Result<Coordinator, CoordinatorError> {
+        let tls = TlsAcceptor::from(keys.server().map_err(CoordinatorError::Keys)?);
+        let listen = |source| CoordinatorError::Listen { address, source };
+        let listener = TcpListener::bind(address).map_err(listen)?;
+        listener.set_nonblocking(true).map_err(listen)?;
+        let address = listener.local_addr().map_err(listen)?;
+        let shared = Arc::new(Shared {
+            board: Mutex::new(Board::new(options, job, offset::moment())),
+            incoming: Mutex::default(),
+            files,
+            pieces: pieces.to_owned(),
+            clock: StampClock::default(),
+            is_over: AtomicBool::new(false),
+        });
+        let (sender, closed) = oneshot::channel();
+        let for_thread = Arc::clone(&shared);
+        let thread = thread::Builder::new()
+            .name("coordinator".to_owned())
+            .spawn(move || server::serve(listener, tls, &for_thread, closed))
+            .map_err(CoordinatorError::Thread)?;
+        Ok(Coordinator { shared, address, open: Some(sender), thread: Some(thread) })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The table of agents.
+    pub fn status(&self) -> Vec<StatusRow> {
+        self.shared.board().status()
+    }
+
+    /// How the run ended, if it has.
+    pub fn outcome(&self) -> Option<FleetOutcome> {
+        self.shared.board().outcome(offset::moment(), FAREWELL)
+    }
+
+    /// Ends the load of all agents; before the start, calls the run off.
+    pub fn stop(&self) {
+        self.shared.board().stop(offset::moment());
+    }
+
+    /// Calls the run off, or withdraws its result.
+    pub fn withdraw(&self, reason: String) {
+        self.shared.withdraw(reason);
+    }
+
+    /// Each agent's probes on the run's time axis, with the band of its start.
+    pub fn clocks(&self) -> Vec<(u32, Vec<Probe>, Option<ClockBand>)> {
+        self.shared.board().clocks()
+    }
+
+    /// Where the files of `agent` went.
+    pub fn piece_dir(&self, agent: u32) -> PathBuf {
+        self.shared.piece_dir(agent)
+    }
+}
+
+impl Drop for Coordinator {
+    fn drop(&mut self) {
+        self.shared.is_over.store(true, Ordering::Relaxed);
+        drop(self.open.take());
+        if let Some(thread) = self.thread.take() {
+            // Its panic has been reported.
+            let _ = thread.join();
+        }
+    }
+}

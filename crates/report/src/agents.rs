@@ -1,0 +1,85 @@
+//! Agents of a fleet in a report: their shares side by side.
+
+use assay_model::Nanos;
+
+use crate::facts::{AgentFacts, Facts};
+use crate::hallmark::{self, Time};
+use crate::percentile::WITHDRAWN;
+use crate::table::{Align, Table};
+use crate::units::{Letters, count, duration, rate};
+
+/// What is said where there is no value.
+const NO_VALUE: &str = "-";
+
+/// The agents, a row each; `None` for a run of one process.
+pub fn table(facts: &Facts, letters: Letters) -> Option<Table> {
+    let mut table = Table::new(&[
+        ("agent", Align::Right),
+        ("host", Align::Left),
+        ("threads", Align::Right),
+        ("operations", Align::Right),
+        ("done/s", Align::Right),
+        ("p50", Align::Right),
+        ("p99", Align::Right),
+        ("lag p99", Align::Right),
+        ("began", Align::Right),
+    ]);
+    let is_withdrawn = |quantile| hallmark::withdraws(facts, Time::Response, quantile);
+    let latency = |value: Option<Nanos>, quantile| {
+        let mark = if is_withdrawn(quantile) { WITHDRAWN.to_string() } else { String::new() };
+        value.map_or(NO_VALUE.to_owned(), |value| format!("{mark}{}", duration(value, letters)))
+    };
+    for agent in &facts.agents {
+        table.row(vec![
+            agent.agent.to_string(),
+            agent.host.clone(),
+            agent.workers.to_string(),
+            count(agent.offered),
+            rate(agent.done_per_s),
+            latency(agent.p50, 0.5),
+            latency(agent.p99, 0.99),
+            agent.lag_p99.map_or(NO_VALUE.to_owned(), |lag| duration(lag, letters)),
+            began(agent, letters),
+        ]);
+    }
+    (!facts.agents.is_empty()).then_some(table)
+}
+
+/// When an agent began, off the run's epoch, with the error of that.
+fn began(agent: &AgentFacts, letters: Letters) -> String {
+    let Some((least, most)) = agent.start_least_ns.zip(agent.start_most_ns) else {
+        return NO_VALUE.to_owned();
+    };
+    let text = |value: i64| {
+        let sign = if value < 0 { "-" } else { "+" };
+        format!("{sign}{}", duration(Nanos(value.unsigned_abs()), letters))
+    };
+    format!("{} to {}", text(least), text(most))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_agent_has_a_row_with_its_share_and_its_start() {
+        let agent = AgentFacts {
+            agent: 1,
+            host: "left".to_owned(),
+            workers: 2,
+            offered: 12_000,
+            done_per_s: 400.0,
+            p50: Some(Nanos(90_000)),
+            p99: None,
+            lag_p99: Some(Nanos(8_000)),
+            start_least_ns: Some(-700),
+            start_most_ns: Some(900),
+        };
+        let facts = Facts { agents: vec![agent], ..crate::sample::facts() };
+        let text = table(&facts, Letters::Ascii).expect("there is an agent").markdown();
+        let row = "| 1 | left | 2 | 12 000 | 400/s | 90.0 us | - | 8.00 us | -700 ns to +900 ns |";
+        let squeezed = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(squeezed.contains(row), "{squeezed}");
+        assert!(table(&crate::sample::facts(), Letters::Ascii).is_none());
+    }
+}
