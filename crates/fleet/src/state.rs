@@ -185,6 +185,11 @@ impl Board {
         Ok(Directive { command, reason, place, start })
     }
 
+    /// How many agents there are to be.
+    pub fn agents(&self) -> u32 {
+        self.options.agents
+    }
+
     /// Whether an agent runs on the coordinator's kernel; its clock may be probed now.
     pub fn is_one_kernel(&mut self, agent: u32, token: u64) -> Result<bool, Refused> {
         let own = self.options.boot_id.clone();

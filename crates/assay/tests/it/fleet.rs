@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
-use assay_history::{Manifest, State};
+use assay_history::{Manifest, State, read_clock, write_clock};
 use assay_model::Outcome;
 use rustix::process::Signal;
 
@@ -463,4 +463,31 @@ fn what_agents_have_kept_is_delivered_in_pieces() {
     assert!(std::fs::metadata(&part).expect("it was delivered").len() > 1 << 20);
     let whole = manifest(&place, "b");
     assert_eq!((whole.counters.done, whole.state), (200_000, State::Finished));
+}
+
+#[test]
+fn a_check_orders_events_of_two_agents_only_as_far_as_their_clocks_allow() {
+    let (server, place) = (Server::start(&[]), Place::new());
+    let words = format!("register -t {} --seed 3", server.url(""));
+    place.fine(&format!("load {words} -q --agents 2 --local --run-dir l"));
+    place.fine(&format!("run {words} --duration 700ms -q --agents 2 --local --run-dir b"));
+    place.fine("check b").shows("2 clocks, off by up to");
+    // Half a second of error of one clock, planted: nothing that two agents did is ordered.
+    let dir = place.path("b");
+    let mut probes = read_clock(&dir).expect("it is ours").expect("clocks were probed");
+    for probe in &mut probes[1].1 {
+        probe.received += 500_000_000;
+        probe.replied += 500_000_000;
+    }
+    write_clock(&dir, &probes).expect("the directory is ours");
+    let ran = place.fine("check b").shows("2 clocks, off by up to 250 ms");
+    ran.shows("clocks are too far apart");
+    // A clock that jumps in the midst of the run.
+    let half = probes[0].1.len() / 2;
+    for probe in &mut probes[0].1[half..] {
+        probe.received += 30_000_000;
+        probe.replied += 30_000_000;
+    }
+    write_clock(&dir, &probes).expect("the directory is ours");
+    place.fine("check b").shows("the clock of agent 0 jumped").shows("clocks are too far apart");
 }
