@@ -17,10 +17,10 @@ pub const FRAME: usize = 48;
 /// clocks can drift until the nearer one, 2 µs.
 const PROBE_EVERY_MIN: Duration = Duration::from_millis(20);
 /// The pause between the probes of all agents together: a probe costs some tens of microseconds of
-/// a processor, so that those of any number of agents take a few per cent of one.
-const PROBE_ANY: Duration = Duration::from_millis(2);
+/// a processor, so that those of any number of agents take a hundredth of one.
+const PROBE_ANY: Duration = Duration::from_millis(5);
 /// How often an agent's clock is probed, at least.
-const PROBE_EVERY_MAX: Duration = Duration::from_millis(200);
+const PROBE_EVERY_MAX: Duration = Duration::from_millis(500);
 
 /// How often the clock of each of `agents` agents is probed.
 pub fn probe_every(agents: u32) -> Duration {
@@ -200,8 +200,8 @@ mod tests {
 
     #[test]
     fn many_agents_are_probed_less_often() {
-        let pauses = [1, 10, 50, 1000].map(|agents| probe_every(agents).as_millis());
-        assert_eq!(pauses, [20, 20, 100, 200]);
+        let pauses = [1, 4, 10, 1000].map(|agents| probe_every(agents).as_millis());
+        assert_eq!(pauses, [20, 20, 50, 500]);
     }
 
     #[test]
