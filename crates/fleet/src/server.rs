@@ -47,7 +47,7 @@ const HEAD_BYTES: usize = 16 * 1024;
 /// Bytes of a request's body: a piece, or the list of what is delivered.
 const BODY_BYTES: usize = 2 * PIECE;
 /// How often the board looks what is due.
-const TICK: Duration = Duration::from_millis(20);
+const TICK: Duration = Duration::from_millis(50);
 /// How long a probe may take, after which its connection is given up.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(5);
 

@@ -7,6 +7,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use assay_fleet::protocol::PROTOCOL;
 use assay_fleet::{FleetKeys, Hello, Job, Session};
+use assay_history::Manifest;
 use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint};
 
 use crate::exit::{Exit, as_usage, usage};
@@ -197,7 +198,9 @@ fn execute(seat: &Arc<Seat>, matches: &ArgMatches, target: &str, dir: &Path) -> 
         // The coordinator finds the same in the manifests, and says it once for all.
         Exit::Fine | Exit::Interrupted | Exit::Usage | Exit::Unreachable => Ok(()),
         exit => {
-            let message = format!("its share failed; see {}", dir.display());
+            let reason = Manifest::read(dir).ok().and_then(|manifest| manifest.reason);
+            let reason = reason.unwrap_or_else(|| format!("see {}", dir.display()));
+            let message = format!("its share failed: {reason}");
             Err(crate::exit::Failure { exit, message }.into())
         }
     }

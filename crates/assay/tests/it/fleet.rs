@@ -491,3 +491,21 @@ fn a_check_orders_events_of_two_agents_only_as_far_as_their_clocks_allow() {
     write_clock(&dir, &probes).expect("the directory is ours");
     place.fine("check b").shows("the clock of agent 0 jumped").shows("clocks are too far apart");
 }
+
+#[test]
+fn an_agent_whose_disk_is_full_withdraws_the_result() {
+    let fleet = Fleet::of(2, "-t null: --records 100 --closed 2 --duration 60s");
+    let healthy = fleet.agent(0);
+    let mut limited = fleet.place.program("sh");
+    let words = format!(
+        "ulimit -f 4096; exec \"$ASSAY\" agent --join {} --keys keys/agent.pem --index 1 \
+         --run-dir part-1",
+        fleet.address
+    );
+    limited.env("ASSAY", env!("CARGO_BIN_EXE_assay")).args(["-c", &words]);
+    let limited = fleet.place.spawn(limited);
+    let ran = fleet.coordinator.wait().code(1);
+    ran.says("agent 1 on").says("its share failed").says("there is no result");
+    limited.wait().code(1).says("its share failed: cannot write");
+    healthy.wait().code(4).says("agent 1 on");
+}
