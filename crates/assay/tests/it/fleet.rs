@@ -344,7 +344,7 @@ fn another_data_set_at_the_store_of_an_agent_calls_the_run_off() {
     let words = "--records 100 --seed 3 --rate 1k/s --duration 500ms --wait 20s";
     let fleet = Fleet::of(1, &format!("-t {} {words}", one.url("")));
     let own = format!("--index 0 --keys keys/agent.pem -t {}", other.url(""));
-    fleet.agent_with(&own, 0).wait().code(4).says("holds another data set");
+    fleet.agent_with(&own, 0).wait().code(2).says("holds another data set");
     let ran = fleet.coordinator.wait().code(1).says("agent 0 on");
     ran.says("holds another data set").says("200");
 }
@@ -357,7 +357,7 @@ fn a_password_is_sent_only_if_that_is_wanted() {
     place.fine(&format!("load ycsb-c --records 100 --seed 3 -t {url} -q --agents 2 --local"));
     let words = format!("-t {url} --records 100 --seed 3 --rate 1k/s --duration 500ms");
     let fleet = Fleet::of(1, &words);
-    let refused = fleet.agent(0).wait().code(4).says("--send-credentials");
+    let refused = fleet.agent(0).wait().code(2).says("--send-credentials");
     assert!(!refused.err.contains("right@"));
     fleet.coordinator.wait().code(1).says("--send-credentials");
     let fleet = Fleet::of(1, &format!("{words} --send-credentials"));
