@@ -103,7 +103,8 @@ impl Judge {
         let is_whole = is_readable && self.records_min.is_some_and(|least| kept >= least);
         let (clocks, mut warnings) = self.clocks;
         let (operations, limitation) = match self.collector {
-            Collector::Records(collector, fields) => {
+            Collector::Records(mut collector, fields) => {
+                warnings.extend(told(&self.dir, &mut collector));
                 let collected = collector.finish();
                 let limitation = limitation_of_records(&collected, fields, self.is_fresh);
                 (RunOperations::Records(collected), limitation)
@@ -235,6 +236,19 @@ fn limitation_of_records(
     }
 }
 
+/// Reads what the store told of its versions of records, if it did; gives what is wrong with it.
+fn told(dir: &Path, collector: &mut RecordCollector) -> Option<String> {
+    let mut kept = 0;
+    let read = each_read(dir, |value| {
+        let version = value.value.and_then(|version| u64::try_from(version).ok());
+        if let Some(version) = version.filter(|_| kept < VALUES_MAX) {
+            kept += 1;
+            collector.tell(value.index, version);
+        }
+    });
+    read.err().map(|error| error.to_string())
+}
+
 fn judge_records(
     collected: Collected,
     is_judged: bool,
@@ -315,7 +329,8 @@ fn judge_queries(
             result.add_registers(&collected.registers, report);
         }
         QueryModel::Prescriptions(_) => {
-            let findings = judge_prescriptions(&collected.prescriptions, false);
+            let findings =
+                judge_prescriptions(&collected.prescriptions, collected.final_reads_from);
             result.add_prescriptions(&collected.prescriptions, findings);
         }
         QueryModel::Sets | QueryModel::Counters | QueryModel::Accounts(_) => {

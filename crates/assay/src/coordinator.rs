@@ -71,6 +71,11 @@ pub fn load(
     dir: &Path,
 ) -> Result<Finished> {
     setup.raw_target()?;
+    if setup.options.resumes()? {
+        return Err(usage(
+            "--resume: a load by agents begins anew: leave --agents out, or --fresh",
+        ));
+    }
     let plan = setup.workload.plan(setup.seed, PlanPhase::Load)?;
     setup.require_kinds(PlanPhase::Load)?;
     setup.workload.require_whole_load(plan.len())?;
@@ -78,7 +83,7 @@ pub fn load(
     let load_config = setup.load_config(&plan, Purpose::Load, setup.loaded(plan.len())?)?;
     let words = fleet_words(&load_config, agents, &setup.options)?;
     setup.prepare_to_load(&plan, &dataset)?;
-    setup.store.keep_note(&Note::loading(&dataset).to_text()).map_err(from_open)?;
+    setup.store.keep_note(&Note::loading(&dataset, setup.seed).to_text()).map_err(from_open)?;
     let Experiment { manifest, common, .. } = setup.experiment(&plan, load_config, dir, true)?;
     let fleet = Fleet { agents, matches, verb: Verb::Load, dir, manifest, common, words };
     let finished = coordinate(setup, fleet)?;
@@ -116,7 +121,7 @@ pub fn run(
         manifest.write(&finished.dir)?;
     }
     setup.examine(&finished)?;
-    if setup.options.switch("clean-up")? {
+    if setup.options.cleans_up()? {
         setup.clean_up(&finished.dir)?;
     }
     Ok(finished)
@@ -229,7 +234,7 @@ type Clocks = Vec<assay_fleet::merge::AgentClock>;
 /// Waits until the fleet has ended.
 fn drive(setup: &Setup, fleet: &Fleet<'_>, pieces: &Path) -> Result<(FleetOutcome, Clocks)> {
     let options = &setup.options;
-    let is_local = options.switch("local")?;
+    let is_local = options.is_local()?;
     let (keys, agent_keys) = keys(options, is_local, pieces)?;
     let target = setup.raw_target()?;
     let job = job(setup, fleet, &target, is_local)?;

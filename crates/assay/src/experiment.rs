@@ -179,7 +179,8 @@ impl Experiment {
         }
         run_dir.write_manifest(&self.manifest)?;
         let (writer, sinks) = run_dir.writer(workers as u16, Memory::default())?;
-        let is_observed = !self.is_load && self.roles.iter().any(|role| role.reads());
+        let is_told = self.roles.is_empty() && self.store.tells_versions();
+        let is_observed = !self.is_load && (is_told || self.roles.iter().any(|role| role.reads()));
         let (reads, observed) = match is_observed {
             true => ReadsWriter::start(&self.dir, workers).map(|(one, all)| (Some(one), all))?,
             false => (None, Vec::new()),
@@ -202,8 +203,7 @@ impl Experiment {
                 return Err(error);
             }
         };
-        let written = writer.finish();
-        let broken = written.err();
+        let broken = writer.finish().err();
         self.describe_end(&outcome, broken.as_ref());
         run_dir.write_events(&self.events(&outcome))?;
         if !self.observations.is_empty()

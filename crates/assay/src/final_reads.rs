@@ -15,7 +15,7 @@ use assay_run::control::Urgency;
 use assay_run::executor::execute_alone;
 use assay_run::{Clock, Closed, Control, Extent, Load, SimulatedClock, Sink, Think, Workers};
 use assay_store::Store;
-use assay_workload::script::consistency::{ConsistencySpec, final_reads};
+use assay_workload::script::{ScriptSpec, final_reads};
 
 /// Records that are read at most; of more, a part.
 const KEYS_MAX: u64 = 1_000_000;
@@ -42,7 +42,7 @@ pub struct FinalReads {
     pub inserts_from: u64,
     /// The workload of queries whose records these are, if it is one: it has queries of its own
     /// that read them.
-    pub queries: Option<ConsistencySpec>,
+    pub queries: Option<ScriptSpec>,
 }
 
 /// What came of final reads.
@@ -313,7 +313,7 @@ impl Source for KeyQueries {
 struct Reader<'a, 'c, C> {
     context: &'a FinalContext<'c>,
     clock: C,
-    queries: Option<&'a ConsistencySpec>,
+    queries: Option<&'a ScriptSpec>,
 }
 
 impl<C: Clock + Clone> Reader<'_, '_, C> {

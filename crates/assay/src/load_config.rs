@@ -221,7 +221,7 @@ fn load_model(
 ) -> Result<Load> {
     let measures = purpose != Purpose::Load;
     let is_replay = measures && is_replay(options, calendar);
-    let has_rate = measures && (is_replay || options.text("rate").is_some());
+    let has_rate = measures && (is_replay || options.rate_text().is_some());
     let closed = options.count("closed")?;
     match (has_rate, closed) {
         (true, Some(_)) => Err(usage(
@@ -247,7 +247,7 @@ fn is_replay(options: &Options, calendar: Calendar<'_>) -> bool {
     let has_schedule = calendar.has_schedule();
     match options.given("arrivals") {
         Some(text) => text.trim() == "trace",
-        None => has_schedule && options.text("rate").is_none() && options.text("closed").is_none(),
+        None => has_schedule && options.rate_text().is_none() && options.text("closed").is_none(),
     }
 }
 
@@ -273,7 +273,7 @@ fn open_arrivals(options: &Options, calendar: Calendar<'_>) -> Result<Arrivals> 
     };
     let process = arrivals::process(text, calendar)
         .map_err(|error| options.wrong("arrivals", &error.to_string()))?;
-    let rate = match options.text("rate") {
+    let rate = match options.rate_text() {
         Some(text) => Some(
             arrivals::rate_profile(text)
                 .map_err(|error| options.wrong("rate", &error.to_string()))?,

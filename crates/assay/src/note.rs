@@ -1,6 +1,7 @@
 //! Note that a load leaves in the store, so that a run can check that it has the right data.
 
 use anyhow::Result;
+use assay_model::Seed;
 use assay_workload::{Dataset, ScriptDataset};
 
 use crate::exit::usage;
@@ -15,6 +16,8 @@ pub struct Note {
     pub is_complete: bool,
     /// The data set.
     pub dataset: Loaded,
+    /// The seed of the load; older notes have none.
+    pub seed: Option<Seed>,
 }
 
 /// What lies in a store, as load and run must agree on it.
@@ -89,14 +92,14 @@ impl Loaded {
 }
 
 impl Note {
-    /// A load has begun.
-    pub fn loading(dataset: &Loaded) -> Note {
-        Note { is_complete: false, dataset: dataset.clone() }
+    /// A load with this seed has begun.
+    pub fn loading(dataset: &Loaded, seed: Seed) -> Note {
+        Note { is_complete: false, dataset: dataset.clone(), seed: Some(seed) }
     }
 
     /// A load has come to its end.
     pub fn loaded(dataset: &Loaded) -> Note {
-        Note { is_complete: true, dataset: dataset.clone() }
+        Note { is_complete: true, dataset: dataset.clone(), seed: None }
     }
 
     /// As text, for the store.
@@ -111,6 +114,9 @@ impl Note {
         table.insert("format".to_owned(), FORMAT.into());
         table.insert("complete".to_owned(), self.is_complete.into());
         table.insert("dataset".to_owned(), dataset.into());
+        if let Some(seed) = self.seed {
+            table.insert("seed".to_owned(), seed.to_string().into());
+        }
         table.to_string()
     }
 
@@ -129,11 +135,14 @@ impl Note {
         if table.get("format").and_then(toml::Value::as_integer) != Some(FORMAT) {
             return Err(wrong("it has another format"));
         }
+        let seed = table.get("seed").and_then(toml::Value::as_str);
+        let seed = seed.and_then(|seed| seed.parse().ok()).map(Seed);
         let is_complete = table.get("complete").and_then(toml::Value::as_bool);
         let dataset = table.get("dataset").cloned().ok_or_else(|| wrong("it has no data set"))?;
         Ok(Note {
             is_complete: is_complete.unwrap_or(false),
             dataset: Loaded::from_toml(dataset).map_err(|error| wrong(error.message()))?,
+            seed,
         })
     }
 }

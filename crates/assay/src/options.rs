@@ -101,6 +101,77 @@ impl Options {
         Path::new(self.text("runs-dir").unwrap_or("runs"))
     }
 
+    /// Where the run directory of this run is to be, if that was said.
+    pub fn run_dir(&self) -> Option<&str> {
+        self.text("run-dir")
+    }
+
+    /// The URL of the store, if one was given.
+    pub fn target(&self) -> Option<&str> {
+        self.text("target")
+    }
+
+    /// The rate of the open loop as it was written, if there is one.
+    pub fn rate_text(&self) -> Option<&str> {
+        self.text("rate")
+    }
+
+    /// The seed, if one was given.
+    ///
+    /// # Errors
+    /// If it is no whole number.
+    pub fn seed(&self) -> Result<Option<u64>> {
+        self.count("seed")
+    }
+
+    /// Whether the loaded data is removed when the run is over.
+    ///
+    /// # Errors
+    /// If it is no truth value.
+    pub fn cleans_up(&self) -> Result<bool> {
+        self.switch("clean-up")
+    }
+
+    /// Whether doubts about the data set are passed over.
+    ///
+    /// # Errors
+    /// If it is no truth value.
+    pub fn forces(&self) -> Result<bool> {
+        self.switch("force")
+    }
+
+    /// Whether what an earlier load put there is removed first.
+    ///
+    /// # Errors
+    /// If it is no truth value.
+    pub fn begins_afresh(&self) -> Result<bool> {
+        self.switch("fresh")
+    }
+
+    /// Whether all agents of a fleet are processes of this machine.
+    ///
+    /// # Errors
+    /// If it is no truth value.
+    pub fn is_local(&self) -> Result<bool> {
+        self.switch("local")
+    }
+
+    /// Whether this goes on with something that was interrupted.
+    ///
+    /// # Errors
+    /// If it is no truth value.
+    pub fn resumes(&self) -> Result<bool> {
+        self.switch("resume")
+    }
+
+    /// Whether what is in the way is removed first, whoever made it.
+    ///
+    /// # Errors
+    /// If it is no truth value.
+    pub fn replaces(&self) -> Result<bool> {
+        self.switch("replace")
+    }
+
     /// Gathers flag, environment, `--config`, `./assay.toml`, the user's file and defaults;
     /// `--no-config` leaves out settings that were not typed.
     ///

@@ -123,13 +123,13 @@ fn arrival_seed(first: Seed, number: u64) -> Seed {
 }
 
 fn group_dir(matches: &ArgMatches, options: &Options) -> Result<PathBuf> {
-    let dir = match options.text("run-dir") {
+    let dir = match options.run_dir() {
         Some(dir) => PathBuf::from(dir),
         None => {
             let spec = matches.get_one::<String>("spec").map_or("runs", String::as_str);
             let stem = Path::new(spec).file_stem().and_then(|stem| stem.to_str()).unwrap_or("runs");
             let name = format!("{stem}-x{}", options.text("repeat").unwrap_or_default());
-            run_dirs::fresh(options.runs_dir(), &name, options.count("seed")?.unwrap_or(0))
+            run_dirs::fresh(options.runs_dir(), &name, options.seed()?.unwrap_or(0))
         }
     };
     run_dirs::require_free(&dir)?;
@@ -171,7 +171,7 @@ impl RunningGroup {
         purpose: Purpose,
         times: u64,
     ) -> RunningGroup {
-        let has_own_store = setup.options.text("target").is_none();
+        let has_own_store = setup.options.target().is_none();
         let state = meeting(&setup.store.capabilities(), purpose, has_own_store);
         if state == Meeting::Kept {
             say(setup, "all runs meet the same store: each what the one before left");

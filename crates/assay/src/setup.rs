@@ -15,6 +15,7 @@ use assay_history::{Manifest, read_events, write_events};
 use assay_model::{Event, EventKind, Kind, Nanos, Seed, Setting, quantity};
 use assay_report::Style;
 use assay_run::{Extent, Latency, Load, Spin, clock};
+use assay_store::resumed_load::ResumedLoad;
 use assay_store::{Calls, Capabilities, Existing, Isolation, OpenError, Store, StoreTime};
 use assay_trace::Trace;
 use assay_workload::script::fmke::Through;
@@ -98,6 +99,10 @@ pub struct Setup {
     pub lab: Option<RunLab>,
 }
 
+/// What the report of a load says that went on with another one.
+const RESUMED: &str = "the load went on with one that was interrupted: what that one had written \
+                       counts as done, so the figures are not those of a load";
+
 impl Setup {
     /// Reads everything that was typed.
     ///
@@ -120,27 +125,10 @@ impl Setup {
         }
         let sets = thresholds::take(&mut changes.sets);
         let spec = matches.get_one::<String>("spec").context("a SPEC is needed")?;
-        let mut workload = Workload::read(spec, &changes)?;
-        if purpose != Purpose::Load {
-            workload.require_run()?;
-        }
-        options.add_beneath(spec, &workload.settings)?;
-        match purpose {
-            Purpose::Bench => suggest_size(&mut workload, &changes)?,
-            Purpose::Run => suggest_length(&mut options, &workload, &changes),
-            Purpose::Load => {}
-        }
-        suggest_sessions(&mut options, &workload);
-        set_length(&mut workload, &options, purpose)?;
+        let mut workload = workload(spec, &changes, &mut options, purpose)?;
         let thresholds = thresholds::changed(&options, &workload.hallmark, &sets)?;
         let seed = seed(&options, workload.trace.as_ref())?;
-        let runs_dir = options.runs_dir().to_owned();
-        let dir = match options.text("run-dir") {
-            Some("") => return Err(options.wrong("run-dir", "it is empty; name a directory")),
-            Some(dir) => PathBuf::from(dir),
-            None => run_dirs::fresh(&runs_dir, &workload.name, seed.0),
-        };
-        run_dirs::require_free(&dir)?;
+        let dir = run_dir(&options, &workload.name, seed)?;
         let mut schedule = ActionSchedule::read(&options, seed)?;
         let lab = RunLab::from(&options)?;
         if let Some(lab) = &lab {
@@ -167,13 +155,9 @@ impl Setup {
         send_through_server(&mut workload, &target);
         let open = |url: &str| registry::open(url, &clock).map_err(from_open);
         let store = mapped::taking_queries(open(&target)?, &workload, seed, &options)?;
-        let hop = match via.is_some() && purpose != Purpose::Load {
-            true => {
-                let layout = workload.fmke_mut().map_or("", |spec| spec.layout.name());
-                Some(Arc::new(Hop::start(layout, open)?))
-            }
-            false => None,
-        };
+        let layout = workload.fmke_mut().map_or("", |spec| spec.layout.name());
+        let measures_hop = via.is_some() && purpose != Purpose::Load;
+        let hop = measures_hop.then(|| Hop::start(layout, open)).transpose()?.map(Arc::new);
         Ok(Setup {
             workload,
             seed,
@@ -219,7 +203,7 @@ impl Setup {
                 self.url
             )));
         }
-        let named = || self.options.text("target").map(str::to_owned);
+        let named = || self.options.target().map(str::to_owned);
         self.lab.as_ref().map(|lab| lab.url().to_owned()).or_else(named).ok_or_else(|| {
             usage("agents need a store that they can reach: give -t URL, or --up STORE")
         })
@@ -243,6 +227,9 @@ impl Setup {
     /// # Errors
     /// If the store cannot be prepared, or the load could not begin.
     pub fn load(&mut self, dir: &Path) -> Result<Finished> {
+        if self.options.resumes()? {
+            self.take_up_load()?;
+        }
         let plan = self.workload.plan(self.seed, PlanPhase::Load)?;
         self.require_kinds(PlanPhase::Load)?;
         self.workload.require_whole_load(plan.len())?;
@@ -250,9 +237,15 @@ impl Setup {
         let begun = clock::monotonic();
         self.prepare_to_load(&plan, &dataset)?;
         self.init = clock::monotonic().since(begun);
-        self.store.keep_note(&Note::loading(&dataset).to_text()).map_err(from_open)?;
+        let loading = Note::loading(&dataset, self.seed);
+        self.store.keep_note(&loading.to_text()).map_err(from_open)?;
         let load_config = self.load_config(&plan, Purpose::Load, self.loaded(plan.len())?)?;
         let finished = self.experiment(&plan, load_config, dir, true)?.execute()?;
+        if self.options.resumes()? {
+            let mut manifest = Manifest::read(dir)?;
+            manifest.notes.push(RESUMED.to_owned());
+            manifest.write(dir)?;
+        }
         if finished.exit == Exit::Fine && finished.is_whole {
             self.store.flush().map_err(from_open)?;
             self.store.keep_note(&Note::loaded(&dataset).to_text()).map_err(from_open)?;
@@ -261,15 +254,47 @@ impl Setup {
         Ok(finished)
     }
 
+    /// Makes the store one in which what is there counts as written, with the seed of the load that
+    /// was interrupted.
+    fn take_up_load(&mut self) -> Result<()> {
+        let Some(text) = self.store.note().map_err(from_open)? else {
+            return Err(usage(format!(
+                "--resume: no load has begun in {}; load it without --resume",
+                self.url
+            )));
+        };
+        let note = Note::parse(&text, &self.url)?;
+        if note.is_complete {
+            let reason = format!("--resume: {} is loaded; --fresh loads it anew", self.url);
+            return Err(usage(reason));
+        }
+        let Some(seed) = note.seed else {
+            return Err(usage("--resume: the load was begun by an older version; use --fresh"));
+        };
+        if self.options.is_typed("seed") && seed != self.seed {
+            return Err(usage(format!("--resume: the load has begun with --seed {seed}")));
+        }
+        self.seed = seed;
+        self.store = Arc::new(ResumedLoad::new(Arc::clone(&self.store)));
+        Ok(())
+    }
+
     /// Makes room for what a load writes. What is there already is removed only if that is wanted.
     pub fn prepare_to_load(&self, plan: &Compiled, dataset: &Loaded) -> Result<()> {
-        let is_replaced = self.options.switch("replace")?;
-        let is_fresh = self.options.switch("fresh")? || is_replaced;
+        let is_replaced = self.options.replaces()?;
+        let is_fresh = self.options.begins_afresh()? || is_replaced;
         if let Some(catalogue) = plan.catalogue() {
             // A server in between has dropped it already.
             let may_drop =
                 self.via.is_none() && (is_replaced || is_fresh && self.is_ours(dataset)?);
-            let existing = if may_drop { Existing::Replace } else { Existing::Refuse };
+            let existing = match (may_drop, self.options.resumes()?) {
+                (true, _) => Existing::Replace,
+                (false, true) => Existing::Use,
+                (false, false) => Existing::Refuse,
+            };
+            if existing == Existing::Use {
+                self.refuse_to_mix(dataset)?;
+            }
             let prepared = self.store.prepare_queries(catalogue, existing);
             return prepared.map_err(|error| match error {
                 OpenError::Contents { .. } if existing == Existing::Refuse => {
@@ -347,7 +372,7 @@ impl Setup {
         let Some(text) = self.store.note().map_err(from_open)? else { return Ok(()) };
         let there = Note::parse(&text, &self.url)?.dataset;
         let differences = dataset.with_seed_of(&there).differences(&there);
-        if differences.is_empty() || self.options.switch("force")? {
+        if differences.is_empty() || self.options.forces()? {
             return Ok(());
         }
         Err(usage(format!(
@@ -371,7 +396,7 @@ impl Setup {
         if undoes_inserts {
             self.cleanup_inserts(&finished.dir)?;
         }
-        if self.options.switch("clean-up")? {
+        if self.options.cleans_up()? {
             self.clean_up(&finished.dir)?;
         }
         Ok(finished)
@@ -379,7 +404,7 @@ impl Setup {
 
     /// Whether the store of a bench stays: one that was named, or that is to be kept.
     pub fn keeps_store(&self) -> Result<bool> {
-        Ok(self.options.text("target").is_some() || self.options.switch("keep")?)
+        Ok(self.options.target().is_some() || self.options.switch("keep")?)
     }
 
     /// What is read when the run is over, if that is wanted.
@@ -390,15 +415,21 @@ impl Setup {
             return Ok(None);
         }
         let wait = self.options.duration("final-wait")?.unwrap_or_default();
-        if let Some(spec) = self.workload.sets() {
-            let keys = spec.dataset.keys;
-            let queries = Some(spec.clone());
-            return Ok(Some(FinalReads { wait, loaded: 0..keys, inserts_from: keys, queries }));
+        let is_fmke = self.workload.fmke_spec().is_some();
+        // Lists are scanned on stores that have no queries of their own.
+        let can_read = !is_fmke || self.store.capabilities().can(Kind::Scan);
+        if let Some((queries, keys)) = self.workload.final_reads().filter(|_| can_read) {
+            let (loaded, queries) = (0..keys, Some(queries));
+            // What a run inserts is read with what it was inserted into.
+            return Ok(Some(FinalReads { wait, loaded, inserts_from: u64::MAX, queries }));
+        }
+        if is_fmke {
+            // Packed lists are not judged.
+            return Ok(None);
         }
         let Some(spec) = self.workload.records().filter(|spec| !spec.dataset.is_recorded()) else {
-            let reason = "only the records of a specification and of workload set are known, no \
-                          rows of other queries, and \
-                          no keys of an imported trace";
+            let reason = "only the records of a specification and of workloads set and fmke are \
+                          known, no rows of other queries, and no keys of an imported trace";
             return Err(self.options.wrong("final-reads", reason));
         };
         let dataset = &spec.dataset;
@@ -563,7 +594,7 @@ impl Setup {
             return Ok(has_changed);
         }
         let text = differences.join("\n  ");
-        if self.options.switch("force")? {
+        if self.options.forces()? {
             eprintln!("warning: {} holds another data set (--force):\n  {text}", self.url);
             return Ok(has_changed);
         }
@@ -945,7 +976,7 @@ fn start_via(workload: &Workload, target: &str, options: &Options) -> Result<Via
     let WorkloadSource::Script(ScriptSpec::Fmke(spec)) = &workload.requested else {
         return Err(via::refuse(&workload.name));
     };
-    let replaces = options.switch("fresh")? || options.switch("replace")?;
+    let replaces = options.begins_afresh()? || options.replaces()?;
     Via::start(target, spec.layout.name(), replaces)
 }
 
@@ -958,7 +989,7 @@ fn send_through_server(workload: &mut Workload, target: &str) {
 
 /// Stages of the rate set the duration as well.
 fn has_stages(options: &Options) -> bool {
-    options.text("rate").is_some_and(|rate| rate.contains('@'))
+    options.rate_text().is_some_and(|rate| rate.contains('@'))
 }
 
 /// The number of operations that the spec says is for those who say nothing else.
@@ -974,7 +1005,7 @@ fn set_length(workload: &mut Workload, options: &Options, purpose: Purpose) -> R
 
 /// The seed that was given, that of the trace, or one that the system draws.
 pub fn seed(options: &Options, trace: Option<&Trace>) -> Result<Seed> {
-    if let Some(seed) = options.count("seed")? {
+    if let Some(seed) = options.seed()? {
         return Ok(Seed(seed));
     }
     if let Some(trace) = trace {
@@ -992,7 +1023,7 @@ pub fn draw_seed() -> Result<Seed> {
 }
 
 fn target(options: &Options, purpose: Purpose, dir: &Path) -> Result<String> {
-    match options.text("target") {
+    match options.target() {
         // The run directory is a place for a store on disk that is used once.
         Some("sqlite:" | "sqlite") if purpose == Purpose::Bench => {
             Ok(format!("sqlite:{}", dir.join("store.db").display()))
@@ -1034,6 +1065,40 @@ fn with_options(url: String, options: &Options) -> String {
     let Some(more) = options.text("url-options") else { return url };
     let mark = if url.contains('?') { '&' } else { '?' };
     format!("{url}{mark}{more}")
+}
+
+/// The workload that `spec` names, with what was changed, and its settings beneath those that were
+/// given.
+fn workload(
+    spec: &str,
+    changes: &Changes,
+    options: &mut Options,
+    purpose: Purpose,
+) -> Result<Workload> {
+    let mut workload = Workload::read(spec, changes)?;
+    if purpose != Purpose::Load {
+        workload.require_run()?;
+    }
+    options.add_beneath(spec, &workload.settings)?;
+    match purpose {
+        Purpose::Bench => suggest_size(&mut workload, changes)?,
+        Purpose::Run => suggest_length(options, &workload, changes),
+        Purpose::Load => {}
+    }
+    suggest_sessions(options, &workload);
+    set_length(&mut workload, options, purpose)?;
+    Ok(workload)
+}
+
+/// Where the run directory will be; nothing is there yet.
+fn run_dir(options: &Options, name: &str, seed: Seed) -> Result<PathBuf> {
+    let dir = match options.run_dir() {
+        Some("") => return Err(options.wrong("run-dir", "it is empty; name a directory")),
+        Some(dir) => PathBuf::from(dir),
+        None => run_dirs::fresh(options.runs_dir(), name, seed.0),
+    };
+    run_dirs::require_free(&dir)?;
+    Ok(dir)
 }
 
 /// `url` with what makes sessions roam, if those of the workload do.

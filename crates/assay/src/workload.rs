@@ -10,8 +10,7 @@ use assay_model::{Kind, Phase, Seed};
 use assay_trace::imported::load_path;
 use assay_trace::{Header, Part, Trace};
 use assay_workload::builtin::{self, Form};
-use assay_workload::script::ScriptName;
-use assay_workload::script::consistency::ConsistencySpec;
+use assay_workload::script;
 use assay_workload::script::fmke::FmkeSpec;
 use assay_workload::spec::no_files;
 use assay_workload::ycsb::{self, ClientOptions, Properties, Strictness};
@@ -486,12 +485,18 @@ impl Workload {
         }
     }
 
-    /// The specification of workload `set`, if this is it.
-    pub fn sets(&self) -> Option<&ConsistencySpec> {
+    /// The workload of queries that reads everything once more when its run is over, if it is
+    /// one, and how many reads that are.
+    pub fn final_reads(&self) -> Option<(ScriptSpec, u64)> {
+        let WorkloadSource::Script(spec) = &self.requested else { return None };
+        let reads = script::final_reads(spec)?.len()?;
+        Some((spec.clone(), reads))
+    }
+
+    /// The specification of FMKe, if it is that.
+    pub fn fmke_spec(&self) -> Option<&FmkeSpec> {
         match &self.requested {
-            WorkloadSource::Script(ScriptSpec::Consistency(spec)) => {
-                Some(spec).filter(|spec| spec.workload == ScriptName::Set)
-            }
+            WorkloadSource::Script(ScriptSpec::Fmke(spec)) => Some(spec),
             _ => None,
         }
     }

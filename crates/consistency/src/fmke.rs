@@ -92,7 +92,7 @@ pub enum PrescriptionAccess {
 /// | F1 dangling | [`Quality::NoDanglingEntries`] |
 /// | F2 half-created | [`Quality::WholeCreations`] |
 /// | F3 half-processed | [`Quality::EqualCopies`] |
-/// | F4 lost | [`Quality::NoLostWrites`], where `has_final_reads` |
+/// | F4 lost | [`Quality::NoLostWrites`], by reads from `final_reads_from` on |
 /// | F5 processed twice | [`Quality::ProcessedOnce`] |
 /// | F6 changed after processing | [`Quality::UnchangedOnceProcessed`] |
 /// | F7 not seen by its cause | [`Quality::CausesSeen`] |
@@ -103,7 +103,7 @@ pub enum PrescriptionAccess {
 /// ought to have left; memory: about 150 bytes for each operation beside what it holds.
 pub fn judge_prescriptions(
     operations: &[PrescriptionOperation],
-    has_final_reads: bool,
+    final_reads_from: Option<Nanos>,
 ) -> Vec<QualityFinding> {
     let mut ordered: Vec<&PrescriptionOperation> =
         operations.iter().filter(|one| one.outcome != Outcome::Dropped).collect();
@@ -115,10 +115,10 @@ pub fn judge_prescriptions(
     log.list_reads(&ordered, &known);
     log.partial_creations(&ordered, &known);
     log.sessions(&ordered);
-    if has_final_reads {
-        log.lost(&ordered, &known);
+    if let Some(from) = final_reads_from {
+        log.lost(&ordered, &known, from);
     }
-    log.findings(has_final_reads)
+    log.findings(final_reads_from.is_some())
 }
 
 /// A creation.
@@ -453,16 +453,22 @@ impl Log {
         }
     }
 
-    /// F4: the last read of a list, which began after all creations had ended, has all of them.
-    fn lost(&mut self, ordered: &[&PrescriptionOperation], known: &Known<'_>) {
-        let mut last: HashMap<ListKey, &PrescriptionOperation> = HashMap::new();
-        for one in ordered.iter().filter(|one| one.outcome == Outcome::Done) {
-            if let PrescriptionAccess::ReadList { list, processed: false, .. } = &one.access {
-                last.insert(*list, one);
+    /// F4: each final read of a list has all that was created before it; of the reads at several
+    /// nodes the one with the fewest entries counts.
+    fn lost(&mut self, ordered: &[&PrescriptionOperation], known: &Known<'_>, from: Nanos) {
+        let mut last: HashMap<ListKey, (usize, &PrescriptionOperation)> = HashMap::new();
+        let is_final =
+            |one: &&&PrescriptionOperation| one.outcome == Outcome::Done && one.started >= from;
+        for one in ordered.iter().filter(is_final) {
+            if let PrescriptionAccess::ReadList { list, entries, processed: false } = &one.access {
+                let fewest = last.entry(*list).or_insert((entries.len(), one));
+                if entries.len() < fewest.0 {
+                    *fewest = (entries.len(), one);
+                }
             }
         }
         for (list, created) in &known.lists {
-            let Some(read) = last.get(list) else { continue };
+            let Some((_, read)) = last.get(list) else { continue };
             let PrescriptionAccess::ReadList { entries, .. } = &read.access else { continue };
             let there: HashSet<u64> = entries.iter().copied().collect();
             for (ended, entry) in created.iter().filter(|(ended, _)| *ended < read.started) {
@@ -544,7 +550,7 @@ mod tests {
 
     /// What is violated, with the operations of the first witness.
     fn violated(operations: &[PrescriptionOperation], is_final: bool) -> Vec<(Quality, Vec<u64>)> {
-        let findings = judge_prescriptions(operations, is_final);
+        let findings = judge_prescriptions(operations, is_final.then_some(Nanos::ZERO));
         let violated = |finding: QualityFinding| match finding.verdict {
             QualityVerdict::Violated(violations) => {
                 Some((finding.quality, violations.witnesses[0].operations.clone()))
@@ -583,7 +589,7 @@ mod tests {
             },
         ));
         assert_eq!(violated(&operations, true), []);
-        for finding in judge_prescriptions(&operations, true) {
+        for finding in judge_prescriptions(&operations, Some(Nanos(100))) {
             let power = match &finding.verdict {
                 QualityVerdict::NoneFound(power) => power.opportunities,
                 other => panic!("{}: {other:?}", finding.quality.name()),
@@ -643,7 +649,7 @@ mod tests {
         let operations = history(vec![create(7), list(0, &[7]), list(1, &[]), list(2, &[7])]);
         let lost = (Quality::NoLostWrites, vec![0, 2]);
         assert_eq!(violated(&operations, true), [lost, (Quality::CausesSeen, vec![0, 2])]);
-        let findings = judge_prescriptions(&operations, false);
+        let findings = judge_prescriptions(&operations, None);
         assert_eq!(findings[0].verdict, QualityVerdict::NotAssessable(Limitation::NoFinalReads));
     }
 

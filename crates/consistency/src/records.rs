@@ -7,7 +7,7 @@
 use assay_model::seed::mix;
 use assay_model::{Kind, Nanos, Outcome, Phase, Record, version};
 
-use crate::register::{Access, RegisterHistory, RegisterOperation, WrittenValue};
+use crate::register::{Access, RegisterHistory, RegisterOperation, ToldVersions, WrittenValue};
 
 /// What must be known of a run beside its records.
 #[derive(Clone, Debug)]
@@ -34,6 +34,8 @@ pub struct RecordCollector {
     removed: Vec<u64>,
     /// When final reads began; never if there are none.
     final_reads_from: Nanos,
+    /// What the store told of the records that operations read or wrote, by their numbers.
+    told: Vec<(u64, u64)>,
     seen: Seen,
 }
 
@@ -81,6 +83,7 @@ impl RecordCollector {
             threshold: u64::MAX,
             removed: Vec::new(),
             final_reads_from: Nanos::NEVER,
+            told: Vec::new(),
             seen: Seen::default(),
         }
     }
@@ -127,6 +130,11 @@ impl RecordCollector {
                 self.halve();
             }
         }
+    }
+
+    /// Adds the store's own version of the record that operation `index` read or wrote.
+    pub fn tell(&mut self, index: u64, version: u64) {
+        self.told.push((index, version));
     }
 
     /// What `record` did; nothing if it did nothing, or nobody can say what.
@@ -190,8 +198,10 @@ impl RecordCollector {
                 None => self.seen.ambiguous += 1,
             }
         }
+        let told = told(std::mem::take(&mut self.told), &judged);
         Collected {
             history: RegisterHistory {
+                told,
                 operations: judged,
                 has_final_reads: self.final_reads_from != Nanos::NEVER,
                 final_reads_from: self.final_reads_from,
@@ -249,6 +259,19 @@ impl RecordCollector {
         }
         Some(earlier.unwrap_or(loaded))
     }
+}
+
+/// What the store told of the versions that operations read or wrote.
+fn told(mut said: Vec<(u64, u64)>, operations: &[RegisterOperation]) -> ToldVersions {
+    let mut told = ToldVersions::default();
+    said.sort_unstable();
+    for operation in operations.iter().filter(|operation| operation.outcome == Outcome::Done) {
+        let (Access::Read(value) | Access::Write(value)) = operation.access else { continue };
+        if let Ok(place) = said.binary_search_by_key(&operation.index, |(index, _)| *index) {
+            told.add(operation.key, value, said[place].1);
+        }
+    }
+    told
 }
 
 /// A number for the session of an agent, of whose sessions each must keep its own: those of an open
@@ -414,5 +437,18 @@ mod tests {
         }
         assert!(result.share < 0.3 && result.share > 0.1, "{}", result.share);
         assert_eq!(result.seen.of_records, 4000);
+    }
+
+    #[test]
+    fn what_the_store_tells_is_about_the_value_that_was_read_or_written() {
+        let mut collector = RecordCollector::new(FRESH);
+        let reader = Record { index: 9, ..read(3, version::written(1), 20) };
+        collector.add(0, &[update(3, 1, 8), reader, update(3, 2, 30)]);
+        for (index, version) in [(1, 70), (9, 70), (2, 80)] {
+            collector.tell(index, version);
+        }
+        let told = collector.finish().history.told;
+        let number = |index| told.number(3, WrittenValue(version::written(index)));
+        assert_eq!([1, 2, 3].map(number), [Some(70), Some(80), None]);
     }
 }

@@ -26,6 +26,8 @@ pub use staleness::{
     DurationBin, RegisterStaleness, VERSIONS_BEHIND, VisibilityBin, measure_staleness,
 };
 
+use std::collections::{HashMap, HashSet};
+
 use assay_model::{Nanos, Outcome};
 
 use crate::clock::ClockError;
@@ -107,6 +109,38 @@ pub struct RegisterHistory {
     /// Whether writes replaced whole records. Else a read's value is the newest, by number, of the
     /// versions that its fields hold, and numbers grow with the intended time.
     pub writes_whole_records: bool,
+    /// Versions of records as the store itself counts them.
+    pub told: ToldVersions,
+}
+
+/// The order of the versions of some records, told by the store.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ToldVersions {
+    /// By record and value the store's number of that version.
+    numbers: HashMap<(u64, WrittenValue), u64>,
+    /// Records of which the store has told two numbers of one version.
+    contradicted: HashSet<u64>,
+}
+
+impl ToldVersions {
+    /// Adds that the store has said this of `value` of record `key`.
+    pub fn add(&mut self, key: u64, value: WrittenValue, number: u64) {
+        let known = *self.numbers.entry((key, value)).or_insert(number);
+        if known != number {
+            self.contradicted.insert(key);
+        }
+    }
+
+    /// The store's number of that version of the record; nothing where it contradicts itself.
+    pub(crate) fn number(&self, key: u64, value: WrittenValue) -> Option<u64> {
+        let number = self.numbers.get(&(key, value)).copied();
+        number.filter(|_| !self.contradicted.contains(&key))
+    }
+
+    /// Whether it knows nothing.
+    pub fn is_empty(&self) -> bool {
+        self.numbers.is_empty()
+    }
 }
 
 /// How many violations of a quality happened in each second of the run that has some.

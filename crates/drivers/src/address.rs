@@ -112,6 +112,21 @@ impl Address {
         Ok(millis.map(|millis| Duration::from_millis(millis as u64)))
     }
 
+    /// Option `connections`: how many, up to `most`.
+    pub(crate) fn connections(&mut self, most: usize) -> Result<Option<usize>, OpenError> {
+        self.count("connections", most)
+    }
+
+    /// Option `connect_timeout`.
+    pub(crate) fn connect_timeout(&mut self) -> Result<Option<Duration>, OpenError> {
+        self.millis("connect_timeout")
+    }
+
+    /// Option `batch`: how many records one request may be about, up to `most`.
+    pub(crate) fn batch(&mut self, most: usize) -> Result<Option<usize>, OpenError> {
+        self.count("batch", most)
+    }
+
     /// Reads the first line of the file that option `password_file` names.
     pub(crate) fn password_file(&mut self) -> Result<(), OpenError> {
         let Some(path) = self.text("password_file") else { return Ok(()) };

@@ -176,6 +176,11 @@ impl Store for Etcd {
         (self.options().batch <= 1).then_some(self.options().connections)
     }
 
+    /// Of requests that go out alone.
+    fn tells_versions(&self) -> bool {
+        self.options().batch == 1
+    }
+
     fn nodes(&self) -> Vec<String> {
         let options = self.options();
         match options.endpoints.len() {

@@ -8,7 +8,7 @@
 //!   the application has decided, so it is done with `found = false`.
 //! * Another reason, such as `aborted`, with status 200: refused, and so are 400, 404, 408, 413 and
 //!   503, none of which has reached the store.
-//! * 500, another status, or an answer that cannot be read: unknown, for the server had accepted it.
+//! * 500, another status, or an answer that cannot be read: unknown, as the server had accepted it.
 //! * A connection that breaks before the request left: refused; afterwards: unknown.
 
 mod answer;

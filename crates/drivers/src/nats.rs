@@ -230,6 +230,10 @@ impl Store for Nats {
         Some(self.options().connections)
     }
 
+    fn tells_versions(&self) -> bool {
+        true
+    }
+
     fn settings(&self) -> Result<Vec<Setting>, OpenError> {
         let buckets = self.buckets();
         self.admin_task(async |admin| {

@@ -99,12 +99,14 @@ pub struct JobCompletion {
     pub requests: u16,
     /// The node that answered, where that is another than the connection's; else 0.
     pub node: u8,
+    /// The store's own version of the record that was read or written; 0 if it told none.
+    pub version: u64,
 }
 
 impl JobCompletion {
     /// The end of a job that was one request.
     pub const fn new(ending: Completion, after: ConnectionState) -> JobCompletion {
-        JobCompletion { ending, after, requests: 1, node: 0 }
+        JobCompletion { ending, after, requests: 1, node: 0, version: 0 }
     }
 }
 

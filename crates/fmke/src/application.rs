@@ -12,9 +12,9 @@
 
 use assay_model::{Datum, Reason};
 use assay_store::Step;
-use assay_workload::script::fmke::{Layout, Owner, Queries, Query};
+use assay_workload::script::fmke::{FmkeLayout, FmkeQuery, Owner, Queries};
 
-use crate::Compat;
+use crate::AnswerStyle;
 use crate::entity::Entity;
 use crate::gateway::{Failed, Gateway, QueryRows, Sent};
 use crate::json;
@@ -30,8 +30,8 @@ pub(crate) const SESSIONS_EACH: u32 = 4;
 pub(crate) struct Application {
     pub(crate) gateway: Gateway,
     pub(crate) queries: Queries,
-    pub(crate) layout: Layout,
-    pub(crate) compat: Compat,
+    pub(crate) layout: FmkeLayout,
+    pub(crate) compat: AnswerStyle,
     pub(crate) has_transactions: bool,
 }
 
@@ -104,18 +104,18 @@ impl Unit<'_> {
             }
             Operation::Read(entity, id) => self.read(*entity, stored(*id, NOT_FOUND)?).await,
             Operation::List(entity, id, selection) => match self.application.compat {
-                Compat::Corrected => {
+                AnswerStyle::Corrected => {
                     let id = stored(*id, Fault::Word(entity.missing()))?;
                     self.list(*entity, id, *selection).await
                 }
-                Compat::Repo | Compat::Antidote => {
+                AnswerStyle::Repo | AnswerStyle::Antidote => {
                     self.read(*entity, stored(*id, NOT_FOUND)?).await
                 }
             },
             Operation::CreatePrescription(new) => self.create_prescription(new).await,
             Operation::ReadPrescription(id) => {
                 let id = stored(*id, NOT_FOUND)?;
-                let rows = self.alone(Query::PrescriptionRead, &[Datum::Int(id)]).await?;
+                let rows = self.alone(FmkeQuery::PrescriptionRead, &[Datum::Int(id)]).await?;
                 let prescription = first(&rows)?.ok_or(NOT_FOUND)?;
                 let as_text = self.has_text_ids();
                 Ok(json::success(|into| prescription_object(&prescription, as_text, into)))
@@ -127,12 +127,12 @@ impl Unit<'_> {
         }
     }
 
-    fn layout(&self) -> Layout {
+    fn layout(&self) -> FmkeLayout {
         self.application.layout
     }
 
     fn has_text_ids(&self) -> bool {
-        self.application.compat == Compat::Antidote
+        self.application.compat == AnswerStyle::Antidote
     }
 
     async fn create(
@@ -143,7 +143,7 @@ impl Unit<'_> {
     ) -> Result<Vec<u8>, Fault> {
         let mut arguments = vec![Datum::Int(id)];
         arguments.extend(texts.iter().map(|text| Datum::Text(text)));
-        if entity.owner().is_some() && self.layout() == Layout::NestedPacked {
+        if entity.owner().is_some() && self.layout() == FmkeLayout::NestedPacked {
             arguments.push(Datum::Text(""));
         }
         match self.alone(entity.insert(), &arguments).await {
@@ -170,7 +170,7 @@ impl Unit<'_> {
     async fn read(&mut self, entity: Entity, id: i64) -> Result<Vec<u8>, Fault> {
         let record = match entity.owner() {
             None => self.alone(entity.read(), &[Datum::Int(id)]).await?,
-            Some(_) if self.layout() == Layout::NestedPacked => {
+            Some(_) if self.layout() == FmkeLayout::NestedPacked => {
                 self.alone(entity.read(), &[Datum::Int(id)]).await?
             }
             Some(_) => self.query(entity.read(), &[Datum::Int(id)]).await?,
@@ -208,16 +208,16 @@ impl Unit<'_> {
     /// The list in the record of its owner, which is `record`.
     async fn listed(&mut self, owner: Owner, id: i64, record: &QueryRows) -> Result<Listed, Fault> {
         match self.layout() {
-            Layout::Normalised => {
-                let rows = self.query(Query::ListNumbers(owner), &[Datum::Int(id)]).await?;
+            FmkeLayout::Normalised => {
+                let rows = self.query(FmkeQuery::ListNumbers(owner), &[Datum::Int(id)]).await?;
                 let numbers: Option<Vec<i64>> = rows.columns().map(number).collect();
                 Ok(Listed::Numbers(numbers.ok_or(GARBLED)?))
             }
-            Layout::Nested => {
-                let rows = self.query(Query::ListRead(owner), &[Datum::Int(id)]).await?;
+            FmkeLayout::Nested => {
+                let rows = self.query(FmkeQuery::ListRead(owner), &[Datum::Int(id)]).await?;
                 Ok(Listed::Prescriptions(Prescription::all(&rows).ok_or(GARBLED)?))
             }
-            Layout::NestedPacked => Ok(Listed::Prescriptions(packed(record)?)),
+            FmkeLayout::NestedPacked => Ok(Listed::Prescriptions(packed(record)?)),
         }
     }
 
@@ -230,7 +230,7 @@ impl Unit<'_> {
     ) -> Result<Vec<u8>, Fault> {
         let missing = Fault::Word(entity.missing());
         let owner = entity.owner().ok_or(missing)?;
-        let is_packed = self.layout() == Layout::NestedPacked;
+        let is_packed = self.layout() == FmkeLayout::NestedPacked;
         let record = match is_packed {
             true => self.alone(entity.read(), &[Datum::Int(id)]).await?,
             false => self.query(entity.read(), &[Datum::Int(id)]).await?,
@@ -241,12 +241,12 @@ impl Unit<'_> {
         let mut all = match (is_packed, selection) {
             (true, _) => packed(&record)?,
             (false, Selection::All) => {
-                let rows = self.query(Query::ListRead(owner), &[Datum::Int(id)]).await?;
+                let rows = self.query(FmkeQuery::ListRead(owner), &[Datum::Int(id)]).await?;
                 Prescription::all(&rows).ok_or(GARBLED)?
             }
             (false, Selection::Processed) => {
                 let arguments = [Datum::Int(id), Datum::Int(1)];
-                let rows = self.query(Query::ListProcessed(owner), &arguments).await?;
+                let rows = self.query(FmkeQuery::ListProcessed(owner), &arguments).await?;
                 Prescription::all(&rows).ok_or(GARBLED)?
             }
         };
@@ -270,7 +270,7 @@ impl Unit<'_> {
         };
         self.require_new(&prescription).await?;
         let columns = columns(&prescription);
-        match self.query(Query::PrescriptionInsert, &columns).await {
+        match self.query(FmkeQuery::PrescriptionInsert, &columns).await {
             Ok(_) => {}
             Err(Failed::Refused(Reason::Exists)) => return Err(PRESCRIPTION_TAKEN),
             Err(failed) => return Err(failed.into()),
@@ -279,11 +279,11 @@ impl Unit<'_> {
         let arguments = [Owner::Pharmacy, Owner::Staff, Owner::Patient].map(|owner| {
             let id = Datum::Int(of_owner(&prescription, owner));
             let arguments = match self.layout() {
-                Layout::Normalised => vec![id, Datum::Int(prescription.id)],
-                Layout::Nested => std::iter::once(id).chain(columns).collect(),
-                Layout::NestedPacked => vec![Datum::Text(&line), id],
+                FmkeLayout::Normalised => vec![id, Datum::Int(prescription.id)],
+                FmkeLayout::Nested => std::iter::once(id).chain(columns).collect(),
+                FmkeLayout::NestedPacked => vec![Datum::Text(&line), id],
             };
-            (Query::ListAdd(owner), arguments)
+            (FmkeQuery::ListAdd(owner), arguments)
         });
         for added in self.together(&arguments).await {
             // The rest of it is there already.
@@ -294,9 +294,9 @@ impl Unit<'_> {
 
     /// Reads what a new prescription refers to, and whether its identifier is free.
     async fn require_new(&mut self, prescription: &Prescription) -> Result<(), Fault> {
-        let own = (Query::PrescriptionRead, vec![Datum::Int(prescription.id)]);
+        let own = (FmkeQuery::PrescriptionRead, vec![Datum::Int(prescription.id)]);
         let of = |(owner, _): &(Owner, Entity)| {
-            (Query::OwnerRead(*owner), vec![Datum::Int(of_owner(prescription, *owner))])
+            (FmkeQuery::OwnerRead(*owner), vec![Datum::Int(of_owner(prescription, *owner))])
         };
         let [patient, staff, pharmacy] = [of(&OWNERS[0]), of(&OWNERS[1]), of(&OWNERS[2])];
         let [taken, patient, staff, pharmacy] =
@@ -305,7 +305,7 @@ impl Unit<'_> {
             0 => Ok(()),
             _ => Err(PRESCRIPTION_TAKEN),
         };
-        let is_taken_last = self.application.compat == Compat::Antidote;
+        let is_taken_last = self.application.compat == AnswerStyle::Antidote;
         if !is_taken_last {
             taken?;
         }
@@ -328,11 +328,11 @@ impl Unit<'_> {
         let line = processed_line(id, date);
         self.change(
             id,
-            Query::PrescriptionProcess,
+            FmkeQuery::PrescriptionProcess,
             &arguments,
             |owner, of| {
                 let copy = [given.clone(), vec![Datum::Int(of), Datum::Int(id)]].concat();
-                (Query::CopyProcess(owner), copy)
+                (FmkeQuery::CopyProcess(owner), copy)
             },
             &line,
         )
@@ -345,11 +345,11 @@ impl Unit<'_> {
         let line = added_line(id, &drugs);
         self.change(
             id,
-            Query::PrescriptionAddDrugs,
+            FmkeQuery::PrescriptionAddDrugs,
             &arguments,
             |owner, of| {
                 let copy = vec![Datum::Text(&drugs), Datum::Int(of), Datum::Int(id)];
-                (Query::CopyAddDrugs(owner), copy)
+                (FmkeQuery::CopyAddDrugs(owner), copy)
             },
             &line,
         )
@@ -361,12 +361,12 @@ impl Unit<'_> {
     async fn change<'b>(
         &mut self,
         id: i64,
-        query: Query,
+        query: FmkeQuery,
         arguments: &[Datum<'b>],
-        copy: impl Fn(Owner, i64) -> (Query, Vec<Datum<'b>>),
+        copy: impl Fn(Owner, i64) -> (FmkeQuery, Vec<Datum<'b>>),
         line: &'b str,
     ) -> Result<Vec<u8>, Fault> {
-        let rows = self.query(Query::PrescriptionRead, &[Datum::Int(id)]).await?;
+        let rows = self.query(FmkeQuery::PrescriptionRead, &[Datum::Int(id)]).await?;
         let prescription = first(&rows)?.ok_or(NO_PRESCRIPTION)?;
         if prescription.is_processed {
             return Err(ALREADY_PROCESSED);
@@ -378,13 +378,13 @@ impl Unit<'_> {
         let copies = [Owner::Patient, Owner::Pharmacy, Owner::Staff].map(|owner| {
             let of = of_owner(&prescription, owner);
             match self.layout() {
-                Layout::NestedPacked => {
-                    (Query::ListAdd(owner), vec![Datum::Text(line), Datum::Int(of)])
+                FmkeLayout::NestedPacked => {
+                    (FmkeQuery::ListAdd(owner), vec![Datum::Text(line), Datum::Int(of)])
                 }
                 _ => copy(owner, of),
             }
         });
-        if self.layout() != Layout::Normalised {
+        if self.layout() != FmkeLayout::Normalised {
             for changed in self.together(&copies).await {
                 changed.map_err(|failed| self.after_a_write(failed))?;
             }
@@ -401,14 +401,22 @@ impl Unit<'_> {
     }
 
     /// A query that is all of its operation.
-    async fn alone(&mut self, query: Query, arguments: &[Datum<'_>]) -> Result<QueryRows, Failed> {
+    async fn alone(
+        &mut self,
+        query: FmkeQuery,
+        arguments: &[Datum<'_>],
+    ) -> Result<QueryRows, Failed> {
         let step = self.step(query)?;
         let sent = Sent { session: self.session, step, begins: false, is_within: false };
         self.application.gateway.call(sent, arguments).await
     }
 
     /// A query of an operation that has several.
-    async fn query(&mut self, query: Query, arguments: &[Datum<'_>]) -> Result<QueryRows, Failed> {
+    async fn query(
+        &mut self,
+        query: FmkeQuery,
+        arguments: &[Datum<'_>],
+    ) -> Result<QueryRows, Failed> {
         if !self.application.has_transactions {
             return self.alone(query, arguments).await;
         }
@@ -424,7 +432,7 @@ impl Unit<'_> {
     /// Queries that do not depend on each other, in this order where there are transactions.
     async fn together<const N: usize>(
         &mut self,
-        queries: &[(Query, Vec<Datum<'_>>); N],
+        queries: &[(FmkeQuery, Vec<Datum<'_>>); N],
     ) -> [Result<QueryRows, Failed>; N] {
         let mut answered = [const { Err(Failed::Unknown) }; N];
         if self.application.has_transactions {
@@ -469,7 +477,7 @@ impl Unit<'_> {
         answered
     }
 
-    fn step(&self, query: Query) -> Result<Step, Failed> {
+    fn step(&self, query: FmkeQuery) -> Result<Step, Failed> {
         let place = self.application.queries.place(query);
         let number = place.and_then(|place| u16::try_from(place + 1).ok());
         number.map(Step::Query).ok_or(Failed::Refused(Reason::Unsupported))

@@ -21,7 +21,7 @@ use tokio::time::timeout;
 use crate::application::Fault;
 use crate::json;
 use crate::request::{Routed, Wrong, route};
-use crate::worker::Shared;
+use crate::shared::Shared;
 
 /// Header lines of a request.
 const HEADERS_MAX: usize = 64;

@@ -1,6 +1,6 @@
 //! The persons and places of the application.
 
-use assay_workload::script::fmke::{Owner, Query};
+use assay_workload::script::fmke::{FmkeQuery, Owner};
 
 /// One sort of persons or places.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,30 +62,30 @@ impl Entity {
         }
     }
 
-    pub(crate) const fn insert(self) -> Query {
+    pub(crate) const fn insert(self) -> FmkeQuery {
         match self {
-            Entity::Patient => Query::PatientInsert,
-            Entity::Pharmacy => Query::PharmacyInsert,
-            Entity::Staff => Query::StaffInsert,
-            Entity::Facility => Query::FacilityInsert,
+            Entity::Patient => FmkeQuery::PatientInsert,
+            Entity::Pharmacy => FmkeQuery::PharmacyInsert,
+            Entity::Staff => FmkeQuery::StaffInsert,
+            Entity::Facility => FmkeQuery::FacilityInsert,
         }
     }
 
-    pub(crate) const fn update(self) -> Query {
+    pub(crate) const fn update(self) -> FmkeQuery {
         match self {
-            Entity::Patient => Query::PatientUpdate,
-            Entity::Pharmacy => Query::PharmacyUpdate,
-            Entity::Staff => Query::StaffUpdate,
-            Entity::Facility => Query::FacilityUpdate,
+            Entity::Patient => FmkeQuery::PatientUpdate,
+            Entity::Pharmacy => FmkeQuery::PharmacyUpdate,
+            Entity::Staff => FmkeQuery::StaffUpdate,
+            Entity::Facility => FmkeQuery::FacilityUpdate,
         }
     }
 
-    pub(crate) const fn read(self) -> Query {
+    pub(crate) const fn read(self) -> FmkeQuery {
         match self {
-            Entity::Patient => Query::OwnerRead(Owner::Patient),
-            Entity::Pharmacy => Query::OwnerRead(Owner::Pharmacy),
-            Entity::Staff => Query::OwnerRead(Owner::Staff),
-            Entity::Facility => Query::FacilityRead,
+            Entity::Patient => FmkeQuery::OwnerRead(Owner::Patient),
+            Entity::Pharmacy => FmkeQuery::OwnerRead(Owner::Pharmacy),
+            Entity::Staff => FmkeQuery::OwnerRead(Owner::Staff),
+            Entity::Facility => FmkeQuery::FacilityRead,
         }
     }
 

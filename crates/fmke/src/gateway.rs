@@ -1,5 +1,4 @@
-//! A worker's requests to the store, between its tasks, which await, and its client, which is
-//! polled.
+//! Gateway between a worker's tasks, which await, and its client of the store, which is polled.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;

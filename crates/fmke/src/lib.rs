@@ -6,9 +6,10 @@
 //!
 //! Each worker is a thread with a client of the store and with its share of the connections, so
 //! nothing is locked between a request and its answer. Everything that a caller can make the server
-//! keep is bounded, see [`Limits`].
+//! keep is bounded, see [`ServerLimits`].
 
 mod application;
+mod config;
 mod connection;
 mod entity;
 mod gateway;
@@ -16,15 +17,17 @@ mod json;
 mod packed;
 mod request;
 mod server;
+mod shared;
 mod tls;
 mod worker;
 
-pub use server::{Config, Limits, ServeError, Server};
-pub use tls::Tls;
+pub use config::{ServeError, ServerConfig, ServerLimits};
+pub use server::FmkeServer;
+pub use tls::ServerTls;
 
 /// Whose answers the server gives where implementations differ.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Compat {
+pub enum AnswerStyle {
     /// Every route does what its name says; identifiers are numbers.
     #[default]
     Corrected,
@@ -35,16 +38,17 @@ pub enum Compat {
     Antidote,
 }
 
-impl Compat {
+impl AnswerStyle {
     /// All of them, in the order in which they are listed.
-    pub const ALL: [Compat; 3] = [Compat::Corrected, Compat::Repo, Compat::Antidote];
+    pub const ALL: [AnswerStyle; 3] =
+        [AnswerStyle::Corrected, AnswerStyle::Repo, AnswerStyle::Antidote];
 
     /// The name as it is written.
     pub const fn name(self) -> &'static str {
         match self {
-            Compat::Corrected => "corrected",
-            Compat::Repo => "repo",
-            Compat::Antidote => "antidote",
+            AnswerStyle::Corrected => "corrected",
+            AnswerStyle::Repo => "repo",
+            AnswerStyle::Antidote => "antidote",
         }
     }
 }

@@ -158,7 +158,7 @@ fn of_prescription(method: &Method, id: Option<&str>, body: &[u8]) -> Result<Ope
             let fields = Fields::of(body)?;
             let ids = ["id", "patient_id", "prescriber_id", "pharmacy_id"];
             let ids = ids.map(|name| fields.id(name));
-            let (date, drugs) = (fields.text("date_prescribed"), fields.drugs());
+            let (date, drugs) = (fields.string("date_prescribed"), fields.drugs());
             if ids.iter().all(Option::is_none) && date.is_none() && drugs.is_none() {
                 return Err(Wrong::NoFields);
             }
@@ -178,7 +178,7 @@ fn of_prescription(method: &Method, id: Option<&str>, body: &[u8]) -> Result<Ope
         }
         (&Method::PUT, Some(id)) => {
             let fields = Fields::of(body)?;
-            match (fields.text("date_processed"), fields.drugs()) {
+            match (fields.string("date_processed"), fields.drugs()) {
                 (Some(date), None) => Ok(Operation::Process(path_id(id)?, date)),
                 (None, Some(drugs)) => Ok(Operation::AddDrugs(path_id(id)?, drugs)),
                 (None, None) => Err(Wrong::NoFields),
@@ -226,12 +226,12 @@ impl Fields {
     }
 
     /// A field of another type counts as missing.
-    fn text(&self, name: &str) -> Option<String> {
+    fn string(&self, name: &str) -> Option<String> {
         self.0.get(name)?.as_str().map(str::to_owned)
     }
 
     fn texts(&self, names: &[&str]) -> Vec<Option<String>> {
-        names.iter().map(|name| self.text(name)).collect()
+        names.iter().map(|name| self.string(name)).collect()
     }
 
     /// A number, or its digits as a text.
@@ -246,7 +246,7 @@ impl Fields {
 
     /// Names, from one text with commas between them.
     fn drugs(&self) -> Option<String> {
-        let text = self.text("drugs")?;
+        let text = self.string("drugs")?;
         let names: Vec<&str> =
             text.split(',').map(str::trim).filter(|name| !name.is_empty()).collect();
         (!names.is_empty()).then(|| names.join(","))

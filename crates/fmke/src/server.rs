@@ -2,7 +2,6 @@
 
 use std::io;
 use std::net::{SocketAddr, TcpListener};
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc as std_mpsc;
 use std::thread::{self, JoinHandle};
@@ -10,106 +9,20 @@ use std::time::Duration;
 
 use assay_model::Nanos;
 use assay_store::blocking::BlockingThreads;
-use assay_store::{Calls, OpenError, Store, StoreTime};
-use assay_workload::script::fmke::{Layout, Queries};
+use assay_store::{Calls, Store, StoreTime};
+use assay_workload::script::fmke::Queries;
 use bytes::Bytes;
 use tokio::sync::{Semaphore, mpsc, oneshot, watch};
 
-use crate::Compat;
 use crate::application::Application;
+use crate::config::{ServeError, ServerConfig, ServerLimits};
 use crate::gateway::Gateway;
 use crate::json;
-use crate::tls::Tls;
-use crate::worker::{Accepted, Admission, Shared, Worker};
-
-/// How a server is to be.
-#[derive(Clone, Debug)]
-pub struct Config {
-    /// How prescriptions lie in the store.
-    pub layout: Layout,
-    /// Whose answers it gives.
-    pub compat: Compat,
-    /// Threads, each with a client of the store.
-    pub workers: usize,
-    /// Threads of each worker that make calls which block.
-    pub blocking_threads: usize,
-    /// What callers can make it keep.
-    pub limits: Limits,
-    /// The certificate; none means plain HTTP.
-    pub tls: Option<Tls>,
-    /// What answers call the place of the store; without secrets.
-    pub store_url: String,
-    /// A monotonic clock.
-    pub clock: fn() -> Nanos,
-}
-
-/// Bounds on what callers can make the server keep.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
-    /// Operations at the store, over all workers.
-    pub in_flight: usize,
-    /// Operations that wait for one of these places, over all workers; those beyond are answered
-    /// with 503 at once.
-    pub queue: usize,
-    /// Connections; those beyond wait in the system's queue.
-    pub connections: usize,
-    /// Bytes of a body; more is answered with 413.
-    pub body_bytes: usize,
-    /// How long a body may take; then 408.
-    pub body_timeout: Duration,
-    /// How long a head may take, the wait for it included; then the connection is closed.
-    pub head_timeout: Duration,
-    /// How long an answer of the store is waited for; then 500.
-    pub store_timeout: Duration,
-    /// How long connections may go on after the end was asked for.
-    pub drain: Duration,
-}
-
-impl Default for Limits {
-    fn default() -> Limits {
-        Limits {
-            in_flight: 256,
-            queue: 1024,
-            connections: 4096,
-            body_bytes: 64 << 10,
-            body_timeout: Duration::from_secs(10),
-            head_timeout: Duration::from_secs(60),
-            store_timeout: Duration::from_secs(10),
-            drain: Duration::from_secs(10),
-        }
-    }
-}
-
-/// The server could not begin.
-#[derive(Debug, thiserror::Error)]
-pub enum ServeError {
-    /// The store.
-    #[error(transparent)]
-    Store(#[from] OpenError),
-    /// A certificate or key.
-    #[error("cannot use {path}: {reason}")]
-    Tls {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong with it.
-        reason: String,
-    },
-    /// The store computes times by itself.
-    #[error(
-        "{0} lives in simulated time, in which no caller can wait; `assay sim serve` has one that \
-         does not"
-    )]
-    Simulated(&'static str),
-    /// Nothing could be served.
-    #[error("{0} must be at least 1")]
-    Nothing(&'static str),
-    /// The operating system has no thread, socket or memory for it.
-    #[error("this machine has no resources for it: {0}")]
-    Machine(#[source] io::Error),
-}
+use crate::shared::{Admission, Shared};
+use crate::worker::{Accepted, Worker};
 
 /// A server that runs until it is stopped or dropped.
-pub struct Server {
+pub struct FmkeServer {
     address: SocketAddr,
     /// Dropped to end the thread that accepts.
     open: Option<oneshot::Sender<()>>,
@@ -117,7 +30,7 @@ pub struct Server {
     workers: Vec<JoinHandle<()>>,
 }
 
-impl Server {
+impl FmkeServer {
     /// Serves `listener` from `store`, which has been prepared for the queries of the layout.
     ///
     /// # Errors
@@ -125,8 +38,8 @@ impl Server {
     pub fn start(
         listener: TcpListener,
         store: Arc<dyn Store>,
-        config: &Config,
-    ) -> Result<Server, ServeError> {
+        config: &ServerConfig,
+    ) -> Result<FmkeServer, ServeError> {
         check(config)?;
         let capabilities = store.capabilities();
         if capabilities.time == StoreTime::Simulated {
@@ -152,7 +65,7 @@ impl Server {
             .name("fmke acceptor".to_owned())
             .spawn(move || accept(listener, senders, connections, closed, &end))
             .map_err(ServeError::Machine)?;
-        Ok(Server { address, open: Some(open), acceptor: Some(acceptor), workers })
+        Ok(FmkeServer { address, open: Some(open), acceptor: Some(acceptor), workers })
     }
 
     /// Where it listens.
@@ -174,18 +87,19 @@ impl Server {
     fn end(&mut self) -> bool {
         drop(self.open.take());
         let threads = self.acceptor.take().into_iter().chain(self.workers.drain(..));
-        threads.fold(true, |is_whole, thread| thread.join().is_ok() && is_whole)
+        // All are joined, also behind one that has panicked.
+        threads.map(JoinHandle::join).filter(Result::is_err).count() == 0
     }
 }
 
-impl Drop for Server {
+impl Drop for FmkeServer {
     fn drop(&mut self) {
         self.end();
     }
 }
 
-fn check(config: &Config) -> Result<(), ServeError> {
-    let Limits { in_flight, connections, body_bytes, .. } = config.limits;
+fn check(config: &ServerConfig) -> Result<(), ServeError> {
+    let ServerLimits { in_flight, connections, body_bytes, .. } = config.limits;
     let least = [
         ("the number of workers", config.workers),
         ("the number of blocking threads", config.blocking_threads),
@@ -203,7 +117,7 @@ fn check(config: &Config) -> Result<(), ServeError> {
 fn start_worker(
     number: usize,
     store: Arc<dyn Store>,
-    config: Config,
+    config: ServerConfig,
     accepted: mpsc::UnboundedReceiver<Accepted>,
     ending: watch::Receiver<bool>,
 ) -> Result<JoinHandle<()>, ServeError> {
@@ -229,7 +143,7 @@ fn start_worker(
     }
 }
 
-fn shared(store: &dyn Store, config: &Config) -> Shared {
+fn shared(store: &dyn Store, config: &ServerConfig) -> Shared {
     let limits = config.limits;
     let share = limits.in_flight.div_ceil(config.workers);
     let in_flight = store.room().map_or(share, |room| share.min(room)).max(1);
@@ -250,7 +164,7 @@ fn shared(store: &dyn Store, config: &Config) -> Shared {
 }
 
 /// The state of the server, in the members of the original.
-fn status(store: &dyn Store, config: &Config, in_flight: usize) -> Bytes {
+fn status(store: &dyn Store, config: &ServerConfig, in_flight: usize) -> Bytes {
     let body = json::success(|into| {
         into.extend_from_slice(b"{\"fmke_up\":true,\"connection_manager_up\":true,");
         into.extend_from_slice(b"\"web_server_up\":true,\"pool_details\":[]");

@@ -14,14 +14,14 @@ use crate::ServeError;
 
 /// A certificate with its key.
 #[derive(Clone)]
-pub struct Tls(TlsAcceptor);
+pub struct ServerTls(TlsAcceptor);
 
-impl Tls {
+impl ServerTls {
     /// Reads both, in PEM; the certificate may come with those that vouch for it.
     ///
     /// # Errors
     /// If a file cannot be read, or the two do not belong together.
-    pub fn from_files(certificate: &Path, key: &Path) -> Result<Tls, ServeError> {
+    pub fn from_files(certificate: &Path, key: &Path) -> Result<ServerTls, ServeError> {
         let unreadable = |path: &Path, error: &dyn fmt::Display| ServeError::Tls {
             path: path.to_owned(),
             reason: error.to_string(),
@@ -38,7 +38,7 @@ impl Tls {
             .map(|builder| builder.with_no_client_auth())
             .and_then(|builder| builder.with_single_cert(chain, secret))
             .map_err(|error| unreadable(certificate, &error))?;
-        Ok(Tls(TlsAcceptor::from(Arc::new(config))))
+        Ok(ServerTls(TlsAcceptor::from(Arc::new(config))))
     }
 
     pub(crate) fn acceptor(&self) -> &TlsAcceptor {
@@ -46,7 +46,7 @@ impl Tls {
     }
 }
 
-impl fmt::Debug for Tls {
+impl fmt::Debug for ServerTls {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Tls")
     }

@@ -4,22 +4,21 @@
 //! the client. While the store is at work both are looked at in turn, with short waits in between
 //! that grow as long as nothing comes.
 
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::io;
 use std::rc::Rc;
 use std::time::Duration;
 
 use assay_model::Nanos;
 use assay_store::{Client, OpenError};
-use bytes::Bytes;
 use tokio::net::TcpStream;
 use tokio::runtime::{Builder, LocalOptions, LocalRuntime};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
+use tokio::sync::{OwnedSemaphorePermit, mpsc, watch};
 
-use crate::application::{Application, SESSIONS_EACH};
+use crate::config::ServeError;
 use crate::connection;
-use crate::server::Limits;
-use crate::tls::Tls;
+use crate::gateway::Gateway;
+use crate::shared::Shared;
 
 /// The first wait for the store, after which connections are looked at; it doubles.
 const SHORTEST_WAIT: Duration = Duration::from_micros(20);
@@ -27,89 +26,6 @@ const SHORTEST_WAIT: Duration = Duration::from_micros(20);
 const LONGEST_WAIT: Duration = Duration::from_micros(160);
 /// How often requests are looked at that have taken too long.
 const EXPIRE_EVERY: Nanos = Nanos::from_millis(20);
-
-/// What all connections of a worker share.
-pub(crate) struct Shared {
-    pub(crate) application: Application,
-    pub(crate) admission: Rc<Admission>,
-    pub(crate) limits: Limits,
-    pub(crate) tls: Option<Tls>,
-    /// The answer to who asks for the state of the server.
-    pub(crate) status: Bytes,
-}
-
-/// Lets so many operations in, so many wait, and turns the others away.
-pub(crate) struct Admission {
-    places: Semaphore,
-    waiting: Cell<usize>,
-    waiting_max: usize,
-    sessions: RefCell<Vec<u32>>,
-}
-
-/// A place for one operation, with its sessions.
-pub(crate) struct Place {
-    admission: Rc<Admission>,
-    session: u32,
-}
-
-impl Admission {
-    pub(crate) fn new(in_flight: usize, waiting_max: usize) -> Admission {
-        let sessions = (0..).step_by(SESSIONS_EACH as usize).take(in_flight).collect();
-        Admission {
-            places: Semaphore::new(in_flight),
-            waiting: Cell::new(0),
-            waiting_max,
-            sessions: RefCell::new(sessions),
-        }
-    }
-
-    /// A place, at once or after a wait; `None` if too many wait already.
-    pub(crate) async fn enter(self: &Rc<Admission>) -> Option<Place> {
-        let permit = match self.places.try_acquire() {
-            Ok(permit) => permit,
-            Err(_) if self.waiting.get() >= self.waiting_max => return None,
-            Err(_) => {
-                let waiting = Waiting::among(&self.waiting);
-                let permit = self.places.acquire().await.ok()?;
-                drop(waiting);
-                permit
-            }
-        };
-        let session = self.sessions.borrow_mut().pop()?;
-        permit.forget();
-        Some(Place { admission: Rc::clone(self), session })
-    }
-}
-
-impl Place {
-    /// The first of its sessions.
-    pub(crate) fn session(&self) -> u32 {
-        self.session
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        self.admission.sessions.borrow_mut().push(self.session);
-        self.admission.places.add_permits(1);
-    }
-}
-
-/// One who waits, also if its caller hangs up meanwhile.
-struct Waiting<'a>(&'a Cell<usize>);
-
-impl Waiting<'_> {
-    fn among(waiting: &Cell<usize>) -> Waiting<'_> {
-        waiting.set(waiting.get() + 1);
-        Waiting(waiting)
-    }
-}
-
-impl Drop for Waiting<'_> {
-    fn drop(&mut self) {
-        self.0.set(self.0.get() - 1);
-    }
-}
 
 /// A connection with its place among those that are allowed.
 pub(crate) type Accepted = (std::net::TcpStream, OwnedSemaphorePermit);
@@ -132,9 +48,9 @@ impl Worker {
         client: Result<Box<dyn Client>, OpenError>,
         shared: Shared,
         clock: fn() -> Nanos,
-    ) -> Result<Worker, crate::ServeError> {
+    ) -> Result<Worker, ServeError> {
         let client = client?;
-        let runtime = runtime().map_err(crate::ServeError::Machine)?;
+        let runtime = runtime().map_err(ServeError::Machine)?;
         Ok(Worker {
             runtime,
             client,
@@ -184,7 +100,7 @@ impl Worker {
         }
     }
 
-    fn gateway(&self) -> &crate::gateway::Gateway {
+    fn gateway(&self) -> &Gateway {
         &self.shared.application.gateway
     }
 
@@ -211,7 +127,7 @@ impl Worker {
 /// How long an idle worker sleeps at most: its client notices broken connections then.
 const IDLE: Duration = Duration::from_millis(100);
 
-async fn until_busy_or_late(gateway: &crate::gateway::Gateway, is_over: impl Fn() -> bool) {
+async fn until_busy_or_late(gateway: &Gateway, is_over: impl Fn() -> bool) {
     // Whichever it was, the worker looks at everything.
     let _ = tokio::time::timeout(IDLE, gateway.until_busy(is_over)).await;
 }

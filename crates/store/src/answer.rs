@@ -17,6 +17,11 @@ pub trait Answers {
     /// `ticket` is sent to this node, or was answered by it: its place in
     /// [`Store::nodes`](crate::Store::nodes) plus one. What is said last holds.
     fn node(&mut self, _ticket: Ticket, _node: u8) {}
+
+    /// The record that `ticket`, which is about to be completed, has read or written has this
+    /// version now, as the store itself counts: of two versions of a record the later one has the
+    /// greater number. See [`Store::tells_versions`](crate::Store::tells_versions).
+    fn version(&mut self, _ticket: Ticket, _version: u64) {}
 }
 
 /// How a request ended.

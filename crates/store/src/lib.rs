@@ -20,6 +20,7 @@ pub mod conformance;
 pub mod memory;
 pub mod null;
 pub mod resp;
+pub mod resumed_load;
 pub mod sim;
 pub mod sql;
 

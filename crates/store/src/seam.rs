@@ -66,6 +66,12 @@ pub trait Store: Send + Sync {
         None
     }
 
+    /// Whether the client tells the store's own versions of records that it reads and writes by
+    /// key, with [`Answers::version`].
+    fn tells_versions(&self) -> bool {
+        false
+    }
+
     /// The settings that decide what the figures mean, read back from the store where it tells.
     ///
     /// # Errors

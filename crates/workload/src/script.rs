@@ -21,6 +21,6 @@ pub mod fmke;
 pub mod tpcc;
 
 pub use dataset::ScriptDataset;
-pub use plan::{Schedule, ScriptPlan};
+pub use plan::{Schedule, ScriptPlan, final_reads};
 pub use span::Span;
 pub use spec::{ScriptName, ScriptSpec};

@@ -59,7 +59,7 @@ impl GoodputBaseline {
 }
 
 /// The baseline of the part of `window` that none of the `faults` reaches; nothing if it has no
-/// interval.
+/// interval, or if its median interval answered nothing in time.
 pub fn baseline(
     summary: &Summary,
     window: Window,
@@ -77,7 +77,7 @@ pub fn baseline(
     let intervals: Vec<&IntervalSummary> = series.intervals.iter().filter(whole).collect();
     let width = series.width.as_secs_f64();
     let rates = sorted(intervals.iter().map(|one| one.in_time as f64 / width));
-    let in_time_per_s = middle(&rates)?;
+    let in_time_per_s = middle(&rates).filter(|rate| *rate > 0.0)?;
     let shares = sorted(intervals.iter().filter(|one| one.offered > 0).map(|one| share(one)));
     let in_time_share = match part {
         BaselinePart::WithFaults => middle(&shares)?,

@@ -31,6 +31,10 @@ const BEGINS: (f64, f64) = (0.05, 0.45);
 /// How long it lasts, at random between these parts of the interval. The sum of the upper bounds
 /// leaves the store some time before the next.
 const LASTS: (f64, f64) = (0.25, 0.4);
+/// So long the first fault waits, for what is to be the baseline, if intervals are long enough.
+const BASELINE: Nanos = Nanos::from_secs(6);
+/// Intervals that are long enough for that: a fault that begins then ends before the next.
+const ROOMY: Nanos = Nanos::from_secs(10);
 
 /// What is to be done to a lab during a run.
 #[derive(Clone, Debug, Default)]
@@ -273,7 +277,10 @@ impl Nemesis {
             // Whole milliseconds are what `--at` is told.
             Nanos::from_millis((exact / 1e6) as u64)
         };
-        let begins = self.from + Nanos(self.every.0 * interval) + part(BEGINS);
+        let mut begins = self.from + Nanos(self.every.0 * interval) + part(BEGINS);
+        if interval == 0 && self.every >= ROOMY {
+            begins = begins.max(self.from + BASELINE);
+        }
         let ends = begins + part(LASTS);
         let breaks = Injection { by, ..Injection::of(fault, node) };
         let mends = Injection::of(facts.undo.expect("only such faults are chosen"), None);
@@ -324,6 +331,7 @@ mod tests {
                 assert_eq!(broken.fault.facts().undo, Some(mended.fault));
                 let from = Nanos::from_secs(10 + 20 * interval as u64);
                 let part = |action: &Action| action.at.since(from).0 as f64 / 20e9;
+                assert!(interval > 0 || breaks.at.since(from) >= BASELINE, "{breaks}");
                 assert!(part(breaks) >= 0.05 && part(breaks) < 0.45, "{breaks}");
                 let lasts = part(mends) - part(breaks);
                 assert!((0.2499..0.4).contains(&lasts), "{breaks} {mends}");

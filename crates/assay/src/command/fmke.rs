@@ -9,12 +9,12 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
 use assay_drivers::registry;
-use assay_fmke::{Compat, Config, Limits, ServeError, Server, Tls};
+use assay_fmke::{AnswerStyle, FmkeServer, ServeError, ServerConfig, ServerLimits, ServerTls};
 use assay_model::Seed;
 use assay_run::clock;
 use assay_store::{Existing, OpenError, Store};
 use assay_workload::PlanPhase;
-use assay_workload::script::fmke::Layout;
+use assay_workload::script::fmke::FmkeLayout;
 use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint};
 
 use crate::compiled::Compiled;
@@ -26,7 +26,8 @@ use crate::signals::ending;
 use crate::workload::{Changes, Workload};
 use crate::{completion, machine, mapped, parent_death, units};
 
-const LAYOUTS: [Layout; 3] = [Layout::Normalised, Layout::Nested, Layout::NestedPacked];
+const LAYOUTS: [FmkeLayout; 3] =
+    [FmkeLayout::Normalised, FmkeLayout::Nested, FmkeLayout::NestedPacked];
 
 /// How often the command looks whether it is to end.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
@@ -52,8 +53,8 @@ pub fn command() -> Command {
         )
         .arg(
             text("layout", "LAYOUT", "How prescriptions lie in it")
-                .value_parser(LAYOUTS.map(Layout::name))
-                .default_value(Layout::Normalised.name()),
+                .value_parser(LAYOUTS.map(FmkeLayout::name))
+                .default_value(FmkeLayout::Normalised.name()),
         )
         .arg(
             text("listen", "ADDRESS", "Where; with port 0 the system chooses a free one")
@@ -61,8 +62,8 @@ pub fn command() -> Command {
         )
         .arg(
             text("compat", "WHOSE", "Whose answers, where servers differ: docs/fmke.md")
-                .value_parser(Compat::ALL.map(Compat::name))
-                .default_value(Compat::default().name()),
+                .value_parser(AnswerStyle::ALL.map(AnswerStyle::name))
+                .default_value(AnswerStyle::default().name()),
         )
         .arg(number("in-flight", 65_536, "Operations at the store [default: 256]"))
         .arg(
@@ -120,7 +121,7 @@ fn serve(matches: &ArgMatches) -> Result<Exit> {
             .context("cannot listen for interrupts")?;
     }
     let store = open(url, config.layout, matches.get_flag("replace"))?;
-    let server = Server::start(listener, store, &config).map_err(from_serve)?;
+    let server = FmkeServer::start(listener, store, &config).map_err(from_serve)?;
     announce(&server, &config)?;
     let begun = Instant::now();
     let is_over = |at: Duration| length.is_some_and(|length| at >= Duration::from(length));
@@ -141,7 +142,7 @@ fn serve(matches: &ArgMatches) -> Result<Exit> {
 }
 
 /// The line that says where it is, which `--via http` reads.
-fn announce(server: &Server, config: &Config) -> Result<()> {
+fn announce(server: &FmkeServer, config: &ServerConfig) -> Result<()> {
     let (layout, compat) = (config.layout.name(), config.compat.name());
     let scheme = if config.tls.is_some() { "https" } else { "http" };
     let address = server.address();
@@ -156,13 +157,13 @@ fn announce(server: &Server, config: &Config) -> Result<()> {
     Ok(())
 }
 
-fn config(matches: &ArgMatches, url: &str) -> Result<Config> {
+fn config(matches: &ArgMatches, url: &str) -> Result<ServerConfig> {
     let text = |name: &str| matches.get_one::<String>(name).map(String::as_str);
     let number = |name: &str, usual: usize| {
         let given = matches.get_one::<u64>(name).copied();
         given.and_then(|given| usize::try_from(given).ok()).unwrap_or(usual)
     };
-    let usual = Limits::default();
+    let usual = ServerLimits::default();
     let store_timeout = match text("store-timeout") {
         None => usual.store_timeout,
         Some(time) => units::duration(time)
@@ -171,18 +172,18 @@ fn config(matches: &ArgMatches, url: &str) -> Result<Config> {
     };
     let tls = match (text("tls-cert"), text("tls-key")) {
         (Some(certificate), Some(key)) => {
-            Some(Tls::from_files(Path::new(certificate), Path::new(key)).map_err(as_usage)?)
+            Some(ServerTls::from_files(Path::new(certificate), Path::new(key)).map_err(as_usage)?)
         }
         _ => None,
     };
     let processors = thread::available_parallelism().map_or(1, usize::from);
-    let compat = Compat::ALL.into_iter().find(|one| Some(one.name()) == text("compat"));
-    Ok(Config {
+    let compat = AnswerStyle::ALL.into_iter().find(|one| Some(one.name()) == text("compat"));
+    Ok(ServerConfig {
         layout: layout(text("layout").unwrap_or_default())?,
         compat: compat.unwrap_or_default(),
         workers: number("workers", processors),
         blocking_threads: number("blocking-threads", 4),
-        limits: Limits {
+        limits: ServerLimits {
             in_flight: number("in-flight", usual.in_flight),
             queue: number("queue", usual.queue),
             connections: number("connections", usual.connections),
@@ -195,7 +196,7 @@ fn config(matches: &ArgMatches, url: &str) -> Result<Config> {
     })
 }
 
-fn layout(name: &str) -> Result<Layout> {
+fn layout(name: &str) -> Result<FmkeLayout> {
     let found = LAYOUTS.into_iter().find(|layout| layout.name() == name);
     found.ok_or_else(|| usage(format!("--layout: there is no {name:?}")))
 }
@@ -212,7 +213,7 @@ fn from_serve(error: ServeError) -> anyhow::Error {
 
 /// The store, ready for the queries of `layout`. What it holds must have that layout; one that
 /// holds nothing gets empty relations.
-fn open(url: &str, layout: Layout, replaces: bool) -> Result<Arc<dyn Store>> {
+fn open(url: &str, layout: FmkeLayout, replaces: bool) -> Result<Arc<dyn Store>> {
     let options = registry::Options {
         clock: || clock::monotonic().0,
         seed: Seed(0),
@@ -244,7 +245,7 @@ fn open(url: &str, layout: Layout, replaces: bool) -> Result<Arc<dyn Store>> {
 }
 
 /// The workload that was loaded, as far as the store says.
-fn workload(layout: Layout, note: Option<&Note>, store: &str) -> Result<Workload> {
+fn workload(layout: FmkeLayout, note: Option<&Note>, store: &str) -> Result<Workload> {
     let mut sets = vec![format!("layout={}", layout.name())];
     if let Some(note) = note {
         if let Loaded::Script(dataset) = &note.dataset {

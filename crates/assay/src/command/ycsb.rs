@@ -269,7 +269,7 @@ fn execute(setup: &mut Setup, request: &Request) -> Result<crate::experiment::Fi
         dataset.records -= request.surplus;
     }
     if is_load {
-        keep_note(setup, &Note::loading(&loaded))?;
+        keep_note(setup, &Note::loading(&loaded, setup.seed))?;
     }
     let load_config = load_config(options, is_load, plan.len(), setup.store.capabilities().calls)?;
     say_how(request, &load_config);

@@ -263,7 +263,11 @@ pub const KEYS: &[Key] = &[
     text("step", "TIME", None, TUNING, "How long to measure at each rate; default: 10s"),
     text("confirm", "N", None, TUNING, "Fresh runs that must hold at the rate found; default: 3"),
     text("sweep", "RATES", None, TUNING, "No search but a curve: rate=1k..100k:log:8, or lin"),
-    switch("resume", TUNING, "Go on with the steps that are in --run-dir DIR"),
+    switch(
+        "resume",
+        &[Load, Tune],
+        "Go on with a load that was interrupted, or with the steps that are in --run-dir DIR",
+    ),
     text(
         "at",
         "ACTIONS",

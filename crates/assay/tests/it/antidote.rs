@@ -90,3 +90,30 @@ fn tables_that_are_there_are_not_replaced_unasked() {
     place.fine(&format!("{words} --run-dir c --replace"));
     place.fine("report c").shows("not AntidoteDB");
 }
+
+#[test]
+fn prescriptions_are_processed_twice_and_creations_unseen_between_data_centres() {
+    // Lists need scans, which AntidoteDB has not: what is about prescriptions alone is left.
+    let of_lists = ["get_pharmacy_prescriptions", "get_staff_prescriptions", "get_patient"];
+    let without: String = of_lists
+        .iter()
+        .chain(&["get_processed_prescriptions"])
+        .map(|name| format!(" --set operations.{name}=0"))
+        .collect();
+    let sizes = "--set dataset.population=minimal --set dataset.prescriptions=500";
+    let words = format!("--set checks.share=50% --operations 6000 --closed 8{without}");
+    for (data_centres, delay, quality, expected) in [
+        (1, 0, "processed-once", "none-found"),
+        (1, 0, "causes-seen", "none-found"),
+        // What is processed has arrived, but not that it was processed elsewhere.
+        (2, 30, "processed-once", "violated"),
+        // What was created long before it is read has not arrived.
+        (2, 1000, "causes-seen", "violated"),
+    ] {
+        let stand_in = start(data_centres, delay);
+        let place = Place::new();
+        let url = format!("{}?host=any&session=none", stand_in.url());
+        let result = judge(&place, &format!("bench fmke -t {url} {sizes} {words} --replace"));
+        assert_eq!(finding(&result, quality)["verdict"], expected, "{quality}: {result}");
+    }
+}

@@ -18,7 +18,7 @@ fn finding<'a>(result: &'a Value, quality: &str) -> &'a Value {
     found.unwrap_or_else(|| panic!("no {quality}"))
 }
 
-fn violated(result: &Value) -> Vec<&str> {
+pub fn violated(result: &Value) -> Vec<&str> {
     let findings = result["findings"].as_array().expect("there are findings").iter();
     let violated = findings.filter(|finding| finding["verdict"] == "violated");
     violated.map(|finding| finding["quality"].as_str().expect("a name")).collect()
@@ -261,6 +261,18 @@ fn sessions_that_roam_go_back_in_time_where_replicas_are_late() {
     }
     let words = "bench session-roaming -t memory: -q";
     place.assay(words).code(2).says("its sessions cannot roam over nodes");
+}
+
+#[test]
+fn the_order_of_versions_is_the_stores_own_where_it_tells_it() {
+    let place = Place::new();
+    let words = "bench register --up etcd --install --duration 2s --floor 0s --run-dir b -q";
+    place.fine(words);
+    let result = place.fine("check b --format json").json();
+    let checks = result["checks"].as_array().expect("there are some");
+    let order = checks.iter().find(|check| check["id"] == "D5").expect("there are seven");
+    assert!(order["text"].to_string().contains("told-by-store (5)"), "{order}");
+    assert_eq!(violated(&result), [""; 0]);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! The verbs that only print.
 
-use expect_test::{Expect, expect};
+use expect_test::{Expect, expect, expect_file};
 
 use crate::place::Place;
 
@@ -23,76 +23,7 @@ fn config_show() -> String {
 
 #[test]
 fn settings_name_where_they_are_from() {
-    expect![[r#"
-        target            = redis://…@127.0.0.1      # environment ASSAY_TARGET
-        up                =                          # not set
-        via               =                          # not set
-        version           =                          # not set
-        network           =                          # not set
-        disk              =                          # not set
-        proxy             =                          # not set
-        proxy-peers       =                          # not set
-        option            =                          # not set
-        install           =                          # not set
-        consistency       =                          # not set
-        url-options       =                          # not set
-        lab               =                          # not set
-        lab-dir           =                          # not set
-        rate              = 5k/s                     # file assay.toml
-        arrivals          = poisson                  # default
-        speed             =                          # not set
-        in-flight         = 4096                     # default
-        overflow          = queue                    # default
-        closed            =                          # not set
-        think             =                          # not set
-        target-throughput =                          # not set
-        operations        =                          # not set
-        duration          =                          # not set
-        warm-up           = 0s                       # default
-        floor             =                          # not set
-        require-hallmark  =                          # not set
-        slo               =                          # not set
-        min               =                          # not set
-        max               =                          # not set
-        within            =                          # not set
-        step              =                          # not set
-        confirm           =                          # not set
-        sweep             =                          # not set
-        resume            =                          # not set
-        at                =                          # not set
-        nemesis           =                          # not set
-        every             =                          # not set
-        timeout           = 3s                       # environment ASSAY_TIMEOUT
-        deadline          = 1s                       # default
-        threads           = 2                        # file mine.toml
-        spin              = auto                     # default
-        cpu-list          =                          # not set
-        blocking-threads  =                          # not set
-        seed              = 7                        # flag
-        arrival-seed      =                          # not set
-        repeat            =                          # not set
-        repeat-seeds      = arrivals                 # default
-        records           =                          # not set
-        runs-dir          = runs                     # default
-        run-dir           =                          # not set
-        format            = text                     # default
-        output            =                          # not set
-        color             = auto                     # default
-        quiet             =                          # not set
-        live              = auto                     # default
-        port              =                          # not set
-        port-any          =                          # not set
-        force             =                          # not set
-        keep              =                          # not set
-        fresh             =                          # not set
-        replace           =                          # not set
-        clean-up          =                          # not set
-        clean-up-inserts  =                          # not set
-        mapping           =                          # not set
-        final-reads       =                          # not set
-        final-wait        = 2s                       # default
-    "#]]
-    .assert_eq(&config_show());
+    expect_file!["expected/settings.txt"].assert_eq(&config_show());
 }
 
 #[test]

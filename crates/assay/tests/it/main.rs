@@ -25,6 +25,7 @@ mod earlier;
 mod faults;
 mod final_reads;
 mod fleet;
+mod fmke;
 mod full_disk;
 mod golden;
 mod hallmark;

@@ -1,7 +1,7 @@
 //! Order of a record's versions, from the strongest source that the history has.
 
 use crate::register::prepared::{NONE, Prepared, PreparedHistory, RecordGroup, RecordVersion};
-use crate::register::radix;
+use crate::register::{ToldVersions, WrittenValue, radix};
 use crate::verdict::VersionOrder;
 
 /// Gives each version of a new group its `low` and `high`, lists them by the time at which they
@@ -23,6 +23,9 @@ pub(super) fn assign(
             (version.low, version.high) = (place, place);
         }
         return VersionOrder::SingleWriter;
+    }
+    if is_whole && is_told(group.key, versions, &to.history.told) {
+        return VersionOrder::ToldByStore;
     }
     let read_by = |version: &RecordVersion| match version.writer {
         NONE => NONE,
@@ -50,6 +53,31 @@ fn is_sequential(versions: &[RecordVersion], operations: &[Prepared]) -> bool {
         is_loaded || (is_own && operation(one).ended <= operation(other).started)
     };
     versions[1..].windows(2).enumerate().all(is_ordered)
+}
+
+/// Takes the store's word for the order of the versions, if it has given it of all that an answer
+/// was about.
+fn is_told(key: u64, versions: &mut [RecordVersion], told: &ToldVersions) -> bool {
+    if told.is_empty() {
+        return false;
+    }
+    // The absence and what was loaded before the run come first; a write of which nobody knows
+    // whether it happened has no place.
+    for version in &mut versions[1..] {
+        let number = told.number(key, WrittenValue(version.value));
+        let is_loaded = version.early <= 1;
+        let is_known = !is_loaded && (version.is_done || version.last_reader != NONE);
+        match number {
+            Some(number) => (version.low, version.high) = (number, number),
+            None if is_known => return false,
+            None => (version.low, version.high) = (0, 0),
+        }
+    }
+    (versions[0].low, versions[0].high) = (0, 0);
+    let mut numbers: Vec<u64> =
+        versions[1..].iter().map(|version| version.low).filter(|number| *number > 0).collect();
+    numbers.sort_unstable();
+    numbers.is_sorted_by(|one, other| one < other)
 }
 
 fn numbers_grow<'v>(versions: impl Iterator<Item = &'v RecordVersion>) -> bool {

@@ -5,7 +5,8 @@
 //! out here: the extremes of each cluster, and for each version two numbers `low` and `high` so
 //! that version *u* certainly comes before version *v* if `low(u) < high(v)`:
 //!
-//! * one writer per record, or a chain of read-then-write operations: both are the version's place;
+//! * one writer per record, an order that the store told, or a chain of read-then-write operations:
+//!   both are the version's place;
 //! * else real time: `low` is when somebody first knew the version to be there, `high` is when its
 //!   write began, both widened by the errors of the clocks;
 //! * writes of single fields: a read's version is the newest among its fields, and the field of a

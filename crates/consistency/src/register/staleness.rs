@@ -10,8 +10,9 @@
 //! its end to the start of the last read that missed it (Bermbach, Tai, MW4SOC 2011); where no
 //! later read of the record followed, it may have lasted longer.
 //!
-//! All are exact where one session writes a record. Else a version is newer only if it certainly
-//! is ([`crate::register::prepared`]), so staleness is a lower bound and visibility an upper one.
+//! All are exact where one session writes a record, or the store tells the order. Else a version
+//! is newer only if it certainly is ([`crate::register::prepared`]), so staleness is a lower bound
+//! and visibility an upper one.
 //! With several clocks each distance is shortened by the errors of both.
 //! O(n) for records whose writes end in their order, O(n log n) else; 40 bytes per operation of
 //! the record at hand.
@@ -33,7 +34,8 @@ pub struct RegisterStaleness {
     pub reads: u64,
     /// Those that missed a write which had ended before they began.
     pub stale_reads: u64,
-    /// Whether all figures are exact: one session wrote each record, by one clock.
+    /// Whether all figures are exact: one session wrote each record, or the store told the order of
+    /// its versions; by one clock.
     pub is_exact: bool,
     /// Reads by the time since the newest write had ended, without empty bins.
     pub visibility: Vec<VisibilityBin>,
@@ -272,7 +274,7 @@ impl StalenessPass {
             reads,
             visible,
         };
-        let is_exact = prepared.weakest == Some(VersionOrder::SingleWriter);
+        let is_exact = prepared.weakest.is_some_and(|weakest| weakest <= VersionOrder::ToldByStore);
         RegisterStaleness {
             is_exact: prepared.clocks.is_one && is_exact,
             visibility: curve.map(bin).filter(|bin| bin.reads > 0).collect(),

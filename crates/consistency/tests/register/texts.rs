@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use assay_consistency::register::{self, RegisterReport};
 use assay_consistency::{
-    ClockError, Limitation, Quality, QualityFinding, QualityVerdict, RegisterHistory,
+    ClockError, Limitation, Quality, QualityFinding, QualityVerdict, RegisterHistory, WrittenValue,
 };
 use assay_model::Nanos;
 use expect_test::{Expect, expect};
@@ -581,4 +581,33 @@ fn a_stale_read_within_the_error_of_two_clocks_is_none() {
               2-atomic in 1
         "#]],
     );
+}
+
+#[test]
+fn the_order_that_a_store_tells_is_taken_from_it() {
+    let text = "a: w x1 0..10 | b: w x2 0..10 | c: r x2 11..12 · r x1 13..14";
+    let told = |numbers: [u64; 2]| {
+        let mut history = parse(text);
+        for (value, number) in (1..).zip(numbers) {
+            history.told.add(u64::from(b'x'), WrittenValue(value), number);
+        }
+        describe(&register::judge(&history, &ClockError::NONE))
+    };
+    // By time alone nobody knows which of the two writes came first.
+    assert!(
+        !describe(&register::judge(&parse(text), &ClockError::NONE)).contains("monotonic-reads:")
+    );
+    let went_back = told([5, 8]);
+    assert!(went_back.contains("monotonic-reads: 1 by ToldByStore"), "{went_back}");
+    assert!(!told([8, 5]).contains("monotonic-reads:"));
+    // One version is told of both, or none of one of them: time decides again.
+    assert!(!told([5, 5]).contains("ToldByStore"));
+    let mut history = parse(text);
+    history.told.add(u64::from(b'x'), WrittenValue(1), 5);
+    assert!(!describe(&register::judge(&history, &ClockError::NONE)).contains("ToldByStore"));
+    // The store contradicts itself.
+    for (value, number) in [(1, 5), (2, 8), (2, 4)] {
+        history.told.add(u64::from(b'x'), WrittenValue(value), number);
+    }
+    assert!(!describe(&register::judge(&history, &ClockError::NONE)).contains("ToldByStore"));
 }

@@ -79,7 +79,13 @@ impl Library for Links {
         match ended {
             Ok(found) => {
                 let after = if is_open { ConnectionState::Held } else { ConnectionState::Free };
-                JobCompletion { ending: Completion::Done { found }, after, requests, node: 0 }
+                JobCompletion {
+                    ending: Completion::Done { found },
+                    after,
+                    requests,
+                    node: 0,
+                    version: 0,
+                }
             }
             Err(Failure { ending, after }) => {
                 rows.clear();
@@ -87,7 +93,7 @@ impl Library for Links {
                     ConnectionState::Free if is_open => ConnectionState::Undo,
                     other => other,
                 };
-                JobCompletion { ending, after, requests, node: 0 }
+                JobCompletion { ending, after, requests, node: 0, version: 0 }
             }
         }
     }

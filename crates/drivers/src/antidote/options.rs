@@ -133,8 +133,8 @@ impl FromStr for Options {
         let host = address.choose("host", &HostChoice::ALL.map(|host| (host.name(), host)))?;
         let writes =
             address.choose("writes", &Writes::ALL.map(|writes| (writes.name(), writes)))?;
-        let connections = address.count("connections", MOST_CONNECTIONS)?;
-        let connect_timeout = address.millis("connect_timeout")?;
+        let connections = address.connections(MOST_CONNECTIONS)?;
+        let connect_timeout = address.connect_timeout()?;
         if address.user.is_some() || address.password.is_some() {
             return Err(address.wrong("AntidoteDB knows no users and no passwords".into()));
         }

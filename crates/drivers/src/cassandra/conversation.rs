@@ -268,7 +268,13 @@ impl Library for Cassandra {
                 (ending, if is_lost { ConnectionState::Lost } else { ConnectionState::Free })
             }
         };
-        JobCompletion { ending, after, requests: effort.requests.max(1), node: effort.node }
+        JobCompletion {
+            ending,
+            after,
+            requests: effort.requests.max(1),
+            node: effort.node,
+            version: 0,
+        }
     }
 
     async fn undo(&self, _connection: &mut Rc<Conversation>) -> Result<(), Lost> {

@@ -149,9 +149,9 @@ impl FromStr for Options {
             update: address.choose("update", &writings)?.unwrap_or(Writing::Upsert),
             batch,
             batch_type,
-            connections: address.count("connections", MOST_CONNECTIONS)?.unwrap_or(1),
+            connections: address.connections(MOST_CONNECTIONS)?.unwrap_or(1),
             in_flight: address.count("in_flight", MOST_IN_FLIGHT)?.unwrap_or(64),
-            connect_timeout: address.millis("connect_timeout")?.unwrap_or(CONNECT_TIMEOUT),
+            connect_timeout: address.connect_timeout()?.unwrap_or(CONNECT_TIMEOUT),
             compression: address.choose("compression", &compressions)?.flatten(),
             datacenter: address.text("datacenter"),
             displayed: address.to_string(),
@@ -202,7 +202,7 @@ fn level(address: &mut Address, name: &'static str) -> Result<Option<Consistency
 
 /// How many inserts go together, and how.
 fn batching(address: &mut Address, insert: Writing) -> Result<(usize, BatchType), OpenError> {
-    let batch = address.count("batch", MOST_BATCH)?;
+    let batch = address.batch(MOST_BATCH)?;
     let types = [("unlogged", BatchType::Unlogged), ("logged", BatchType::Logged)];
     let batch_type = address.choose("batch_type", &types)?;
     if batch.is_none() && batch_type.is_some() {

@@ -91,8 +91,8 @@ impl Options {
             key: address.text("key").unwrap_or_else(|| KEY.into()),
             content: address.choose("columns", &columns)?.unwrap_or(Content::Text),
             is_consistent: address.choose("consistent_read", &on_off)?.unwrap_or(true),
-            connections: address.count("connections", MOST_CONNECTIONS)?.unwrap_or(CONNECTIONS),
-            connect_timeout: address.millis("connect_timeout")?.unwrap_or(CONNECT_TIMEOUT),
+            connections: address.connections(MOST_CONNECTIONS)?.unwrap_or(CONNECTIONS),
+            connect_timeout: address.connect_timeout()?.unwrap_or(CONNECT_TIMEOUT),
             address: address.clone(),
         };
         if options.key.is_empty() {

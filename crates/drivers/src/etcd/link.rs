@@ -12,7 +12,7 @@ use super::connector::Endpoints;
 use super::failure::{Doing, Failure, FailureSource, failure};
 use super::messages::{
     Compare, DeleteRangeRequest, DeleteRangeResponse, KeyValue, PutRequest, PutResponse,
-    RangeRequest, RangeResponse, RequestOp, TxnRequest, TxnResponse, method,
+    RangeRequest, RangeResponse, RequestOp, ResponseHeader, TxnRequest, TxnResponse, method,
 };
 use super::options::Read;
 use super::transaction::Transaction;
@@ -105,7 +105,7 @@ impl Library for Etcd {
         };
         let Link { wire, transaction, .. } = link;
         let watch = wire.watch();
-        let mut turn = Turn { wire, key_prefix, read: self.read, requests: 0 };
+        let mut turn = Turn { wire, key_prefix, read: self.read, requests: 0, revision: 0 };
         let ended = match (kind, context) {
             (Kind::Commit, _) => turn.commit(&std::mem::take(transaction)).await,
             (Kind::Rollback, _) => Ok(true),
@@ -121,16 +121,24 @@ impl Library for Etcd {
             Context::Begins | Context::Within => turn.requests,
         };
         watch.end();
+        // A step of a transaction waits for its commit.
+        let version = if context == Context::Alone { turn.revision } else { 0 };
         let goes_on = context != Context::Alone && !kind.ends_transaction();
         match ended {
             Ok(found) => {
                 let after = if goes_on { ConnectionState::Held } else { ConnectionState::Free };
-                JobCompletion { ending: Completion::Done { found }, after, requests, node: 0 }
+                JobCompletion {
+                    ending: Completion::Done { found },
+                    after,
+                    requests,
+                    node: 0,
+                    version,
+                }
             }
             Err(Failure { ending, source }) => {
                 rows.clear();
                 let after = undone(self.after(&link.wire, source), context);
-                JobCompletion { ending, after, requests, node: 0 }
+                JobCompletion { ending, after, requests, node: 0, version: 0 }
             }
         }
     }
@@ -175,6 +183,8 @@ pub(super) struct Turn<'a> {
     read: Read,
     /// How many requests to etcd it took until now.
     requests: u16,
+    /// The revision of the record that it has read or written by its key; 0 of others.
+    revision: u64,
 }
 
 impl Turn<'_> {
@@ -199,6 +209,7 @@ impl Turn<'_> {
         let key = self.key_prefix.key(request.key);
         let question = RangeRequest { key, serializable, ..RangeRequest::default() };
         let found = self.range(question, Doing::Reading).await?;
+        self.revision = found.first().map_or(0, |record| record.mod_revision.unsigned_abs());
         self.hand_out(&found, request, rows)
     }
 
@@ -235,7 +246,8 @@ impl Turn<'_> {
 
     async fn insert(&mut self, request: &Request<'_>) -> Result<bool, Failure> {
         let put = self.put(request.key, self.make(&request.values)?);
-        let _: PutResponse = self.send(method::PUT, put, Doing::Writing).await?;
+        let answer: PutResponse = self.send(method::PUT, put, Doing::Writing).await?;
+        self.revision = revision(answer.header);
         Ok(true)
     }
 
@@ -294,6 +306,7 @@ impl Turn<'_> {
         };
         let answer: TxnResponse = self.send(method::TXN, question, Doing::Writing).await?;
         if answer.succeeded {
+            self.revision = revision(answer.header);
             return Ok(Swap::Done);
         }
         let read = answer.responses.into_iter().find_map(|response| response.response_range);
@@ -342,6 +355,11 @@ impl Turn<'_> {
         self.requests += 1;
         self.wire.send(path, question).await.map_err(|error| failure(&error, doing))
     }
+}
+
+/// The revision that a write has made.
+fn revision(header: Option<ResponseHeader>) -> u64 {
+    header.map_or(0, |header| header.revision.unsigned_abs())
 }
 
 /// What became of a write with a condition.

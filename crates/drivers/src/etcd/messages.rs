@@ -85,7 +85,10 @@ pub(super) struct PutRequest {
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub(super) struct PutResponse {}
+pub(super) struct PutResponse {
+    #[prost(message, optional, tag = "1")]
+    pub(super) header: Option<ResponseHeader>,
+}
 
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct DeleteRangeRequest {
@@ -180,6 +183,8 @@ pub(super) struct TxnRequest {
 
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct TxnResponse {
+    #[prost(message, optional, tag = "1")]
+    pub(super) header: Option<ResponseHeader>,
     #[prost(bool, tag = "2")]
     pub(super) succeeded: bool,
     #[prost(message, repeated, tag = "3")]

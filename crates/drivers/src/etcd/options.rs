@@ -89,11 +89,11 @@ impl FromStr for Options {
 
     fn from_str(url: &str) -> Result<Options, OpenError> {
         let mut address = Address::parse(url, &["etcd", "etcds"], DEFAULT_PORT, EXAMPLE)?;
-        let connections = address.count("connections", MOST_CONNECTIONS)?;
-        let batch = address.count("batch", MOST_BATCH)?;
+        let connections = address.connections(MOST_CONNECTIONS)?;
+        let batch = address.batch(MOST_BATCH)?;
         let words = [Read::Linearizable, Read::Serializable].map(|read| (read.name(), read));
         let read = address.choose("read", &words)?;
-        let connect_timeout = address.millis("connect_timeout")?;
+        let connect_timeout = address.connect_timeout()?;
         address.password_file()?;
         let ca_file = address.text("ca_file").map(PathBuf::from);
         let trusts = [("true", Trust::Insecure), ("false", Trust::Verified)];

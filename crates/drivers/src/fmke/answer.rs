@@ -432,13 +432,18 @@ mod tests {
             ("1", "[65,110,110]", "[82,111,97,100,32,49]"),
         ] {
             let body = format!(
-                r#"{{"success":true,"result":{{"patientId":{id},"patientName":{name},"patientAddress":{address},"patientPrescriptions":["prescription_1"]}}}}"#
+                r#"{{"success":true,"result":{{"patientId":{id},"patientName":{name},
+                    "patientAddress":{address},
+                    "patientPrescriptions":["prescription_1"]}}}}"#
             );
             assert_eq!(answered("patient.read", &body), (FOUND, vec![row.to_owned()]));
         }
     }
 
-    const PRESCRIPTION: &str = r#"{"prescriptionId":"9","prescriptionPatientId":1,"prescriptionPharmacyId":3,"prescriptionPrescriberId":2,"prescriptionDrugs":["a","b"],"prescriptionIsProcessed":"prescription_processed","prescriptionDatePrescribed":[50,48],"prescriptionDateProcessed":"x"}"#;
+    const PRESCRIPTION: &str = r#"{"prescriptionId":"9","prescriptionPatientId":1,
+        "prescriptionPharmacyId":3,"prescriptionPrescriberId":2,"prescriptionDrugs":["a","b"],
+        "prescriptionIsProcessed":"prescription_processed",
+        "prescriptionDatePrescribed":[50,48],"prescriptionDateProcessed":"x"}"#;
 
     #[test]
     fn lists_are_rows_whatever_they_hold() {
@@ -450,7 +455,8 @@ mod tests {
             (FOUND, vec![whole.clone(), whole.clone()])
         );
         let owner = format!(
-            r#"{{"pharmacyId":1,"pharmacyName":"P","pharmacyAddress":"A","pharmacyPrescriptions":[{PRESCRIPTION},"prescription_4"]}}"#
+            r#"{{"pharmacyId":1,"pharmacyName":"P","pharmacyAddress":"A",
+                "pharmacyPrescriptions":[{PRESCRIPTION},"prescription_4"]}}"#
         );
         let key = "4 NULL NULL NULL NULL NULL NULL NULL".to_owned();
         assert_eq!(answered(name, &list(&owner)), (FOUND, vec![whole.clone(), key]));

@@ -44,9 +44,9 @@ impl FromStr for Options {
 
     fn from_str(url: &str) -> Result<Options, OpenError> {
         let mut address = Address::parse(url, &["fmke+http"], DEFAULT_PORT, EXAMPLE)?;
-        let connections = address.count("connections", MOST_CONNECTIONS)?;
+        let connections = address.connections(MOST_CONNECTIONS)?;
         let timeout = address.millis("timeout")?;
-        let connect_timeout = address.millis("connect_timeout")?;
+        let connect_timeout = address.connect_timeout()?;
         if address.user.is_some() || address.password.is_some() {
             return Err(
                 address.wrong("it has no user or password: servers of FMKe ask nobody".into())

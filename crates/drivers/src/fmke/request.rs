@@ -202,7 +202,8 @@ mod tests {
             (
                 "prescription.insert",
                 &[Int(1), Int(2), Int(3), Int(4), Text("d"), Text("u"), Text("a,b"), Int(0)],
-                r#"POST /prescriptions {"id":1,"patient_id":2,"prescriber_id":3,"pharmacy_id":4,"date_prescribed":"d","drugs":"a,b"}"#,
+                r#"POST /prescriptions {"id":1,"patient_id":2,"prescriber_id":3,
+                    "pharmacy_id":4,"date_prescribed":"d","drugs":"a,b"}"#,
             ),
             (
                 "prescription.process",
@@ -215,6 +216,7 @@ mod tests {
                 r#"PUT /prescriptions/7 {"drugs":"5"}"#,
             ),
         ] {
+            let expected: String = expected.lines().map(str::trim_start).collect();
             assert_eq!(sent(query, arguments), expected);
         }
     }

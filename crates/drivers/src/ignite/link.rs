@@ -78,7 +78,7 @@ impl Library for Links {
             (false, Some(_)) if is_done => ConnectionState::Held,
             (false, Some(_)) => ConnectionState::Undo,
         };
-        JobCompletion { ending, after, requests, node: 0 }
+        JobCompletion { ending, after, requests, node: 0, version: 0 }
     }
 
     async fn undo(&self, link: &mut Link) -> Result<(), Lost> {

@@ -183,10 +183,10 @@ impl FromStr for Options {
             content: address.choose("fields", &content)?.unwrap_or(Content::Text),
             keys: address.choose("keys", &keys)?.unwrap_or(Keys::Text),
             insert: address.choose("insert", &insert)?.unwrap_or(Insert::Put),
-            batch: address.count("batch", MOST_BATCH)?.unwrap_or(1),
-            connections: address.count("connections", MOST_CONNECTIONS)?.unwrap_or(16),
+            batch: address.batch(MOST_BATCH)?.unwrap_or(1),
+            connections: address.connections(MOST_CONNECTIONS)?.unwrap_or(16),
             is_partition_aware: address.choose("partition_awareness", &switch)?.unwrap_or(true),
-            connect_timeout: address.millis("connect_timeout")?.unwrap_or(CONNECT_TIMEOUT),
+            connect_timeout: address.connect_timeout()?.unwrap_or(CONNECT_TIMEOUT),
             displayed: address.to_string(),
         };
         address.finish()?;

@@ -49,9 +49,9 @@ impl Options {
             (None, None) => None,
             _ => return Err(address.wrong("a user needs a password, and the reverse".into())),
         };
-        let connections = address.count("connections", MOST_CONNECTIONS)?.unwrap_or(CONNECTIONS);
+        let connections = address.connections(MOST_CONNECTIONS)?.unwrap_or(CONNECTIONS);
         let depth = address.count("depth", MOST_DEPTH)?.unwrap_or(DEPTH);
-        let connect_timeout = address.millis("connect_timeout")?.unwrap_or(CONNECT_TIMEOUT);
+        let connect_timeout = address.connect_timeout()?.unwrap_or(CONNECT_TIMEOUT);
         let hosts = address.hosts.clone();
         if hosts.len() * connections > crate::wire::sockets::MOST {
             let most = crate::wire::sockets::MOST;

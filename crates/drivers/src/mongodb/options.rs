@@ -119,7 +119,7 @@ impl FromStr for Options {
     fn from_str(url: &str) -> Result<Options, OpenError> {
         let mut address = Address::parse(url, &["mongodb"], DEFAULT_PORT, EXAMPLE)?;
         address.password_file()?;
-        let connections = address.count("connections", MOST_CONNECTIONS)?;
+        let connections = address.connections(MOST_CONNECTIONS)?;
         let keys = address.choose("keys", &[("text", Keys::Text), ("bytes", Keys::Bytes)])?;
         let w = address.text("w");
         let w = w.map(|text| acknowledgment(&text).map_err(|reason| address.wrong(reason)));
@@ -128,7 +128,7 @@ impl FromStr for Options {
         let read_preference = address.choose("read_preference", &PREFERENCES)?;
         let replica_set = address.text("replica_set");
         let auth_source = address.text("auth_source");
-        let connect_timeout = address.millis("connect_timeout")?;
+        let connect_timeout = address.connect_timeout()?;
         let w = w.transpose()?;
         let database = address.path.clone();
         if database.is_empty() {

@@ -136,7 +136,7 @@ impl Library for Nats {
         let request = job.request.request();
         let mut talk = match self.talk(&link.session, &request) {
             Ok(talk) => talk,
-            Err(failure) => return completion(Err(failure), 0),
+            Err(failure) => return completion(Err(failure), 0, 0),
         };
         let ended = match request.kind {
             Kind::Read => talk.read(&request, rows).await,
@@ -147,7 +147,7 @@ impl Library for Nats {
                 Err(Failure::refused(Reason::Unsupported))
             }
         };
-        completion(ended, talk.requests)
+        completion(ended, talk.requests, talk.revision)
     }
 
     async fn undo(&self, _link: &mut Link) -> Result<(), Lost> {
@@ -161,13 +161,13 @@ impl Library for Nats {
     }
 }
 
-fn completion(ended: Result<bool, Failure>, requests: u16) -> JobCompletion {
+fn completion(ended: Result<bool, Failure>, requests: u16, version: u64) -> JobCompletion {
     let (ending, after) = match ended {
         Ok(found) => (Completion::Done { found }, ConnectionState::Free),
         Err(failure) if failure.is_connection_lost => (failure.ending, ConnectionState::Lost),
         Err(failure) => (failure.ending, ConnectionState::Free),
     };
-    JobCompletion { ending, after, requests: requests.max(1), node: 0 }
+    JobCompletion { ending, after, requests: requests.max(1), node: 0, version }
 }
 
 /// The state of one record, with everything that a request needs.
@@ -178,6 +178,8 @@ struct RequestContext<'a> {
     subject: String,
     source: Source,
     requests: u16,
+    /// The place in the stream of the record that was read or written; 0 without one.
+    revision: u64,
 }
 
 /// A record as it is kept.
@@ -204,13 +206,22 @@ impl Nats {
             return Err(Failure::refused(Reason::Malformed));
         }
         let source = self.connector.options.read;
-        Ok(RequestContext { session, stream, fields: &bucket.fields, subject, source, requests: 0 })
+        Ok(RequestContext {
+            session,
+            stream,
+            fields: &bucket.fields,
+            subject,
+            source,
+            requests: 0,
+            revision: 0,
+        })
     }
 }
 
 impl RequestContext<'_> {
     async fn read(&mut self, request: &Request<'_>, rows: &mut Vec<u8>) -> Result<bool, Failure> {
         let Some(kept) = self.look(self.source).await? else { return Ok(false) };
+        self.revision = kept.revision;
         let copied = row::copy(&kept.row, request.fields, self.fields, rows);
         copied.map(|()| true).map_err(Failure::refused)
     }
@@ -289,7 +300,8 @@ impl RequestContext<'_> {
         let awaited = self.session.line.await_answer();
         let acknowledged = acknowledged.await;
         awaited.came(0);
-        acknowledged.map(|_| ()).map_err(|error| of_write(&error))
+        self.revision = acknowledged.map_err(|error| of_write(&error))?.sequence;
+        Ok(())
     }
 }
 

@@ -61,13 +61,13 @@ impl FromStr for Options {
     fn from_str(url: &str) -> Result<Options, OpenError> {
         let mut address = Address::parse(url, &["nats"], DEFAULT_PORT, EXAMPLE)?;
         address.password_file()?;
-        let connections = address.count("connections", MOST_CONNECTIONS)?;
+        let connections = address.connections(MOST_CONNECTIONS)?;
         let read = [("direct", Source::Direct), ("leader", Source::Leader)];
         let read = address.choose("read", &read)?;
         let replicas = address.count("replicas", MOST_REPLICAS)?;
         let storage = [("file", StorageType::File), ("memory", StorageType::Memory)];
         let storage = address.choose("storage", &storage)?;
-        let connect_timeout = address.millis("connect_timeout")?;
+        let connect_timeout = address.connect_timeout()?;
         let prefix = match address.path.as_str() {
             "" => DEFAULT_PREFIX.to_owned(),
             path if is_name(path) => path.to_owned(),

@@ -255,9 +255,10 @@ impl<L: Library> Pool<L> {
         self.shared.has_changed.set(false);
         loop {
             let Some(mut message) = self.shared.answered.borrow_mut().pop_front() else { return };
-            let Message { ticket, job, ending, requests, node, rows, .. } = &mut *message;
-            let (ticket, ending, requests, node) = (*ticket, *ending, *requests, *node);
-            deliver(Answered { ticket, job, ending, requests, node, rows });
+            let Message { ticket, job, ending, requests, node, version, rows, .. } = &mut *message;
+            let (ticket, ending, requests) = (*ticket, *ending, *requests);
+            let (node, version) = (*node, *version);
+            deliver(Answered { ticket, job, ending, requests, node, version, rows });
             self.spares.push(message);
         }
     }
@@ -286,6 +287,8 @@ pub struct Answered<'a, J> {
     pub requests: u16,
     /// The node that answered; 0 if that is not known.
     pub node: u8,
+    /// The store's own version of the record; 0 if it told none.
+    pub version: u64,
     /// The rows that it left behind.
     pub rows: &'a [u8],
 }
@@ -298,6 +301,9 @@ impl<J> Answered<'_, J> {
         }
         if self.node != 0 {
             answers.node(self.ticket, self.node);
+        }
+        if self.version != 0 {
+            answers.version(self.ticket, self.version);
         }
         answers.answer(self.ticket, answer(self.ending, self.rows));
     }

@@ -81,6 +81,7 @@ pub(super) struct Message<J> {
     pub(super) ending: Completion,
     pub(super) requests: u16,
     pub(super) node: u8,
+    pub(super) version: u64,
     pub(super) rows: Vec<u8>,
 }
 
@@ -93,6 +94,7 @@ impl<J: Default> Message<J> {
             ending: Completion::Done { found: false },
             requests: 1,
             node: 0,
+            version: 0,
             rows: Vec::new(),
         }
     }
@@ -205,7 +207,7 @@ impl<L: Library> Shared<L> {
         let session = message.session;
         let Message { job, rows, .. } = &mut *message;
         let performed = either(self.library.perform(connection, job, rows), slot.overdue()).await;
-        let JobCompletion { ending, mut after, requests, node } = match performed {
+        let JobCompletion { ending, mut after, requests, node, version } = match performed {
             Either::First(completion) => completion,
             Either::Second(()) => JobCompletion::new(
                 Completion::Unknown(Reason::ConnectionLost),
@@ -228,6 +230,7 @@ impl<L: Library> Shared<L> {
         message.ending = ending;
         message.requests = requests;
         message.node = if node == 0 { slot.node.get() } else { node };
+        message.version = version;
         self.deliver(place, message);
         after
     }

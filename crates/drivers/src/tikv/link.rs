@@ -58,16 +58,20 @@ impl Library for TiKv {
         };
         watch.end();
         match ended {
-            Ok((found, after)) => {
-                JobCompletion { ending: Completion::Done { found }, after, requests, node: 0 }
-            }
+            Ok((found, after)) => JobCompletion {
+                ending: Completion::Done { found },
+                after,
+                requests,
+                node: 0,
+                version: 0,
+            },
             Err(Failure { ending, source }) => {
                 rows.clear();
                 let after = match after(&link.shared, source) {
                     ConnectionState::Free if link.open.is_some() => ConnectionState::Undo,
                     after => after,
                 };
-                JobCompletion { ending, after, requests, node: 0 }
+                JobCompletion { ending, after, requests, node: 0, version: 0 }
             }
         }
     }

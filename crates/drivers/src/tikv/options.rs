@@ -109,9 +109,9 @@ impl FromStr for Options {
         if update.is_some() && mode != Mode::Raw {
             return Err(address.wrong("option update is for mode=raw only".into()));
         }
-        let batch = address.count("batch", MOST_BATCH)?;
-        let connections = address.count("connections", MOST_CONNECTIONS)?;
-        let connect_timeout = address.millis("connect_timeout")?;
+        let batch = address.batch(MOST_BATCH)?;
+        let connections = address.connections(MOST_CONNECTIONS)?;
+        let connect_timeout = address.connect_timeout()?;
         let request_timeout = address.millis("request_timeout")?;
         let tls = tls(&mut address)?;
         if address.user.is_some() || address.password.is_some() {

@@ -3,17 +3,17 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use assay_fmke::{Compat, Limits};
+use assay_fmke::{AnswerStyle, ServerLimits};
 use assay_model::Reason;
-use assay_workload::script::fmke::Layout;
+use assay_workload::script::fmke::FmkeLayout;
 
 use crate::http::Caller;
 use crate::served::{Same, Served, Told};
 
 const PATIENT: &str = r#"{"id":1,"name":"Ann","address":"R1"}"#;
 
-fn serve(limits: Limits) -> Served {
-    Served::memory(Layout::Normalised, Compat::Corrected, limits)
+fn serve(limits: ServerLimits) -> Served {
+    Served::memory(FmkeLayout::Normalised, AnswerStyle::Corrected, limits)
 }
 
 /// The server still works.
@@ -24,7 +24,7 @@ fn assert_serves(served: &Served) {
 
 #[test]
 fn garbage_gets_no_more_than_an_error() {
-    let served = serve(Limits::default());
+    let served = serve(ServerLimits::default());
     for bytes in [
         &b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03"[..],
         b"GET / HTTP/9.9\r\n\r\n",
@@ -46,7 +46,7 @@ fn garbage_gets_no_more_than_an_error() {
 
 #[test]
 fn a_body_of_a_gigabyte_is_refused_before_it_is_read() {
-    let served = serve(Limits::default());
+    let served = serve(ServerLimits::default());
     let mut caller = served.caller();
     let head = b"POST /patients HTTP/1.1\r\nhost: x\r\ncontent-length: 1073741824\r\n\r\n";
     caller.send(head).unwrap();
@@ -65,10 +65,10 @@ fn a_body_of_a_gigabyte_is_refused_before_it_is_read() {
 
 #[test]
 fn slow_callers_are_let_go() {
-    let limits = Limits {
+    let limits = ServerLimits {
         body_timeout: Duration::from_millis(100),
         head_timeout: Duration::from_millis(200),
-        ..Limits::default()
+        ..ServerLimits::default()
     };
     let served = serve(limits);
     let mut caller = served.caller();
@@ -83,7 +83,7 @@ fn slow_callers_are_let_go() {
 
 #[test]
 fn a_thousand_connections_are_served_and_more_than_allowed_wait() {
-    let served = serve(Limits { connections: 1000, ..Limits::default() });
+    let served = serve(ServerLimits { connections: 1000, ..ServerLimits::default() });
     let mut callers: Vec<Caller> = (0..1000).map(|_| served.caller()).collect();
     for caller in &mut callers {
         caller.request("GET", "/patients/1", "").unwrap();
@@ -102,7 +102,7 @@ fn a_thousand_connections_are_served_and_more_than_allowed_wait() {
 fn what_a_caller_began_comes_to_its_end_without_it() {
     let service = Duration::from_millis(300);
     let slow = Told { after: service, answer: Same::Nothing, at_once: 64 };
-    let served = slow.serve(Limits { in_flight: 1, ..Limits::default() });
+    let served = slow.serve(ServerLimits { in_flight: 1, ..ServerLimits::default() });
     let begun = Instant::now();
     let mut caller = served.caller();
     caller.request("GET", "/facilities/1", "").unwrap();
@@ -115,7 +115,7 @@ fn what_a_caller_began_comes_to_its_end_without_it() {
 
 #[test]
 fn requests_sent_ahead_are_answered_in_order() {
-    let served = serve(Limits::default());
+    let served = serve(ServerLimits::default());
     let mut caller = served.caller();
     caller.request("POST", "/patients", PATIENT).unwrap();
     for _ in 0..20 {
@@ -139,7 +139,7 @@ fn failures_of_the_store_are_told_apart() {
         (Same::Refused(Reason::Full), 200, "full"),
         (Same::Unknown, 500, "Woops! This request failed. That's all we know!"),
     ] {
-        let served = told(answer).serve(Limits::default());
+        let served = told(answer).serve(ServerLimits::default());
         let response = served.caller().call("POST", "/patients", PATIENT);
         let body = format!("{{\"success\":false,\"result\":\"{word}\"}}");
         assert_eq!((response.status(), response.body), (status, body));
@@ -149,7 +149,7 @@ fn failures_of_the_store_are_told_apart() {
 #[test]
 fn a_stopping_server_ends_what_it_has_begun() {
     let slow = Told { after: Duration::from_millis(300), answer: Same::Nothing, at_once: 64 };
-    let served = slow.serve(Limits::default());
+    let served = slow.serve(ServerLimits::default());
     let mut idle = served.caller();
     assert_eq!(idle.call("GET", "/patients/1", "").status(), 200);
     let mut caller = served.caller();

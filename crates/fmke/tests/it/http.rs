@@ -24,15 +24,15 @@ pub struct Response {
 
 impl Response {
     pub fn status(&self) -> u16 {
-        self.line.split(' ').nth(1).unwrap().parse().unwrap()
+        self.line.split(' ').nth(1).expect("a status").parse().expect("a number")
     }
 }
 
 impl Caller {
     pub fn new(address: SocketAddr) -> Caller {
-        let stream = TcpStream::connect(address).unwrap();
-        stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
-        stream.set_nodelay(true).unwrap();
+        let stream = TcpStream::connect(address).expect("the server listens");
+        stream.set_read_timeout(Some(Duration::from_secs(20))).expect("a socket has timeouts");
+        stream.set_nodelay(true).expect("a socket has no delay");
         Caller { stream, rest: Vec::new() }
     }
 
@@ -52,8 +52,8 @@ impl Caller {
 
     /// Sends a request, and waits for the answer.
     pub fn call(&mut self, method: &str, path: &str, body: &str) -> Response {
-        self.request(method, path, body).unwrap();
-        self.response().unwrap()
+        self.request(method, path, body).expect("the server takes it");
+        self.response().expect("the server answers")
     }
 
     fn fill(&mut self) -> io::Result<()> {
@@ -75,22 +75,22 @@ impl Caller {
                 None => self.fill()?,
             }
         };
-        let head = String::from_utf8(self.rest.drain(..end + 4).collect()).unwrap();
+        let head = String::from_utf8(self.rest.drain(..end + 4).collect()).expect("a head is text");
         let mut lines = head.trim_end().split("\r\n");
-        let line = lines.next().unwrap().to_owned();
+        let line = lines.next().expect("a first line").to_owned();
         let mut headers: Vec<(String, String)> = lines
-            .map(|line| line.split_once(": ").unwrap())
+            .map(|line| line.split_once(": ").expect("a header"))
             .map(|(name, value)| (name.to_owned(), value.to_owned()))
             .collect();
         let before = headers.len();
         headers.retain(|(name, _)| name != "date" && name != "server");
         let is_dated = headers.len() + 2 == before;
         let length = headers.iter().find(|(name, _)| name == "content-length");
-        let length: usize = length.map_or(0, |(_, length)| length.parse().unwrap());
+        let length: usize = length.map_or(0, |(_, length)| length.parse().expect("a number"));
         while self.rest.len() < length {
             self.fill()?;
         }
-        let body = String::from_utf8(self.rest.drain(..length).collect()).unwrap();
+        let body = String::from_utf8(self.rest.drain(..length).collect()).expect("a body is text");
         Ok(Response { line, headers, is_dated, body })
     }
 

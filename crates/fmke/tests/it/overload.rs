@@ -3,8 +3,9 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use assay_fmke::Limits;
+use assay_fmke::ServerLimits;
 
+use crate::http::Caller;
 use crate::served::{Same, Told};
 
 /// What one caller sees.
@@ -14,33 +15,36 @@ struct Observed {
     refused: Vec<Duration>,
 }
 
+/// Asks after `first`, then every 20 ms, until `length` has passed.
+fn first_then_every_20_ms(mut caller: Caller, first: Duration, length: Duration) -> Observed {
+    let mut observed = Observed::default();
+    let begun = Instant::now();
+    thread::sleep(first);
+    while begun.elapsed() < length {
+        let sent = Instant::now();
+        match caller.call("GET", "/facilities/1", "").status() {
+            200 => observed.served.push(sent.elapsed()),
+            503 => observed.refused.push(sent.elapsed()),
+            other => panic!("{other}"),
+        }
+        thread::sleep(Duration::from_millis(20).saturating_sub(sent.elapsed()));
+    }
+    observed
+}
+
 #[test]
 fn twice_the_capacity_is_answered_with_503_at_once_and_the_rest_stays_fast() {
     // Four at a time, 10 ms each: 400 requests per second.
     let service = Duration::from_millis(10);
     let told = Told { after: service, answer: Same::Nothing, at_once: 4 };
-    let served = told.serve(Limits { in_flight: 4, queue: 4, ..Limits::default() });
+    let served = told.serve(ServerLimits { in_flight: 4, queue: 4, ..ServerLimits::default() });
     let length = Duration::from_secs(2);
-    let begun = Instant::now();
     // 16 callers with 20 ms between the beginnings of their requests: 800 per second.
     let observed: Vec<Observed> = thread::scope(|scope| {
         let callers = (0..16).map(|number| {
-            let mut caller = served.caller();
-            scope.spawn(move || {
-                let mut observed = Observed::default();
-                thread::sleep(Duration::from_micros(1_250) * number);
-                while begun.elapsed() < length {
-                    let sent = Instant::now();
-                    let status = caller.call("GET", "/facilities/1", "").status();
-                    match status {
-                        200 => observed.served.push(sent.elapsed()),
-                        503 => observed.refused.push(sent.elapsed()),
-                        other => panic!("{other}"),
-                    }
-                    thread::sleep(Duration::from_millis(20).saturating_sub(sent.elapsed()));
-                }
-                observed
-            })
+            let caller = served.caller();
+            let first = Duration::from_micros(1_250) * number;
+            scope.spawn(move || first_then_every_20_ms(caller, first, length))
         });
         let callers: Vec<_> = callers.collect();
         callers.into_iter().map(|caller| caller.join().unwrap()).collect()
@@ -72,7 +76,8 @@ fn twice_the_capacity_is_answered_with_503_at_once_and_the_rest_stays_fast() {
 fn a_silent_store_is_given_up_and_meanwhile_others_are_refused_at_once() {
     let told = Told { after: Duration::ZERO, answer: Same::Silence, at_once: 1 };
     let timeout = Duration::from_millis(500);
-    let limits = Limits { in_flight: 2, queue: 1, store_timeout: timeout, ..Limits::default() };
+    let limits =
+        ServerLimits { in_flight: 2, queue: 1, store_timeout: timeout, ..ServerLimits::default() };
     let served = told.serve(limits);
     let begun = Instant::now();
     let mut callers: Vec<_> = (0..4).map(|_| served.caller()).collect();

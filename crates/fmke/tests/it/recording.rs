@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use assay_fmke::{Compat, Limits};
-use assay_workload::script::fmke::Layout;
+use assay_fmke::{AnswerStyle, ServerLimits};
+use assay_workload::script::fmke::FmkeLayout;
 
 use crate::served::Served;
 
@@ -21,7 +21,8 @@ fn a_recorded_server_is_answered_for_byte_by_byte() {
     };
     let text = std::fs::read_to_string(path).unwrap();
     let text = text.split(NEXT).next().unwrap();
-    let served = Served::memory(Layout::Normalised, Compat::Antidote, Limits::default());
+    let served =
+        Served::memory(FmkeLayout::Normalised, AnswerStyle::Antidote, ServerLimits::default());
     let mut caller = served.caller();
     let mut lines = text.lines().filter(|line| !line.starts_with('#')).peekable();
     let mut requests = 0;

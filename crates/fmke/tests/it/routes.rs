@@ -1,15 +1,16 @@
 //! Every route, in every layout, as every kind of server.
 
-use assay_fmke::{Compat, Limits};
-use assay_workload::script::fmke::Layout;
+use assay_fmke::{AnswerStyle, ServerLimits};
+use assay_workload::script::fmke::FmkeLayout;
 
 use crate::http::Caller;
 use crate::served::Served;
 
-const LAYOUTS: [Layout; 3] = [Layout::Normalised, Layout::Nested, Layout::NestedPacked];
+const LAYOUTS: [FmkeLayout; 3] =
+    [FmkeLayout::Normalised, FmkeLayout::Nested, FmkeLayout::NestedPacked];
 
-fn serve(layout: Layout, compat: Compat) -> Served {
-    Served::memory(layout, compat, Limits::default())
+fn serve(layout: FmkeLayout, compat: AnswerStyle) -> Served {
+    Served::memory(layout, compat, ServerLimits::default())
 }
 
 #[track_caller]
@@ -19,9 +20,10 @@ fn check(caller: &mut Caller, request: &str, status: u16, result: &str) {
     let (method, path, body) = (word(), word(), word());
     let response = caller.call(method, path, body);
     let success = !result.starts_with('!');
-    let result = result.trim_start_matches('!');
+    // Texts of several lines are broken for the reader alone.
+    let result: String = result.trim_start_matches('!').lines().map(str::trim_start).collect();
     let is_json = result.starts_with(['{', '[']);
-    let result = if is_json { result.to_owned() } else { format!("\"{result}\"") };
+    let result = if is_json { result } else { format!("\"{result}\"") };
     let body = format!("{{\"success\":{success},\"result\":{result}}}");
     assert_eq!((response.status(), response.body.as_str()), (status, body.as_str()), "{request}");
     let length = ("content-length".to_owned(), response.body.len().to_string());
@@ -46,20 +48,26 @@ fn populate(caller: &mut Caller) {
 
 fn create(id: u64, drugs: &str) -> String {
     format!(
-        r#"POST /prescriptions {{"id":{id},"patient_id":1,"prescriber_id":1,"pharmacy_id":1,"date_prescribed":"d|{id}","drugs":"{drugs}"}}"#
+        r#"POST /prescriptions {{"id":{id},"patient_id":1,"prescriber_id":1,
+            "pharmacy_id":1,"date_prescribed":"d|{id}","drugs":"{drugs}"}}"#
     )
 }
 
 fn prescription(id: u64, drugs: &str, state: &str, processed: &str) -> String {
     format!(
-        r#"{{"prescriptionId":{id},"prescriptionPatientId":1,"prescriptionPharmacyId":1,"prescriptionPrescriberId":1,"prescriptionDrugs":[{drugs}],"prescriptionIsProcessed":"prescription_{state}","prescriptionDatePrescribed":"d|{id}","prescriptionDateProcessed":"{processed}"}}"#
+        r#"{{"prescriptionId":{id},"prescriptionPatientId":1,
+            "prescriptionPharmacyId":1,"prescriptionPrescriberId":1,
+            "prescriptionDrugs":[{drugs}],
+            "prescriptionIsProcessed":"prescription_{state}",
+            "prescriptionDatePrescribed":"d|{id}",
+            "prescriptionDateProcessed":"{processed}"}}"#
     )
 }
 
 #[test]
 fn persons_and_places_are_created_read_and_updated() {
     for layout in LAYOUTS {
-        let served = serve(layout, Compat::Corrected);
+        let served = serve(layout, AnswerStyle::Corrected);
         let caller = &mut served.caller();
         populate(caller);
         for (path, taken) in [
@@ -71,7 +79,8 @@ fn persons_and_places_are_created_read_and_updated() {
             let body = r#"{"id":1,"name":"a","address":"b","speciality":"c","type":"d"}"#;
             check(caller, &format!("POST /{path} {body}"), 200, taken);
         }
-        let facility = r#"{"facilityId":1,"facilityName":"Fa","facilityAddress":"R4","facilityType":"Hospital"}"#;
+        let facility = r#"{"facilityId":1,"facilityName":"Fa","facilityAddress":"R4",
+            "facilityType":"Hospital"}"#;
         check(caller, "GET /facilities/1", 200, facility);
         check(caller, &create(9, "a"), 200, "ok");
         for (path, missing) in [
@@ -87,11 +96,12 @@ fn persons_and_places_are_created_read_and_updated() {
         }
         // An update keeps the list.
         let list = match layout {
-            Layout::Normalised => r#""prescription_9""#.to_owned(),
+            FmkeLayout::Normalised => r#""prescription_9""#.to_owned(),
             _ => prescription(9, r#""a""#, "not_processed", "undefined"),
         };
         let staff = format!(
-            r#"{{"staffId":1,"staffName":"New \"q\"","staffAddress":"ä","staffSpeciality":"c","staffPrescriptions":[{list}]}}"#
+            r#"{{"staffId":1,"staffName":"New \"q\"","staffAddress":"ä",
+                "staffSpeciality":"c","staffPrescriptions":[{list}]}}"#
         );
         check(caller, "GET /staff/1", 200, &staff);
     }
@@ -100,7 +110,7 @@ fn persons_and_places_are_created_read_and_updated() {
 #[test]
 fn prescriptions_are_created_changed_and_processed_with_all_copies() {
     for layout in LAYOUTS {
-        let served = serve(layout, Compat::Corrected);
+        let served = serve(layout, AnswerStyle::Corrected);
         let caller = &mut served.caller();
         populate(caller);
         check(caller, &create(5, " a, b;|c "), 200, "ok");
@@ -120,7 +130,7 @@ fn prescriptions_are_created_changed_and_processed_with_all_copies() {
         }
         let six = prescription(6, r#""x""#, "not_processed", "undefined");
         let list = match layout {
-            Layout::NestedPacked => format!("[{six},{five}]"),
+            FmkeLayout::NestedPacked => format!("[{six},{five}]"),
             _ => format!("[{five},{six}]"),
         };
         for path in ["/pharmacies/1/prescriptions", "/staff/1/prescriptions"] {
@@ -132,11 +142,12 @@ fn prescriptions_are_created_changed_and_processed_with_all_copies() {
         check(caller, "GET /pharmacies/8/processed_prescriptions", 200, "!no_such_pharmacy");
         check(caller, "GET /staff/8/prescriptions", 200, "!no_such_staff");
         let in_patient = match layout {
-            Layout::Normalised => r#"["prescription_5","prescription_6"]"#.to_owned(),
+            FmkeLayout::Normalised => r#"["prescription_5","prescription_6"]"#.to_owned(),
             _ => list,
         };
         let patient = format!(
-            r#"{{"patientId":1,"patientName":"Ann","patientAddress":"R1","patientPrescriptions":{in_patient}}}"#
+            r#"{{"patientId":1,"patientName":"Ann","patientAddress":"R1",
+                "patientPrescriptions":{in_patient}}}"#
         );
         check(caller, "GET /patients/1", 200, &patient);
         let unknown = create(7, "a").replace("\"patient_id\":1", "\"patient_id\":4");
@@ -151,7 +162,7 @@ fn prescriptions_are_created_changed_and_processed_with_all_copies() {
 
 #[test]
 fn every_status_code_comes_when_it_should() {
-    let served = serve(Layout::Normalised, Compat::Corrected);
+    let served = serve(FmkeLayout::Normalised, AnswerStyle::Corrected);
     let caller = &mut served.caller();
     populate(caller);
     for (request, status, result) in [
@@ -196,13 +207,14 @@ fn every_status_code_comes_when_it_should() {
 
 #[test]
 fn compatible_servers_answer_lists_with_the_owner() {
-    for (compat, id) in [(Compat::Repo, "1"), (Compat::Antidote, "\"1\"")] {
-        let served = serve(Layout::Normalised, compat);
+    for (compat, id) in [(AnswerStyle::Repo, "1"), (AnswerStyle::Antidote, "\"1\"")] {
+        let served = serve(FmkeLayout::Normalised, compat);
         let caller = &mut served.caller();
         populate(caller);
         check(caller, &create(5, "a"), 200, "ok");
         let pharmacy = format!(
-            r#"{{"pharmacyId":{id},"pharmacyName":"Ph","pharmacyAddress":"R2","pharmacyPrescriptions":["prescription_5"]}}"#
+            r#"{{"pharmacyId":{id},"pharmacyName":"Ph","pharmacyAddress":"R2",
+                "pharmacyPrescriptions":["prescription_5"]}}"#
         );
         for list in ["prescriptions", "processed_prescriptions"] {
             check(caller, &format!("GET /pharmacies/1/{list}"), 200, &pharmacy);
@@ -211,7 +223,7 @@ fn compatible_servers_answer_lists_with_the_owner() {
         // Both are wrong: the taken identifier comes first, with AntidoteDB last.
         let both = create(5, "a").replace("\"pharmacy_id\":1", "\"pharmacy_id\":4");
         let first = match compat {
-            Compat::Antidote => "!no_such_pharmacy",
+            AnswerStyle::Antidote => "!no_such_pharmacy",
             _ => "!prescription_id_taken",
         };
         check(caller, &both, 200, first);

@@ -5,7 +5,7 @@ use std::net::{SocketAddr, TcpListener};
 use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
-use assay_fmke::{Compat, Config, Limits, Server};
+use assay_fmke::{AnswerStyle, FmkeServer, ServerConfig, ServerLimits};
 use assay_mapping::{Class, Expected, Keys, Mapped, advise};
 use assay_model::{Catalogue, Kind, Layout as Tables, Nanos, Reason, Setting};
 use assay_store::memory::Memory;
@@ -13,13 +13,13 @@ use assay_store::{
     Answer, Answers, Call, Calls, Capabilities, Client, DataModel, Existing, OpenError, Reply,
     Request, ScanOrder, Store, StoreTime, Ticket,
 };
-use assay_workload::script::fmke::{Layout, Queries, tables};
+use assay_workload::script::fmke::{FmkeLayout, Queries, tables};
 
 use crate::http::Caller;
 
 /// A server that runs.
 pub struct Served {
-    pub server: Server,
+    pub server: FmkeServer,
 }
 
 static BEGIN: LazyLock<Instant> = LazyLock::new(Instant::now);
@@ -29,8 +29,8 @@ fn clock() -> Nanos {
 }
 
 /// A configuration with one worker.
-pub fn config(layout: Layout, compat: Compat, limits: Limits) -> Config {
-    Config {
+pub fn config(layout: FmkeLayout, compat: AnswerStyle, limits: ServerLimits) -> ServerConfig {
+    ServerConfig {
         layout,
         compat,
         workers: 1,
@@ -43,13 +43,13 @@ pub fn config(layout: Layout, compat: Compat, limits: Limits) -> Config {
 }
 
 impl Served {
-    pub fn start(store: Arc<dyn Store>, config: &Config) -> Served {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        Served { server: Server::start(listener, store, config).unwrap() }
+    pub fn start(store: Arc<dyn Store>, config: &ServerConfig) -> Served {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+        Served { server: FmkeServer::start(listener, store, config).expect("it starts") }
     }
 
     /// Before the store in memory.
-    pub fn memory(layout: Layout, compat: Compat, limits: Limits) -> Served {
+    pub fn memory(layout: FmkeLayout, compat: AnswerStyle, limits: ServerLimits) -> Served {
         Served::start(memory(layout), &config(layout, compat, limits))
     }
 
@@ -63,14 +63,15 @@ impl Served {
 }
 
 /// The store in memory, with the relations of `layout`.
-fn memory(layout: Layout) -> Arc<dyn Store> {
+fn memory(layout: FmkeLayout) -> Arc<dyn Store> {
     let named = |(name, text): &(&str, String)| assay_model::Named {
         name: (*name).to_owned(),
         text: text.clone(),
     };
     let schema: Vec<_> = tables(layout).iter().map(named).collect();
     let queries = Queries::new(layout);
-    let catalogue = assay_mapping::sql::catalogue(&schema, queries.texts()).unwrap();
+    let catalogue =
+        assay_mapping::sql::catalogue(&schema, queries.texts()).expect("the queries are right");
     let catalogue: Arc<Catalogue> = Arc::new(catalogue);
     let (frequencies, rows) =
         (vec![1.0; catalogue.queries.len()], vec![1.0; catalogue.schema.relations.len()]);
@@ -80,9 +81,9 @@ fn memory(layout: Layout) -> Arc<dyn Store> {
         keys: Keys::Checked,
         keeps_relations: true,
     };
-    let physical = advise(&catalogue, Class::KeyValue, &expected).unwrap().best;
+    let physical = advise(&catalogue, Class::KeyValue, &expected).expect("there is a mapping").best;
     let store = Mapped::new(Arc::new(Memory::new()), physical);
-    store.prepare_queries(&catalogue, Existing::Refuse).unwrap();
+    store.prepare_queries(&catalogue, Existing::Refuse).expect("nothing is there");
     Arc::new(store)
 }
 
@@ -106,8 +107,8 @@ pub enum Same {
 }
 
 impl Told {
-    pub fn serve(self, limits: Limits) -> Served {
-        let config = config(Layout::Normalised, Compat::Corrected, limits);
+    pub fn serve(self, limits: ServerLimits) -> Served {
+        let config = config(FmkeLayout::Normalised, AnswerStyle::Corrected, limits);
         Served::start(Arc::new(self), &config)
     }
 }
@@ -171,7 +172,8 @@ impl Client for ToldClient {
         if matches!(self.told.answer, Same::Silence) {
             return;
         }
-        while let Some((_, ticket)) = self.waiting.pop_front_if(|(due, _)| *due <= now) {
+        while self.waiting.front().is_some_and(|(due, _)| *due <= now) {
+            let Some((_, ticket)) = self.waiting.pop_front() else { break };
             let answer = match self.told.answer {
                 Same::Refused(reason) => Answer::Refused(reason),
                 Same::Unknown => Answer::Unknown(Reason::ConnectionLost),

@@ -182,4 +182,11 @@ impl<C: Clock, S: Sink> Answers for Awaited<'_, '_, C, S> {
             self.issued.node = node;
         }
     }
+
+    fn version(&mut self, ticket: Ticket, version: u64) {
+        match ticket == self.ticket {
+            true => self.in_flight_table.keep_told(self.operation, version),
+            false => self.in_flight_table.version(ticket, version),
+        }
+    }
 }

@@ -14,7 +14,7 @@ use crate::clock::Clock;
 use crate::live_counters::{LiveCounters, WorkerStats};
 use crate::load::WorkloadKind;
 use crate::sink::Sink;
-use crate::worker::observe::observe;
+use crate::worker::observe::{observe, told};
 use crate::worker::scheduler::{DueProcess, Freed, Scheduler};
 use crate::worker::script::Script;
 use crate::worker::{Failure, Task, WorkerOutcome, role_of, slot_of, ticket, version_of};
@@ -662,6 +662,11 @@ impl<'a, C: Clock, S: Sink> InFlightTable<'a, C, S> {
         }
     }
 
+    /// Keeps the version that the store tells of the record of `operation`.
+    pub fn keep_told(&mut self, operation: &Operation, version: u64) {
+        self.sink.observe(told(operation, version));
+    }
+
     fn verify(&self, operation: &Operation, reply: &Reply<'_>, ended: &mut Ended) {
         let begun = self.clock.now();
         let (mut right, mut wrong) = (0u32, 0u32);
@@ -715,6 +720,15 @@ impl<C: Clock, S: Sink> Answers for InFlightTable<'_, C, S> {
             && slot.waiting_for == Some(ticket)
         {
             slot.node = node;
+        }
+    }
+
+    fn version(&mut self, ticket: Ticket, version: u64) {
+        if let Some(slot) = self.slots.get(slot_of(ticket))
+            && slot.waiting_for == Some(ticket)
+        {
+            let value = told(&slot.operations[slot.at], version);
+            self.sink.observe(value);
         }
     }
 }

@@ -32,6 +32,12 @@ pub(super) fn observe(
     });
 }
 
+/// The version of its record that the store tells with the answer to `operation`.
+pub(super) fn told(operation: &Operation, version: u64) -> ObservedValue {
+    let (index, key) = (operation.index, operation.key);
+    ObservedValue { index, item: 0, key, value: i64::try_from(version).ok() }
+}
+
 /// The whole number that `datum` is, also as a text.
 fn whole(datum: &Datum<'_>) -> Option<i64> {
     match datum {

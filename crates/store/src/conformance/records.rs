@@ -19,6 +19,7 @@ pub(super) const RULES: &[Rule] = &[
     rule(deletes, "deleting a missing record is done", delete_missing),
     rule(deletes, "a deleted record can be inserted again", insert_deleted),
     rule(keeps, "one client sees what was acknowledged to another", two_clients),
+    rule(tells_versions, "a version that is told is of the last write, and grows", versions),
 ];
 
 const OLD: [&[u8]; 3] = [b"a", b"bb", b"ccc"];
@@ -34,6 +35,10 @@ fn updates_in_part(store: &dyn Store) -> bool {
 
 fn deletes(store: &dyn Store) -> bool {
     keeps_and_can(store, Kind::Delete)
+}
+
+fn tells_versions(store: &dyn Store) -> bool {
+    updates(store) && store.tells_versions()
 }
 
 /// A conversation in which record `k` holds [`OLD`].
@@ -152,4 +157,29 @@ fn two_clients(store: &dyn Store) -> Result<(), Broken> {
     expect(&mut other, &TestRequest::read("k"), whole(&OLD))?;
     expect(&mut other, &TestRequest::insert("l", &NEW), Got::WRITTEN)?;
     expect(&mut one, &TestRequest::read("l"), whole(&NEW))
+}
+
+fn versions(store: &dyn Store) -> Result<(), Broken> {
+    let mut talk = with_old(store)?;
+    let mut last = 0;
+    let values: Vec<(u16, &[u8])> = (0..).zip(NEW).collect();
+    for written in [
+        TestRequest::insert("k", &OLD),
+        TestRequest::update("k", &values),
+        TestRequest::update("k", &values),
+    ] {
+        expect(&mut talk, &written, Got::WRITTEN)?;
+        let told = talk.take_told();
+        ensure(told > last, || format!("a write made version {told} of version {last}"))?;
+        last = told;
+        // What happens to others does not change it.
+        expect(&mut talk, &TestRequest::insert("l", &NEW), Got::WRITTEN)?;
+        talk.take_told();
+        talk.send(&TestRequest::read("k"));
+        let read = talk.take_told();
+        ensure(read == last, || format!("a read told version {read} of version {last}"))?;
+    }
+    expect(&mut talk, &TestRequest::read("other"), Got::MISSING)?;
+    let told = talk.take_told();
+    ensure(told == 0, || format!("a record that is not there has version {told}"))
 }

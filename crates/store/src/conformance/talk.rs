@@ -201,12 +201,17 @@ pub struct TestSession {
     within: HashSet<u32>,
 }
 
+/// Answers, and the version that was told last, 0 if none was.
 #[derive(Default)]
-struct Inbox(VecDeque<(Ticket, Got)>);
+struct Inbox(VecDeque<(Ticket, Got)>, u64);
 
 impl Answers for Inbox {
     fn answer(&mut self, ticket: Ticket, answer: Answer<'_>) {
         self.0.push_back((ticket, Got::of(answer)));
+    }
+
+    fn version(&mut self, _ticket: Ticket, version: u64) {
+        self.1 = version;
     }
 }
 
@@ -293,6 +298,11 @@ impl TestSession {
     pub fn take(&mut self) -> Option<(Ticket, Got)> {
         self.wait_until(|talk| !talk.inbox.0.is_empty());
         self.inbox.0.pop_front()
+    }
+
+    /// The version of a record that was told since this was asked last; 0 if none was.
+    pub fn take_told(&mut self) -> u64 {
+        std::mem::take(&mut self.inbox.1)
     }
 
     /// Moves on once, without waiting, and tells how many answers lie here untaken.

@@ -28,6 +28,7 @@ enum Fault {
     RefusesUpdates,
     RefusesMuch,
     KeepsWhatItRefuses,
+    TellsOneVersion,
 }
 
 struct Faulty {
@@ -51,6 +52,10 @@ impl Store for Faulty {
 
     fn open(&self, worker: usize) -> Result<Box<dyn Client>, OpenError> {
         Ok(Box::new(FaultyClient { inner: self.memory.open(worker)?, fault: self.fault }))
+    }
+
+    fn tells_versions(&self) -> bool {
+        self.fault == Fault::TellsOneVersion
     }
 
     fn settings(&self) -> Result<Vec<Setting>, OpenError> {
@@ -105,6 +110,7 @@ impl Client for FaultyClient {
                 answers.answer(ticket, Answer::Done(found));
                 return;
             }
+            (Fault::TellsOneVersion, _) => answers.version(ticket, 7),
             (Fault::LosesOtherFields, Kind::Update) => request.kind = Kind::Insert,
             (Fault::IgnoresLimit, Kind::Scan) => request.limit = 1_000,
             (Fault::CutsAtZero, Kind::Insert) => {
@@ -155,6 +161,7 @@ fn each_fault_is_found_by_the_rule_about_it() {
         (Fault::ShowsUpdatesOfMissing, "an update of a missing record does what its answer says"),
         (Fault::CutsAtZero, "a value of any bytes comes back unchanged"),
         (Fault::RefusesUpdates, "every declared kind is answered"),
+        (Fault::TellsOneVersion, "a version that is told is of the last write, and grows"),
     ] {
         assert!(broken(fault).contains(&rule), "{rule}: only {:?}", broken(fault));
     }

@@ -15,9 +15,9 @@ mod tests;
 
 use std::sync::Arc;
 
-use assay_model::{Kind, Nanos, QueryRole, Seed, Source};
+use assay_model::{Kind, Nanos, QueryRole, Seed};
 
-use super::program::{Compiled, Program, ProgramSource, QueryText, named, queries};
+use super::program::{Compiled, Program, QueryText, named, queries};
 use crate::plan::PlanPhase;
 use crate::script::ScriptName;
 
@@ -114,11 +114,10 @@ const COUNTERS: Definition = Definition {
     transactions: &["add", "read"],
 };
 
-/// One read of each key, process by process in the order of keys: what the workload asks when
-/// the store is at rest, to see what is lost. Nothing for workloads that tell no loss so.
-pub fn final_reads(spec: &ConsistencySpec) -> Option<Box<dyn Source>> {
-    let reads = program::FinalReads::new(spec)?;
-    Some(Box::new(ProgramSource::new(Arc::new(reads))))
+/// One read of each key, process by process in the order of keys. Nothing for workloads that tell
+/// no loss so.
+pub(super) fn final_reads(spec: &ConsistencySpec) -> Option<impl Program + use<>> {
+    program::FinalReads::new(spec)
 }
 
 /// The definition of a workload of this module.

@@ -5,10 +5,11 @@
 //! "FMKe: a real-world benchmark for key-value data stores" (PaPoC 2017) and their programs;
 //! `docs/fmke.md` lists where this differs from either.
 //!
-//! Rows lie in one of three [`Layout`]s. Queries are the same for every store, as SQL; the store
-//! executes them by itself or through a mapping.
+//! Rows lie in one of three [`FmkeLayout`]s. Queries are the same for every store, as SQL; the
+//! store executes them by itself or through a mapping.
 
 mod deck;
+mod lists;
 mod load;
 mod query;
 mod rows;
@@ -26,11 +27,11 @@ use assay_model::{Nanos, Seed};
 use super::program::{Compiled, Program, named};
 use crate::plan::PlanPhase;
 
-pub use query::{Owner, Queries, Query};
+pub use query::{FmkeQuery, Owner, Queries};
 pub use schema::tables;
 pub use spec::{
-    Compat, FmkeChecks, FmkeDataset, FmkeOperations, FmkeSpec, Layout, Population, PopulationName,
-    Through,
+    FmkeChecks, FmkeCompat, FmkeDataset, FmkeLayout, FmkeOperations, FmkeSpec, Population,
+    PopulationName, Through,
 };
 
 /// The names of the operations, by their numbers less one, with those of FMKe's load client.
@@ -52,10 +53,20 @@ pub fn may_miss(query: &str) -> bool {
     is_of_list || query == "prescription.read"
 }
 
+/// One read of each list: what the workload asks when the store is at rest, to see what is lost.
+pub(super) fn final_reads(spec: &FmkeSpec) -> impl Program + use<> {
+    lists::FinalLists::new(spec)
+}
+
 /// Compiles a checked specification.
 pub(super) fn compile(spec: &FmkeSpec, seed: Seed, phase: PlanPhase) -> Compiled {
     let queries = Queries::of(spec);
     let population = spec.population();
+    // What is asked of a server is the same whatever lies behind it.
+    let layout = match spec.through {
+        Through::Store => spec.layout,
+        Through::Server => FmkeLayout::Normalised,
+    };
     let run = run::Run::new(spec, seed);
     let frequencies = run.frequencies();
     let program: Arc<dyn Program> = match phase {
@@ -63,16 +74,16 @@ pub(super) fn compile(spec: &FmkeSpec, seed: Seed, phase: PlanPhase) -> Compiled
         PlanPhase::Run => Arc::new(run),
     };
     Compiled {
-        schema: named(tables(spec.layout).iter().map(|(name, text)| (*name, text.as_str()))),
+        schema: named(tables(layout).iter().map(|(name, text)| (*name, text.as_str()))),
         queries: queries.texts().to_vec(),
         roles: if spec.is_checked() { queries.roles() } else { Vec::new() },
         frequencies,
-        relation_rows: schema::rows(spec.layout, &population),
+        relation_rows: schema::rows_of_run(layout, &population),
         transaction_types: match phase {
             PlanPhase::Load => &["load"],
             PlanPhase::Run => &OPERATIONS,
         },
-        rows: schema::rows(spec.layout, &population).iter().map(|(_, rows)| rows).sum(),
+        rows: schema::rows(layout, &population).iter().map(|(_, rows)| rows).sum(),
         program,
         // Layouts are compared, so a mapping adds no tables of its own.
         keeps_relations: true,

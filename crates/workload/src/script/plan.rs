@@ -176,3 +176,14 @@ impl fmt::Debug for Schedule {
         f.debug_struct("Schedule").field("rate", &self.rate()).finish_non_exhaustive()
     }
 }
+
+/// What a workload asks when its run is over and the store at rest, to see what is lost: processes
+/// of one read each. Nothing for workloads that tell no loss so.
+pub fn final_reads(spec: &ScriptSpec) -> Option<Box<dyn Source>> {
+    let program: Arc<dyn Program> = match spec {
+        ScriptSpec::Consistency(spec) => Arc::new(consistency::final_reads(spec)?),
+        ScriptSpec::Fmke(spec) if spec.is_checked() => Arc::new(fmke::final_reads(spec)),
+        _ => return None,
+    };
+    Some(Box::new(ProgramSource::new(program)))
+}

@@ -99,7 +99,7 @@ impl RunningStudy {
             other => other,
         };
         let seed = setup.seed;
-        if setup.options.text("run-dir").is_none() {
+        if setup.options.run_dir().is_none() {
             let name = format!("study-{}", setup.workload.name);
             setup.dir = run_dirs::fresh(setup.options.runs_dir(), &name, seed.0);
         }
@@ -130,7 +130,7 @@ impl RunningStudy {
             self.loaded = "none: the store keeps nothing";
             return Ok(());
         }
-        if !self.setup.options.switch("replace")? && self.setup.has_note()? {
+        if !self.setup.options.replaces()? && self.setup.has_note()? {
             self.loaded = "as it was found in the store";
             return Ok(());
         }

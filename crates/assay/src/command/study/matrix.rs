@@ -194,7 +194,7 @@ impl TypedOptions {
         let study_request = StudyRequest {
             scale: scale(text("scale"))?,
             // Neither the environment nor config files change the runs of a study.
-            seed: if options.is_typed("seed") { options.count("seed")? } else { None },
+            seed: if options.is_typed("seed") { options.seed()? } else { None },
             repetitions,
             stores: names("stores"),
             workloads: names("workloads"),

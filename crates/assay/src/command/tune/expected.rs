@@ -64,8 +64,8 @@ impl TuneOptions {
         if step == Nanos::ZERO {
             return Err(options.wrong("step", "nothing would be issued; give more than 0s"));
         }
-        let resumes = options.switch("resume")?;
-        if resumes && options.text("run-dir").is_none() {
+        let resumes = options.resumes()?;
+        if resumes && options.run_dir().is_none() {
             let reason = "which tune goes on? name its directory with --run-dir";
             return Err(options.wrong("resume", reason));
         }

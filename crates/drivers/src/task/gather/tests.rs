@@ -81,7 +81,7 @@ impl Library for TestLibrary {
             _ if job.context == Context::Begins => ConnectionState::Held,
             _ => ConnectionState::Free,
         };
-        JobCompletion { ending, after, requests: 2, node: 0 }
+        JobCompletion { ending, after, requests: 2, node: 0, version: 0 }
     }
 
     async fn undo(&self, _: &mut ()) -> Result<(), Lost> {

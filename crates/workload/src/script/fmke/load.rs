@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use assay_model::script::ProcessBuilder;
 use assay_model::{Nanos, Seed};
 
-use super::query::{Owner, Queries, Query};
+use super::query::{FmkeQuery, Owner, Queries};
 use super::rows::Rows;
-use super::spec::{FmkeSpec, Layout, Through};
+use super::spec::{FmkeLayout, FmkeSpec, Through};
 use crate::script::program::{Program, int, text};
 
 /// Rows of a transaction that writes persons or places.
@@ -22,7 +22,7 @@ const LOAD: u16 = 1;
 
 /// Patients first, then facilities, pharmacies, staff, prescriptions.
 pub(super) struct Load {
-    layout: Layout,
+    layout: FmkeLayout,
     through: Through,
     queries: Queries,
     rows: Rows,
@@ -34,7 +34,7 @@ impl Load {
     pub(super) fn new(spec: &FmkeSpec, seed: Seed) -> Load {
         let rows = Rows::new(spec.population(), seed);
         let mut packed: HashMap<(Owner, u64), String> = HashMap::new();
-        if spec.layout == Layout::NestedPacked && spec.through == Through::Store {
+        if spec.layout == FmkeLayout::NestedPacked && spec.through == Through::Store {
             for number in 1..=rows.population.prescriptions {
                 let prescription = rows.prescription(number);
                 for owner in Owner::ALL {
@@ -48,19 +48,19 @@ impl Load {
     }
 
     /// What is inserted in which order, with how many of it there are.
-    fn sorts(&self) -> [(Option<Query>, u64); 5] {
+    fn sorts(&self) -> [(Option<FmkeQuery>, u64); 5] {
         let of = &self.rows.population;
         [
-            (Some(Query::PatientInsert), of.patients),
-            (Some(Query::FacilityInsert), of.facilities),
-            (Some(Query::PharmacyInsert), of.pharmacies),
-            (Some(Query::StaffInsert), of.staff),
+            (Some(FmkeQuery::PatientInsert), of.patients),
+            (Some(FmkeQuery::FacilityInsert), of.facilities),
+            (Some(FmkeQuery::PharmacyInsert), of.pharmacies),
+            (Some(FmkeQuery::StaffInsert), of.staff),
             (None, of.prescriptions),
         ]
     }
 
     /// How many rows one transaction of a sort writes; a request to a server is one row.
-    fn chunk(&self, query: Option<Query>) -> u64 {
+    fn chunk(&self, query: Option<FmkeQuery>) -> u64 {
         match (self.through, query) {
             (Through::Server, _) => 1,
             (Through::Store, Some(_)) => ROWS,
@@ -68,17 +68,17 @@ impl Load {
         }
     }
 
-    fn entity(&self, query: Query, number: u64, into: &mut ProcessBuilder<'_>) {
+    fn entity(&self, query: FmkeQuery, number: u64, into: &mut ProcessBuilder<'_>) {
         let (sort, owner, texts) = match query {
-            Query::PatientInsert => (0, Some(Owner::Patient), 2),
-            Query::PharmacyInsert => (1, Some(Owner::Pharmacy), 2),
-            Query::StaffInsert => (2, Some(Owner::Staff), 3),
+            FmkeQuery::PatientInsert => (0, Some(Owner::Patient), 2),
+            FmkeQuery::PharmacyInsert => (1, Some(Owner::Pharmacy), 2),
+            FmkeQuery::StaffInsert => (2, Some(Owner::Staff), 3),
             _ => (3, None, 3),
         };
         let values = self.rows.texts(sort, number);
         let mut arguments = vec![int(number)];
         arguments.extend(values[..texts].iter().map(|value| text(value)));
-        let has_list = self.layout == Layout::NestedPacked && self.through == Through::Store;
+        let has_list = self.layout == FmkeLayout::NestedPacked && self.through == Through::Store;
         if let Some(owner) = owner.filter(|_| has_list) {
             arguments.push(text(self.packed.get(&(owner, number)).map_or("", String::as_str)));
         }
@@ -88,7 +88,7 @@ impl Load {
     fn prescription(&self, number: u64, into: &mut ProcessBuilder<'_>) {
         let prescription = self.rows.prescription(number);
         prescription.insert(&self.queries, into);
-        if self.through == Through::Store && self.layout != Layout::NestedPacked {
+        if self.through == Through::Store && self.layout != FmkeLayout::NestedPacked {
             for owner in Owner::ALL {
                 prescription.add_to_list(owner, self.layout, &self.queries, into);
             }

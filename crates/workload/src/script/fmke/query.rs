@@ -4,7 +4,7 @@ use assay_model::observed::PrescriptionRole;
 use assay_model::script::QueryRef;
 use assay_model::{Kind, Named, QueryRole};
 
-use super::spec::{FmkeSpec, Layout, Through};
+use super::spec::{FmkeLayout, FmkeSpec, Through};
 
 /// Who has a list of prescriptions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -34,7 +34,7 @@ impl Owner {
 
 /// What a query does, in whichever layout. Arguments come in the order in which they are named.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Query {
+pub enum FmkeQuery {
     /// A new patient: number, name, address; where lists are packed, an empty text, here and below.
     PatientInsert,
     /// A new pharmacy: number, name, address.
@@ -58,7 +58,7 @@ pub enum Query {
     /// A new prescription: number, patient, prescriber, pharmacy, date, date of processing, drugs,
     /// whether it was processed.
     PrescriptionInsert,
-    /// The prescription with this number: the columns of [`Query::PrescriptionInsert`].
+    /// The prescription with this number: the columns of [`FmkeQuery::PrescriptionInsert`].
     PrescriptionRead,
     /// The drugs of the prescription with this number.
     PrescriptionDrugs,
@@ -81,16 +81,16 @@ pub enum Query {
     CopyAddDrugs(Owner),
 }
 
-impl Query {
+impl FmkeQuery {
     /// Whether an application server has a request for it: it knows layouts and lists by itself.
     fn is_request(&self) -> bool {
         match self {
-            Query::ListRead(owner) => *owner != Owner::Patient,
-            Query::ListProcessed(owner) => *owner == Owner::Pharmacy,
-            Query::ListAdd(_)
-            | Query::ListNumbers(_)
-            | Query::CopyProcess(_)
-            | Query::CopyAddDrugs(_) => false,
+            FmkeQuery::ListRead(owner) => *owner != Owner::Patient,
+            FmkeQuery::ListProcessed(owner) => *owner == Owner::Pharmacy,
+            FmkeQuery::ListAdd(_)
+            | FmkeQuery::ListNumbers(_)
+            | FmkeQuery::CopyProcess(_)
+            | FmkeQuery::CopyAddDrugs(_) => false,
             _ => true,
         }
     }
@@ -103,14 +103,14 @@ const COLUMNS: &str = "patient_id, prescriber_id, pharmacy_id, date_prescribed, 
 /// The queries of one layout.
 #[derive(Clone, Debug)]
 pub struct Queries {
-    queries: Vec<Query>,
+    queries: Vec<FmkeQuery>,
     kinds: Vec<Kind>,
     texts: Vec<Named>,
 }
 
 impl Queries {
     /// Those of `layout`.
-    pub fn new(layout: Layout) -> Queries {
+    pub fn new(layout: FmkeLayout) -> Queries {
         Queries::from(written(layout).into_iter())
     }
 
@@ -135,7 +135,7 @@ impl Queries {
 
     /// Those that stand for a request to an application server.
     pub fn of_server() -> Queries {
-        let all = written(Layout::Normalised);
+        let all = written(FmkeLayout::Normalised);
         Queries::from(all.into_iter().filter(|(query, ..)| query.is_request()))
     }
 
@@ -150,7 +150,7 @@ impl Queries {
     }
 
     /// The place of `query`; `None` if the layout has no such query.
-    pub fn place(&self, query: Query) -> Option<usize> {
+    pub fn place(&self, query: FmkeQuery) -> Option<usize> {
         self.queries.iter().position(|one| *one == query)
     }
 
@@ -158,30 +158,30 @@ impl Queries {
     ///
     /// # Panics
     /// If the layout has no such query.
-    pub fn issue(&self, query: Query) -> QueryRef {
+    pub fn issue(&self, query: FmkeQuery) -> QueryRef {
         let place = self.place(query).unwrap_or_else(|| panic!("{query:?} is of another layout"));
         QueryRef { statement: place as u16 + 1, kind: self.kinds[place] }
     }
 }
 
-fn role(query: Query) -> QueryRole {
+fn role(query: FmkeQuery) -> QueryRole {
     let role = match query {
-        Query::PrescriptionInsert => PrescriptionRole::Create,
-        Query::PrescriptionRead => PrescriptionRole::Read,
-        Query::PrescriptionProcess => PrescriptionRole::Process,
-        Query::PrescriptionAddDrugs => PrescriptionRole::AddDrugs,
-        Query::ListAdd(owner) => PrescriptionRole::AddEntry(owner as u8),
-        Query::ListNumbers(owner) | Query::ListRead(owner) => {
+        FmkeQuery::PrescriptionInsert => PrescriptionRole::Create,
+        FmkeQuery::PrescriptionRead => PrescriptionRole::Read,
+        FmkeQuery::PrescriptionProcess => PrescriptionRole::Process,
+        FmkeQuery::PrescriptionAddDrugs => PrescriptionRole::AddDrugs,
+        FmkeQuery::ListAdd(owner) => PrescriptionRole::AddEntry(owner as u8),
+        FmkeQuery::ListNumbers(owner) | FmkeQuery::ListRead(owner) => {
             PrescriptionRole::ReadEntries(owner as u8)
         }
-        Query::ListProcessed(owner) => PrescriptionRole::ReadProcessed(owner as u8),
+        FmkeQuery::ListProcessed(owner) => PrescriptionRole::ReadProcessed(owner as u8),
         _ => return QueryRole::default(),
     };
     QueryRole::Prescription(role)
 }
 
 /// What it does, its name, its kind, its SQL.
-type Written = (Query, String, Kind, String);
+type Written = (FmkeQuery, String, Kind, String);
 
 /// What one sort of persons or places is called.
 struct Entity {
@@ -189,8 +189,8 @@ struct Entity {
     name: &'static str,
     columns: &'static [&'static str],
     owner: Option<Owner>,
-    insert: Query,
-    update: Query,
+    insert: FmkeQuery,
+    update: FmkeQuery,
 }
 
 const ENTITIES: [Entity; 4] = [
@@ -199,43 +199,43 @@ const ENTITIES: [Entity; 4] = [
         name: "patient",
         columns: &["patient_name", "patient_address"],
         owner: Some(Owner::Patient),
-        insert: Query::PatientInsert,
-        update: Query::PatientUpdate,
+        insert: FmkeQuery::PatientInsert,
+        update: FmkeQuery::PatientUpdate,
     },
     Entity {
         table: "pharmacies",
         name: "pharmacy",
         columns: &["pharmacy_name", "pharmacy_address"],
         owner: Some(Owner::Pharmacy),
-        insert: Query::PharmacyInsert,
-        update: Query::PharmacyUpdate,
+        insert: FmkeQuery::PharmacyInsert,
+        update: FmkeQuery::PharmacyUpdate,
     },
     Entity {
         table: "staff",
         name: "staff",
         columns: &["staff_name", "staff_address", "staff_speciality"],
         owner: Some(Owner::Staff),
-        insert: Query::StaffInsert,
-        update: Query::StaffUpdate,
+        insert: FmkeQuery::StaffInsert,
+        update: FmkeQuery::StaffUpdate,
     },
     Entity {
         table: "facilities",
         name: "facility",
         columns: &["facility_name", "facility_address", "facility_type"],
         owner: None,
-        insert: Query::FacilityInsert,
-        update: Query::FacilityUpdate,
+        insert: FmkeQuery::FacilityInsert,
+        update: FmkeQuery::FacilityUpdate,
     },
 ];
 
 /// The queries of one layout.
-fn written(layout: Layout) -> Vec<Written> {
-    let mut all = of_entities(layout == Layout::NestedPacked);
+fn written(layout: FmkeLayout) -> Vec<Written> {
+    let mut all = of_entities(layout == FmkeLayout::NestedPacked);
     all.extend(of_prescriptions());
     for owner in Owner::ALL {
         match layout {
-            Layout::NestedPacked => all.push(packed(owner)),
-            _ => all.extend(of_list(owner, layout == Layout::Nested)),
+            FmkeLayout::NestedPacked => all.push(packed(owner)),
+            _ => all.extend(of_list(owner, layout == FmkeLayout::Nested)),
         }
     }
     all
@@ -257,7 +257,7 @@ fn of_entities(lists_are_packed: bool) -> Vec<Written> {
         let text = format!("UPDATE {table} SET {} WHERE {name}_id = ?", changes.join(", "));
         written.push((*update, format!("{name}.update"), Kind::Update, text));
         let text = format!("SELECT {name}_id, {all}{packed} FROM {table} WHERE {name}_id = ?");
-        let read = owner.map_or(Query::FacilityRead, Query::OwnerRead);
+        let read = owner.map_or(FmkeQuery::FacilityRead, FmkeQuery::OwnerRead);
         written.push((read, format!("{name}.read"), Kind::Read, text));
     }
     written
@@ -267,7 +267,7 @@ fn of_prescriptions() -> Vec<Written> {
     let written = |query, name: &str, kind, text: String| (query, name.to_owned(), kind, text);
     vec![
         written(
-            Query::PrescriptionInsert,
+            FmkeQuery::PrescriptionInsert,
             "prescription.insert",
             Kind::Insert,
             format!(
@@ -276,7 +276,7 @@ fn of_prescriptions() -> Vec<Written> {
             ),
         ),
         written(
-            Query::PrescriptionRead,
+            FmkeQuery::PrescriptionRead,
             "prescription.read",
             Kind::Read,
             format!(
@@ -284,13 +284,13 @@ fn of_prescriptions() -> Vec<Written> {
             ),
         ),
         written(
-            Query::PrescriptionDrugs,
+            FmkeQuery::PrescriptionDrugs,
             "prescription.drugs",
             Kind::Read,
             "SELECT drugs FROM prescriptions WHERE prescription_id = ?".to_owned(),
         ),
         written(
-            Query::PrescriptionProcess,
+            FmkeQuery::PrescriptionProcess,
             "prescription.process",
             Kind::Update,
             "UPDATE prescriptions SET date_processed = ?, processed = ? \
@@ -298,7 +298,7 @@ fn of_prescriptions() -> Vec<Written> {
                 .to_owned(),
         ),
         written(
-            Query::PrescriptionAddDrugs,
+            FmkeQuery::PrescriptionAddDrugs,
             "prescription.add_drugs",
             Kind::Update,
             "UPDATE prescriptions SET drugs = drugs || ? \
@@ -325,20 +325,20 @@ fn of_list(owner: Owner, has_copies: bool) -> Vec<Written> {
     };
     let mut written = vec![
         (
-            Query::ListAdd(owner),
+            FmkeQuery::ListAdd(owner),
             named("add"),
             Kind::Insert,
             format!("INSERT INTO {list} (owner_id, entry_id{columns}) VALUES ({arguments})"),
         ),
         (
-            Query::ListNumbers(owner),
+            FmkeQuery::ListNumbers(owner),
             named("numbers"),
             Kind::Scan,
             format!("SELECT entry_id FROM {list} WHERE owner_id = ?"),
         ),
-        (Query::ListRead(owner), named("read"), Kind::Scan, entries.clone()),
+        (FmkeQuery::ListRead(owner), named("read"), Kind::Scan, entries.clone()),
         (
-            Query::ListProcessed(owner),
+            FmkeQuery::ListProcessed(owner),
             named("processed"),
             Kind::Scan,
             entries + " AND processed = ?",
@@ -357,13 +357,13 @@ fn of_copies(owner: Owner) -> [Written; 2] {
         |changes: &str| format!("UPDATE {list} SET {changes} WHERE owner_id = ? AND entry_id = ?");
     [
         (
-            Query::CopyProcess(owner),
+            FmkeQuery::CopyProcess(owner),
             format!("{list}.process"),
             Kind::Update,
             change("date_processed = ?, processed = ?"),
         ),
         (
-            Query::CopyAddDrugs(owner),
+            FmkeQuery::CopyAddDrugs(owner),
             format!("{list}.add_drugs"),
             Kind::Update,
             change("drugs = drugs || ?"),
@@ -376,7 +376,7 @@ fn packed(owner: Owner) -> Written {
     let entity = ENTITIES.iter().find(|entity| entity.owner == Some(owner));
     let Entity { table, name, .. } = entity.expect("every owner is an entity");
     (
-        Query::ListAdd(owner),
+        FmkeQuery::ListAdd(owner),
         format!("{table}.append"),
         Kind::Update,
         format!("UPDATE {table} SET packed = packed || ? WHERE {name}_id = ?"),

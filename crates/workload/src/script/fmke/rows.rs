@@ -4,8 +4,8 @@ use assay_model::script::ProcessBuilder;
 use assay_model::seed::Stream;
 use assay_model::{Draws, Seed};
 
-use super::query::{Owner, Queries, Query};
-use super::spec::{Layout, Population};
+use super::query::{FmkeQuery, Owner, Queries};
+use super::spec::{FmkeLayout, Population};
 use crate::distribution::Zipf;
 use crate::plan::streams;
 use crate::script::program::{int, text};
@@ -39,7 +39,7 @@ impl Prescription {
         }
     }
 
-    /// Its entry in a packed list: a line of columns, as [`Query::PrescriptionInsert`] has them.
+    /// Its entry in a packed list: a line of the columns of [`FmkeQuery::PrescriptionInsert`].
     pub(super) fn packed(&self) -> String {
         let Prescription { number, patient, prescriber, pharmacy, date, drugs } = self;
         format!("{number}|{patient}|{prescriber}|{pharmacy}|{date}|{NOT_PROCESSED}|{drugs}|0\n")
@@ -57,21 +57,21 @@ impl Prescription {
             text(&self.drugs),
             int(0),
         ];
-        into.issue(queries.issue(Query::PrescriptionInsert), self.number, &arguments);
+        into.issue(queries.issue(FmkeQuery::PrescriptionInsert), self.number, &arguments);
     }
 
     /// Adds it to the list of `owner`.
     pub(super) fn add_to_list(
         &self,
         owner: Owner,
-        layout: Layout,
+        layout: FmkeLayout,
         queries: &Queries,
         into: &mut ProcessBuilder<'_>,
     ) {
-        let (query, number) = (queries.issue(Query::ListAdd(owner)), self.owner(owner));
+        let (query, number) = (queries.issue(FmkeQuery::ListAdd(owner)), self.owner(owner));
         match layout {
-            Layout::Normalised => into.issue(query, number, &[int(number), int(self.number)]),
-            Layout::Nested => {
+            FmkeLayout::Normalised => into.issue(query, number, &[int(number), int(self.number)]),
+            FmkeLayout::Nested => {
                 let arguments = [
                     int(number),
                     int(self.number),
@@ -85,7 +85,9 @@ impl Prescription {
                 ];
                 into.issue(query, number, &arguments)
             }
-            Layout::NestedPacked => into.issue(query, number, &[text(&self.packed()), int(number)]),
+            FmkeLayout::NestedPacked => {
+                into.issue(query, number, &[text(&self.packed()), int(number)])
+            }
         };
     }
 }

@@ -5,9 +5,9 @@ use assay_model::seed::Stream;
 use assay_model::{Argument, Arguments, Draws, Nanos, Seed, Taken};
 
 use super::deck::{BLOCK, Card, Deck, LATER};
-use super::query::{Owner, Queries, Query};
+use super::query::{FmkeQuery, Owner, Queries};
 use super::rows::{Prescription, STREAMS};
-use super::spec::{Compat, FmkeSpec, Layout, Population, Through};
+use super::spec::{FmkeCompat, FmkeLayout, FmkeSpec, Population, Through};
 use crate::script::program::{Program, int, text};
 
 /// The most queries of an operation, with its end: a creation.
@@ -17,15 +17,15 @@ const REPO_IDS: u64 = 10_000_000;
 /// Drugs have numbers from 1 on.
 const DRUGS: u64 = 10;
 
-/// Places of columns in the output of [`Query::PrescriptionRead`].
+/// Places of columns in the output of [`FmkeQuery::PrescriptionRead`].
 const PATIENT: u16 = 1;
 const PRESCRIBER: u16 = 2;
 const PHARMACY: u16 = 3;
 
 /// The operations of a run.
 pub(super) struct Run {
-    layout: Layout,
-    compat: Compat,
+    layout: FmkeLayout,
+    compat: FmkeCompat,
     through: Through,
     population: Population,
     /// The share of changes and reads that others make at about the same time.
@@ -75,8 +75,8 @@ impl Run {
         let draws = &mut self.creations.draws(creation);
         let Population { patients, staff, pharmacies, prescriptions, .. } = self.population;
         let number = match self.compat {
-            Compat::Repo => prescriptions + 1 + draws.below(REPO_IDS),
-            Compat::Corrected | Compat::Paper => prescriptions + 1 + creation,
+            FmkeCompat::Repo => prescriptions + 1 + draws.below(REPO_IDS),
+            FmkeCompat::Corrected | FmkeCompat::Paper => prescriptions + 1 + creation,
         };
         let drugs = 1 + draws.below(3);
         let drugs: Vec<String> = (0..drugs).map(|_| drug(draws)).collect();
@@ -100,9 +100,9 @@ impl Run {
             None => false,
         };
         match self.compat {
-            Compat::Repo if is_created(turn) => self.created(turn).number,
-            Compat::Repo => self.loaded(draws),
-            Compat::Corrected | Compat::Paper => match block.checked_sub(LATER) {
+            FmkeCompat::Repo if is_created(turn) => self.created(turn).number,
+            FmkeCompat::Repo => self.loaded(draws),
+            FmkeCompat::Corrected | FmkeCompat::Paper => match block.checked_sub(LATER) {
                 Some(earlier) => self.created(earlier * self.deck.created() + number).number,
                 None => turn + 1,
             },
@@ -113,8 +113,8 @@ impl Run {
     /// repository's programs do so.
     fn to_change(&self, draws: &mut Draws) -> u64 {
         match self.compat {
-            Compat::Repo => self.loaded(draws),
-            Compat::Corrected | Compat::Paper => {
+            FmkeCompat::Repo => self.loaded(draws),
+            FmkeCompat::Corrected | FmkeCompat::Paper => {
                 let processed = LATER * self.deck.processed();
                 processed + 1 + draws.below(self.population.prescriptions - processed)
             }
@@ -136,33 +136,35 @@ impl Run {
         draws.below(self.population.prescriptions) + 1
     }
 
-    fn query(&self, query: Query) -> QueryRef {
+    fn query(&self, query: FmkeQuery) -> QueryRef {
         self.queries.issue(query)
     }
 
-    fn read(&self, query: Query, number: u64, into: &mut ProcessBuilder<'_>) -> u16 {
+    fn read(&self, query: FmkeQuery, number: u64, into: &mut ProcessBuilder<'_>) -> u16 {
         into.issue(self.query(query), number, &[int(number)]).last()
     }
 
     /// Reads an owner with its list: `wanted` of it, where the layout has lists by themselves.
-    fn list(&self, owner: Owner, wanted: Query, number: u64, into: &mut ProcessBuilder<'_>) {
+    fn list(&self, owner: Owner, wanted: FmkeQuery, number: u64, into: &mut ProcessBuilder<'_>) {
         if self.through == Through::Server {
             return self.issue_list(wanted, number, into);
         }
-        self.read(Query::OwnerRead(owner), number, into);
+        self.read(FmkeQuery::OwnerRead(owner), number, into);
         let wanted = match (self.layout, self.compat) {
-            (Layout::NestedPacked, _) => return,
-            (Layout::Nested, Compat::Repo) => Query::ListRead(owner),
-            (Layout::Nested, _) if wanted == Query::ListNumbers(owner) => Query::ListRead(owner),
-            (Layout::Normalised, Compat::Repo) => Query::ListNumbers(owner),
+            (FmkeLayout::NestedPacked, _) => return,
+            (FmkeLayout::Nested, FmkeCompat::Repo) => FmkeQuery::ListRead(owner),
+            (FmkeLayout::Nested, _) if wanted == FmkeQuery::ListNumbers(owner) => {
+                FmkeQuery::ListRead(owner)
+            }
+            (FmkeLayout::Normalised, FmkeCompat::Repo) => FmkeQuery::ListNumbers(owner),
             _ => wanted,
         };
         self.issue_list(wanted, number, into);
     }
 
-    fn issue_list(&self, wanted: Query, number: u64, into: &mut ProcessBuilder<'_>) {
+    fn issue_list(&self, wanted: FmkeQuery, number: u64, into: &mut ProcessBuilder<'_>) {
         let arguments = [int(number), int(1)];
-        let given = if matches!(wanted, Query::ListProcessed(_)) { 2 } else { 1 };
+        let given = if matches!(wanted, FmkeQuery::ListProcessed(_)) { 2 } else { 1 };
         into.issue(self.query(wanted), number, &arguments[..given]);
     }
 
@@ -171,9 +173,9 @@ impl Run {
         if self.through == Through::Server {
             return prescription.insert(&self.queries, into);
         }
-        self.read(Query::PrescriptionRead, prescription.number, into);
+        self.read(FmkeQuery::PrescriptionRead, prescription.number, into);
         for owner in [Owner::Patient, Owner::Staff, Owner::Pharmacy] {
-            self.read(Query::OwnerRead(owner), prescription.owner(owner), into);
+            self.read(FmkeQuery::OwnerRead(owner), prescription.owner(owner), into);
         }
         prescription.insert(&self.queries, into);
         for owner in Owner::ALL {
@@ -184,7 +186,7 @@ impl Run {
     /// Changes a prescription, then its copies; `change` is what they get.
     fn change(&self, number: u64, queries: Change, change: &str, into: &mut ProcessBuilder<'_>) {
         let read = match self.through {
-            Through::Store => self.read(Query::PrescriptionRead, number, into),
+            Through::Store => self.read(FmkeQuery::PrescriptionRead, number, into),
             Through::Server => 0,
         };
         let mut arguments = vec![text(change)];
@@ -200,16 +202,16 @@ impl Run {
         for (owner, column) in owners {
             let of_owner: Argument<'_> = Taken::first(read, column).into();
             match self.layout {
-                Layout::Normalised => {}
-                Layout::Nested => {
+                FmkeLayout::Normalised => {}
+                FmkeLayout::Nested => {
                     let copy = self.query((queries.copy)(owner));
                     arguments.truncate(given);
                     arguments.extend([of_owner, int(number)]);
                     into.issue(copy, number, &arguments);
                 }
-                Layout::NestedPacked => {
+                FmkeLayout::NestedPacked => {
                     let entry = format!("{number}|{}{change}\n", queries.mark);
-                    let append = self.query(Query::ListAdd(owner));
+                    let append = self.query(FmkeQuery::ListAdd(owner));
                     into.issue(append, number, &[text(&entry), of_owner]);
                 }
             }
@@ -219,26 +221,26 @@ impl Run {
 
 /// How a prescription is changed.
 struct Change {
-    record: Query,
+    record: FmkeQuery,
     /// What `processed` is set to.
     processed: Option<u64>,
-    copy: fn(Owner) -> Query,
+    copy: fn(Owner) -> FmkeQuery,
     /// What an entry of a packed list has before the change.
     mark: char,
 }
 
 /// It is processed at a date.
 const PROCESS: Change = Change {
-    record: Query::PrescriptionProcess,
+    record: FmkeQuery::PrescriptionProcess,
     processed: Some(1),
-    copy: Query::CopyProcess,
+    copy: FmkeQuery::CopyProcess,
     mark: '!',
 };
 /// It gets other drugs.
 const ADD_DRUGS: Change = Change {
-    record: Query::PrescriptionAddDrugs,
+    record: FmkeQuery::PrescriptionAddDrugs,
     processed: None,
-    copy: Query::CopyAddDrugs,
+    copy: FmkeQuery::CopyAddDrugs,
     mark: '+',
 };
 
@@ -267,29 +269,29 @@ impl Program for Run {
         let draws = &mut self.operations.draws(process);
         let Population { patients, staff, pharmacies, .. } = self.population;
         into.transaction(card.operation as u16 + 1, Nanos::ZERO);
-        let is_repo = self.compat == Compat::Repo;
+        let is_repo = self.compat == FmkeCompat::Repo;
         match card.operation {
             0 => {
-                let wanted = Query::ListRead(Owner::Pharmacy);
+                let wanted = FmkeQuery::ListRead(Owner::Pharmacy);
                 self.list(Owner::Pharmacy, wanted, draws.below(pharmacies) + 1, into);
             }
             1 if !is_repo => {
-                self.read(Query::PrescriptionDrugs, self.loaded(draws), into);
+                self.read(FmkeQuery::PrescriptionDrugs, self.loaded(draws), into);
             }
             2 => {
-                let wanted = Query::ListRead(Owner::Staff);
+                let wanted = FmkeQuery::ListRead(Owner::Staff);
                 self.list(Owner::Staff, wanted, draws.below(staff) + 1, into);
             }
             3 => self.create(card, into),
             4 => {
-                let wanted = Query::ListProcessed(Owner::Pharmacy);
+                let wanted = FmkeQuery::ListProcessed(Owner::Pharmacy);
                 self.list(Owner::Pharmacy, wanted, draws.below(pharmacies) + 1, into);
             }
             5 => {
                 // A server answers with the patient and its list.
                 let wanted = match self.through {
-                    Through::Store => Query::ListNumbers(Owner::Patient),
-                    Through::Server => Query::OwnerRead(Owner::Patient),
+                    Through::Store => FmkeQuery::ListNumbers(Owner::Patient),
+                    Through::Server => FmkeQuery::OwnerRead(Owner::Patient),
                 };
                 self.list(Owner::Patient, wanted, draws.below(patients) + 1, into);
             }
@@ -306,7 +308,7 @@ impl Program for Run {
             _ => {
                 let contested = self.contested(card, draws);
                 let number = contested.unwrap_or_else(|| self.loaded(draws));
-                self.read(Query::PrescriptionRead, number, into);
+                self.read(FmkeQuery::PrescriptionRead, number, into);
             }
         }
         into.commit();

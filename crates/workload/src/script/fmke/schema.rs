@@ -1,7 +1,7 @@
 //! The relations of FMKe in each layout.
 
 use super::query::Owner;
-use super::spec::{Layout, Population};
+use super::spec::{FmkeLayout, Population};
 
 /// Columns of a person or place, with how many characters they have at most.
 const PATIENT: [(&str, u64); 2] = [("name", 64), ("address", 64)];
@@ -22,11 +22,11 @@ const PRESCRIPTION: &str = "patient_id BIGINT NOT NULL,
 /// * Normalised: a list holds the numbers of its prescriptions.
 /// * Nested: a list holds a copy of each prescription, a row each.
 /// * Nested and packed: the list is a text in the row of its owner.
-pub fn tables(layout: Layout) -> Vec<(&'static str, String)> {
+pub fn tables(layout: FmkeLayout) -> Vec<(&'static str, String)> {
     let mut tables = vec![
-        entity("patients", "patient", &PATIENT, layout == Layout::NestedPacked),
-        entity("pharmacies", "pharmacy", &PATIENT, layout == Layout::NestedPacked),
-        entity("staff", "staff", &STAFF, layout == Layout::NestedPacked),
+        entity("patients", "patient", &PATIENT, layout == FmkeLayout::NestedPacked),
+        entity("pharmacies", "pharmacy", &PATIENT, layout == FmkeLayout::NestedPacked),
+        entity("staff", "staff", &STAFF, layout == FmkeLayout::NestedPacked),
         entity("facilities", "facility", &FACILITY, false),
         (
             "prescriptions",
@@ -36,7 +36,7 @@ pub fn tables(layout: Layout) -> Vec<(&'static str, String)> {
             ),
         ),
     ];
-    if layout != Layout::NestedPacked {
+    if layout != FmkeLayout::NestedPacked {
         tables.extend(Owner::ALL.map(|owner| (owner.list(), list(owner, layout))));
     }
     tables
@@ -58,10 +58,10 @@ fn entity(
     (table, text + &format!("  PRIMARY KEY ({entity}_id)\n)"))
 }
 
-fn list(owner: Owner, layout: Layout) -> String {
+fn list(owner: Owner, layout: FmkeLayout) -> String {
     let (table, key) = (owner.list(), "  PRIMARY KEY (owner_id, entry_id)");
     let copy = match layout {
-        Layout::Nested => format!("  {PRESCRIPTION},\n"),
+        FmkeLayout::Nested => format!("  {PRESCRIPTION},\n"),
         _ => String::new(),
     };
     format!(
@@ -70,8 +70,18 @@ fn list(owner: Owner, layout: Layout) -> String {
     )
 }
 
+/// Prescriptions that a run may have created when it is judged how queries reach their rows: every
+/// run adds to them, so what reads all of them because there are few yet gets slower and slower.
+const CREATED: u64 = 100_000;
+
+/// How many rows each relation may have in a run.
+pub(super) fn rows_of_run(layout: FmkeLayout, population: &Population) -> Vec<(&'static str, u64)> {
+    let prescriptions = population.prescriptions.saturating_add(CREATED);
+    rows(layout, &Population { prescriptions, ..*population })
+}
+
 /// How many rows each relation has after the load.
-pub(super) fn rows(layout: Layout, population: &Population) -> Vec<(&'static str, u64)> {
+pub(super) fn rows(layout: FmkeLayout, population: &Population) -> Vec<(&'static str, u64)> {
     let Population { patients, pharmacies, staff, facilities, prescriptions } = *population;
     let mut rows = vec![
         ("patients", patients),
@@ -80,7 +90,7 @@ pub(super) fn rows(layout: Layout, population: &Population) -> Vec<(&'static str
         ("facilities", facilities),
         ("prescriptions", prescriptions),
     ];
-    if layout != Layout::NestedPacked {
+    if layout != FmkeLayout::NestedPacked {
         rows.extend(Owner::ALL.map(|owner| (owner.list(), prescriptions)));
     }
     rows

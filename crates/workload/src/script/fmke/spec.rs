@@ -20,9 +20,9 @@ pub struct FmkeSpec {
     /// Always `fmke`.
     pub workload: ScriptName,
     /// How prescriptions lie in the lists of patients, pharmacies and staff.
-    pub layout: Layout,
+    pub layout: FmkeLayout,
     /// Whose FMKe it is.
-    pub compat: Compat,
+    pub compat: FmkeCompat,
     /// Whom operations are sent to.
     pub through: Through,
     /// The rows that a load writes.
@@ -49,7 +49,7 @@ pub struct FmkeChecks {
 /// How prescriptions lie in the lists of patients, pharmacies and staff.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Layout {
+pub enum FmkeLayout {
     /// Lists hold numbers of prescriptions.
     #[default]
     Normalised,
@@ -59,13 +59,13 @@ pub enum Layout {
     NestedPacked,
 }
 
-impl Layout {
+impl FmkeLayout {
     /// The name as it is written.
     pub const fn name(self) -> &'static str {
         match self {
-            Layout::Normalised => "normalised",
-            Layout::Nested => "nested",
-            Layout::NestedPacked => "nested-packed",
+            FmkeLayout::Normalised => "normalised",
+            FmkeLayout::Nested => "nested",
+            FmkeLayout::NestedPacked => "nested-packed",
         }
     }
 }
@@ -85,7 +85,7 @@ pub enum Through {
 /// Whose FMKe it is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Compat {
+pub enum FmkeCompat {
     /// Each operation does what its name says, and no identifier is used twice.
     #[default]
     Corrected,
@@ -197,8 +197,8 @@ impl Default for FmkeSpec {
     fn default() -> FmkeSpec {
         FmkeSpec {
             workload: ScriptName::Fmke,
-            layout: Layout::default(),
-            compat: Compat::default(),
+            layout: FmkeLayout::default(),
+            compat: FmkeCompat::default(),
             through: Through::default(),
             dataset: FmkeDataset::default(),
             operations: FmkeOperations::default(),
@@ -232,7 +232,7 @@ impl Default for FmkeOperations {
 impl FmkeSpec {
     /// Whether a run can be judged: packed lists are texts that nobody reads.
     pub fn is_checked(&self) -> bool {
-        self.checks.verdicts && self.layout != Layout::NestedPacked
+        self.checks.verdicts && self.layout != FmkeLayout::NestedPacked
     }
 
     /// How many rows of each sort there are.
@@ -247,7 +247,7 @@ impl FmkeSpec {
             prescriptions,
         };
         let named = match population {
-            PopulationName::Standard if self.compat == Compat::Paper => {
+            PopulationName::Standard if self.compat == FmkeCompat::Paper => {
                 of(1_000_000, 50, 300, 5_000, 5_000)
             }
             PopulationName::Standard => of(1_000_000, 50, 300, 10_000, 5_000),
@@ -267,7 +267,7 @@ impl FmkeSpec {
     /// The weights of [`OPERATIONS`].
     pub fn weights(&self) -> [f64; OPERATIONS.len()] {
         let of = &self.operations;
-        let is_paper = self.compat == Compat::Paper;
+        let is_paper = self.compat == FmkeCompat::Paper;
         let unless_paper = |weight: f64| if is_paper { 0.0 } else { weight };
         [
             of.get_pharmacy_prescriptions,
@@ -336,7 +336,7 @@ impl FmkeSpec {
             let value = self.checks.share.to_string();
             return Err(Problem { key: "checks.share", value, reason });
         }
-        if self.compat != Compat::Repo && deck.processed() > deck.created() {
+        if self.compat != FmkeCompat::Repo && deck.processed() > deck.created() {
             let reason = format!(
                 "a prescription is processed once: of {BLOCK} operations at most as many process \
                  as create one"
@@ -345,7 +345,7 @@ impl FmkeSpec {
             return Err(Problem { key: "operations.process_prescription", value, reason });
         }
         let least = deck.least_prescriptions();
-        if self.compat != Compat::Repo && prescriptions < least {
+        if self.compat != FmkeCompat::Repo && prescriptions < least {
             let reason =
                 format!("the first operations process {} of them: at least {least}", least - 1);
             let value = prescriptions.to_string();

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use assay_model::{Arguments, Datum, Filled, Kind, Operation, Seed};
 
 use super::deck::BLOCK;
-use super::{FmkeSpec, Layout, OPERATIONS};
+use super::{FmkeLayout, FmkeSpec, OPERATIONS};
 use crate::plan::PlanPhase;
 use crate::script::engine::Engine;
 use crate::script::{ScriptPlan, ScriptSpec};
@@ -211,7 +211,7 @@ fn a_store_with_another_layout_or_size_is_refused() {
     let sentence = "the workload is fmke (nested) here, but the store was loaded with fmke \
                     (normalised)";
     assert_eq!(of("layout = \"nested\"").differences(&normalised), [sentence]);
-    let larger = FmkeSpec { layout: Layout::Normalised, ..FmkeSpec::default() };
+    let larger = FmkeSpec { layout: FmkeLayout::Normalised, ..FmkeSpec::default() };
     assert_eq!(ScriptSpec::Fmke(larger).dataset(SEED).differences(&normalised).len(), 5);
 }
 

@@ -1,0 +1,111 @@
+//! FMKe: the workload, its judgements, its server.
+
+use serde_json::Value;
+
+use crate::check::violated;
+use crate::place::{ASSAY, Place};
+
+const LAYOUTS: [&str; 3] = ["normalised", "nested", "nested-packed"];
+
+fn bench(place: &Place, store: &str, more: &str) -> Value {
+    let words = format!(
+        "bench fmke -t {store} --set dataset.population=small --operations 3000 --closed 8 \
+         --seed 7 --run-dir b -q --final-wait 100ms {more}"
+    );
+    place.fine(&words);
+    place.fine("check b --format json").json()
+}
+
+fn opportunities(result: &Value, quality: &str) -> u64 {
+    let findings = result["findings"].as_array().expect("there are findings");
+    let found = findings.iter().find(|finding| finding["quality"] == quality);
+    let found = found.unwrap_or_else(|| panic!("no {quality}: {result}"));
+    found["power"]["opportunities"].as_u64().unwrap_or(0)
+}
+
+#[test]
+fn every_layout_runs_on_every_class_of_store_and_loses_nothing() {
+    for store in ["memory:", "sqlite:s.db", "fjall:db"] {
+        for layout in LAYOUTS {
+            let place = Place::new();
+            let words = format!("--set layout={layout}");
+            if layout == "nested-packed" {
+                // Packed lists are texts that nobody reads, so nothing is judged.
+                let words = format!(
+                    "bench fmke -t {store} --set dataset.population=minimal --operations 1000 \
+                     {words} --closed 4 --run-dir b -q"
+                );
+                place.fine(&words);
+                continue;
+            }
+            let result = bench(&place, store, &words);
+            assert_eq!(violated(&result), [""; 0], "{store} {layout}: {result}");
+            // Each of 240 creations is in three lists.
+            assert_eq!(opportunities(&result, "no-lost-writes"), 720, "{store} {layout}");
+        }
+    }
+}
+
+#[test]
+fn what_a_store_loses_or_shows_too_early_is_found() {
+    for (fault, quality) in [
+        ("lost=3%", "no-lost-writes"),
+        ("lost=3%", "causes-seen"),
+        ("replication=200ms&read_from=any", "causes-seen"),
+    ] {
+        let place = Place::new();
+        let result = bench(&place, &format!("sim:?latency=1ms&{fault}"), "");
+        assert!(violated(&result).contains(&quality), "{fault}: {result}");
+    }
+}
+
+#[test]
+fn operations_go_through_a_server_and_the_report_says_what_that_costs() {
+    for layout in LAYOUTS {
+        let place = Place::new();
+        let words = format!(
+            "bench fmke -t sqlite:s.db --via http --set layout={layout} \
+             --set dataset.population=minimal --operations 600 --closed 4 --run-dir b -q"
+        );
+        let ran = place.fine(&words);
+        ran.shows("get-pharmacy-prescriptions").shows("hop");
+        let result = place.fine("report b --format json").json();
+        assert_eq!(result["overall"]["counts"]["done"], 600, "{result}");
+    }
+}
+
+#[test]
+fn a_server_serves_until_its_time_is_over_and_refuses_what_it_cannot_use() {
+    let place = Place::new();
+    place.fine("fmke serve -t memory: --listen 127.0.0.1:0 --for 200ms").shows("http://127.0.0.1:");
+    place.assay("fmke serve -t memory: --listen nowhere").code(2).says("write 127.0.0.1:9090");
+    place.assay("fmke serve -t memory: --layout flat").code(2).says("nested-packed");
+    place.assay("fmke serve -t nothing:").code(2).says("there is no store");
+    place.assay("bench ycsb-a -t memory: --via http").code(2).says("--via");
+}
+
+#[test]
+fn a_load_that_was_killed_goes_on_with_what_is_missing() {
+    let sizes = "--set dataset.population=minimal --set dataset.patients=60000";
+    // One store that makes a transaction of each row with its entries, and one that does not.
+    for store in ["sqlite:s.db", "fjall:db"] {
+        let place = Place::new();
+        place.assay(&format!("load fmke -t {store} {sizes} --resume -q")).code(2).says("no load");
+        let line =
+            format!("{ASSAY} load fmke -t {store} {sizes} --seed 5 -q & sleep 0.7; kill -9 $!");
+        let mut command = place.program("sh");
+        command.args(["-c", &line]);
+        place.spawn(command).wait();
+        let run = format!("run fmke -t {store} {sizes} --operations 2000 --closed 4 -q");
+        place.assay(&run).code(2).says("load");
+        let other = format!("load fmke -t {store} {sizes} --resume --seed 6 -q");
+        place.assay(&other).code(2).says("--seed 5");
+        place.fine(&format!("load fmke -t {store} {sizes} --resume --run-dir again -q"));
+        let loaded = place.fine("report again --format json").json();
+        // Each row counts as written, whichever load wrote it.
+        assert_eq!(loaded["overall"]["counts"]["hits"], 61_097, "{loaded}");
+        place.fine(&format!("{run} --run-dir b"));
+        let done = format!("load fmke -t {store} {sizes} --resume -q");
+        place.assay(&done).code(2).says("is loaded");
+    }
+}
