@@ -149,6 +149,9 @@ impl Judge {
         if let Some(limitation) = run.limitation {
             not_assessable(&mut result.findings, limitation);
         }
+        if run.clocks != ClockError::NONE {
+            result.evidence.clock_error = Some(run.clocks.greatest(0..=u16::MAX));
+        }
         result.check(run.limitation != Some(Limitation::Incomplete));
         result
     }

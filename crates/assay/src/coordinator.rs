@@ -198,10 +198,11 @@ fn coordinate(setup: &Setup, fleet: Fleet<'_>) -> Result<Finished> {
         manifest.run.ended = rfc3339(std::time::SystemTime::now());
         manifest.write(fleet.dir).context("cannot note the failure")?;
         let exit = if is_interrupted { Exit::Interrupted } else { Exit::Internal };
-        let message = format!(
-            "{reason}\nthere is no result; what agents kept stays with them, on this machine in {}",
-            pieces.display()
-        );
+        let place = match setup.options.switch("local")? {
+            true => format!("in {}", pieces.display()),
+            false => "with them".to_owned(),
+        };
+        let message = format!("{reason}\nthere is no result; what agents have kept is {place}");
         return Err(Failure { exit, message }.into());
     }
     let delivered: Vec<PathBuf> =

@@ -24,7 +24,7 @@ use crate::protocol::{
     WorkerPlace,
 };
 
-/// How often news are told.
+/// How often news are told before the run and after it, so that nobody waits for others.
 const BEAT_EVERY: Duration = Duration::from_millis(100);
 /// How often joining is tried while the coordinator is not there yet.
 const JOIN_EVERY: Duration = Duration::from_millis(500);
@@ -125,10 +125,11 @@ impl Session {
         let shared = Arc::new(Shared { news: Mutex::new(news), changed: Condvar::new() });
         let keys = Arc::new(keys);
         let lease = Duration::from_millis(welcome.lease_ms);
+        let beat = Duration::from_millis(welcome.beat_ms);
         let own = Arc::clone(&shared);
         thread::Builder::new()
             .name("fleet-news".to_owned())
-            .spawn(move || own.tell(&mut client, lease))?;
+            .spawn(move || own.tell(&mut client, lease, beat))?;
         let (own, address) = (Arc::clone(&shared), address.to_owned());
         let (target, own_keys) = (address.clone(), Arc::clone(&keys));
         let who = (hello.agent, welcome.token);
@@ -307,7 +308,7 @@ impl Shared {
     }
 
     /// Tells the news until it is over, and ends the load when the lease has lapsed.
-    fn tell(&self, client: &mut ControlClient, lease: Duration) {
+    fn tell(&self, client: &mut ControlClient, lease: Duration, beat_every: Duration) {
         let mut heard = offset::moment();
         loop {
             let beat = {
@@ -337,8 +338,9 @@ impl Shared {
                 Err(other) => self.end(Ending::Abort(other.to_string())),
             }
             let news = self.news();
-            let is_told = |news: &mut News| !news.is_over && news.beat == beat;
-            let rest = self.changed.wait_timeout_while(news, BEAT_EVERY, is_told);
+            let is_told = |news: &mut News| !news.is_over && news.beat.is_as(&beat);
+            let pause = if beat.state == AgentState::Running { beat_every } else { BEAT_EVERY };
+            let rest = self.changed.wait_timeout_while(news, pause, is_told);
             drop(rest.unwrap_or_else(PoisonError::into_inner));
         }
     }

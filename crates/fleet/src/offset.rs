@@ -13,8 +13,19 @@ use rustix::time::{ClockId, clock_gettime};
 /// Bytes of a frame, either way.
 pub const FRAME: usize = 48;
 
-/// How often an agent's clock is probed.
-pub const PROBE_EVERY: Duration = Duration::from_millis(100);
+/// How often an agent's clock is probed, at most: between two probes the band is wider by what
+/// clocks can drift until the nearer one, 2 µs.
+const PROBE_EVERY_MIN: Duration = Duration::from_millis(20);
+/// The pause between the probes of all agents together: a probe costs some tens of microseconds of
+/// a processor, so that those of any number of agents take a hundredth of one.
+const PROBE_ANY: Duration = Duration::from_millis(5);
+/// How often an agent's clock is probed, at least.
+const PROBE_EVERY_MAX: Duration = Duration::from_millis(500);
+
+/// How often the clock of each of `agents` agents is probed.
+pub fn probe_every(agents: u32) -> Duration {
+    (PROBE_ANY * agents).clamp(PROBE_EVERY_MIN, PROBE_EVERY_MAX)
+}
 
 /// The most by which two readings of the kernel's raw clock may be apart to be compared: the
 /// drift of the two clocks over that time is far below the error of a pair.
@@ -185,6 +196,12 @@ mod tests {
         assert!(band.low <= 0 && 0 <= band.high, "{band:?}");
         assert!(band.center() > 900_000, "the middle is off by half of the delay: {band:?}");
         assert!(band.error() >= band.center() as u64, "and the band says so: {band:?}");
+    }
+
+    #[test]
+    fn many_agents_are_probed_less_often() {
+        let pauses = [1, 4, 10, 1000].map(|agents| probe_every(agents).as_millis());
+        assert_eq!(pauses, [20, 20, 50, 500]);
     }
 
     #[test]

@@ -42,6 +42,8 @@ pub struct Welcome {
     pub agents: u32,
     /// How long either end may be without news from the other, in milliseconds.
     pub lease_ms: u64,
+    /// How often an agent tells its news while the run goes on, in milliseconds.
+    pub beat_ms: u64,
 }
 
 /// What all agents do.
@@ -142,6 +144,14 @@ pub struct Beat {
     pub failure: Option<String>,
     /// Whether its share has ended before its time: it was interrupted.
     pub is_interrupted: bool,
+}
+
+impl Beat {
+    /// Whether it says the same but for the live counters.
+    pub fn is_as(&self, other: &Beat) -> bool {
+        let other = Beat { progress: self.progress, ..other.clone() };
+        *self == other
+    }
 }
 
 /// The place of an agent's workers among those of all.

@@ -28,7 +28,7 @@ use tokio_rustls::server::TlsStream;
 
 use crate::gather::{Incoming, PIECE};
 use crate::keys::ALPN_PROBE;
-use crate::offset::{self, FRAME, PROBE_EVERY};
+use crate::offset::{self, FRAME, probe_every};
 use crate::protocol::{Beat, Deliveries, Hello, Received, RefusalText};
 use crate::shared::Shared;
 use crate::state::Refused;
@@ -47,7 +47,7 @@ const HEAD_BYTES: usize = 16 * 1024;
 /// Bytes of a request's body: a piece, or the list of what is delivered.
 const BODY_BYTES: usize = 2 * PIECE;
 /// How often the board looks what is due.
-const TICK: Duration = Duration::from_millis(20);
+const TICK: Duration = Duration::from_millis(50);
 /// How long a probe may take, after which its connection is given up.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -137,10 +137,11 @@ fn probe<C: Read + Write>(connection: &mut C, shared: &Shared) {
     });
     let agent = number as u32;
     let Ok(is_one_kernel) = shared.board().is_one_kernel(agent, token) else { return };
+    let pause = probe_every(shared.board().agents());
     while !shared.is_over.load(Ordering::Relaxed) {
         let Ok(probes) = offset::probe(connection, &shared.clock, is_one_kernel) else { return };
         shared.board().add_probes(agent, &probes);
-        thread::sleep(PROBE_EVERY);
+        thread::sleep(pause);
     }
 }
 

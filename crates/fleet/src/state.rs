@@ -20,6 +20,15 @@ const ARMED_BEFORE: i64 = 500_000_000;
 /// Probes of an agent's clock before the start is chosen.
 const PROBES_MIN: usize = 10;
 
+/// The time between the news of all agents together during a run: 100 a second take less than a
+/// hundredth of a processor.
+const BEAT_ANY_MS: u64 = 10;
+/// How often an agent tells its news, at most and at least.
+const BEAT_MIN_MS: u64 = 100;
+const BEAT_MAX_MS: u64 = 1000;
+/// So often at least within a lease.
+const BEATS_OF_LEASE: u64 = 5;
+
 /// What a fleet is like.
 #[derive(Clone, Debug)]
 pub struct FleetOptions {
@@ -124,10 +133,12 @@ impl Board {
             )));
         };
         let lease_ms = self.options.lease.as_millis() as u64;
+        let beat_ms = (u64::from(count) * BEAT_ANY_MS).clamp(BEAT_MIN_MS, BEAT_MAX_MS);
+        let beat_ms = beat_ms.min(lease_ms / BEATS_OF_LEASE);
         if let Some(there) = slot.as_ref().filter(|there| there.hello == hello) {
             // The answer to its first attempt was lost.
             let (token, job) = (there.token, self.job.clone());
-            return Ok(Welcome { token, job, agents: count, lease_ms });
+            return Ok(Welcome { token, job, agents: count, lease_ms, beat_ms });
         }
         if let Some(there) = slot {
             let Hello { host, pid, .. } = &there.hello;
@@ -150,7 +161,7 @@ impl Board {
             probes: Vec::new(),
             way_max: 0,
         });
-        Ok(Welcome { token, job: self.job.clone(), agents: count, lease_ms })
+        Ok(Welcome { token, job: self.job.clone(), agents: count, lease_ms, beat_ms })
     }
 
     /// The agent that a message is from.
@@ -183,6 +194,11 @@ impl Board {
             None => (Command::Continue, String::new()),
         };
         Ok(Directive { command, reason, place, start })
+    }
+
+    /// How many agents there are to be.
+    pub fn agents(&self) -> u32 {
+        self.options.agents
     }
 
     /// Whether an agent runs on the coordinator's kernel; its clock may be probed now.

@@ -7,6 +7,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use assay_fleet::protocol::PROTOCOL;
 use assay_fleet::{FleetKeys, Hello, Job, Session};
+use assay_history::Manifest;
 use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint};
 
 use crate::exit::{Exit, as_usage, usage};
@@ -37,7 +38,7 @@ pub fn command() -> Command {
         .about("Carry out a share of a run that `assay run … --agents N` coordinates")
         .after_help(
             "Exit codes: 0 delivered, 2 refused, 4 the coordinator was lost or has called the run \
-             off.",
+             off; others as for `assay run`, if the share itself failed.",
         )
         .arg(text("join", "HOST:PORT", "The coordinator").required(true))
         .arg(
@@ -106,20 +107,17 @@ pub fn agent(matches: &ArgMatches, parse: &ParseJob) -> Result<Exit> {
             Ok(Exit::Fine)
         }
         Err(error) => {
-            // Whoever has been told that the run is off need not tell why.
-            if seat.session().called_off().is_none() {
+            // Whoever has been told that the run is off need not tell why. Once the others know
+            // that it was this one, it is off for this one too, but that is no reason.
+            let called_off = seat.session().called_off();
+            if called_off.is_none() {
                 seat.session().fail(&format!("{error:#}"));
             }
             if dir.exists() {
                 eprintln!("what it kept is in {}", dir.display());
             }
-            match seat.session().called_off() {
-                Some(reason) => {
-                    let error = assay_fleet::AgentError::CalledOff(reason);
-                    Err(fleet::called_off(error))
-                }
-                None => Err(error),
-            }
+            let reason = called_off.map(assay_fleet::AgentError::CalledOff);
+            Err(reason.map_or(error, fleet::called_off))
         }
     }
 }
@@ -197,7 +195,9 @@ fn execute(seat: &Arc<Seat>, matches: &ArgMatches, target: &str, dir: &Path) -> 
         // The coordinator finds the same in the manifests, and says it once for all.
         Exit::Fine | Exit::Interrupted | Exit::Usage | Exit::Unreachable => Ok(()),
         exit => {
-            let message = format!("its share failed; see {}", dir.display());
+            let reason = Manifest::read(dir).ok().and_then(|manifest| manifest.reason);
+            let reason = reason.unwrap_or_else(|| format!("see {}", dir.display()));
+            let message = format!("its share failed: {reason}");
             Err(crate::exit::Failure { exit, message }.into())
         }
     }

@@ -106,7 +106,7 @@ pub fn clock_error(dir: &Path, manifest: &Manifest) -> (ClockError, Vec<String>)
         Err(error) => (Vec::new(), vec![error.to_string()]),
     };
     let until = manifest.phases.iter().map(|phase| phase.to_ns).max().unwrap_or_default();
-    let mut errors = Vec::new();
+    let mut whole: Vec<Option<ClockBand>> = Vec::new();
     for section in &manifest.agents {
         let own = clocks.iter().find(|(agent, _)| *agent == section.agent);
         let bands = own.map(|(_, probes)| bands(probes, 0, until as i64)).unwrap_or_default();
@@ -118,10 +118,28 @@ pub fn clock_error(dir: &Path, manifest: &Manifest) -> (ClockError, Vec<String>)
                 section.agent
             ));
         }
-        let greatest = bands.iter().map(|band: &ClockBand| band.magnitude()).max();
-        errors.push(greatest.filter(|_| is_known).map_or(UNKNOWN, Nanos));
+        whole.push(spanned(&bands).filter(|_| is_known));
     }
-    (ClockError::of_agents(errors), warnings)
+    // Only agents have events, so the axis may lie in their midst: what all of them are off by
+    // orders none of their events differently.
+    let middle = spanned(&whole.iter().flatten().copied().collect::<Vec<_>>());
+    let middle = middle.map_or(0, ClockBand::center);
+    let error = |band: &Option<ClockBand>| match band {
+        Some(ClockBand { low, high }) => {
+            let off = ClockBand { low: low - middle, high: high - middle };
+            Nanos(off.magnitude())
+        }
+        None => UNKNOWN,
+    };
+    (ClockError::of_agents(whole.iter().map(error).collect()), warnings)
+}
+
+/// The bounds that contain all of `bands`.
+fn spanned(bands: &[ClockBand]) -> Option<ClockBand> {
+    bands
+        .iter()
+        .copied()
+        .reduce(|all, one| ClockBand { low: all.low.min(one.low), high: all.high.max(one.high) })
 }
 
 #[cfg(test)]
@@ -187,8 +205,11 @@ mod tests {
         write_clock(&dir, &[(0, probes(0)), (1, probes(2_000_000))]).unwrap();
         let (error, warnings) = clock_error(&dir, &fleet("open"));
         assert!(warnings.is_empty());
-        let off = error.error(1).0;
-        assert!((2_005_000..2_040_000).contains(&off), "{off}");
+        // Each is half of the distance from the common middle, and what the probes leave open.
+        for agent in [0, 1] {
+            let off = error.error(agent).0;
+            assert!((1_000_000..1_040_000).contains(&off), "{agent}: {off}");
+        }
         write_clock(&dir, &[(0, probes(0)), (1, jumped)]).unwrap();
         let (error, warnings) = clock_error(&dir, &fleet("open"));
         assert_eq!(error.error(1), UNKNOWN);

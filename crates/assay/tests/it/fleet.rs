@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
-use assay_history::{Manifest, State};
+use assay_history::{Manifest, State, read_clock, write_clock};
 use assay_model::Outcome;
 use rustix::process::Signal;
 
@@ -344,7 +344,7 @@ fn another_data_set_at_the_store_of_an_agent_calls_the_run_off() {
     let words = "--records 100 --seed 3 --rate 1k/s --duration 500ms --wait 20s";
     let fleet = Fleet::of(1, &format!("-t {} {words}", one.url("")));
     let own = format!("--index 0 --keys keys/agent.pem -t {}", other.url(""));
-    fleet.agent_with(&own, 0).wait().code(4).says("holds another data set");
+    fleet.agent_with(&own, 0).wait().code(2).says("holds another data set");
     let ran = fleet.coordinator.wait().code(1).says("agent 0 on");
     ran.says("holds another data set").says("200");
 }
@@ -357,7 +357,7 @@ fn a_password_is_sent_only_if_that_is_wanted() {
     place.fine(&format!("load ycsb-c --records 100 --seed 3 -t {url} -q --agents 2 --local"));
     let words = format!("-t {url} --records 100 --seed 3 --rate 1k/s --duration 500ms");
     let fleet = Fleet::of(1, &words);
-    let refused = fleet.agent(0).wait().code(4).says("--send-credentials");
+    let refused = fleet.agent(0).wait().code(2).says("--send-credentials");
     assert!(!refused.err.contains("right@"));
     fleet.coordinator.wait().code(1).says("--send-credentials");
     let fleet = Fleet::of(1, &format!("{words} --send-credentials"));
@@ -463,4 +463,49 @@ fn what_agents_have_kept_is_delivered_in_pieces() {
     assert!(std::fs::metadata(&part).expect("it was delivered").len() > 1 << 20);
     let whole = manifest(&place, "b");
     assert_eq!((whole.counters.done, whole.state), (200_000, State::Finished));
+}
+
+#[test]
+fn a_check_orders_events_of_two_agents_only_as_far_as_their_clocks_allow() {
+    let (server, place) = (Server::start(&[]), Place::new());
+    let words = format!("register -t {} --seed 3", server.url(""));
+    place.fine(&format!("load {words} -q --agents 2 --local --run-dir l"));
+    place.fine(&format!("run {words} --duration 700ms -q --agents 2 --local --run-dir b"));
+    place.fine("check b").shows("2 clocks, off by up to");
+    // Half a second of error of one clock, planted: nothing that two agents did is ordered.
+    let dir = place.path("b");
+    let mut probes = read_clock(&dir).expect("it is ours").expect("clocks were probed");
+    for probe in &mut probes[1].1 {
+        probe.received += 500_000_000;
+        probe.replied += 500_000_000;
+    }
+    write_clock(&dir, &probes).expect("the directory is ours");
+    let ran = place.fine("check b").shows("2 clocks, off by up to 250 ms");
+    ran.shows("clocks are too far apart");
+    // A clock that jumps in the midst of the run.
+    let half = probes[0].1.len() / 2;
+    for probe in &mut probes[0].1[half..] {
+        probe.received += 30_000_000;
+        probe.replied += 30_000_000;
+    }
+    write_clock(&dir, &probes).expect("the directory is ours");
+    place.fine("check b").shows("the clock of agent 0 jumped").shows("clocks are too far apart");
+}
+
+#[test]
+fn an_agent_whose_disk_is_full_withdraws_the_result() {
+    let fleet = Fleet::of(2, "-t null: --records 100 --closed 2 --duration 60s");
+    let healthy = fleet.agent(0);
+    let mut limited = fleet.place.program("sh");
+    let words = format!(
+        "ulimit -f 4096; exec \"$ASSAY\" agent --join {} --keys keys/agent.pem --index 1 \
+         --run-dir part-1",
+        fleet.address
+    );
+    limited.env("ASSAY", env!("CARGO_BIN_EXE_assay")).args(["-c", &words]);
+    let limited = fleet.place.spawn(limited);
+    let ran = fleet.coordinator.wait().code(1);
+    ran.says("agent 1 on").says("its share failed").says("there is no result");
+    limited.wait().code(1).says("its share failed: cannot write");
+    healthy.wait().code(4).says("agent 1 on");
 }

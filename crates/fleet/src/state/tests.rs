@@ -218,3 +218,13 @@ fn an_interrupt_ends_the_load_of_all() {
     early.board.stop(early.now);
     assert_eq!(early.reason(), "interrupted before the start");
 }
+
+#[test]
+fn many_agents_tell_their_news_less_often_but_often_enough_for_the_lease() {
+    let beat = |agents, lease| {
+        let options = FleetOptions { agents, lease: Duration::from_secs(lease), ..options() };
+        let now = crate::offset::moment();
+        Board::new(options, Job::default(), now).join(hello(0), now).unwrap().beat_ms
+    };
+    assert_eq!([beat(3, 10), beat(50, 10), beat(1000, 10), beat(1000, 2)], [100, 500, 1000, 400]);
+}
