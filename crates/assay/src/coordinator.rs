@@ -121,7 +121,7 @@ pub fn run(
         manifest.write(&finished.dir)?;
     }
     setup.examine(&finished)?;
-    if setup.options.switch("clean-up")? {
+    if setup.options.cleans_up()? {
         setup.clean_up(&finished.dir)?;
     }
     Ok(finished)
@@ -233,7 +233,7 @@ type Clocks = Vec<assay_fleet::merge::AgentClock>;
 /// Waits until the fleet has ended.
 fn drive(setup: &Setup, fleet: &Fleet<'_>, pieces: &Path) -> Result<(FleetOutcome, Clocks)> {
     let options = &setup.options;
-    let is_local = options.switch("local")?;
+    let is_local = options.is_local()?;
     let (keys, agent_keys) = keys(options, is_local, pieces)?;
     let target = setup.raw_target()?;
     let job = job(setup, fleet, &target, is_local)?;

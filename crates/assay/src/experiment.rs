@@ -203,8 +203,7 @@ impl Experiment {
                 return Err(error);
             }
         };
-        let written = writer.finish();
-        let broken = written.err();
+        let broken = writer.finish().err();
         self.describe_end(&outcome, broken.as_ref());
         run_dir.write_events(&self.events(&outcome))?;
         if !self.observations.is_empty()

@@ -70,7 +70,7 @@ pub fn agents(options: &Options) -> Result<Option<u32>> {
 /// If they are not.
 pub fn agents_here(options: &Options) -> Result<Option<u32>> {
     match agents(options)? {
-        Some(_) if !options.switch("local")? => Err(options.wrong(
+        Some(_) if !options.is_local()? => Err(options.wrong(
             "agents",
             "this command makes several runs, and an agent serves one: give --local as well",
         )),

@@ -124,6 +124,38 @@ impl Options {
         self.count("seed")
     }
 
+    /// Whether the loaded data is removed when the run is over.
+    ///
+    /// # Errors
+    /// If it is no truth value.
+    pub fn cleans_up(&self) -> Result<bool> {
+        self.switch("clean-up")
+    }
+
+    /// Whether doubts about the data set are passed over.
+    ///
+    /// # Errors
+    /// If it is no truth value.
+    pub fn forces(&self) -> Result<bool> {
+        self.switch("force")
+    }
+
+    /// Whether what an earlier load put there is removed first.
+    ///
+    /// # Errors
+    /// If it is no truth value.
+    pub fn begins_afresh(&self) -> Result<bool> {
+        self.switch("fresh")
+    }
+
+    /// Whether all agents of a fleet are processes of this machine.
+    ///
+    /// # Errors
+    /// If it is no truth value.
+    pub fn is_local(&self) -> Result<bool> {
+        self.switch("local")
+    }
+
     /// Whether this goes on with something that was interrupted.
     ///
     /// # Errors

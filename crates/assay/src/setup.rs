@@ -207,7 +207,7 @@ impl Setup {
                 self.url
             )));
         }
-        let named = || self.options.text("target").map(str::to_owned);
+        let named = || self.options.target().map(str::to_owned);
         self.lab.as_ref().map(|lab| lab.url().to_owned()).or_else(named).ok_or_else(|| {
             usage("agents need a store that they can reach: give -t URL, or --up STORE")
         })
@@ -286,7 +286,7 @@ impl Setup {
     /// Makes room for what a load writes. What is there already is removed only if that is wanted.
     pub fn prepare_to_load(&self, plan: &Compiled, dataset: &Loaded) -> Result<()> {
         let is_replaced = self.options.replaces()?;
-        let is_fresh = self.options.switch("fresh")? || is_replaced;
+        let is_fresh = self.options.begins_afresh()? || is_replaced;
         if let Some(catalogue) = plan.catalogue() {
             // A server in between has dropped it already.
             let may_drop =
@@ -376,7 +376,7 @@ impl Setup {
         let Some(text) = self.store.note().map_err(from_open)? else { return Ok(()) };
         let there = Note::parse(&text, &self.url)?.dataset;
         let differences = dataset.with_seed_of(&there).differences(&there);
-        if differences.is_empty() || self.options.switch("force")? {
+        if differences.is_empty() || self.options.forces()? {
             return Ok(());
         }
         Err(usage(format!(
@@ -400,7 +400,7 @@ impl Setup {
         if undoes_inserts {
             self.cleanup_inserts(&finished.dir)?;
         }
-        if self.options.switch("clean-up")? {
+        if self.options.cleans_up()? {
             self.clean_up(&finished.dir)?;
         }
         Ok(finished)
@@ -598,7 +598,7 @@ impl Setup {
             return Ok(has_changed);
         }
         let text = differences.join("\n  ");
-        if self.options.switch("force")? {
+        if self.options.forces()? {
             eprintln!("warning: {} holds another data set (--force):\n  {text}", self.url);
             return Ok(has_changed);
         }
@@ -981,7 +981,7 @@ fn start_via(workload: &Workload, target: &str, options: &Options) -> Result<Via
     let WorkloadSource::Script(ScriptSpec::Fmke(spec)) = &workload.requested else {
         return Err(via::refuse(&workload.name));
     };
-    let replaces = options.switch("fresh")? || options.replaces()?;
+    let replaces = options.begins_afresh()? || options.replaces()?;
     Via::start(target, spec.layout.name(), replaces)
 }
 

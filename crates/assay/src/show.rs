@@ -194,9 +194,8 @@ pub fn analyze_beside(
     let all = AnalysisOptions { phases: Phases::All, window: None, ..analysis_options.clone() };
     let mut time_course = has_warm_up.then(|| Analyzer::new(all));
     let mut analyze_run = Analyzer::new(analysis_options.clone());
-    let of_agents = analysis_options.clone();
+    let mut agents = AgentFigures::new(&manifest, &analysis_options);
     let mut validator = Validator::new(analysis_options, evidence::thresholds(&manifest));
-    let mut agents = AgentFigures::new(&manifest, &of_agents);
     let mut history = History::open(dir).map_err(as_usage)?;
     let mut endings = Endings::default();
     let mut judge = Judge::new(dir, &manifest, consistency::BESIDE_ANALYSIS);

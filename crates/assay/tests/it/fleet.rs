@@ -414,8 +414,8 @@ fn a_trace_is_replayed_by_all_agents_together() {
 #[test]
 fn the_steps_of_a_tune_are_shared() {
     let place = Place::new();
-    let words = "tune ycsb-c -t null: --records 100 --sweep rate=500..1k:lin:2 --step 400ms --seed 8 \
-                 --run-dir t -q --agents 2";
+    let words = "tune ycsb-c -t null: --records 100 --sweep rate=500..1k:lin:2 --step 400ms \
+                 --seed 8 --run-dir t -q --agents 2";
     place.assay(words).code(2).says("an agent serves one: give --local as well");
     place.fine(&format!("{words} --local")).shows("1 000");
     for step in ["t/step-001", "t/step-002"] {
