@@ -18,7 +18,7 @@ use assay_run::{Extent, Latency, Load, Spin, clock};
 use assay_store::resumed_load::ResumedLoad;
 use assay_store::{Calls, Capabilities, Existing, Isolation, OpenError, Store, StoreTime};
 use assay_trace::Trace;
-use assay_workload::script::fmke::Through;
+use assay_workload::script::fmke::{FmkeSpec, Through};
 use assay_workload::spec::WriteFields;
 use assay_workload::{PlanPhase, ScriptSpec};
 use clap::ArgMatches;
@@ -98,6 +98,10 @@ pub struct Setup {
     /// connections.
     pub lab: Option<RunLab>,
 }
+
+/// What helps against rows that are there already.
+const NOT_MIXED: &str = "--replace drops what is there, rows included; a load that was interrupted \
+                         goes on with `assay load --resume`";
 
 /// What the report of a load says that went on with another one.
 const RESUMED: &str = "the load went on with one that was interrupted: what that one had written \
@@ -298,7 +302,7 @@ impl Setup {
             let prepared = self.store.prepare_queries(catalogue, existing);
             return prepared.map_err(|error| match error {
                 OpenError::Contents { .. } if existing == Existing::Refuse => {
-                    usage(format!("{error}\n--replace drops what is there, rows included"))
+                    usage(format!("{error}\n{NOT_MIXED}"))
                 }
                 other => from_open(other),
             });
@@ -718,6 +722,7 @@ impl Setup {
         let mut settings = self.store.settings().map_err(from_open)?;
         settings.extend(self.lab.iter().flat_map(RunLab::settings));
         settings.extend(self.via.iter().flat_map(Via::settings));
+        settings.extend(self.workload.fmke_spec().into_iter().flat_map(FmkeSpec::settings));
         settings.extend(self.schedule.settings().filter(|_| !is_load));
         let manifest = self.manifest(plan, &load_config, settings, is_load);
         let common = self.common(plan, &load_config, is_load);

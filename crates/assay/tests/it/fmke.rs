@@ -109,3 +109,20 @@ fn a_load_that_was_killed_goes_on_with_what_is_missing() {
         place.assay(&done).code(2).says("is loaded");
     }
 }
+
+#[test]
+fn reports_say_which_fmke_ran() {
+    for (words, expected) in [
+        ("", ["FMKe compat = corrected", "FMKe layout = normalised"]),
+        ("--set compat=repo --set layout=nested", ["FMKe compat = repo", "FMKe layout = nested"]),
+        ("--set compat=paper", ["FMKe compat = paper", "FMKe layout = normalised"]),
+    ] {
+        let place = Place::new();
+        let output = place.fine(&format!(
+            "bench fmke -t memory: --set dataset.population=minimal --operations 1000 -q {words}"
+        ));
+        for line in expected {
+            assert!(output.out.contains(line), "{words}: no {line} in\n{}", output.out);
+        }
+    }
+}

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use assay_model::Setting;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -60,6 +61,17 @@ pub enum FmkeLayout {
 }
 
 impl FmkeLayout {
+    /// What a list holds.
+    const fn meaning(self) -> &'static str {
+        match self {
+            FmkeLayout::Normalised => "lists hold numbers of prescriptions",
+            FmkeLayout::Nested => "lists hold copies of prescriptions, a row each",
+            FmkeLayout::NestedPacked => {
+                "lists hold copies of prescriptions, in one text in the row of their owner"
+            }
+        }
+    }
+
     /// The name as it is written.
     pub const fn name(self) -> &'static str {
         match self {
@@ -94,6 +106,31 @@ pub enum FmkeCompat {
     Repo,
     /// The operations of the paper's table, without the two that it does not have; 5,000 doctors.
     Paper,
+}
+
+impl FmkeCompat {
+    /// The name as it is written.
+    const fn name(self) -> &'static str {
+        match self {
+            FmkeCompat::Corrected => "corrected",
+            FmkeCompat::Repo => "repo",
+            FmkeCompat::Paper => "paper",
+        }
+    }
+
+    /// What it means for the figures.
+    const fn meaning(self) -> &'static str {
+        match self {
+            FmkeCompat::Corrected => {
+                "each operation does what its name says, and no number is used twice"
+            }
+            FmkeCompat::Repo => {
+                "as FMKe's own programs: lists are read as numbers only, numbers of new \
+                 prescriptions collide, processed ones are processed again"
+            }
+            FmkeCompat::Paper => "the operations of the paper's table; 5,000 doctors",
+        }
+    }
 }
 
 /// The rows that a load writes.
@@ -230,6 +267,20 @@ impl Default for FmkeOperations {
 }
 
 impl FmkeSpec {
+    /// Which FMKe it is, for reports. Before a server the layout is the server's.
+    pub fn settings(&self) -> Vec<Setting> {
+        let setting = |name: &str, value: &str, meaning: &str| Setting {
+            name: name.to_owned(),
+            value: value.to_owned(),
+            meaning: meaning.to_owned(),
+        };
+        let mut settings = vec![setting("FMKe compat", self.compat.name(), self.compat.meaning())];
+        if self.through == Through::Store {
+            settings.push(setting("FMKe layout", self.layout.name(), self.layout.meaning()));
+        }
+        settings
+    }
+
     /// Whether a run can be judged: packed lists are texts that nobody reads.
     pub fn is_checked(&self) -> bool {
         self.checks.verdicts && self.layout != FmkeLayout::NestedPacked
