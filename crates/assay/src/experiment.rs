@@ -524,7 +524,8 @@ impl Experiment {
             let run = Workers { workers: 1, load: Load::Closed(one), ..self.run() };
             let measured = floor::measure_on(run, self.floor, Calls::Pipelined, &*hop.store);
             let measured = measured.map_err(from_execute)?;
-            self.manifest.notes.extend(measured.as_ref().map(via::hop_note));
+            let settings = &mut self.manifest.store.settings;
+            settings.extend(measured.as_ref().map(via::hop).map(SettingSection::from));
         }
         Ok(())
     }

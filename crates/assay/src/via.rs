@@ -147,19 +147,23 @@ impl Hop {
     }
 }
 
-/// The line about the hop.
-pub fn hop_note(measured: &FloorSection) -> String {
+/// What the hop costs, as a report says it beside the settings.
+pub fn hop(measured: &FloorSection) -> Setting {
     let of = |name: &str| measured.service_ns.get(name).map(|ns| *ns as f64 / 1e3);
     let percentiles = [("p50", of("p50")), ("p99", of("p99"))]
         .into_iter()
         .filter_map(|(name, us)| us.map(|us| format!("{name} {us:.0} µs")))
         .collect::<Vec<_>>()
         .join(", ");
-    format!(
-        "HTTP hop: {percentiles} of {} operations, one at a time, through such a server before \
-         the null store",
-        measured.operations
-    )
+    let operations = measured.operations;
+    Setting {
+        name: "HTTP hop".into(),
+        value: percentiles,
+        meaning: format!(
+            "what HTTP adds to an operation: {operations} of them, one at a time, through such a \
+             server before the null store"
+        ),
+    }
 }
 
 /// Refuses what has no such server.
