@@ -68,8 +68,8 @@ pub enum KeysError {
     },
     /// The file is something else.
     #[error(
-        "{path} has no keys of a fleet ({reason}); it must hold two certificates, the authority's \
-         first, then a private key, as `assay fleet keys` writes them"
+        "{path} has no keys of a fleet ({reason}); it must hold two certificates, its own, then the \
+         authority's, then a private key, as `assay fleet keys` writes them"
     )]
     Invalid {
         /// The file.
@@ -99,7 +99,7 @@ impl KeyFiles {
             (params.not_before, params.not_after) = (from.into(), until.into());
             let key = KeyPair::generate()?;
             let certificate = params.signed_by(&key, &authority)?;
-            Ok(format!("{}{}{}", authority.pem(), certificate.pem(), key.serialize_pem()))
+            Ok(format!("{}{}{}", certificate.pem(), authority.pem(), key.serialize_pem()))
         };
         Ok(KeyFiles {
             coordinator: leaf(COORDINATOR, ExtendedKeyUsagePurpose::ServerAuth)?,
@@ -127,7 +127,7 @@ impl FleetKeys {
     pub fn from_pem(text: &[u8]) -> Result<FleetKeys, String> {
         let certificates = CertificateDer::pem_slice_iter(text).collect::<Result<Vec<_>, _>>();
         let certificates = certificates.map_err(|error| error.to_string())?;
-        let [authority, certificate] = <[_; 2]>::try_from(certificates)
+        let [certificate, authority] = <[_; 2]>::try_from(certificates)
             .map_err(|found| format!("{} certificates", found.len()))?;
         let key = PrivateKeyDer::from_pem_slice(text).map_err(|error| error.to_string())?;
         Ok(FleetKeys { authority, certificate, key })

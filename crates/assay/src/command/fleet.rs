@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use assay_fleet::client::ControlClient;
 use assay_fleet::keys::KeyFiles;
 use assay_fleet::{FleetKeys, merge};
-use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint};
+use clap::{Arg, ArgMatches, Command, ValueHint};
 
 use crate::exit::{Exit, Failure, as_usage, usage};
 use crate::fleet::write_secret;
@@ -57,13 +57,7 @@ pub fn command(display: impl IntoIterator<Item = Arg>) -> Command {
                 .required(true)
                 .value_hint(ValueHint::DirPath),
         )
-        .args(display)
-        .arg(
-            Arg::new("move")
-                .long("move")
-                .action(ArgAction::SetTrue)
-                .help("Move the parts instead of copying them"),
-        );
+        .args(display);
     Command::new("fleet")
         .about("Many machines, one run: keys, status, merge")
         .subcommand_required(true)
@@ -139,8 +133,7 @@ fn merge_parts(matches: &ArgMatches) -> Result<Exit> {
     let dir = matches.get_one::<String>("run-dir").context("clap requires --run-dir")?;
     let parts = matches.get_many::<String>("parts").into_iter().flatten();
     let parts: Vec<PathBuf> = parts.map(PathBuf::from).collect();
-    let mut manifest =
-        merge(Path::new(dir), &parts, &[], matches.get_flag("move")).map_err(as_usage)?;
+    let mut manifest = merge(Path::new(dir), &parts, &[], false).map_err(as_usage)?;
     manifest.notes.push(
         "merged from parts without the coordinator's probes of the clocks: events of two agents \
          cannot be ordered"

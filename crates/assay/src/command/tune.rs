@@ -27,7 +27,7 @@ use crate::exit::{Exit, Failure, as_usage, usage};
 use crate::fleet;
 use crate::load_config;
 use crate::machine;
-use crate::options::Options;
+use crate::options::{Options, Origin};
 use crate::progress::Show;
 use crate::setup::Setup;
 use crate::shell::repeating;
@@ -290,6 +290,8 @@ fn fill(setup: &mut Setup) -> Result<()> {
     if setup.show != Show::Nothing {
         eprintln!("{} is empty: loading first", setup.url);
     }
+    // What goes on with --resume is the search: this load is a new one.
+    setup.options.set("resume", "false", Origin::Flag);
     let finished = setup.load(&dir)?;
     if finished.exit != Exit::Fine {
         let message = format!("the load failed; see `assay report {}`", dir.display());
