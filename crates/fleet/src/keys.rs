@@ -68,8 +68,8 @@ pub enum KeysError {
     },
     /// The file is something else.
     #[error(
-        "{path} has no keys of a fleet ({reason}); it must hold two certificates, its own, then the \
-         authority's, then a private key, as `assay fleet keys` writes them"
+        "{path} has no keys of a fleet ({reason}); it must hold two certificates, its own, then \
+         the authority's, then a private key, as `assay fleet keys` writes them"
     )]
     Invalid {
         /// The file.
