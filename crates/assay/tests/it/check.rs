@@ -264,6 +264,7 @@ fn sessions_that_roam_go_back_in_time_where_replicas_are_late() {
 }
 
 #[test]
+#[cfg(feature = "etcd")]
 fn the_order_of_versions_is_the_stores_own_where_it_tells_it() {
     let place = Place::new();
     let words = "bench register --up etcd --install --duration 2s --floor 0s --run-dir b -q";
