@@ -3,7 +3,7 @@
 //! A coordinator listens, agents dial it. Control is HTTP/1.1 with JSON over mutual TLS 1.3, so
 //! that a person can look with curl; only the probe of the clocks has fixed frames, on a blocking
 //! connection of its own. A run has exactly N agents or does not begin; nothing is redistributed.
-//! Every agent writes its own part of the run directory, which [`merge`] joins: the operations of
+//! Every agent writes its own part of the run directory, which [`merge()`] joins: the operations of
 //! a run are a function of (spec, seed, index), so the union is one machine's stream.
 
 pub mod keys;

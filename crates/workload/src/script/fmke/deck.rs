@@ -19,7 +19,7 @@ pub(super) const CREATE: usize = 3;
 /// As [`CREATE`].
 pub(super) const PROCESS: usize = 6;
 
-/// Half of the bits of a place in a block, as the rounds of [`Deck::shuffled`] take them.
+/// Half of the bits of a place in a block, as the rounds of [`shuffled`] take them.
 const HALF: u32 = 5;
 
 /// What each operation of a block is.
