@@ -244,6 +244,17 @@ impl CellFigures {
         least(self.sought())
     }
 
+    /// So many misses of requests of `kind` are what the workload expects: they count as found.
+    pub fn expect_misses(&mut self, kind: Kind, misses: u64) {
+        let is_about =
+            |of: OperationFilter| of == OperationFilter::All || of == OperationFilter::Kind(kind);
+        for figures in self.of.iter_mut().filter(|figures| is_about(figures.of)) {
+            let expected = misses.min(figures.counts.misses);
+            figures.counts.misses -= expected;
+            figures.counts.hits += expected;
+        }
+    }
+
     /// What must be found, as far as it was done.
     fn sought(&self) -> impl Iterator<Item = &FilteredFigures> {
         self.of.iter().filter(|one| SOUGHT.contains(&one.of))

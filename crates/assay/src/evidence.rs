@@ -3,7 +3,7 @@
 use assay_analysis::hallmark::{
     Evidence, ExpectedArrivals, Floor, Gaps, Hiccups, Network, Plan, Thresholds, Trace,
 };
-use assay_analysis::{Summary, Window};
+use assay_analysis::{Queried, Summary, Window};
 use assay_history::{Manifest, Observation, State};
 use assay_model::{Event, EventKind, Kind, Nanos};
 use assay_run::{ArrivalProcess, RateProfile};
@@ -173,6 +173,20 @@ fn floor(manifest: &Manifest) -> Option<Floor> {
 fn misses(summary: &Summary) -> Option<f64> {
     let deletes = summary.kinds.iter().any(|(kind, _)| *kind == Kind::Delete);
     (!deletes).then_some(0.0)
+}
+
+/// How many misses of each kind of request say nothing about the store: FMKe's, as
+/// [`fmke::may_miss`] has them.
+pub fn expected_misses(manifest: &Manifest, summary: &Summary) -> Vec<(Kind, u64)> {
+    if misses_of_fmke(manifest, summary).is_none() {
+        return Vec::new();
+    }
+    let may_miss = summary.queries.iter().filter(|query| fmke::may_miss(&query.name));
+    let of_kind = |query: &Queried| match query.name.as_str() {
+        "prescription.read" => Kind::Read,
+        _ => Kind::Scan,
+    };
+    may_miss.map(|query| (of_kind(query), query.group.counts.misses)).collect()
 }
 
 /// FMKe looks for identifiers that must be free, and reads lists that may be empty: every other

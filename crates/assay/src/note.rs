@@ -51,10 +51,14 @@ impl Loaded {
         }
     }
 
-    /// Whether both are rows of the same workload of queries, of whatever size.
+    /// Whether both are rows of the same workload of queries, of whatever size or layout.
     pub fn is_of(&self, other: &Loaded) -> bool {
+        // A layout stands in brackets behind the name.
+        let name = |dataset: &ScriptDataset| {
+            dataset.workload.split(" (").next().unwrap_or_default().to_owned()
+        };
         match (self, other) {
-            (Loaded::Script(one), Loaded::Script(other)) => one.workload == other.workload,
+            (Loaded::Script(one), Loaded::Script(other)) => name(one) == name(other),
             _ => false,
         }
     }

@@ -144,6 +144,10 @@ fn reads_that_miss_do_not_hide_behind_writes() {
     assert_eq!(hiding.figures.least_found(), None);
     hiding.figures.of = all.to_vec();
     assert_eq!(hiding.figures.least_found(), Some((read, 0.75)));
+    // What the workload expects to miss is no loss.
+    let mut expected = hiding.clone();
+    expected.figures.expect_misses(Kind::Read, u64::MAX);
+    assert!(expected.figures.least_found().is_none_or(|(_, share)| share == 1.0));
     let refused = ranking(vec![cell(0, 1, 90.0), hiding]).refused;
     assert_eq!(refused, [(setup(1), Refused::Misses(read, 0.75))]);
 }

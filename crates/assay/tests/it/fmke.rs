@@ -126,3 +126,17 @@ fn reports_say_which_fmke_ran() {
         }
     }
 }
+
+#[test]
+fn a_fresh_load_drops_the_rows_of_another_layout() {
+    let place = Place::new();
+    let sizes = "--set dataset.population=minimal";
+    for store in ["sqlite:s.db", "fjall:db"] {
+        for layout in ["normalised", "nested", "nested-packed", "normalised"] {
+            let words = format!("-t {store} {sizes} --set layout={layout} -q");
+            place.fine(&format!("load fmke --fresh {words}"));
+            place.fine(&format!("run fmke --operations 200 --final-wait 10ms {words}"));
+        }
+    }
+    place.assay(&format!("load fmke -t sqlite:s.db {sizes} -q")).code(2).says("--replace");
+}

@@ -21,7 +21,7 @@ use super::plan::{Plan, PlannedCell};
 use crate::exit::usage;
 use crate::shell::quoted;
 use crate::show::{AnalyzedRun, HALLMARK_FILE, analyze_run, keep_hallmark};
-use crate::{machine, setup};
+use crate::{evidence, machine, setup};
 
 /// Where what the study found is kept in its directory.
 const SHEET: &str = "cells.parquet";
@@ -159,10 +159,14 @@ fn add(
     let hallmark = analyzed.facts.hallmark.as_ref();
     let settings: Vec<Setting> =
         manifest.store.settings.iter().cloned().map(Setting::from).collect();
+    let mut figures = figures(&analyzed.summary, hallmark.map(|hallmark| hallmark.verdict));
+    for (kind, misses) in evidence::expected_misses(manifest, &analyzed.summary) {
+        figures.expect_misses(kind, misses);
+    }
     study.matrix.cells.push(Cell {
         setup: cell.setup,
         repetition: cell.repetition,
-        figures: figures(&analyzed.summary, hallmark.map(|hallmark| hallmark.verdict)),
+        figures,
         durability: durability::durability(&settings),
         is_no_op: analyzed.facts.store.is_no_op,
     });
