@@ -17,8 +17,27 @@ use crate::metadata::{Metadata, Package};
 struct Lists {
     licences: Vec<String>,
     exceptions: Vec<(String, Vec<String>)>,
-    banned: Vec<(String, String)>,
+    banned: Vec<Ban>,
     registries: Vec<String>,
+}
+
+/// A package that is not to be used.
+struct Ban {
+    name: String,
+    reason: String,
+    /// Packages of others that bring it along all the same.
+    wrappers: Vec<String>,
+}
+
+impl Ban {
+    /// Whether one of the wrappers has brought it, and nothing of ours names it.
+    fn is_brought_along(&self, packages: &[Package]) -> bool {
+        let is_named = |package: &Package| {
+            package.dependencies.iter().any(|dependency| dependency.name == self.name)
+        };
+        packages.iter().any(|package| self.wrappers.contains(&package.name))
+            && !packages.iter().any(|package| package.source.is_none() && is_named(package))
+    }
 }
 
 /// What is wrong with the packages that get compiled; one sentence each.
@@ -28,7 +47,8 @@ struct Lists {
 pub fn deny(root: &Path, metadata: &Metadata) -> Result<Vec<String>> {
     let path = root.join("deny.toml");
     let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {path:?}"))?;
-    let lists = read(&text).context("cannot understand deny.toml")?;
+    let mut lists = read(&text).context("cannot understand deny.toml")?;
+    lists.banned.retain(|ban| !ban.is_brought_along(&metadata.packages));
     Ok(metadata.packages.iter().flat_map(|package| check(&lists, package)).collect())
 }
 
@@ -44,16 +64,20 @@ fn read(text: &str) -> Result<Lists> {
     let text = |value: &toml::Value, key: &str| {
         value.get(key).and_then(toml::Value::as_str).unwrap_or("").to_owned()
     };
-    let exception = |value: &toml::Value| {
-        let allowed = value.get("allow").and_then(toml::Value::as_array).cloned();
-        (text(value, "crate"), texts(allowed.unwrap_or_default()))
+    let names = |value: &toml::Value, key: &str| {
+        texts(value.get(key).and_then(toml::Value::as_array).cloned().unwrap_or_default())
     };
+    let exception = |value: &toml::Value| (text(value, "crate"), names(value, "allow"));
     Ok(Lists {
         licences: texts(list("licenses", "allow")),
         exceptions: list("licenses", "exceptions").iter().map(exception).collect(),
         banned: list("bans", "deny")
             .iter()
-            .map(|ban| (text(ban, "crate"), text(ban, "reason")))
+            .map(|ban| Ban {
+                name: text(ban, "crate"),
+                reason: text(ban, "reason"),
+                wrappers: names(ban, "wrappers"),
+            })
             .collect(),
         registries: texts(list("sources", "allow-registry")),
     })
@@ -62,8 +86,8 @@ fn read(text: &str) -> Result<Lists> {
 fn check(lists: &Lists, package: &Package) -> Vec<String> {
     let mut wrong = Vec::new();
     let name = format!("{} {}", package.name, package.version);
-    if let Some((_, reason)) = lists.banned.iter().find(|(banned, _)| *banned == package.name) {
-        wrong.push(format!("{name}: do without it: {reason}"));
+    if let Some(ban) = lists.banned.iter().find(|ban| ban.name == package.name) {
+        wrong.push(format!("{name}: do without it: {}", ban.reason));
     }
     if let Some(source) = &package.source {
         let registry = source.strip_prefix("registry+").unwrap_or(source);
@@ -89,6 +113,7 @@ fn check(lists: &Lists, package: &Package) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::metadata::{Dependency, DependencyKind};
 
     const LISTS: &str = r#"
         [licenses]
@@ -128,6 +153,29 @@ mod tests {
         assert_eq!(wrong("a", None, REGISTRY), 1);
         assert_eq!(wrong("a", Some("Zlib"), REGISTRY), 1);
         assert_eq!(wrong("odd", Some("Zlib"), REGISTRY), 0);
+    }
+
+    #[test]
+    fn what_others_bring_along_is_no_choice_of_ours() {
+        let package = |name: &str, source: Option<&str>, needs: &str| Package {
+            name: name.to_owned(),
+            version: "1.0.0".to_owned(),
+            license: Some("MIT".to_owned()),
+            source: source.map(str::to_owned),
+            manifest: String::new(),
+            dependencies: vec![Dependency { name: needs.to_owned(), kind: DependencyKind::Normal }],
+            roots: Vec::new(),
+            benches: Vec::new(),
+        };
+        let ban = Ban {
+            name: "old".to_owned(),
+            reason: String::new(),
+            wrappers: vec!["theirs".to_owned()],
+        };
+        let theirs = || package("theirs", REGISTRY, "old");
+        assert!(ban.is_brought_along(&[theirs()]));
+        assert!(!ban.is_brought_along(&[theirs(), package("ours", None, "old")]));
+        assert!(!ban.is_brought_along(&[package("others", REGISTRY, "old")]));
     }
 
     #[test]
