@@ -29,7 +29,7 @@ pub(crate) struct Admission {
 }
 
 /// A place for one operation, with its sessions.
-pub(crate) struct Place {
+pub(crate) struct OperationPermit {
     admission: Rc<Admission>,
     session: u32,
 }
@@ -46,7 +46,7 @@ impl Admission {
     }
 
     /// A place, at once or after a wait; `None` if too many wait already.
-    pub(crate) async fn enter(self: &Rc<Admission>) -> Option<Place> {
+    pub(crate) async fn enter(self: &Rc<Admission>) -> Option<OperationPermit> {
         let permit = match self.places.try_acquire() {
             Ok(permit) => permit,
             Err(_) if self.waiting.get() >= self.waiting_max => return None,
@@ -59,18 +59,18 @@ impl Admission {
         };
         let session = self.sessions.borrow_mut().pop()?;
         permit.forget();
-        Some(Place { admission: Rc::clone(self), session })
+        Some(OperationPermit { admission: Rc::clone(self), session })
     }
 }
 
-impl Place {
+impl OperationPermit {
     /// The first of its sessions.
     pub(crate) fn session(&self) -> u32 {
         self.session
     }
 }
 
-impl Drop for Place {
+impl Drop for OperationPermit {
     fn drop(&mut self) {
         self.admission.sessions.borrow_mut().push(self.session);
         self.admission.places.add_permits(1);

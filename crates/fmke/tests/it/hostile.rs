@@ -8,7 +8,7 @@ use assay_model::Reason;
 use assay_workload::script::fmke::FmkeLayout;
 
 use crate::http::Caller;
-use crate::served::{Same, Served, Told};
+use crate::served::{Same, Served, StoreScript};
 
 const PATIENT: &str = r#"{"id":1,"name":"Ann","address":"R1"}"#;
 
@@ -101,7 +101,7 @@ fn a_thousand_connections_are_served_and_more_than_allowed_wait() {
 #[test]
 fn what_a_caller_began_comes_to_its_end_without_it() {
     let service = Duration::from_millis(300);
-    let slow = Told { after: service, answer: Same::Nothing, at_once: 64 };
+    let slow = StoreScript { after: service, answer: Same::Nothing, at_once: 64 };
     let served = slow.serve(ServerLimits { in_flight: 1, ..ServerLimits::default() });
     let begun = Instant::now();
     let mut caller = served.caller();
@@ -131,7 +131,7 @@ fn requests_sent_ahead_are_answered_in_order() {
 
 #[test]
 fn failures_of_the_store_are_told_apart() {
-    let told = |answer| Told { after: Duration::ZERO, answer, at_once: 64 };
+    let told = |answer| StoreScript { after: Duration::ZERO, answer, at_once: 64 };
     for (answer, status, word) in [
         (Same::Refused(Reason::Conflict), 200, "aborted"),
         (Same::Refused(Reason::Exists), 200, "patient_id_taken"),
@@ -148,7 +148,8 @@ fn failures_of_the_store_are_told_apart() {
 
 #[test]
 fn a_stopping_server_ends_what_it_has_begun() {
-    let slow = Told { after: Duration::from_millis(300), answer: Same::Nothing, at_once: 64 };
+    let slow =
+        StoreScript { after: Duration::from_millis(300), answer: Same::Nothing, at_once: 64 };
     let served = slow.serve(ServerLimits::default());
     let mut idle = served.caller();
     assert_eq!(idle.call("GET", "/patients/1", "").status(), 200);

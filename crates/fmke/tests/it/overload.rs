@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use assay_fmke::ServerLimits;
 
 use crate::http::Caller;
-use crate::served::{Same, Told};
+use crate::served::{Same, StoreScript};
 
 /// What one caller sees.
 #[derive(Default)]
@@ -36,7 +36,7 @@ fn first_then_every_20_ms(mut caller: Caller, first: Duration, length: Duration)
 fn twice_the_capacity_is_answered_with_503_at_once_and_the_rest_stays_fast() {
     // Four at a time, 10 ms each: 400 requests per second.
     let service = Duration::from_millis(10);
-    let told = Told { after: service, answer: Same::Nothing, at_once: 4 };
+    let told = StoreScript { after: service, answer: Same::Nothing, at_once: 4 };
     let served = told.serve(ServerLimits { in_flight: 4, queue: 4, ..ServerLimits::default() });
     let length = Duration::from_secs(2);
     // 16 callers with 20 ms between the beginnings of their requests: 800 per second.
@@ -74,7 +74,7 @@ fn twice_the_capacity_is_answered_with_503_at_once_and_the_rest_stays_fast() {
 
 #[test]
 fn a_silent_store_is_given_up_and_meanwhile_others_are_refused_at_once() {
-    let told = Told { after: Duration::ZERO, answer: Same::Silence, at_once: 1 };
+    let told = StoreScript { after: Duration::ZERO, answer: Same::Silence, at_once: 1 };
     let timeout = Duration::from_millis(500);
     let limits =
         ServerLimits { in_flight: 2, queue: 1, store_timeout: timeout, ..ServerLimits::default() };

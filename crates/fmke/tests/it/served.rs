@@ -89,7 +89,7 @@ fn memory(layout: FmkeLayout) -> Arc<dyn Store> {
 
 /// A store that gives every request the same answer, after a while.
 #[derive(Clone, Copy)]
-pub struct Told {
+pub struct StoreScript {
     pub after: Duration,
     pub answer: Same,
     /// How many requests it works on at the same time; the others wait.
@@ -106,14 +106,14 @@ pub enum Same {
     Silence,
 }
 
-impl Told {
+impl StoreScript {
     pub fn serve(self, limits: ServerLimits) -> Served {
         let config = config(FmkeLayout::Normalised, AnswerStyle::Corrected, limits);
         Served::start(Arc::new(self), &config)
     }
 }
 
-impl Store for Told {
+impl Store for StoreScript {
     fn capabilities(&self) -> Capabilities {
         Capabilities {
             name: "told",
@@ -149,7 +149,7 @@ impl Store for Told {
 }
 
 struct ToldClient {
-    told: Told,
+    told: StoreScript,
     /// When each is due.
     waiting: VecDeque<(Nanos, Ticket)>,
     now: Nanos,
