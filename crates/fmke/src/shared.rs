@@ -28,7 +28,7 @@ pub(crate) struct Admission {
     sessions: RefCell<Vec<u32>>,
 }
 
-/// A place for one operation, with its sessions.
+/// Permission for one operation, with the sessions that it uses.
 pub(crate) struct OperationPermit {
     admission: Rc<Admission>,
     session: u32,
@@ -45,7 +45,7 @@ impl Admission {
         }
     }
 
-    /// A place, at once or after a wait; `None` if too many wait already.
+    /// Permission, at once or after a wait; `None` if too many wait already.
     pub(crate) async fn enter(self: &Rc<Admission>) -> Option<OperationPermit> {
         let permit = match self.places.try_acquire() {
             Ok(permit) => permit,
