@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::check::violated;
-use crate::place::{ASSAY, Place};
+use crate::place::{Place, until_issuing};
 
 const LAYOUTS: [&str; 3] = ["normalised", "nested", "nested-packed"];
 
@@ -91,11 +91,10 @@ fn a_load_that_was_killed_goes_on_with_what_is_missing() {
     for store in ["sqlite:s.db", "fjall:db"] {
         let place = Place::new();
         place.assay(&format!("load fmke -t {store} {sizes} --resume -q")).code(2).says("no load");
-        let line =
-            format!("{ASSAY} load fmke -t {store} {sizes} --seed 5 -q & sleep 0.7; kill -9 $!");
-        let mut command = place.program("sh");
-        command.args(["-c", &line]);
-        place.spawn(command).wait();
+        let line = format!("load fmke -t {store} {sizes} --seed 5 --run-dir b -q");
+        let mut interrupted = place.start(&line);
+        until_issuing(&place);
+        interrupted.kill();
         let run = format!("run fmke -t {store} {sizes} --operations 2000 --closed 4 -q");
         place.assay(&run).code(2).says("load");
         let other = format!("load fmke -t {store} {sizes} --resume --seed 6 -q");
@@ -104,7 +103,7 @@ fn a_load_that_was_killed_goes_on_with_what_is_missing() {
         let loaded = place.fine("report again --format json").json();
         // Each row counts as written, whichever load wrote it.
         assert_eq!(loaded["overall"]["counts"]["hits"], 61_097, "{loaded}");
-        place.fine(&format!("{run} --run-dir b"));
+        place.fine(&format!("{run} --run-dir c"));
         let done = format!("load fmke -t {store} {sizes} --resume -q");
         place.assay(&done).code(2).says("is loaded");
     }
