@@ -26,7 +26,7 @@ const READ_MODIFY_WRITE: &str = "read-modify-write";
 /// The operations that a figure is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum OperationFilter {
-    /// All of them.
+    /// All of them: transactions where the run has queries, all of them in transactions.
     All,
     /// Those of one kind; the reads and updates of read-modify-writes too.
     Kind(Kind),
@@ -79,7 +79,7 @@ impl Place {
 /// One figure of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Metric {
-    /// Operations done per second of the window.
+    /// Operations, or transactions where a run counts those, done per second of the window.
     Throughput,
     /// From the first intended to the last ended time, in nanoseconds.
     RunTime,
@@ -174,8 +174,9 @@ pub fn figures(summary: &Summary, hallmark: Option<hallmark::Verdict>) -> CellFi
         summary.kinds.iter().map(|(kind, group)| of_group(OperationFilter::Kind(*kind), group));
     let whole = summary.transactions.iter().filter(|types| types.name == READ_MODIFY_WRITE);
     let whole = whole.map(|types| of_group(OperationFilter::ReadModifyWrite, &types.group));
-    let overall = of_group(OperationFilter::All, &summary.overall);
-    let counts = &summary.overall.counts;
+    let all = summary.all_transactions.as_ref().unwrap_or(&summary.overall);
+    let overall = of_group(OperationFilter::All, all);
+    let counts = &all.counts;
     let share = |part: u64, of: u64| if of == 0 { 0.0 } else { part as f64 / of as f64 };
     let of: Vec<FilteredFigures> = [overall].into_iter().chain(kinds).chain(whole).collect();
     CellFigures {

@@ -40,6 +40,8 @@ pub(crate) struct Application {
 pub(crate) enum Fault {
     /// The answer says so with this word: it certainly did not happen.
     Word(&'static str),
+    /// Likewise, for the store does not work: it would refuse any other.
+    Unavailable(&'static str),
     /// It may have happened.
     Unknown,
 }
@@ -48,7 +50,8 @@ impl From<Failed> for Fault {
     fn from(failed: Failed) -> Fault {
         match failed {
             Failed::Refused(Reason::Conflict) => Fault::Word("aborted"),
-            Failed::Refused(reason) => Fault::Word(reason.name()),
+            Failed::Refused(reason) if reason.is_about_request() => Fault::Word(reason.name()),
+            Failed::Refused(reason) => Fault::Unavailable(reason.name()),
             Failed::Unknown => Fault::Unknown,
         }
     }

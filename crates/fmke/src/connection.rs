@@ -108,6 +108,9 @@ async fn respond(request: Request<Incoming>, shared: &Rc<Shared>) -> Reply {
     match task.await {
         Ok(Ok(body)) => reply(StatusCode::OK, body.into()),
         Ok(Err(Fault::Word(word))) => reply(StatusCode::OK, json::refusal(word).into()),
+        Ok(Err(Fault::Unavailable(word))) => {
+            reply(StatusCode::SERVICE_UNAVAILABLE, json::refusal(word).into())
+        }
         Ok(Err(Fault::Unknown)) | Err(_) => of_wrong(Wrong::Unclear),
     }
 }

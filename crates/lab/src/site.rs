@@ -115,6 +115,14 @@ impl Site<'_> {
         self.lab.peer_address(node).to_string()
     }
 
+    /// `HOST:PORT` of that address.
+    ///
+    /// # Panics
+    /// If the card has no such port.
+    pub fn peer_authority(&self, node: usize, port: &str) -> String {
+        format!("{}:{}", self.peer_address(node), self.port(port))
+    }
+
     /// The number of the port that the card calls `name`; the same on every node.
     ///
     /// # Panics

@@ -10,6 +10,7 @@ mod box_chart;
 mod charts;
 pub mod compare;
 mod consistency;
+mod curve_chart;
 pub(crate) mod escape;
 mod heat_chart;
 mod line_chart;

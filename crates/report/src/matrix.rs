@@ -1,5 +1,6 @@
 //! A study: stores × workloads × nodes × loads, in words, tables, charts.
 
+mod latency_curves;
 mod published;
 pub(crate) mod rows;
 mod sheet;
@@ -14,6 +15,7 @@ pub use crate::html::matrix::matrix_html;
 pub use sheet::{SheetColumn, SheetValues, matrix_csv, matrix_sheet};
 pub use text::{matrix_json, matrix_markdown, matrix_text};
 
+pub(crate) use latency_curves::{LatencyCurve, latency_curves, latency_table};
 pub(crate) use published::{figure_warnings, foreign_table, system_name};
 pub(crate) use rows::{
     barred, checks, durability, failures, figures, has_rivals, looks_at, ranking, refusals,

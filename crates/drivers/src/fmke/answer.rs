@@ -27,9 +27,16 @@ pub(super) fn completion(
     match status {
         StatusCode::OK => read(requested, body, rows),
         StatusCode::NOT_FOUND => Completion::Refused(Reason::Unsupported),
-        StatusCode::SERVICE_UNAVAILABLE | StatusCode::REQUEST_TIMEOUT => {
-            Completion::Refused(Reason::Busy)
+        StatusCode::SERVICE_UNAVAILABLE => {
+            let said = parse(body, |_: Nothing| true);
+            match said {
+                Some(Completion::Refused(reason)) if reason != Reason::StoreError => {
+                    Completion::Refused(reason)
+                }
+                _ => Completion::Refused(Reason::Busy),
+            }
         }
+        StatusCode::REQUEST_TIMEOUT => Completion::Refused(Reason::Busy),
         status if status.is_client_error() => Completion::Refused(Reason::Malformed),
         _ => Completion::Unknown(Reason::StoreError),
     }
@@ -504,6 +511,8 @@ mod tests {
         ] {
             assert_eq!(ended(insert, status, ""), completion, "{status}");
         }
+        let gone = r#"{"success":false,"result":"unreachable"}"#;
+        assert_eq!(ended(insert, 503, gone), Completion::Refused(Reason::Unreachable));
     }
 
     #[test]

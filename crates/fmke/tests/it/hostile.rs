@@ -135,8 +135,8 @@ fn failures_of_the_store_are_told_apart() {
     for (answer, status, word) in [
         (Same::Refused(Reason::Conflict), 200, "aborted"),
         (Same::Refused(Reason::Exists), 200, "patient_id_taken"),
-        (Same::Refused(Reason::Unreachable), 200, "unreachable"),
-        (Same::Refused(Reason::Full), 200, "full"),
+        (Same::Refused(Reason::Unreachable), 503, "unreachable"),
+        (Same::Refused(Reason::Full), 503, "full"),
         (Same::Unknown, 500, "Woops! This request failed. That's all we know!"),
     ] {
         let served = told(answer).serve(ServerLimits::default());

@@ -188,7 +188,7 @@ fn url(site: &Site<'_>, node: usize, port: &str) -> String {
 
 /// Where the other members reach this one.
 fn advertised(site: &Site<'_>, node: usize) -> String {
-    format!("http://{}:{}", site.peer_address(node), site.port("peer"))
+    format!("http://{}", site.peer_authority(node, "peer"))
 }
 
 fn launch(site: &mut Site<'_>, node: usize, cluster: Cluster) -> Result<(), LabError> {

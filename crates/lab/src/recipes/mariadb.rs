@@ -103,6 +103,10 @@ impl Recipe for MariaDb {
         Some(|_| Ok(Some(PRIMARY)))
     }
 
+    fn peer_ports(&self) -> &'static [&'static str] {
+        &["client"]
+    }
+
     fn url(&self, site: &Site<'_>) -> String {
         format!("mariadb://root@{}/{DATABASE}", site.authority(PRIMARY, "client"))
     }
@@ -131,7 +135,7 @@ fn replicate(site: &mut Site<'_>, node: usize) -> Result<(), LabError> {
     let text = format!(
         "CHANGE MASTER TO master_host = '{}', master_port = {}, master_user = 'root', \
          master_use_gtid = slave_pos; START SLAVE",
-        site.address(PRIMARY),
+        site.peer_address(PRIMARY),
         site.port("client")
     );
     send(site, node, &text)?;

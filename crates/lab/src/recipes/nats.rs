@@ -169,6 +169,10 @@ impl Recipe for Nats {
         Some(leader)
     }
 
+    fn peer_ports(&self) -> &'static [&'static str] {
+        &["route"]
+    }
+
     fn clock(&self) -> Result<ReadClock, &'static str> {
         Err(super::GO_CLOCK)
     }
@@ -234,11 +238,13 @@ fn launch(site: &mut Site<'_>, node: usize) -> Result<(), LabError> {
     );
     if site.nodes() > 1 {
         let routes: Vec<String> = (1..=site.nodes())
-            .map(|node| format!("\"nats://{}\"", site.authority(node, "route")))
+            .map(|node| format!("\"nats://{}\"", site.peer_authority(node, "route")))
             .collect();
         text.push_str(&format!(
-            "cluster {{\n  name: lab\n  listen: \"{}\"\n  routes: [ {} ]\n}}\n",
+            "cluster {{\n  name: lab\n  listen: \"{}\"\n  advertise: \"{}\"\n  routes: [ {} ]\n}}\n",
             site.authority(node, "route"),
+            // What the others tell each other.
+            site.peer_authority(node, "route"),
             routes.join(", ")
         ));
     }

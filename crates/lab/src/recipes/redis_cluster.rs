@@ -112,11 +112,11 @@ impl Recipe for RedisCluster {
     fn restart(&self, site: &mut Site<'_>, node: usize) -> Result<(), LabError> {
         let folder = site.folder(node).display().to_string();
         let (port, bus) = (site.port("client").to_string(), site.port("bus").to_string());
-        let address = site.address(node);
+        let (address, announced) = (site.address(node), site.peer_address(node));
         let mut launch = Launch::new("server", site.program("redis-server"))
             .args(["--bind", &address, "--port", &port, "--cluster-port", &bus])
             // Else the others would know it by the address that it calls them from.
-            .args(["--cluster-announce-ip", &address, "--bind-source-addr", &address])
+            .args(["--cluster-announce-ip", &announced, "--bind-source-addr", &address])
             .args(["--dir", &folder, "--save", "", "--protected-mode", "no"])
             .args(["--cluster-enabled", "yes", "--cluster-config-file", "nodes.conf"])
             .args(["--cluster-node-timeout", &site.choice("node-timeout")])
@@ -131,6 +131,10 @@ impl Recipe for RedisCluster {
 
     fn scheme(&self) -> &'static str {
         "redis+cluster"
+    }
+
+    fn peer_ports(&self) -> &'static [&'static str] {
+        &["client", "bus"]
     }
 
     fn clock(&self) -> Result<ReadClock, &'static str> {

@@ -377,7 +377,8 @@ pub fn frame_labels(x_ticks: &[Tick], x: &Axis, y_ticks: &[Tick], y: &Axis) -> S
     )
 }
 
-fn dash_attribute(dash: &[u8]) -> String {
+/// The attribute that dashes a line; nothing for a solid one.
+pub fn dash_attribute(dash: &[u8]) -> String {
     if dash.is_empty() {
         return String::new();
     }
@@ -386,7 +387,7 @@ fn dash_attribute(dash: &[u8]) -> String {
 }
 
 /// A path through `points` that begins with `first`; a lone point becomes a dot.
-fn through(points: &[(f64, f64)], first: char) -> String {
+pub fn through(points: &[(f64, f64)], first: char) -> String {
     let mut path = String::new();
     let mut last = (0, 0);
     for (place, (x, y)) in points.iter().enumerate() {
@@ -409,7 +410,8 @@ fn short(number: f64) -> String {
     format!("{number:.0}")
 }
 
-fn percent(place: f64) -> String {
+/// A share as a percentage for a style: at most two decimals.
+pub fn percent(place: f64) -> String {
     let text = format!("{:.2}", place * 100.0);
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }

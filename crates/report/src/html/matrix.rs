@@ -1,5 +1,6 @@
 //! A study on one page.
 
+mod latency;
 mod published;
 
 use std::fmt::Write as _;
@@ -44,6 +45,7 @@ pub fn matrix_html(study: &MatrixStudy) -> String {
         body += &charts_of(study, load);
     }
     body += &over_nodes(&curves);
+    body += &latency::section(study);
     body += &by_clients(study, &sweeps);
     body += &published::section(study);
     body += &checked(study);

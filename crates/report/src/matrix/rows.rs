@@ -406,7 +406,8 @@ pub fn over_clients(
     curves.filter(|curve| curve.points.len() > 1).collect()
 }
 
-fn closed_loads(study: &MatrixStudy) -> impl Iterator<Item = (usize, u32)> {
+/// The closed loops with their numbers of clients.
+pub fn closed_loads(study: &MatrixStudy) -> impl Iterator<Item = (usize, u32)> {
     let loads = study.loads.iter().enumerate();
     loads.filter_map(|(place, load)| Some((place, load.clients?)))
 }

@@ -11,7 +11,7 @@ use super::rows::{Detail, refusal_text};
 use super::sheet::{SheetValues, matrix_sheet};
 use super::{
     MatrixStudy, checks, durability, failures, figure_warnings, figures, findings, foreign_table,
-    looks_at, metric_name, ranking, refusals, usl_fits,
+    latency_table, looks_at, metric_name, ranking, refusals, usl_fits,
 };
 use crate::markdown::escape;
 use crate::table::Table;
@@ -83,6 +83,9 @@ fn tables(study: &MatrixStudy, letters: Letters, detail: Detail) -> Vec<(String,
         tables.extend(ranking(study, place, letters).map(|table| (title, table)));
     }
     tables.push(("Figures, means over the runs".to_owned(), figures(study, letters, detail)));
+    if detail == Detail::Full {
+        tables.push(("Latency over throughput".to_owned(), latency_table(study, letters)));
+    }
     if let Ok(table) = usl_fits(study) {
         tables.push(("Scalability by clients (USL)".to_owned(), table));
     }

@@ -67,7 +67,10 @@ pub fn metric_text(metric: Metric) -> String {
         Place::P99 => "99th percentile",
     };
     match metric {
-        Metric::Throughput => "operations done per second; more is better".to_owned(),
+        Metric::Throughput => {
+            "operations, or an application's transactions, done per second; more is better"
+                .to_owned()
+        }
         Metric::RunTime => "how long the whole run took; less is better".to_owned(),
         Metric::TimePerOperation => {
             "how long the whole run took, divided by its operations; less is better".to_owned()

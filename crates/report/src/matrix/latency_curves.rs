@@ -1,0 +1,103 @@
+//! Latency over throughput as the clients of a closed loop become more.
+
+use assay_analysis::compare::Spread;
+use assay_analysis::matrix::{Metric, OperationFilter, Place, Setup};
+use assay_model::Kind;
+
+use super::MatrixStudy;
+use super::rows::closed_loads;
+use crate::table::{Align, Table};
+use crate::units::{Letters, percent, plural};
+
+use super::words::value;
+
+const RESPONSE: fn(Place) -> Metric = |place| Metric::Response(OperationFilter::All, place);
+
+/// One store with one workload on one number of nodes.
+pub struct LatencyCurve {
+    /// What its points have in common; the load is that of the first.
+    pub setup: Setup,
+    /// Its points, in order of their clients: two at least.
+    pub points: Vec<LatencyPoint>,
+}
+
+/// The means over the runs with one number of clients.
+pub struct LatencyPoint {
+    /// The clients of the closed loop.
+    pub clients: u32,
+    /// Done per second.
+    pub throughput: Spread,
+    /// The median of the response time, in nanoseconds.
+    pub p50: Spread,
+    /// The 99th percentile of the response time, in nanoseconds.
+    pub p99: Spread,
+    /// Refused, unknown and dropped as a share of what was offered.
+    pub failed: f64,
+    /// Rows that a scan returned, if there were scans: the length of a list.
+    pub rows_per_scan: Option<f64>,
+}
+
+/// Every curve with two points at least; what keeps nothing has none.
+pub fn latency_curves(study: &MatrixStudy) -> Vec<LatencyCurve> {
+    let mut loads: Vec<(usize, u32)> = closed_loads(study).collect();
+    loads.sort_by_key(|(_, clients)| *clients);
+    let mut kinds: Vec<Setup> = study.matrix.setups();
+    kinds.retain(|setup| !study.is_no_op(*setup));
+    kinds.iter_mut().for_each(|setup| setup.load = loads.first().map_or(0, |(load, _)| *load));
+    kinds.sort_unstable_by_key(|setup| (setup.nodes, setup.workload, setup.store));
+    kinds.dedup();
+    let curve = |setup: Setup| {
+        let points = loads
+            .iter()
+            .filter_map(|(load, clients)| point(study, Setup { load: *load, ..setup }, *clients));
+        LatencyCurve { setup, points: points.collect() }
+    };
+    kinds.into_iter().map(curve).filter(|curve| curve.points.len() > 1).collect()
+}
+
+fn point(study: &MatrixStudy, setup: Setup, clients: u32) -> Option<LatencyPoint> {
+    let spread = |metric: Metric| study.matrix.spread(setup, metric);
+    let runs: Vec<_> = study.matrix.runs(setup).collect();
+    let failed = runs.iter().map(|cell| cell.figures.failed).sum::<f64>() / runs.len() as f64;
+    let scans = runs.iter().filter_map(|cell| cell.figures.of(OperationFilter::Kind(Kind::Scan)));
+    let (rows, done) =
+        scans.fold((0, 0), |(rows, done), scan| (rows + scan.counts.rows, done + scan.counts.done));
+    Some(LatencyPoint {
+        clients,
+        throughput: spread(Metric::Throughput)?,
+        p50: spread(RESPONSE(Place::P50))?,
+        p99: spread(RESPONSE(Place::P99))?,
+        failed,
+        rows_per_scan: (done > 0).then(|| rows as f64 / done as f64),
+    })
+}
+
+/// The points of all curves.
+pub fn latency_table(study: &MatrixStudy, letters: Letters) -> Table {
+    let (left, right) = (Align::Left, Align::Right);
+    let mut table = Table::new(&[
+        ("workload", left),
+        ("store", left),
+        ("load", right),
+        ("throughput", right),
+        ("p50", right),
+        ("p99", right),
+        ("failed", right),
+        ("rows per scan", right),
+    ]);
+    for curve in latency_curves(study) {
+        for point in &curve.points {
+            table.row(vec![
+                study.workloads[curve.setup.workload].clone(),
+                super::setup_name(study, curve.setup),
+                plural(point.clients.into(), "client"),
+                value(Metric::Throughput, point.throughput.mean, letters),
+                value(RESPONSE(Place::P50), point.p50.mean, letters),
+                value(RESPONSE(Place::P99), point.p99.mean, letters),
+                percent(point.failed),
+                point.rows_per_scan.map_or("-".to_owned(), |rows| format!("{rows:.1}")),
+            ]);
+        }
+    }
+    table
+}
