@@ -1,11 +1,15 @@
 //! Tests of outcomes when the server fails, refuses, or ends a transaction.
 
+use std::time::Duration;
+
+use assay_lab::{Order, recipes};
 use assay_model::{Datum, Decimal, Kind, Reason};
 use assay_store::conformance::queries::{Caller, QueryAnswer, catalogue};
 use assay_store::{Existing, Step, Store};
 
 use super::server::Server;
 use super::{store, test_client};
+use crate::lab::{Cluster, now};
 use crate::ordeal::{
     LOST, comes_back, goes_on, keeps_what_it_has_done, killed_while_it_stands_still, stands_still,
 };
@@ -169,4 +173,19 @@ fn a_row_that_does_not_fit_is_refused_as_a_whole() {
     let nothing = crate::test_client::TestRequest { kind: Kind::Update, ..read("user1") };
     assert_eq!(test_client.send(&nothing), RequestResult::Refused(Reason::Malformed));
     assert_eq!(test_client.send(&read("user1")), RequestResult::row("field0=a field1=b"));
+}
+
+#[test]
+fn a_commit_waits_for_a_replica_behind_a_cut_link() {
+    let recipe = recipes::find("mariadb").expect("the lab has it");
+    let order = Order::of(recipe).nodes(2).choose("commit", "replicated");
+    let mut cluster = Cluster::start_as(&Order { peer_proxy: Some(now), ..order });
+    let mut test_client = test_client(&cluster.url("?connections=1"));
+    assert_eq!(test_client.send(&insert("user1", &["a", "b"])), RequestResult::WRITTEN);
+    assert_eq!(cluster.inject("blackhole peers of 2"), [2]);
+    test_client.start(&insert("user2", &["a", "b"]));
+    assert_eq!(test_client.drain_for(Duration::from_millis(500)), [], "no replica has it");
+    assert_eq!(cluster.inject("heal"), [1, 2]);
+    let (_, result) = test_client.take(1).remove(0);
+    assert_eq!(result, RequestResult::WRITTEN);
 }

@@ -3,13 +3,13 @@
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use assay_lab::{LabError, Watch};
+use assay_lab::{LabError, Order, Watch, recipes};
 use assay_model::Reason;
 use assay_store::Store;
 use assay_store::conformance::assert_conforms;
 
 use super::{roomy, store, test_client};
-use crate::lab::Cluster;
+use crate::lab::{Cluster, now};
 use crate::test_client::{RequestResult, TestClient, insert, layout, read};
 
 /// The longest wait.
@@ -141,4 +141,23 @@ fn a_single_server_takes_no_other_node() {
     let result = cluster.lab().scale(2, &Watch::new(&stop, &tell)).expect_err("it is no cluster");
     assert!(matches!(result, LabError::Order(_)), "{result}");
     assert!(result.to_string().contains("start with two or more"), "{result}");
+}
+
+#[test]
+fn a_leader_whose_routes_are_cut_loses_its_office() {
+    let recipe = recipes::find("nats").expect("the lab has it");
+    let order = Order { peer_proxy: Some(now), ..Order::of(recipe).nodes(3) };
+    let mut cluster = Cluster::start_as(&order);
+    let mut test_client = test_client(&cluster.url("?replicas=3"));
+    test_client.send_until(&insert("before", &["a", "b"]), &RequestResult::WRITTEN);
+    let [old] = cluster.inject("blackhole peers of leader")[..] else { panic!("one leads") };
+    let start = Instant::now();
+    while cluster.inject("reset peers of leader") == [old] {
+        assert!(start.elapsed() < Duration::from_secs(60), "node {old} leads still");
+        std::thread::sleep(Duration::from_millis(200));
+    }
+    assert_eq!(cluster.inject("heal").len(), 3);
+    let mut again = super::test_client(&cluster.url("?replicas=3"));
+    again.send_until(&insert("after", &["e", "f"]), &RequestResult::WRITTEN);
+    again.send_until(&read("before"), &RequestResult::row("field0=a field1=b"));
 }

@@ -8,7 +8,7 @@ use assay_model::Reason;
 use assay_store::conformance::assert_conforms;
 
 use super::{store, test_client};
-use crate::lab::Cluster;
+use crate::lab::{Cluster, now};
 use crate::test_client::{RequestResult, TIMEOUT, insert, read, update};
 
 /// Reads until a record comes; meanwhile the reads are refused.
@@ -136,4 +136,23 @@ fn replicas_behind_sentinels_are_read() {
     for session in 0..2 {
         test_client.send_until(&read("user1").of(session), &row);
     }
+}
+
+#[test]
+fn a_cluster_whose_links_are_cut_refuses_until_they_are_back() {
+    let recipe = recipes::find("redis-cluster").expect("the lab has it");
+    let order = Order { peer_proxy: Some(now), ..Order::of(recipe).nodes(3) };
+    let mut cluster = Cluster::start_as(&order);
+    let mut test_client = test_client(&cluster.url(""));
+    test_client.send_until(&insert("user1", &["a", "b"]), &RequestResult::WRITTEN);
+    assert_eq!(cluster.inject("blackhole peers of 2"), [2]);
+    let start = Instant::now();
+    // Two masters of three are no cluster with all slots.
+    while test_client.send(&update("user1", &["c"])) == RequestResult::WRITTEN {
+        assert!(start.elapsed() < TIMEOUT, "nobody has noticed");
+        test_client.drain_for(Duration::from_millis(50));
+    }
+    assert_eq!(cluster.inject("heal"), [1, 2, 3]);
+    test_client.send_until(&update("user1", &["d"]), &RequestResult::WRITTEN);
+    until_back(&mut test_client, "user1");
 }
