@@ -121,6 +121,8 @@ pub struct FilteredFigures {
 /// What one run found.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CellFigures {
+    /// Whether all operations together are counted as transactions.
+    pub are_transactions: bool,
     /// From the first intended to the last ended time, in nanoseconds.
     pub run_time_ns: f64,
     /// All operations first, then each kind that was issued.
@@ -180,6 +182,7 @@ pub fn figures(summary: &Summary, hallmark: Option<hallmark::Verdict>) -> CellFi
     let share = |part: u64, of: u64| if of == 0 { 0.0 } else { part as f64 / of as f64 };
     let of: Vec<FilteredFigures> = [overall].into_iter().chain(kinds).chain(whole).collect();
     CellFigures {
+        are_transactions: summary.all_transactions.is_some(),
         run_time_ns: summary.span.0 as f64,
         of,
         failed: share(counts.refused + counts.unknown + counts.dropped, counts.offered),

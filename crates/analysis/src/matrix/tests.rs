@@ -24,6 +24,7 @@ fn cell(store: usize, repetition: u32, throughput_per_s: f64) -> Cell {
         setup: setup(store),
         repetition,
         figures: CellFigures {
+            are_transactions: false,
             run_time_ns: 1e12 / throughput_per_s,
             of: vec![of(OperationFilter::All, throughput_per_s, mean_ns)],
             failed: 0.0,
@@ -193,4 +194,19 @@ fn stores_in_closed_loops_have_a_fit_over_clients() {
     }
     assert_eq!(matrix.fits(&clients).len(), 1);
     assert_eq!(matrix.fits(&[None; 7]), []);
+}
+
+#[test]
+fn a_run_of_transactions_counts_those() {
+    let records = crate::tests::history("read 1 0/1..3 · read 2 2..4");
+    let mut summary = crate::tests::send(crate::tests::options(0, 100), &records);
+    let requests = figures(&summary, None);
+    assert!(!requests.are_transactions);
+    let mut all = summary.overall.clone();
+    all.counts.offered = 40;
+    all.counts.refused = 10;
+    summary.all_transactions = Some(all);
+    let found = figures(&summary, None);
+    assert!(found.are_transactions);
+    assert_eq!((found.requested(), found.failed), (40, 0.25));
 }

@@ -41,11 +41,16 @@ pub fn matrix_html(study: &MatrixStudy) -> String {
     body += &said(study);
     body += &kept(study);
     body += &rankings(study);
+    if is_sweep(study) {
+        body += &latency::section(study);
+    }
     for load in shown_loads(study) {
         body += &charts_of(study, load);
     }
     body += &over_nodes(&curves);
-    body += &latency::section(study);
+    if !is_sweep(study) {
+        body += &latency::section(study);
+    }
     body += &by_clients(study, &sweeps);
     body += &published::section(study);
     body += &checked(study);
@@ -183,15 +188,23 @@ fn rankings(study: &MatrixStudy) -> String {
     out + "</section>\n"
 }
 
+/// Whether what the study asks is how stores go on as clients become more.
+fn is_sweep(study: &MatrixStudy) -> bool {
+    study.loads.iter().filter(|load| load.clients.is_some()).count() > LOADS_MAX
+}
+
+fn counts_transactions(study: &MatrixStudy) -> bool {
+    study.matrix.cells.iter().any(|cell| cell.figures.are_transactions)
+}
+
 /// The loads that have charts of columns: all, but of a sweep over clients the last.
 fn shown_loads(study: &MatrixStudy) -> Vec<usize> {
     let is_closed = |place: &usize| study.loads[*place].clients.is_some();
     let all = 0..study.loads.len();
-    let closed: Vec<usize> = all.clone().filter(is_closed).collect();
-    if closed.len() <= LOADS_MAX {
+    if !is_sweep(study) {
         return all.collect();
     }
-    let last = closed.last().copied();
+    let last = all.clone().rfind(is_closed);
     all.filter(|place| !is_closed(place) || Some(*place) == last).collect()
 }
 
@@ -238,7 +251,10 @@ fn is_first(study: &MatrixStudy, load: usize, metric: Metric) -> bool {
     match metric {
         // Where the rate is given, all do as much.
         Metric::Throughput => study.loads[load].clients.is_some(),
-        Metric::Response(of, Place::P99) => of != OperationFilter::All,
+        // Of transactions what users wait for is the whole.
+        Metric::Response(of, Place::P99) => {
+            (of == OperationFilter::All) == counts_transactions(study)
+        }
         _ => false,
     }
 }

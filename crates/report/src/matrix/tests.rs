@@ -22,6 +22,7 @@ fn cell(store: usize, load: usize, repetition: u32, throughput_per_s: f64) -> Ce
         setup: Setup { store, workload: 0, nodes: Some(1), load },
         repetition,
         figures: CellFigures {
+            are_transactions: false,
             run_time_ns: 1e12 / throughput_per_s,
             of: vec![FilteredFigures {
                 of: OperationFilter::All,
@@ -287,4 +288,32 @@ fn the_same_rate_on_more_nodes_is_shown_as_latency() {
     let page = matrix_html(&study);
     assert!(page.contains("response p99 over nodes: ycsb-c, open-1k"), "{page}");
     assert!(page.contains("throughput that falls, or latency that rises, shows"), "{page}");
+}
+
+#[test]
+fn latency_over_throughput_has_its_points_in_order_of_clients() {
+    // Throughput falls with 16 clients; the other store has one number of clients only.
+    let rates = [(0, 100.0), (1, 300.0), (2, 400.0), (3, 350.0)];
+    let mut cells: Vec<Cell> = rates.map(|(load, rate)| cell(0, load, 1, rate)).into();
+    cells.rotate_left(2);
+    cells.push(cell(1, 0, 1, 50.0));
+    for cell in &mut cells {
+        let all = cell.figures.of[0].clone();
+        let counts = Counts { rows: 7_500, ..all.counts.clone() };
+        let of = OperationFilter::Kind(assay_model::Kind::Scan);
+        cell.figures.of.push(FilteredFigures { of, counts, ..all });
+        cell.figures.failed = 0.25;
+    }
+    let study = study(cells);
+    let table = latency_table(&study, Letters::Ascii);
+    let column = |place: usize| -> Vec<&str> {
+        table.rows().iter().map(|row| row[place].as_str()).collect()
+    };
+    assert_eq!(column(2), ["1 client", "4 clients", "8 clients", "16 clients"]);
+    assert_eq!(column(3), ["100/s", "300/s", "400/s", "350/s"]);
+    assert_eq!(column(6), ["25 %"; 4]);
+    assert_eq!(column(7), ["7.5"; 4]);
+    let page = matrix_html(&study);
+    let dots = page.matches("<title>etcd × 1: ").count();
+    assert_eq!((dots, page.matches("<title>other").count()), (4, 0), "{page}");
 }
