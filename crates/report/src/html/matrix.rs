@@ -14,7 +14,7 @@ use super::bar_chart::{BarChart, Series};
 use super::escape::escape;
 use super::line_chart::{Height, Line, LineChart};
 use super::{page, sections};
-use crate::matrix::rows::{Curve, Detail, over_clients};
+use crate::matrix::rows::{Curve, Detail, counts_transactions, over_clients};
 use crate::matrix::{
     MatrixStudy, barred, believable, checks, durability, failures, figures, findings, has_rivals,
     looks_at, metric_name, metric_text, ranking, refusals, scaling, setup_name, usl_fits,
@@ -191,10 +191,6 @@ fn rankings(study: &MatrixStudy) -> String {
 /// Whether what the study asks is how stores go on as clients become more.
 fn is_sweep(study: &MatrixStudy) -> bool {
     study.loads.iter().filter(|load| load.clients.is_some()).count() > LOADS_MAX
-}
-
-fn counts_transactions(study: &MatrixStudy) -> bool {
-    study.matrix.cells.iter().any(|cell| cell.figures.are_transactions)
 }
 
 /// The loads that have charts of columns: all, but of a sweep over clients the last.

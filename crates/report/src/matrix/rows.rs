@@ -513,10 +513,18 @@ pub fn refusal_text(reason: Refusal) -> String {
     }
 }
 
+/// Whether runs count an application's transactions, each as a whole.
+pub fn counts_transactions(study: &MatrixStudy) -> bool {
+    study.matrix.cells.iter().any(|cell| cell.figures.are_transactions)
+}
+
 /// The metrics in the charts of a load, the most important first.
 pub fn looks_at(study: &MatrixStudy) -> Vec<Metric> {
     let mut metrics = vec![Metric::Throughput, Metric::RunTime];
-    for of in study.matrix.sorts().into_iter().filter(|of| *of != OperationFilter::All) {
+    // All operations are different things together, unless they are transactions.
+    let has_all = counts_transactions(study);
+    let is_one = |of: &OperationFilter| has_all || *of != OperationFilter::All;
+    for of in study.matrix.sorts().into_iter().filter(is_one) {
         for place in [Place::P99, Place::Mean, Place::P50] {
             metrics.push(Metric::Response(of, place));
             metrics.push(Metric::Service(of, place));
