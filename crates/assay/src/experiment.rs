@@ -640,6 +640,7 @@ impl Experiment {
         let done = &self.done;
         let failures = done.failures.iter().chain(&done.unmended);
         notes.extend(failures.chain(&done.goes_on).chain(&done.lab_end).cloned());
+        notes.extend(self.store.incidents());
         let stalls = self.manifest.history.stalls;
         if stalls > 0 {
             notes.push(format!(

@@ -266,6 +266,10 @@ impl Store for Mapped {
         self.inner.flush()
     }
 
+    fn incidents(&self) -> Vec<String> {
+        self.inner.incidents()
+    }
+
     fn truth(&self, visit: &mut dyn FnMut(&assay_store::Truth)) {
         self.inner.truth(visit);
     }

@@ -120,6 +120,10 @@ impl Store for BlockingThreads {
         self.inner.keep_note(note)
     }
 
+    fn incidents(&self) -> Vec<String> {
+        self.inner.incidents()
+    }
+
     /// Also tells of threads that panicked since the store was made.
     fn flush(&self) -> Result<(), OpenError> {
         self.check_panics()?;

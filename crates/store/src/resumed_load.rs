@@ -74,6 +74,10 @@ impl Store for ResumedLoad {
         self.0.keep_note(note)
     }
 
+    fn incidents(&self) -> Vec<String> {
+        self.0.incidents()
+    }
+
     fn flush(&self) -> Result<(), OpenError> {
         self.0.flush()
     }

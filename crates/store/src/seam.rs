@@ -110,6 +110,12 @@ pub trait Store: Send + Sync {
         Ok(())
     }
 
+    /// Sentences about what happened to clients that outcomes alone do not tell, such as a driver
+    /// that ended and was started again. Asked for after a run.
+    fn incidents(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Shows what really happened, in order of the requests, if this store knows.
     ///
     /// Stores that compute their answers know; what they could not keep they count, and

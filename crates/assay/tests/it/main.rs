@@ -22,6 +22,7 @@ mod compare;
 mod describe;
 mod duckdb;
 mod earlier;
+mod exec;
 mod faults;
 mod final_reads;
 mod fleet;
