@@ -40,6 +40,7 @@ mod mapped;
 mod mapping;
 mod overload;
 mod port;
+mod record;
 mod redis;
 mod repeat;
 mod signals;
