@@ -266,6 +266,10 @@ impl Store for Mapped {
         self.inner.flush()
     }
 
+    fn readings(&self) -> Result<Vec<assay_store::Reading>, OpenError> {
+        self.inner.readings()
+    }
+
     fn incidents(&self) -> Vec<String> {
         self.inner.incidents()
     }

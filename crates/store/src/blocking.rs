@@ -120,6 +120,10 @@ impl Store for BlockingThreads {
         self.inner.keep_note(note)
     }
 
+    fn readings(&self) -> Result<Vec<crate::reading::Reading>, OpenError> {
+        self.inner.readings()
+    }
+
     fn incidents(&self) -> Vec<String> {
         self.inner.incidents()
     }

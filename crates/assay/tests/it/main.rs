@@ -43,6 +43,7 @@ mod port;
 mod record;
 mod redis;
 mod repeat;
+mod scrape;
 mod signals;
 mod sim;
 mod stores;
