@@ -18,6 +18,7 @@ mod transactions;
 
 pub mod effect;
 pub mod recovery;
+pub mod scraped;
 pub mod servers;
 pub mod slo;
 pub mod sweep;

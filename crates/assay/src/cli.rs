@@ -414,6 +414,7 @@ fn trace() -> Command {
                 )),
         )
         .subcommand(import())
+        .subcommand(crate::command::trace::record::command())
         .subcommand(fit().arg(output().help("The spec; default: the trace's name with .toml")))
         .subcommand(
             Command::new("split")

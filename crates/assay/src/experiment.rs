@@ -37,6 +37,7 @@ use crate::fleet::Seat;
 use crate::lab::LabClient;
 use crate::live::{Caption, Dashboard};
 use crate::load_config::LoadConfig;
+use crate::observe::scrape::{Scraped, Scraper};
 use crate::observe::servers::Watched;
 use crate::port::{Port, Subject};
 use crate::progress::{self, Goal, Lines, Observer, Show};
@@ -95,6 +96,10 @@ pub struct Experiment {
     pub hop: Option<Arc<Hop>>,
     /// What was seen of the machine during the run.
     pub observations: Vec<Observation>,
+    /// What is read of servers meanwhile, if anything is.
+    pub scraper: Option<Arc<Scraper>>,
+    /// What of that could not be read, a sentence each.
+    pub unread: Vec<String>,
     /// The lab that the store is in, if it is in one.
     pub lab: Option<LabClient>,
     /// What is done to it meanwhile.
@@ -256,7 +261,7 @@ impl Experiment {
         let observers = self.observers(&rate_control);
         let is_simulated = self.is_simulated();
         let experiment = &*self;
-        let (outcome, observations, done, read_finally) = thread::scope(|scope| {
+        let (outcome, observations, unread, done, read_finally) = thread::scope(|scope| {
             let start = experiment.seat.as_deref().map(|seat| seat as &dyn Start);
             let run = Workers { start, ..experiment.run() };
             let (worker_counters, over) = (&worker_counters, &is_over);
@@ -271,6 +276,7 @@ impl Experiment {
                 .transpose()
                 .context("cannot start the thread that watches the machine")?;
             let servers = experiment.watch_servers(scope, control, over)?;
+            let scraped = experiment.scrape(scope, control, over)?;
             let actions = experiment.do_actions(scope, control, over)?;
             experiment.date(scope, control, over)?;
             let result = {
@@ -291,12 +297,15 @@ impl Experiment {
             let mut observed = joined(observer);
             let (servers, mut done) = (joined(servers), joined(actions));
             observed.extend(servers.observations);
+            let scraped = joined(scraped);
+            observed.extend(scraped.observations);
             done.events.extend(servers.events);
             done.lab_end = servers.is_lab_gone.then(|| LAB_END.to_owned());
             // Every action has ended by now: what was broken is mended, or stays as it is.
             let read_finally = experiment.read_finally((&outcome, &done), store.as_ref(), sinks);
-            anyhow::Ok((outcome, observed, done, read_finally))
+            anyhow::Ok((outcome, observed, scraped.failures, done, read_finally))
         })?;
+        self.unread = unread;
         if let Some(clock) = control.clock() {
             self.manifest.run.started = rfc3339(clock.epoch());
         }
@@ -343,6 +352,19 @@ impl Experiment {
         let watch = move || observe::servers::watch(lab.folder(), control, is_over);
         let thread = thread::Builder::new().name("servers".to_owned()).spawn_scoped(scope, watch);
         thread.map(Some).context("cannot start the thread that watches the servers")
+    }
+
+    /// Reads numbers of servers, if that is wanted.
+    fn scrape<'scope, 'env: 'scope>(
+        &'env self,
+        scope: &'scope Scope<'scope, 'env>,
+        control: &'env Control,
+        is_over: &'env AtomicBool,
+    ) -> Result<Option<ScopedJoinHandle<'scope, Scraped>>> {
+        let Some(scraper) = &self.scraper else { return Ok(None) };
+        let scrape = move || scraper.watch(control, is_over);
+        let thread = thread::Builder::new().name("scraper".to_owned()).spawn_scoped(scope, scrape);
+        thread.map(Some).context("cannot start the thread that reads numbers of servers")
     }
 
     /// Notes when the run's time began as soon as that is known, for a run that is killed.
@@ -640,6 +662,8 @@ impl Experiment {
         let done = &self.done;
         let failures = done.failures.iter().chain(&done.unmended);
         notes.extend(failures.chain(&done.goes_on).chain(&done.lab_end).cloned());
+        notes.extend(self.store.incidents());
+        notes.append(&mut self.unread);
         let stalls = self.manifest.history.stalls;
         if stalls > 0 {
             notes.push(format!(

@@ -5,6 +5,7 @@
 //! never decides: the analyzer interprets the numbers, from `observations.parquet`.
 
 mod hiccups;
+pub mod scrape;
 pub mod servers;
 mod system;
 pub mod window;

@@ -36,6 +36,7 @@ use crate::fleet::Seat;
 use crate::lab::tied::RunLab;
 use crate::load_config::{LoadConfig, Purpose, USUAL_DURATION};
 use crate::note::{Loaded, Note};
+use crate::observe::scrape::Scraper;
 use crate::options::{Options, Origin};
 use crate::port::{self, Port};
 use crate::progress::Show;
@@ -92,6 +93,8 @@ pub struct Setup {
     pub hop: Option<Arc<Hop>>,
     /// The server between the load and its store, if there is one.
     pub via: Option<Via>,
+    /// What is read of servers during the run, if anything is.
+    pub scraper: Option<Arc<Scraper>>,
     /// The seat in a fleet, if this process is one of its agents.
     pub seat: Option<Arc<Seat>>,
     /// The lab that the store is in, if it is in one. The last field: it ends after the store's
@@ -159,6 +162,7 @@ impl Setup {
         send_through_server(&mut workload, &target);
         let open = |url: &str| registry::open(url, &clock).map_err(from_open);
         let store = mapped::taking_queries(open(&target)?, &workload, seed, &options)?;
+        let scraper = Scraper::open(&options, &store)?.map(Arc::new);
         let layout = workload.fmke_mut().map_or("", |spec| spec.layout.name());
         let measures_hop = via.is_some() && purpose != Purpose::Load;
         let hop = measures_hop.then(|| Hop::start(layout, open)).transpose()?.map(Arc::new);
@@ -177,6 +181,7 @@ impl Setup {
             command: command_line(seed, &options),
             options,
             thresholds,
+            scraper,
             is_loaded: false,
             init: Nanos::ZERO,
             schedule,
@@ -771,6 +776,8 @@ impl Setup {
             hop: self.hop.clone(),
             observations: Vec::new(),
             lab: self.lab.as_ref().map(|lab| lab.client().clone()),
+            scraper: self.scraper.clone().filter(|_| !is_load),
+            unread: Vec::new(),
             schedule: self.schedule.clone(),
             done: actions::ExecutedActions::default(),
             stops_at_failure: is_load,

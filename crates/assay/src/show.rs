@@ -233,6 +233,7 @@ pub fn analyze_beside(
         .iter()
         .map(servers::time_course)
         .collect();
+    facts.scraped = observe::scrape::series(observed.unwrap_or_default());
     facts.events = events;
     if kept < counted && manifest.state != ManifestState::Running {
         let missing = identity::missing(&manifest, &history);
@@ -513,6 +514,7 @@ fn facts(dir: &Path, manifest: &Manifest, summary: &Summary) -> Facts {
         effects: Vec::new(),
         agents: Vec::new(),
         servers: Vec::new(),
+        scraped: Vec::new(),
         consistency: None,
         availability: None,
         hallmark: None,

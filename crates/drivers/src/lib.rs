@@ -27,10 +27,10 @@ pub mod sim;
 pub mod task;
 #[cfg(any(feature = "etcd", feature = "postgres", feature = "redis"))]
 mod trust;
-#[cfg(any(feature = "memcached", feature = "redis"))]
+#[cfg(any(feature = "exec", feature = "memcached", feature = "redis"))]
 #[cfg_attr(
     not(feature = "redis"),
-    allow(dead_code, reason = "memcached has no TLS, nor field names beside its replies")
+    allow(dead_code, reason = "others have no TLS, nor field names beside their replies")
 )]
 mod wire;
 
@@ -46,6 +46,8 @@ pub mod cassandra;
 pub mod dynamodb;
 #[cfg(feature = "etcd")]
 pub mod etcd;
+#[cfg(feature = "exec")]
+pub mod exec;
 #[cfg(feature = "fjall")]
 pub mod fjall;
 #[cfg(feature = "fmke")]

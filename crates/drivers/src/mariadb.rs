@@ -26,6 +26,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use assay_model::{Catalogue, Kind, Layout, Nanos, Reason, Schema, Setting};
+use assay_store::reading::{self, Reading};
 use assay_store::sql::{self, Dialect, ForeignKeys, Records, SqlQuery};
 use assay_store::{
     Answer, Answers, Call, Calls, Capabilities, Client, DataModel, Existing, OpenError, Reply,
@@ -37,7 +38,7 @@ use mysql_async::prelude::Queryable;
 use connector::Connector;
 use link::{MariaDb as Links, Plan};
 pub use options::{HostChoice, Options};
-use settings::{VARIABLES, Variables};
+use settings::{STATUS, VARIABLES, Variables};
 
 use crate::record_texts::RecordTexts;
 use crate::relations::{Todo, decide, has};
@@ -308,6 +309,15 @@ impl Store for MariaDb {
         })?;
         let options = self.options();
         Ok(Variables(variables).settings(options.isolation, options.connections))
+    }
+
+    fn readings(&self) -> Result<Vec<Reading>, OpenError> {
+        let status: Vec<(String, String)> = self.admin_task(async |admin| {
+            let reported = admin.connection.query(STATUS).await;
+            reported.map_err(|error| admin.connector.failed(STATUS, &error))
+        })?;
+        let pairs = status.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+        Ok(reading::readings("", pairs, settings::is_counter))
     }
 
     fn clear(&self) -> Result<(), OpenError> {

@@ -34,7 +34,8 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use assay_model::{Catalogue, Kind, Layout, Setting};
 use assay_store::{
-    Calls, Capabilities, Client, DataModel, Existing, OpenError, ScanOrder, Store, StoreTime,
+    Calls, Capabilities, Client, DataModel, Existing, OpenError, Reading, ScanOrder, Store,
+    StoreTime,
 };
 
 use crate::read_server::{ReadServer, ReadSpread};
@@ -167,6 +168,10 @@ impl Store for Postgres {
     fn settings(&self) -> Result<Vec<Setting>, OpenError> {
         let settings = admin::with(&self.connector, async |admin| admin.settings().await);
         settings.map(|settings| settings::with_read(settings, self.options().read))
+    }
+
+    fn readings(&self) -> Result<Vec<Reading>, OpenError> {
+        admin::with(&self.connector, async |admin| admin.readings().await)
     }
 
     /// Removes the tables that were prepared, with the note. Other tables stay.

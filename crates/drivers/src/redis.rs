@@ -41,7 +41,9 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use assay_model::{Kind, Layout, Setting};
 use assay_store::resp::{Protocol, Value};
-use assay_store::{Calls, Capabilities, Client, DataModel, OpenError, ScanOrder, Store, StoreTime};
+use assay_store::{
+    Calls, Capabilities, Client, DataModel, OpenError, Reading, ScanOrder, Store, StoreTime,
+};
 
 use cluster::{AdminConnections, ClusterWorker, ONE_NODE};
 use codec::{Codec, INDEX};
@@ -363,6 +365,12 @@ impl Store for Redis {
             meaning: meaning.into(),
         });
         Ok(settings)
+    }
+
+    fn readings(&self) -> Result<Vec<Reading>, OpenError> {
+        let answers = self.admins()?.query_each_named(&[b"INFO"])?;
+        let readings = answers.iter().map(|(node, answer)| settings::readings(node, answer));
+        Ok(readings.flatten().collect())
     }
 
     fn note(&self) -> Result<Option<String>, OpenError> {

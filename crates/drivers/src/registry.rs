@@ -459,6 +459,19 @@ const KNOWN: &[Known] = &[
     },
     Known {
         listed: Listed {
+            scheme: "exec",
+            summary: "a driver of your own, a program in any language that speaks lines of JSON",
+            url: "exec:PROGRAM?arg=WORD&p.NAME=VALUE&in_flight=N&hello_timeout=10000\
+                  &admin_timeout=60000&stderr=FILE",
+            durability: "as the driver says",
+            feature: Some("exec"),
+            is_compiled_in: cfg!(feature = "exec"),
+        },
+        aliases: &[],
+        open: open_exec,
+    },
+    Known {
+        listed: Listed {
             scheme: "jvm",
             summary: "a Java binding of YCSB, Chronicle Map among them, in a JVM in this process",
             url: "jvm:CLASS?classpath=DIR/*:FILE.jar&p.NAME=VALUE&properties=FILE\
@@ -799,6 +812,16 @@ fn open_dynamodb(url: &str, _options: &Options) -> Result<Arc<dyn Store>, OpenEr
 #[cfg(not(feature = "dynamodb"))]
 fn open_dynamodb(url: &str, _options: &Options) -> Result<Arc<dyn Store>, OpenError> {
     Err(not_compiled_in(url, "dynamodb"))
+}
+
+#[cfg(feature = "exec")]
+fn open_exec(url: &str, options: &Options) -> Result<Arc<dyn Store>, OpenError> {
+    Ok(Arc::new(crate::exec::Exec::open(url, options.clock)?))
+}
+
+#[cfg(not(feature = "exec"))]
+fn open_exec(url: &str, _options: &Options) -> Result<Arc<dyn Store>, OpenError> {
+    Err(not_compiled_in(url, "exec"))
 }
 
 #[cfg(feature = "jvm")]

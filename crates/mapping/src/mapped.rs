@@ -266,6 +266,14 @@ impl Store for Mapped {
         self.inner.flush()
     }
 
+    fn readings(&self) -> Result<Vec<assay_store::Reading>, OpenError> {
+        self.inner.readings()
+    }
+
+    fn incidents(&self) -> Vec<String> {
+        self.inner.incidents()
+    }
+
     fn truth(&self, visit: &mut dyn FnMut(&assay_store::Truth)) {
         self.inner.truth(visit);
     }

@@ -5,6 +5,7 @@ use crate::recovery::AvailabilityFacts;
 use assay_analysis::Silence;
 use assay_analysis::effect::Effect;
 use assay_analysis::hallmark::Hallmark;
+use assay_analysis::scraped::ScrapedSeries;
 use assay_analysis::servers::ServerTimeSeries;
 use assay_model::{Event, Nanos, Phase, Setting};
 
@@ -61,6 +62,8 @@ pub struct Facts {
     pub agents: Vec<AgentFacts>,
     /// The resource use of the store's servers, if it was observed.
     pub servers: Vec<ServerTimeSeries>,
+    /// What servers counted about themselves, if that was read.
+    pub scraped: Vec<ScrapedSeries>,
     /// What the answers show about the store's consistency, if that was judged.
     pub consistency: Option<ConsistencyResult>,
     /// States over time and recoveries from faults, if there is enough of the run to tell.

@@ -17,6 +17,7 @@ mod line_chart;
 pub mod matrix;
 pub mod precision;
 mod recovery;
+mod scraped;
 mod sections;
 mod servers;
 pub mod study;
@@ -41,8 +42,9 @@ const POLICY: &str =
     "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:";
 
 /// The sections that the page's beginning points to.
-const CONTENTS: [(&str, &str); 14] = [
+const CONTENTS: [(&str, &str); 15] = [
     ("course", "Over time"),
+    ("scraped", "Numbers of servers"),
     ("availability", "Availability"),
     ("transactions", "Transactions"),
     ("percentiles", "Percentiles"),
@@ -70,10 +72,12 @@ pub fn html(facts: &Facts, summary: &Summary, timeline: Option<&Series>) -> Stri
     let spectra = spectra(summary);
     let lag_spectrum = charts::lag_spectrum(summary);
     let servers = servers::charts(facts, &time_course);
+    let scraped = scraped::charts(facts, &time_course);
     let judged = facts.consistency.as_ref();
     let judged = judged.map(|result| (result, consistency::charts(result, &time_course)));
 
     let mut body = sections::time_course(facts, summary, series, (&latency, &throughput));
+    body += &sections::scraped(facts, summary, &scraped);
     body += &recovery::availability(facts.availability.as_ref());
     body += &sections::transactions(facts, summary);
     body += &sections::percentiles(facts, summary, &spectra);
@@ -93,6 +97,7 @@ pub fn html(facts: &Facts, summary: &Summary, timeline: Option<&Series>) -> Stri
     let over_time = [&latency, &throughput, &lag];
     let movable = spectra.iter().map(|(_, chart)| chart).chain(over_time).chain(&lag_spectrum);
     let movable = movable.chain(servers.iter().map(|titled| &titled.chart));
+    let movable = movable.chain(scraped.iter().map(|named| &named.chart));
     let of_verdicts = judged.iter().flat_map(|(_, charts)| charts.all());
     let movable = movable.chain(of_verdicts.flatten());
     let body = sections::opening(facts, summary) + &contents(&body) + &body;

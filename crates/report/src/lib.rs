@@ -10,6 +10,7 @@ pub mod verdict;
 mod percentile;
 mod prose;
 pub mod recovery;
+mod scraped;
 mod servers;
 pub mod table;
 mod tables;

@@ -7,7 +7,7 @@ use crate::hallmark::{self, Rows};
 use crate::recovery::{self, AvailabilityFacts};
 use crate::units::Letters;
 use crate::verdict::{self, Finding, Opening};
-use crate::{agents, prose, servers, tables};
+use crate::{agents, prose, scraped, servers, tables};
 
 /// The result as Markdown: verdict, circumstances, tables. Texts cannot become markup.
 pub fn markdown(facts: &Facts, summary: &Summary) -> String {
@@ -69,6 +69,10 @@ pub fn markdown(facts: &Facts, summary: &Summary) -> String {
         out.push('\n');
     }
     if let Some(table) = servers::table(facts, summary) {
+        out += &table.markdown();
+        out.push('\n');
+    }
+    if let Some(table) = scraped::table(facts, summary) {
         out += &table.markdown();
         out.push('\n');
     }

@@ -59,6 +59,7 @@ pub fn facts() -> Facts {
         effects: Vec::new(),
         agents: Vec::new(),
         servers: Vec::new(),
+        scraped: Vec::new(),
         consistency: None,
         availability: None,
         hallmark: None,

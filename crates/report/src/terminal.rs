@@ -8,7 +8,7 @@ use crate::recovery::{self, AvailabilityFacts};
 use crate::table::Table;
 use crate::units::Letters;
 use crate::verdict::{self, Finding, Level, Opening};
-use crate::{agents, prose, servers, tables};
+use crate::{agents, prose, scraped, servers, tables};
 
 /// How the terminal looks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,6 +107,10 @@ fn store_side(page: &mut Page, facts: &Facts, summary: &Summary) {
     }
     if let Some(table) = servers::table(facts, summary) {
         page.heading("Servers");
+        page.table(&table);
+    }
+    if let Some(table) = scraped::table(facts, summary) {
+        page.heading("Numbers of servers");
         page.table(&table);
     }
     if let Some(table) = tables::nodes(facts, summary, letters) {

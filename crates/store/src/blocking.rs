@@ -120,6 +120,14 @@ impl Store for BlockingThreads {
         self.inner.keep_note(note)
     }
 
+    fn readings(&self) -> Result<Vec<crate::reading::Reading>, OpenError> {
+        self.inner.readings()
+    }
+
+    fn incidents(&self) -> Vec<String> {
+        self.inner.incidents()
+    }
+
     /// Also tells of threads that panicked since the store was made.
     fn flush(&self) -> Result<(), OpenError> {
         self.check_panics()?;

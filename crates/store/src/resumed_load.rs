@@ -74,6 +74,14 @@ impl Store for ResumedLoad {
         self.0.keep_note(note)
     }
 
+    fn readings(&self) -> Result<Vec<crate::reading::Reading>, OpenError> {
+        self.0.readings()
+    }
+
+    fn incidents(&self) -> Vec<String> {
+        self.0.incidents()
+    }
+
     fn flush(&self) -> Result<(), OpenError> {
         self.0.flush()
     }

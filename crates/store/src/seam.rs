@@ -7,6 +7,7 @@ use assay_model::{Catalogue, Layout, Nanos, Reason, Setting};
 
 use crate::answer::{Answer, Answers};
 use crate::capabilities::Capabilities;
+use crate::reading::Reading;
 use crate::request::{Call, Request, Ticket};
 use crate::truth::Truth;
 
@@ -108,6 +109,26 @@ pub trait Store: Send + Sync {
     /// If the store cannot be reached, or its disk is full.
     fn flush(&self) -> Result<(), OpenError> {
         Ok(())
+    }
+
+    /// What the store's servers count about themselves at this moment. Asked for while a run goes
+    /// on, from a thread of its own.
+    ///
+    /// # Errors
+    /// If the store cannot be reached or does not let us, or its driver knows no such numbers.
+    fn readings(&self) -> Result<Vec<Reading>, OpenError> {
+        Err(OpenError::Unsupported {
+            store: self.capabilities().name.into(),
+            reason: "its driver reads no numbers of the server; name a Prometheus endpoint \
+                     instead: --scrape http://HOST:PORT/metrics"
+                .into(),
+        })
+    }
+
+    /// Sentences about what happened to clients that outcomes alone do not tell, such as a driver
+    /// that ended and was started again. Asked for after a run.
+    fn incidents(&self) -> Vec<String> {
+        Vec::new()
     }
 
     /// Shows what really happened, in order of the requests, if this store knows.

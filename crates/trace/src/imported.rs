@@ -26,7 +26,8 @@ pub mod import;
 
 pub use guess::{Look, guess};
 pub use import::{Facts, Imported, Importing, TraceImportError, import, load_path};
+pub use monitor::Monitor;
 pub use request::{Format, ImportedRequest, TimestampPrecision, ValueSize, Verb};
-pub use requests::{Bad, ImportedTraceError, Place, ReadTotals, Requests};
+pub use requests::{Bad, ImportedTraceError, Place, ReadTotals, RequestSource, Requests};
 pub use stage::Spread;
 pub use unpack::unpacked;

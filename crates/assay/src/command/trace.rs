@@ -2,6 +2,7 @@
 
 mod fit;
 mod import;
+pub mod record;
 
 use std::fmt::Write as _;
 use std::io::ErrorKind;
@@ -36,6 +37,7 @@ pub fn dispatch(matches: &ArgMatches) -> Result<Exit> {
         Some(("stat", matches)) => stat(matches),
         Some(("export", matches)) => export(matches),
         Some(("import", matches)) => import::import(matches),
+        Some(("record", matches)) => record::record(matches),
         Some(("fit", matches)) => fit::fit(matches),
         Some(("split", matches)) => split_up(matches),
         _ => Ok(Exit::Usage),

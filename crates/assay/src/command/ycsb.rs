@@ -187,6 +187,7 @@ fn setup(request: &Request) -> Result<Setup> {
         Workload::plain(&name, WorkloadSource::Records(Box::new(reading.spec.clone())));
     workload.client = Some(reading.options.clone());
     Ok(Setup {
+        scraper: None,
         is_loaded: false,
         init: Nanos::ZERO,
         schedule: ActionSchedule::default(),

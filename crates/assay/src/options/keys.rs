@@ -396,6 +396,19 @@ pub const KEYS: &[Key] = &[
         "Serve GET /metrics, POST /rate, POST /stop on this port, such as 9464; 0 chooses one",
     ),
     switch("port-any", LOADING, "Let --port be an address that other machines reach"),
+    Key {
+        shape: Shape::List,
+        ..text(
+            "scrape",
+            "URL",
+            None,
+            MEASURING,
+            "Read this Prometheus endpoint, or `store` for its own numbers, meanwhile; may be \
+             repeated",
+        )
+    },
+    text("scrape-every", "TIME", Some("1s"), MEASURING, "With --scrape: how often"),
+    switch("scrape-all", MEASURING, "With --scrape: keep all numbers, not those shown alone"),
     switch("force", LOADING, "Run although the data set was loaded with other parameters"),
     switch("keep", &[Bench], "Keep the embedded store that was made for this bench"),
     switch("fresh", &[Load], "Remove what an earlier load put there first"),

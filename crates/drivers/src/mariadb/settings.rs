@@ -10,6 +10,32 @@ pub(super) const VARIABLES: &str = "SHOW SESSION VARIABLES WHERE Variable_name I
     'transaction_isolation', 'max_connections', 'read_only', 'wsrep_on', \
     'wsrep_sync_wait', 'innodb_snapshot_isolation', 'rpl_semi_sync_master_enabled')";
 
+/// The numbers that a server counts about itself.
+pub(super) const STATUS: &str = "SHOW GLOBAL STATUS";
+
+/// Those of [`STATUS`] that are levels begin so, or are called so; all others are counters.
+const LEVELS: [&str; 14] = [
+    "Innodb_buffer_pool_bytes",
+    "Innodb_buffer_pool_pages_data",
+    "Innodb_buffer_pool_pages_dirty",
+    "Innodb_buffer_pool_pages_free",
+    "Innodb_buffer_pool_pages_total",
+    "Innodb_history_list_length",
+    "Innodb_num_open_files",
+    "Innodb_row_lock_current_waits",
+    "Max_used_connections",
+    "Memory_used",
+    "Open_",
+    "Threads_",
+    "Uptime",
+    "wsrep_",
+];
+
+/// Whether the number of this name grows with what happens.
+pub(super) fn is_counter(name: &str) -> bool {
+    name == "Threads_created" || !LEVELS.iter().any(|level| name.starts_with(level))
+}
+
 /// The variables of a server by name.
 pub(super) struct Variables(pub(super) Vec<(String, String)>);
 

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use assay_model::{Schema, Setting, Table};
+use assay_store::reading::{self, COUNTER, Reading};
 use assay_store::sql::{Dialect, ForeignKeys, Records, create, drop};
 use assay_store::{Existing, OpenError};
 use tokio_postgres::SimpleQueryMessage;
@@ -79,6 +80,18 @@ impl AdminConnection<'_> {
             .map(|[name, value]| (name, value))
             .collect();
         Ok(settings::explain(&pairs))
+    }
+
+    /// What the server counts about itself and about this database.
+    pub(super) async fn readings(&mut self) -> Result<Vec<Reading>, OpenError> {
+        let mut readings = Vec::new();
+        for question in settings::READINGS {
+            let rows = self.rows(question).await?;
+            let rows = rows.iter().filter_map(|row| Some((row.first()?, row.get(1)?)));
+            let pairs = rows.map(|(name, value)| (name.as_str(), value.as_str()));
+            readings.extend(reading::readings("", pairs, |name| name.ends_with(COUNTER)));
+        }
+        Ok(readings)
     }
 
     /// The columns of the table called `name`; none if it is not there.

@@ -31,6 +31,26 @@ const KNOWN: &[Known] = &[
 
 const UNKNOWN: &str = "unknown";
 
+/// Queries for names and numbers, of views that every supported version has.
+pub(super) const READINGS: [&str; 3] = [
+    "SELECT name, value FROM pg_stat_database, LATERAL (VALUES \
+     ('numbackends', numbackends::float8), ('xact_commit_total', xact_commit), \
+     ('xact_rollback_total', xact_rollback), ('blks_read_total', blks_read), \
+     ('blks_hit_total', blks_hit), ('tup_returned_total', tup_returned), \
+     ('tup_fetched_total', tup_fetched), ('tup_inserted_total', tup_inserted), \
+     ('tup_updated_total', tup_updated), ('tup_deleted_total', tup_deleted), \
+     ('conflicts_total', conflicts), ('temp_bytes_total', temp_bytes), \
+     ('deadlocks_total', deadlocks)) AS numbers (name, value) \
+     WHERE datname = current_database()",
+    "SELECT name, value FROM (SELECT count(*) FILTER (WHERE state = 'active') AS active, \
+     count(*) FILTER (WHERE wait_event_type = 'Lock') AS waiting FROM pg_stat_activity \
+     WHERE backend_type = 'client backend') AS activity, \
+     LATERAL (VALUES ('active_backends', active), ('backends_waiting_for_locks', waiting)) \
+     AS numbers (name, value)",
+    "SELECT 'wal_bytes_total', CASE WHEN pg_is_in_recovery() THEN NULL \
+     ELSE pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0') END",
+];
+
 /// The query that tells names, values and units of all known settings.
 pub(super) fn question() -> String {
     let names: Vec<String> = KNOWN.iter().map(|known| format!("'{}'", known.name)).collect();

@@ -1,9 +1,36 @@
 //! Settings of a Redis that a reader of its figures must know.
 
 use assay_model::Setting;
+use assay_store::reading::{self, Reading};
 use assay_store::resp::Value;
 
 use super::admin::{AdminConnection, RequestError};
+
+/// Counters of INFO, beside those that begin with `total_`.
+const COUNTERS: [&str; 16] = [
+    "acl_access_denied_auth",
+    "client_query_buffer_limit_disconnections",
+    "evicted_clients",
+    "evicted_keys",
+    "expired_keys",
+    "keyspace_hits",
+    "keyspace_misses",
+    "rejected_connections",
+    "rdb_saves",
+    "sync_full",
+    "sync_partial_ok",
+    "unexpected_error_replies",
+    "used_cpu_sys",
+    "used_cpu_user",
+    "used_cpu_sys_children",
+    "used_cpu_user_children",
+];
+
+/// The numbers of a server's answer to INFO.
+pub(super) fn readings(node: &str, answer: &Value) -> Vec<Reading> {
+    let is_counter = |name: &str| name.starts_with("total_") || COUNTERS.contains(&name);
+    reading::readings(node, Facts::of(answer).pairs(), is_counter)
+}
 
 /// The sections of INFO as one list of names and values.
 pub(super) struct Facts(Vec<(String, String)>);
@@ -26,6 +53,10 @@ impl Facts {
 
     pub(super) fn get(&self, name: &str) -> Option<&str> {
         self.0.iter().find(|(there, _)| there == name).map(|(_, value)| value.as_str())
+    }
+
+    fn pairs(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()))
     }
 
     /// Whether the keys are divided among several nodes.

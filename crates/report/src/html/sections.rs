@@ -13,6 +13,7 @@ use super::charts::{INTENDED, SENT};
 use super::escape::escape;
 use super::heat_chart::heat_chart;
 use super::line_chart::LineChart;
+use super::scraped::Named;
 use super::servers::Titled;
 use crate::facts::{Facts, WorkloadFigure};
 use crate::hallmark::{self, Rows, Time};
@@ -436,6 +437,23 @@ pub fn servers(facts: &Facts, summary: &Summary, charts: &[Titled]) -> String {
     );
     let figures: Vec<String> =
         charts.iter().map(|Titled { title, chart }| figure(title, &chart.html())).collect();
+    out += &multiples(&figures);
+    out += &self::table(&table, "");
+    out + "</section>\n"
+}
+
+/// What servers counted about themselves; empty if nothing was read.
+pub fn scraped(facts: &Facts, summary: &Summary, charts: &[Named]) -> String {
+    let Some(table) = crate::scraped::table(facts, summary) else { return String::new() };
+    let mut out = section(
+        "scraped",
+        "Numbers of servers",
+        "What servers counted about themselves meanwhile, on the same axis of time as the latency: \
+         counters as growth per second, levels as they were. The table is about the measured \
+         window, and says when the most was read.",
+    );
+    let figures: Vec<String> =
+        charts.iter().map(|named| figure(&named.title, &named.chart.html())).collect();
     out += &multiples(&figures);
     out += &self::table(&table, "");
     out + "</section>\n"

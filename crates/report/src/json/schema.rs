@@ -67,6 +67,7 @@ pub fn json_schema() -> Value {
             "nodes": list_of(node()),
             "agents": list_of(agent()),
             "servers": list_of(server()),
+            "scraped": list_of(scraped()),
             "series": object(&[
                 ("from_ns", count()),
                 ("width_ns", count()),
@@ -131,6 +132,19 @@ fn agent() -> Value {
         ("lag_p99_ns", or_null(count())),
         ("start_least_ns", or_null(number())),
         ("start_most_ns", or_null(number())),
+    ])
+}
+
+fn scraped() -> Value {
+    object(&[
+        ("source", text()),
+        ("metric", text()),
+        ("part", text()),
+        ("per_second", json!({ "type": "boolean" })),
+        ("least", number()),
+        ("mean", number()),
+        ("most", number()),
+        ("most_at_ns", count()),
     ])
 }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use assay_analysis as analyzed;
 use assay_analysis::effect::Level as EffectLevel;
+use assay_analysis::scraped::{self, ScrapedUse};
 use assay_analysis::servers::{ServerUse, summed_up};
 use assay_analysis::{Distribution, Interval, LoadModel, NodeSummary, Summary, Transactions};
 use assay_model::{Kind, Nanos};
@@ -54,6 +55,7 @@ pub struct ResultObject {
     agents: Vec<AgentObject>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     servers: Vec<ServerObject>,
+    scraped: Vec<ScrapedObject>,
     #[serde(skip_serializing_if = "Option::is_none")]
     series: Option<SeriesObject>,
 }
@@ -106,7 +108,40 @@ impl ResultObject {
                 .filter_map(|time_course| summed_up(time_course, summary.window))
                 .map(ServerObject::new)
                 .collect(),
+            scraped: facts
+                .scraped
+                .iter()
+                .filter_map(|series| scraped::summed_up(series, summary.window))
+                .map(ScrapedObject::new)
+                .collect(),
             series,
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct ScrapedObject {
+    source: String,
+    metric: &'static str,
+    part: String,
+    per_second: bool,
+    least: f64,
+    mean: f64,
+    most: f64,
+    most_at_ns: u64,
+}
+
+impl ScrapedObject {
+    fn new(used: ScrapedUse) -> ScrapedObject {
+        ScrapedObject {
+            source: used.source,
+            metric: used.metric,
+            part: used.part,
+            per_second: used.is_rate,
+            least: used.least,
+            mean: used.mean,
+            most: used.most,
+            most_at_ns: used.most_at.0,
         }
     }
 }

@@ -9,7 +9,7 @@ use assay_model::{Fields, Kind, Nanos, Operation, Phase, Seed};
 
 use super::first_access::{FirstAccesses, KEYS_MAX, State};
 use super::request::{ImportedRequest, TimestampPrecision, ValueSize, Verb};
-use super::requests::{ImportedTraceError, ReadTotals, Requests};
+use super::requests::{ImportedTraceError, ReadTotals, RequestSource};
 use super::stage::{self, Next, Spread};
 use crate::columns::Schedules;
 use crate::hash::Digest;
@@ -140,7 +140,7 @@ pub fn load_path(path: &Path) -> PathBuf {
 /// # Errors
 /// If the requests cannot be read, none is left, or a file cannot be written.
 pub fn import(
-    mut requests: Requests,
+    mut requests: impl RequestSource,
     path: &Path,
     importing: &Importing,
     header: &Header,
@@ -165,12 +165,12 @@ pub fn import(
         };
         return Err(TraceImportError::Nothing { requests, why });
     }
-    taken.finish(header, spec, requests.totals().clone())
+    taken.finish(header, spec, requests.totals())
 }
 
 /// The requests after all stages.
 fn staged<'a>(
-    requests: &'a mut Requests,
+    requests: &'a mut impl RequestSource,
     importing: &Importing,
     timestamps: TimestampPrecision,
 ) -> Box<dyn Iterator<Item = Next> + 'a> {

@@ -13,9 +13,9 @@ use super::requests::{Fault, Parse};
 /// A number as Redis keeps it.
 const COUNTER_BYTES: u32 = 8;
 
-/// Lines of quoted words.
+/// Lines of quoted words, or commands as words.
 #[derive(Default)]
-pub(crate) struct Monitor {
+pub struct Monitor {
     /// The words of one line after each other.
     text: Vec<u8>,
     /// The end of each word in it.
@@ -107,6 +107,35 @@ impl Monitor {
                 }
             }
         }
+    }
+
+    /// Appends the requests of a command that was not printed but sent, as its words.
+    ///
+    /// # Errors
+    /// Its name, if it is none of those that are taken over, or lacks words.
+    pub fn take<'a>(
+        &mut self,
+        at: Nanos,
+        database: &[u8],
+        words: impl Iterator<Item = &'a [u8]>,
+        into: &mut Vec<ImportedRequest>,
+    ) -> Result<(), String> {
+        self.text.clear();
+        self.ends.clear();
+        for word in words {
+            self.text.extend_from_slice(word);
+            self.ends.push(self.text.len());
+        }
+        let before = into.len();
+        self.requests(at, database, into).map_err(|fault| {
+            into.truncate(before);
+            match fault {
+                Fault::PassedOver(name) => name,
+                Fault::Bad(_) => {
+                    String::from_utf8_lossy(self.word(0).unwrap_or_default()).to_ascii_uppercase()
+                }
+            }
+        })
     }
 
     fn requests(

@@ -150,6 +150,37 @@ pub struct ReadTotals {
     pub passed_over: BTreeMap<String, u64>,
 }
 
+impl ReadTotals {
+    /// Counts a command that is not supported, by its name if there are not too many names.
+    pub fn pass_over(&mut self, name: String) {
+        let names = &mut self.passed_over;
+        let name = match names.len() {
+            NAMES_MAX.. if !names.contains_key(&name) => OTHERS.to_owned(),
+            _ => name,
+        };
+        *names.entry(name).or_insert(0) += 1;
+    }
+}
+
+/// Requests that become a trace, in the order of their times.
+pub trait RequestSource: Iterator<Item = Result<ImportedRequest, ImportedTraceError>> {
+    /// How finely it says when.
+    fn timestamps(&self) -> TimestampPrecision;
+
+    /// What was read so far.
+    fn totals(&self) -> ReadTotals;
+}
+
+impl RequestSource for Requests {
+    fn timestamps(&self) -> TimestampPrecision {
+        self.parser.timestamps()
+    }
+
+    fn totals(&self) -> ReadTotals {
+        self.totals.clone()
+    }
+}
+
 /// The requests of an imported trace, in the order of its lines; ends after an error.
 pub struct Requests {
     from: Box<dyn BufRead>,
@@ -227,16 +258,6 @@ impl Requests {
                 }
             }
         })
-    }
-
-    /// How finely the file says when.
-    pub fn timestamps(&self) -> TimestampPrecision {
-        self.parser.timestamps()
-    }
-
-    /// What was read so far.
-    pub fn totals(&self) -> &ReadTotals {
-        &self.totals
     }
 
     fn place(&self) -> Place {
@@ -330,12 +351,7 @@ impl Requests {
 
     fn pass_over(&mut self, name: String) {
         self.parsed.clear();
-        let names = &mut self.totals.passed_over;
-        let name = match names.len() {
-            NAMES_MAX.. if !names.contains_key(&name) => OTHERS.to_owned(),
-            _ => name,
-        };
-        *names.entry(name).or_insert(0) += 1;
+        self.totals.pass_over(name);
     }
 
     fn tolerate(&mut self, reason: String) -> Result<(), ImportedTraceError> {

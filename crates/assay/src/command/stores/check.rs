@@ -28,6 +28,12 @@ pub fn command() -> Command {
             "Check the contract of every driver with its store; everything in the store is removed",
         )
         .arg(
+            Arg::new("url")
+                .value_name("URL")
+                .action(ArgAction::Append)
+                .help("A store as with --target"),
+        )
+        .arg(
             many(
                 "target",
                 "URL",
@@ -101,7 +107,7 @@ enum Place {
 /// The stores in the order in which they were typed, those with a URL first.
 fn places(matches: &ArgMatches) -> Result<Vec<Place>> {
     let given = |name: &str| matches.get_many::<String>(name).into_iter().flatten().cloned();
-    let urls: Vec<Place> = given("target").map(Place::Url).collect();
+    let urls: Vec<Place> = given("url").chain(given("target")).map(Place::Url).collect();
     if !urls.is_empty() && !matches.get_flag("replace") {
         return Err(usage(
             "the check removes what Assay has in a store, tables with all rows included; say \
@@ -111,7 +117,7 @@ fn places(matches: &ArgMatches) -> Result<Vec<Place>> {
     let labs: Vec<Place> = given("up").map(lab).collect::<Result<_>>()?;
     let places: Vec<Place> = urls.into_iter().chain(labs).collect();
     if places.is_empty() {
-        return Err(usage("name a store: --up STORE, or -t URL --replace"));
+        return Err(usage("name a store: --up STORE, or URL --replace"));
     }
     Ok(places)
 }
@@ -183,6 +189,9 @@ fn examine(url: &str, name: &str, place: &str) -> Result<Checked> {
     eprintln!("checking {name} ({place}) through the driver {}", capabilities.name);
     require_an_answer(store.as_ref()).map_err(from_open)?;
     let mut rulings = survey(store.as_ref());
+    for incident in store.incidents() {
+        eprintln!("note: {incident}");
+    }
     if capabilities.takes_queries && !capabilities.is_no_op {
         // One store object serves either records or queries, not both.
         drop(store);

@@ -147,7 +147,7 @@ fn import_foreign(matches: &ArgMatches, format: Format, file: &str) -> Result<Ex
 }
 
 /// The spec of an imported trace: one value for each key, with lengths that its operations say.
-fn recorded(facts: &Facts) -> Result<Spec> {
+pub(super) fn recorded(facts: &Facts) -> Result<Spec> {
     let mut spec = Spec::default();
     let dataset = &mut spec.dataset;
     dataset.records = facts.keys.max(1);
@@ -236,7 +236,12 @@ fn importing(matches: &ArgMatches) -> Result<Importing> {
 const VALUE_MAX: u32 = assay_trace::imported::request::VALUE_MAX as u32;
 
 /// The summary of an import.
-fn describe(file: &str, output: &Path, importing: &Importing, imported: &Imported) -> String {
+pub(super) fn describe(
+    file: &str,
+    output: &Path,
+    importing: &Importing,
+    imported: &Imported,
+) -> String {
     let Imported { written, totals, facts, .. } = imported;
     let mut text = String::new();
     let mut line = |name: &str, value: String| {

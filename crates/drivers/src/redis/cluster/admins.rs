@@ -96,6 +96,16 @@ impl<'a> AdminConnections<'a> {
         (0..self.admins.len()).map(|place| self.send_at(place, words)).collect()
     }
 
+    /// Sends to every server; the responses with the servers' addresses.
+    pub(in crate::redis) fn query_each_named(
+        &mut self,
+        words: &[&[u8]],
+    ) -> Result<Vec<(String, Value)>, OpenError> {
+        let answers = self.query_each(words)?;
+        let nodes = self.admins.iter().map(|(target, _)| authority(&target.host, target.port));
+        Ok(nodes.zip(answers).collect())
+    }
+
     fn send_at(&mut self, place: usize, words: &[&[u8]]) -> Result<Value, OpenError> {
         let answer = self.admins[place].1.query(words);
         self.analyze(words[0], answer.map_err(|error| self.connector.explain(&error))?)

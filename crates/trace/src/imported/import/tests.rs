@@ -3,6 +3,7 @@
 use std::io::Cursor;
 
 use super::*;
+use crate::imported::Requests;
 use crate::imported::request::{Format, key_number};
 use crate::reader::Trace;
 

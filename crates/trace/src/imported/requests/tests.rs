@@ -40,11 +40,11 @@ fn read(format: Format, tolerated: u64, bytes: &[u8]) -> (Vec<u64>, Option<Strin
     for request in requests.by_ref() {
         match request {
             Ok(request) => times.push(request.at.0 / 1_000_000_000),
-            Err(error) => return (times, Some(error.to_string()), requests.totals().clone()),
+            Err(error) => return (times, Some(error.to_string()), requests.totals()),
         }
     }
     assert!(requests.next().is_none(), "an end is an end");
-    (times, None, requests.totals().clone())
+    (times, None, requests.totals())
 }
 
 fn error(format: Format, tolerated: u64, text: &str) -> String {

@@ -1,0 +1,101 @@
+//! What passes between clients and a Redis becomes a trace.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::time::Duration;
+
+use rustix::process::Signal;
+
+use crate::place::{Place, Running, wait_until};
+use crate::redis_server::Server;
+
+/// A recording that has begun, and the port of its clients.
+fn record(place: &Place, server: &Server, more: &str) -> (Running, u16) {
+    let to = server.url("");
+    let words = format!("trace record --listen 127.0.0.1:0 --to {to} -o rec.trace {more}");
+    let running = place.start(&words);
+    wait_until("it records", || running.said().contains("recording what"));
+    let said = running.said();
+    let port = said.split("127.0.0.1:").nth(1).and_then(|rest| rest.split(' ').next());
+    let port = port.and_then(|port| port.parse().ok());
+    (running, port.unwrap_or_else(|| panic!("{said}")))
+}
+
+/// The operations of a trace without their times, in their order.
+fn operations(place: &Place, trace: &str) -> Vec<String> {
+    let csv = place.fine(&format!("trace export {trace}")).out;
+    let mut lines = csv.lines().filter(|line| !line.starts_with('#'));
+    let names: Vec<&str> = lines.next().expect("a header").split(',').collect();
+    let at = names.iter().position(|name| name.starts_with("intended")).expect("it has times");
+    let without = |line: &str| {
+        let cells = line.split(',').enumerate().filter(|(place, _)| *place != at);
+        cells.map(|(_, cell)| cell).collect::<Vec<_>>().join(",")
+    };
+    lines.map(without).collect()
+}
+
+#[test]
+fn a_recorded_run_is_what_the_server_saw_and_is_replayed() {
+    let (place, server) = (Place::new(), Server::start(&[]));
+    place.fine(&format!("load ycsb-a -t {} --records 200 --no-config", server.url("")));
+    let monitor = server.monitor(&place.path("monitor.txt"));
+    wait_until("it monitors", || place.read("monitor.txt").contains("OK"));
+    let (running, port) = record(&place, &server, "");
+    place.fine(&format!(
+        "run ycsb-a -t redis://127.0.0.1:{port} --records 200 --operations 1000 --rate 2000 \
+         --threads 1 --no-config"
+    ));
+    running.signal(Signal::TERM);
+    let ran = running.wait().code(0);
+    ran.shows("schedule").shows("left out");
+    drop(monitor);
+    place.fine("trace import monitor monitor.txt -o monitor.trace");
+    let recorded = operations(&place, "rec.trace");
+    assert!(recorded.len() >= 1000, "{}", recorded.len());
+    assert_eq!(recorded, operations(&place, "monitor.trace"));
+
+    let info = place.fine("trace info rec.trace --verify").out;
+    assert!(info.contains("its own; `assay run` replays it"), "{info}");
+    server.cli("FLUSHALL");
+    let ran = place.fine(&format!("bench rec.trace -t {} --no-config", server.url("")));
+    assert!(ran.out.contains("trace"), "{}", ran.out);
+}
+
+#[test]
+fn a_recording_ends_with_its_time_and_leaves_nothing_out_silently() {
+    let (place, server) = (Place::new(), Server::start(&[]));
+    let (running, port) = record(&place, &server, "--for 1500ms --value-size 7");
+    let mut client = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    client.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+    let mut other = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    other.write_all(b"*1\r\n:5\r\n").unwrap();
+    client.write_all(b"SET a 12345\r\nLPUSH l 1\r\nGET a\r\nHDEL h f\r\n").unwrap();
+    let expected = "+OK\r\n:1\r\n$5\r\n12345\r\n:0\r\n";
+    let mut replies = vec![0; expected.len()];
+    client.read_exact(&mut replies).unwrap();
+    assert_eq!(String::from_utf8(replies).unwrap(), expected, "what passes is not changed");
+    let ran = running.wait().code(1);
+    ran.shows("3 requests")
+        .shows("LPUSH 1")
+        .shows("INCOMPLETE: 1 connections did not speak the protocol");
+    let csv = place.fine("trace export rec.trace").out;
+    assert!(csv.contains("insert") && csv.contains("read") && csv.contains("update"), "{csv}");
+}
+
+#[test]
+fn what_cannot_be_recorded_is_an_error_that_says_what_to_do() {
+    let place = Place::new();
+    let record = |listen: &str, to: &str| {
+        place.assay(&format!("trace record --listen {listen} --to {to} -o rec.trace --for 50ms"))
+    };
+    record("127.0.0.1:0", "redis://127.0.0.1:1").code(4).says("start the store, or correct --to");
+    record("7000", "redis://127.0.0.1:1").code(2).says("such as 127.0.0.1:7000");
+    record("127.0.0.1:0", "rediss://h").code(2).says("record without TLS");
+    record("127.0.0.1:0", "mongodb://h").code(2).says("only what Redis or Valkey is sent");
+    record("127.0.0.1:0", "redis://:secret@h").code(2).says("clients send their own");
+    let server = Server::start(&[]);
+    let taken = format!("127.0.0.1:{}", server.port);
+    record(&taken, &server.url("")).code(2).says("choose a free port");
+    record("127.0.0.1:0", &server.url("")).code(2).says("nothing was recorded");
+    assert!(!place.path("rec.trace").exists());
+}
