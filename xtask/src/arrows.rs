@@ -34,6 +34,11 @@ const ROWS: &[Row] = &[
     Row { name: "analysis", imports: &["model"], tests: &[] },
     Row { name: "consistency", imports: &["model"], tests: &[] },
     Row { name: "report", imports: &["analysis", "consistency", "model"], tests: &[] },
+    Row {
+        name: "results",
+        imports: &["analysis", "consistency", "history", "model", "report", "run", "workload"],
+        tests: &[],
+    },
     Row { name: "xtask", imports: &[], tests: &[] },
 ];
 
