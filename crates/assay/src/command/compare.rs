@@ -77,14 +77,10 @@ fn demands(matches: &ArgMatches, stated: &[Stated]) -> Result<Demands> {
     if confidence < 0.5 {
         return Err(usage("--confidence: below 50% nothing is said; write 99%, for example"));
     }
-    let mut requested = Vec::new();
-    for condition in stated {
-        if !requested.contains(&condition.condition.figure) {
-            requested.push(condition.condition.figure);
-        }
-    }
-    let requested = if requested.is_empty() { usual.requested } else { requested };
-    Ok(Demands { confidence, minimum: share("minimum", usual.minimum, 10.0)?, requested, ..usual })
+    let minimum = share("minimum", usual.minimum, 10.0)?;
+    let mut demands = Demands { confidence, minimum, ..usual };
+    demands.request(stated.iter().map(|stated| stated.condition.figure));
+    Ok(demands)
 }
 
 /// A gate that compares other questions would open or close for the wrong reason.
