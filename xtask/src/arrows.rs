@@ -34,6 +34,16 @@ const ROWS: &[Row] = &[
     Row { name: "analysis", imports: &["model"], tests: &[] },
     Row { name: "consistency", imports: &["model"], tests: &[] },
     Row { name: "report", imports: &["analysis", "consistency", "model"], tests: &[] },
+    Row {
+        name: "results",
+        imports: &["analysis", "consistency", "history", "model", "report", "run", "workload"],
+        tests: &[],
+    },
+    Row {
+        name: "python",
+        imports: &["analysis", "consistency", "history", "model", "report", "results"],
+        tests: &[],
+    },
     Row { name: "xtask", imports: &[], tests: &[] },
 ];
 
@@ -57,6 +67,7 @@ const STRANGERS: &[Stranger] = &[
     Stranger { name: "quanta", rooms: &["run", "fleet"], why: CLOCK },
     Stranger { name: "clap", rooms: &["assay"], why: "only the binary reads arguments" },
     Stranger { name: "clap_complete", rooms: &["assay"], why: "only the binary reads arguments" },
+    Stranger { name: "clap_mangen", rooms: &["assay"], why: "only the binary reads arguments" },
     Stranger { name: "indicatif", rooms: &["assay"], why: "only the binary prints" },
     Stranger { name: "ratatui", rooms: &["assay"], why: "only the binary prints" },
     Stranger { name: "anyhow", rooms: &["assay", "xtask"], why: ANYHOW },

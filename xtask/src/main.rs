@@ -8,6 +8,7 @@ mod metadata;
 mod needs;
 mod suite;
 mod tidy;
+mod wheel;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -22,6 +23,9 @@ cargo xtask CHORE
                           one step of it
   bench [FILTER] [--runs N] [--quick]
                           our own figures against their bars, beside a peer
+  wheel [--release | --only PATTERN]
+                          the Python package: build, install, test, check its types; with
+                          --release only build what is published, into target/dist
 ";
 
 fn main() -> ExitCode {
@@ -44,6 +48,7 @@ fn run(arguments: &[&str]) -> Result<()> {
             check::run_step(root, step)
         }
         ["bench", rest @ ..] => bench::bench(root, &bench::Options::parse(rest)?),
+        ["wheel", rest @ ..] => wheel::wheel(root, &wheel::Options::parse(rest)?),
         [] | ["help" | "--help" | "-h"] => {
             print!("{USAGE}");
             Ok(())

@@ -76,6 +76,13 @@ pub const FOR_TESTS: &[Need] = &[
     },
 ];
 
+/// What the Python package needs.
+pub const FOR_WHEEL: &[Need] = &[Need {
+    probe: &["python3", "-m", "ensurepip", "--version"],
+    package: "python3-venv",
+    reason: "an environment for the Python package",
+}];
+
 /// What the benchmarks of the Redis driver need.
 pub const FOR_REDIS: &[Need] = &[Need {
     probe: &["redis-server", "--version"],

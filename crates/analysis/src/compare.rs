@@ -69,6 +69,21 @@ impl Default for Demands {
 }
 
 impl Demands {
+    /// Makes the verdict about `figures`, each once; about the usual ones if there are none.
+    pub fn request(&mut self, figures: impl Iterator<Item = Figure>) {
+        let mut requested = Vec::new();
+        for figure in figures {
+            if !requested.contains(&figure) {
+                requested.push(figure);
+            }
+        }
+        if !requested.is_empty() {
+            self.requested = requested;
+        }
+    }
+}
+
+impl Demands {
     /// The confidence of each single interval.
     pub fn level(&self) -> f64 {
         1.0 - (1.0 - self.confidence) / self.requested.len().max(1) as f64

@@ -53,6 +53,22 @@ fn is_flag_in(words: &[OsString], name: &str) -> bool {
 pub fn command() -> Command {
     Command::new("assay")
         .version(env!("CARGO_PKG_VERSION"))
+        .disable_version_flag(true)
+        .arg(
+            Arg::new("version")
+                .short('V')
+                .long("version")
+                .action(ArgAction::Version)
+                .help("Print the version; with --verbose also what is compiled in"),
+        )
+        .arg(
+            Arg::new("verbose")
+                .short('v')
+                .long("verbose")
+                .action(ArgAction::SetTrue)
+                .requires("version")
+                .hide(true),
+        )
         .about("Measures the quality of data stores: how fast, how available, how consistent.")
         .after_help(
             "Start here:  assay bench ycsb-a\n\
@@ -89,6 +105,7 @@ pub fn command() -> Command {
         .subcommand(config())
         .subcommand(schema())
         .subcommand(completion())
+        .subcommand(crate::command::man::command())
         .subcommand(ycsb())
 }
 

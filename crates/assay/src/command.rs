@@ -11,6 +11,7 @@ pub mod history;
 pub mod lab;
 pub mod list;
 pub mod look;
+pub mod man;
 pub mod mapping;
 pub mod measure;
 pub mod sim;

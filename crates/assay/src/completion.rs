@@ -4,6 +4,7 @@ use std::ffi::OsStr;
 
 use assay_drivers::registry;
 use assay_lab::recipes;
+use assay_results::run_dirs;
 use assay_workload::builtin;
 use clap::ArgMatches;
 use clap_complete::engine::{
@@ -12,7 +13,6 @@ use clap_complete::engine::{
 
 use crate::command::study::builtin as studies;
 use crate::options::Options;
-use crate::run_dirs;
 
 /// Our workloads, and files.
 pub fn workloads() -> ArgValueCompleter {

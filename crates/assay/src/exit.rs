@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use assay_results::ResultsError;
 use assay_store::OpenError;
 
 /// Why a command ends with something else than success.
@@ -78,8 +79,16 @@ pub fn code(error: &anyhow::Error) -> Exit {
     if error.is::<NotInstalled>() {
         return Exit::Unreachable;
     }
-    error
-        .chain()
-        .find_map(|cause| cause.downcast_ref::<Failure>())
-        .map_or(Exit::Internal, |failure| failure.exit)
+    let of_cause = |cause: &(dyn std::error::Error + 'static)| {
+        let of_results = || cause.downcast_ref::<ResultsError>().map(of_results);
+        cause.downcast_ref::<Failure>().map(|failure| failure.exit).or_else(of_results)
+    };
+    error.chain().find_map(of_cause).unwrap_or(Exit::Internal)
+}
+
+fn of_results(error: &ResultsError) -> Exit {
+    match error.is_usage() {
+        true => Exit::Usage,
+        false => Exit::Internal,
+    }
 }

@@ -4,11 +4,9 @@
 //! store, sends agents the same command, starts them at one moment, joins what they deliver. An
 //! agent carries the command out as if it were alone, but for its seat: its share, its start.
 
-mod figures;
 mod machines;
 mod seat;
 
-pub use figures::{AgentFigures, clock_error};
 pub use machines::{boot_id, build, host};
 pub use seat::{Seat, called_off};
 

@@ -14,6 +14,7 @@ mod arrivals;
 mod atomic_file;
 mod binding;
 mod broken;
+mod build_info;
 mod cleanup;
 mod cli;
 mod command;
@@ -22,19 +23,16 @@ mod completion;
 mod conditions;
 mod consistency;
 mod coordinator;
-mod evidence;
 mod exit;
 mod experiment;
 mod final_reads;
 mod fleet;
 mod floor;
-mod identity;
 mod lab;
 mod live;
 mod load_config;
 mod machine;
 mod mapped;
-mod measured_runs;
 mod memory_bound;
 mod note;
 mod observe;
@@ -47,7 +45,6 @@ mod repeat;
 mod run_dirs;
 mod section;
 mod setup;
-mod shell;
 mod show;
 mod signals;
 mod slo;
@@ -67,9 +64,13 @@ use crate::exit::Exit;
 fn main() -> ExitCode {
     // A shell that completes a line expects values, and nothing else.
     clap_complete::CompleteEnv::with_factory(cli::command).complete();
-    let ended = signals::outlive_file_limits()
-        .and_then(|()| parent_death::words())
-        .and_then(|words| dispatch(&cli::parse(&words)?));
+    let ended =
+        signals::outlive_file_limits().and_then(|()| parent_death::words()).and_then(|words| {
+            match build_info::is_wanted(&words) {
+                true => show::put(&build_info::text(), None).map(|()| Exit::Fine),
+                false => dispatch(&cli::parse(&words)?),
+            }
+        });
     match ended {
         Ok(exit) => exit.into(),
         Err(error) => {
@@ -104,6 +105,7 @@ fn dispatch(matches: &ArgMatches) -> Result<Exit> {
         "doctor" => command::doctor::doctor(matches),
         "config" => command::list::config(matches),
         "schema" => command::list::schema(matches),
+        "man" => command::man::man(matches, cli::command()),
         "completion" => command::list::completion(matches),
         "ycsb" => command::ycsb::ycsb(matches),
         other => unreachable!("the command line knows no {other}"),

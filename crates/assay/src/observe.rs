@@ -8,7 +8,6 @@ mod hiccups;
 pub mod scrape;
 pub mod servers;
 mod system;
-pub mod window;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -16,56 +15,11 @@ use std::time::Duration;
 
 use assay_history::Observation;
 use assay_model::Nanos;
+use assay_results::observed::{CLIENT, metric, part};
 use assay_run::{Clock, Control, Wall};
 
 use hiccups::Hiccups;
 use system::{Reading, System};
-
-/// The name under which the client machine is observed.
-pub const CLIENT: &str = "client";
-
-/// Parts of the machine other than its workers.
-pub mod part {
-    /// The machine as a whole.
-    pub const MACHINE: &str = "";
-    /// This process.
-    pub const PROCESS: &str = "process";
-}
-
-/// What is observed; counters have grown since the run's epoch.
-pub mod metric {
-    /// Processor time that was used: of the machine, of the process, or of a worker.
-    pub const CPU: &str = "cpu_ns";
-    /// Processor time that there was, over all processors.
-    pub const CAPACITY: &str = "capacity_ns";
-    /// Processor time that the hypervisor gave to others.
-    pub const STEAL: &str = "steal_ns";
-    /// Time for which the control group's quota held the process back.
-    pub const THROTTLED: &str = "throttled_ns";
-    /// Time for which a worker was runnable but waited for a processor.
-    pub const WAITED: &str = "waited_ns";
-    /// How often a worker was taken off its processor.
-    pub const PREEMPTED: &str = "preempted";
-    /// TCP segments that the machine sent.
-    pub const SEGMENTS: &str = "tcp_segments";
-    /// Those of them that it sent again.
-    pub const RETRANSMITS: &str = "tcp_retransmits";
-    /// Memory that the process holds; no counter.
-    pub const MEMORY: &str = "memory_bytes";
-    /// Bytes that a process had the disk read.
-    pub const DISK_READ: &str = "disk_read_bytes";
-    /// Bytes that a process had the disk write.
-    pub const DISK_WRITTEN: &str = "disk_written_bytes";
-    /// Bytes that came over TCP.
-    pub const RECEIVED: &str = "received_bytes";
-    /// Bytes that left over TCP.
-    pub const SENT: &str = "sent_bytes";
-    /// One of the longest hiccups: its length, at the moment at which it began.
-    pub const HICCUP: &str = "hiccup_ns";
-    /// Hiccups since the row of this metric before; the part is the length in ns that they do not
-    /// exceed.
-    pub const HICCUPS: &str = "hiccups";
-}
 
 /// How long the watching thread sleeps at a time.
 const NAP: Nanos = Nanos::from_millis(1);

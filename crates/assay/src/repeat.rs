@@ -12,6 +12,8 @@ use assay_history::{Meeting, Repeat, RepeatedRun};
 use assay_model::Seed;
 use assay_report::compare::{ComparedSetup, Run};
 use assay_report::repeated::{self, Group};
+use assay_results::measure_all;
+use assay_results::shell::repeating;
 use assay_store::Capabilities;
 use clap::ArgMatches;
 
@@ -19,12 +21,10 @@ use crate::command::measure::remove_store;
 use crate::exit::{Exit, as_usage, usage};
 use crate::experiment::{Finished, rfc3339};
 use crate::load_config::Purpose;
-use crate::measured_runs;
 use crate::options::{Options, Origin};
 use crate::progress::Show;
 use crate::run_dirs;
 use crate::setup::{Setup, command_line, typed};
-use crate::shell::repeating;
 use crate::show::{Display, Format, HALLMARK_FILE, keep_hallmark, put, require_hallmark};
 
 /// More runs than this are a slip of the finger.
@@ -254,7 +254,7 @@ const fn meaning(state: Meeting) -> &'static str {
 pub fn show(dir: &Path, options: &Options, display: &Display) -> Result<Exit> {
     require_format(display)?;
     let repeat = Repeat::read(dir).map_err(as_usage)?;
-    let measured = measured_runs::measure_all(dir, 0)?;
+    let measured = measure_all(dir, 0)?;
     let figures: Vec<_> = measured.iter().map(|run| run.figures.clone()).collect();
     let mut exit = Exit::Fine;
     for run in &measured {

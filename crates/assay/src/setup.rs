@@ -14,6 +14,7 @@ use assay_history::manifest::{
 use assay_history::{Manifest, read_events, write_events};
 use assay_model::{Event, EventKind, Kind, Nanos, Seed, Setting, quantity};
 use assay_report::Style;
+use assay_results::analyze_run;
 use assay_run::{Extent, Latency, Load, Spin, clock};
 use assay_store::resumed_load::ResumedLoad;
 use assay_store::{Calls, Capabilities, Existing, Isolation, OpenError, Store, StoreTime};
@@ -40,7 +41,7 @@ use crate::observe::scrape::Scraper;
 use crate::options::{Options, Origin};
 use crate::port::{self, Port};
 use crate::progress::Show;
-use crate::show::{Display, PAGE_FILE, analyze_run, keep_hallmark, require_hallmark, show};
+use crate::show::{Display, PAGE_FILE, keep_hallmark, require_hallmark, show};
 use crate::signals::Listening;
 use crate::via::{self, Hop, Via};
 use crate::workload::{Changes, Workload, WorkloadSource};

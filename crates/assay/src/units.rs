@@ -1,16 +1,12 @@
 //! Durations, rates, counts as people write them.
 
-use std::time::Duration;
-
-use anyhow::{Context, Result, bail};
-use assay_model::Nanos;
-use assay_model::quantity;
+use anyhow::{Context, Result};
+use assay_model::{Nanos, quantity};
+use assay_run::text;
 
 /// A length of time such as `250us`, `30s`, `2h30m`. A bare number is not one.
 pub fn duration(text: &str) -> Result<Nanos> {
-    let parsed: Duration = humantime::parse_duration(text.trim())
-        .with_context(|| format!("{text:?} is no length of time; write 250us, 30s or 2h30m"))?;
-    Ok(Nanos::from(parsed))
+    Ok(text::duration(text)?)
 }
 
 /// A whole number such as `20M`, `100k`, `4096`.
@@ -21,16 +17,7 @@ pub fn count(text: &str) -> Result<u64> {
 
 /// Operations per second, above zero: `20k/s`, `1M`, `1250/s`, `0.5/s`.
 pub fn rate(text: &str) -> Result<f64> {
-    let rate = quantity::rate(text)
-        .with_context(|| format!("{text:?} is no rate; write 20k/s, 1M/s or 0.5/s"))?;
-    if rate <= 0.0 {
-        bail!("a rate of {text}: the rate must be above 0; give one, for example 20k/s");
-    }
-    // One arrival per nanosecond is the finest that the time axis can tell apart.
-    if rate > 1e9 {
-        bail!("a rate of {text} is beyond one operation per nanosecond; give at most 1000M/s");
-    }
-    Ok(rate)
+    Ok(text::rate(text)?)
 }
 
 #[cfg(test)]

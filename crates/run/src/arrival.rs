@@ -15,6 +15,7 @@ pub mod mmpp2;
 pub mod poisson;
 pub mod process;
 pub mod recorded;
+pub mod text;
 
 mod curve;
 mod normal;

@@ -19,6 +19,7 @@ mod worker;
 
 pub mod executor;
 
+pub use arrival::text;
 pub use arrival::{
     ArrivalProcess, Arrivals, Form, Mmpp2, RateProfile, Schedule, Sine, Spike, Stage, Times,
     Timetable,

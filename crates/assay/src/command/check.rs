@@ -7,17 +7,15 @@ use assay_consistency::validity::{VerdictCheck, VerdictCheckOutcome};
 use assay_consistency::{Quality, QualityVerdict};
 use assay_report::Letters;
 use assay_report::consistency::{self, ConsistencyResult};
+use assay_results::run_dirs;
+use assay_results::{OPERATIONS_MAX, judge_run};
 use clap::ArgMatches;
 
-use crate::consistency::{is_out_of_reach, judge_file, judge_run, quality};
+use crate::consistency::{is_out_of_reach, judge_file, quality};
 use crate::exit::{Exit, usage};
 use crate::memory_bound::MemoryLimit;
 use crate::options::Options;
-use crate::run_dirs;
 use crate::show::{Display, Format, needs_hallmark, put};
-
-/// Operations of one run that are judged: about 2 GB.
-const OPERATIONS_MAX: usize = 8_000_000;
 
 /// `assay check`: the verdicts on the consistency of runs.
 pub fn check(matches: &ArgMatches) -> Result<Exit> {
@@ -28,7 +26,7 @@ pub fn check(matches: &ArgMatches) -> Result<Exit> {
     let names = matches.get_many::<String>("run").into_iter().flatten();
     let results = names.map(|name| match Path::new(name) {
         file if file.is_file() => judge_file(file, limit, options.is_quiet()?),
-        _ => judge_run(&run_dirs::find(options.runs_dir(), name)?, OPERATIONS_MAX),
+        _ => Ok(judge_run(&run_dirs::find(options.runs_dir(), name)?, OPERATIONS_MAX)?),
     });
     let results = results.collect::<Result<Vec<_>>>()?;
     put(&text(&results, &display)?, display.output.as_deref())?;

@@ -7,12 +7,13 @@ use anyhow::{Context, Result};
 use assay_fleet::client::ControlClient;
 use assay_fleet::keys::KeyFiles;
 use assay_fleet::{FleetKeys, merge};
+use assay_results::analyze_run;
 use clap::{Arg, ArgMatches, Command, ValueHint};
 
 use crate::exit::{Exit, Failure, as_usage, usage};
 use crate::fleet::write_secret;
 use crate::options::Options;
-use crate::show::{Display, analyze_run, keep_hallmark, put, show};
+use crate::show::{Display, keep_hallmark, put, show};
 use crate::units;
 
 /// How long keys are valid, if nothing else is said.

@@ -6,13 +6,14 @@ use std::path::PathBuf;
 use anyhow::{Context, Result};
 use assay_consistency::foreign::{ElleFormat, write_registers, write_transactions};
 use assay_history::{Damage, repair as repair_run_dir};
+use assay_results::consistency::{RunHistory, history_of};
+use assay_results::run_dirs;
 use clap::ArgMatches;
 
-use crate::consistency::{RunHistory, history_of};
+use crate::atomic_file;
 use crate::exit::{Exit, as_usage};
 use crate::options::Options;
 use crate::show::{Display, put};
-use crate::{atomic_file, run_dirs};
 
 /// Formats of an exported history, by name.
 pub const FORMATS: [(&str, ElleFormat); 2] =
@@ -29,7 +30,7 @@ pub fn dispatch(matches: &ArgMatches) -> Result<Exit> {
 
 fn run_dir(matches: &ArgMatches, options: &Options) -> Result<PathBuf> {
     let name = matches.get_one::<String>("run").map_or("last", String::as_str);
-    run_dirs::find(options.runs_dir(), name)
+    Ok(run_dirs::find(options.runs_dir(), name)?)
 }
 
 /// `assay history repair`: seals what a killed run left behind.

@@ -6,14 +6,15 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use assay_analysis::Phases;
+use assay_results::analyze_run;
+use assay_results::run_dirs;
 use clap::ArgMatches;
 
 use super::benchfoundry;
 use crate::exit::Exit;
 use crate::options::Options;
 use crate::repeat;
-use crate::run_dirs;
-use crate::show::{Display, analyze_run, keep_hallmark, require_hallmark, show};
+use crate::show::{Display, keep_hallmark, require_hallmark, show};
 
 /// `assay analyze`: analyzes a run directory again.
 pub fn analyze(matches: &ArgMatches) -> Result<Exit> {

@@ -16,6 +16,7 @@ use assay_model::{Nanos, Seed};
 use assay_report::Letters;
 use assay_report::tune::{TuneKind, Tuning, held, outcome, seconds, value};
 use assay_report::units::rate;
+use assay_results::shell::repeating;
 use assay_store::Calls;
 use assay_workload::PlanPhase;
 use clap::ArgMatches;
@@ -30,7 +31,6 @@ use crate::machine;
 use crate::options::{Options, Origin};
 use crate::progress::Show;
 use crate::setup::Setup;
-use crate::shell::repeating;
 use crate::show::{Display, Format, put};
 
 /// The result in the tune's own directory.

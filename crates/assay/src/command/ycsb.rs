@@ -37,10 +37,11 @@ use crate::port::{self, Port};
 use crate::progress::Show;
 use crate::run_dirs;
 use crate::setup::Setup;
-use crate::show::{AnalyzedRun, keep_hallmark, put, require_place};
+use crate::show::{keep_hallmark, put, require_place};
 use crate::signals::Listening;
 use crate::workload::{Workload, WorkloadSource, file_text};
 use arguments::Arguments;
+use assay_results::AnalyzedRun;
 use result::{OutputOptions, measurement_type};
 use version::Version;
 

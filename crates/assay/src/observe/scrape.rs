@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use anyhow::Result;
-use assay_analysis::scraped::{self, SOURCE, Sample, ScrapedSeries, is_chosen};
+use assay_analysis::scraped::{SOURCE, is_chosen};
 use assay_history::Observation;
 use assay_model::Nanos;
 use assay_run::{Clock, Control, Wall};
@@ -279,16 +279,6 @@ impl TargetSeries {
         }
         observations
     }
-}
-
-/// The series that a report shows, out of all observations of a run.
-pub fn series(observations: &[Observation]) -> Vec<ScrapedSeries> {
-    let samples = observations.iter().filter_map(|observed| {
-        let source = observed.source.strip_prefix(SOURCE)?;
-        let Observation { at, part, metric, value, .. } = observed;
-        Some(Sample { at: *at, source, part, metric, value: *value })
-    });
-    scraped::series(samples)
 }
 
 #[cfg(test)]

@@ -7,17 +7,14 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use assay_analysis::servers::{Counted, Counters};
 use assay_history::Observation;
 use assay_lab::{Record, Traffic, Usage, is_held};
 use assay_model::{Event, EventKind, Nanos};
+use assay_results::observed::{NODE, metric, part};
 use assay_run::{Clock, Control, Wall};
 
-use super::{metric, part};
 use crate::actions::{MARK, begun};
 
-/// What the names of sources that are nodes begin with; the node's number follows.
-const NODE: &str = "node-";
 /// How often servers are looked at.
 const EVERY: Nanos = Nanos::from_millis(1000);
 /// How long the thread that waits for the next check sleeps at a time.
@@ -125,63 +122,9 @@ fn look(at: Nanos, record: &Record, traffic: &mut Traffic, into: &mut Vec<Observ
     }
 }
 
-/// What was seen of each node, in order of their numbers.
-pub fn counted(observations: &[Observation]) -> Vec<Counted> {
-    let mut nodes: Vec<(u64, Counted)> = Vec::new();
-    for observed in observations {
-        let number = observed.source.strip_prefix(NODE).and_then(|number| number.parse().ok());
-        let Some(number) = number else { continue };
-        let place = nodes.iter().position(|(other, _)| *other == number).unwrap_or_else(|| {
-            let name = format!("node {number}");
-            nodes.push((number, Counted { name, readings: Vec::new() }));
-            nodes.len() - 1
-        });
-        let readings = &mut nodes[place].1.readings;
-        if readings.last().is_none_or(|last| last.at != observed.at) {
-            readings.push(Counters { at: observed.at, ..Counters::default() });
-        }
-        let last = readings.last_mut().expect("one was pushed if there was none");
-        let field = match observed.metric.as_str() {
-            metric::CPU => &mut last.cpu_ns,
-            metric::MEMORY => &mut last.memory,
-            metric::DISK_READ => &mut last.disk_read,
-            metric::DISK_WRITTEN => &mut last.disk_written,
-            metric::RECEIVED => &mut last.received,
-            metric::SENT => &mut last.sent,
-            _ => continue,
-        };
-        *field = Some(observed.value);
-    }
-    nodes.sort_by_key(|(number, _)| *number);
-    nodes.into_iter().map(|(_, counted)| counted).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn observed(at: u64, source: &str, metric: &str, value: f64) -> Observation {
-        let [source, part, metric] = [source, part::PROCESS, metric].map(str::to_owned);
-        Observation { at: Nanos(at), source, part, metric, value }
-    }
-
-    #[test]
-    fn observations_become_the_readings_of_each_node() {
-        let all = [
-            observed(1, "node-10", metric::CPU, 5.0),
-            observed(1, "node-10", metric::SENT, 7.0),
-            observed(1, "node-2", metric::MEMORY, 9.0),
-            observed(1, "client", metric::CPU, 1.0),
-            observed(2, "node-10", metric::CPU, 6.0),
-        ];
-        let counted = counted(&all);
-        let names: Vec<&str> = counted.iter().map(|node| node.name.as_str()).collect();
-        assert_eq!(names, ["node 2", "node 10"]);
-        let first =
-            Counters { at: Nanos(1), cpu_ns: Some(5.0), sent: Some(7.0), ..Counters::default() };
-        let second = Counters { at: Nanos(2), cpu_ns: Some(6.0), ..Counters::default() };
-        assert_eq!(counted[1].readings, [first, second]);
-    }
 
     #[test]
     fn a_death_is_an_event_at_the_moment_at_which_it_was_noticed() {

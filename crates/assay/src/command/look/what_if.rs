@@ -2,10 +2,10 @@
 
 use anyhow::Result;
 use assay_analysis::recovery::{AnnualRate, what_if};
+use assay_results::AnalyzedRun;
 use clap::ArgMatches;
 
 use crate::exit::usage;
-use crate::show::AnalyzedRun;
 
 /// Periods with how many of them a year has.
 const PERIODS: [(&str, f64); 5] =

@@ -12,6 +12,8 @@ use assay_model::Nanos;
 use assay_report::anomalies::{
     AnomalyCell, AnomalyRun, AnomalyStudy, anomalies_json, anomalies_markdown, anomalies_text,
 };
+use assay_results::judge_run;
+use assay_results::shell::quoted;
 use clap::ArgMatches;
 
 use file::{AnomalyFile, CellSection, is_of_anomalies};
@@ -21,10 +23,8 @@ use super::matrix::directory::{self, Kept, write_whole};
 use super::matrix::execute::{ChildEnd, last_error, start_child, wait};
 use super::matrix::shift::Stop;
 use super::matrix::{self, TypedOptions};
-use crate::consistency::judge_run;
 use crate::exit::{Exit, usage};
 use crate::options::Options;
-use crate::shell::quoted;
 use crate::show::{Display, Format, put};
 use crate::units;
 

@@ -18,6 +18,8 @@ use assay_report::precision::{
     precision_markdown, precision_text,
 };
 use assay_report::units::rate;
+use assay_results::shell::quoted;
+use assay_results::{AnalyzedRun, analyze_beside};
 use assay_workload::script::benchfoundry::{BenchfoundrySpec, Starts as When};
 use clap::ArgMatches;
 
@@ -26,8 +28,7 @@ use crate::load_config::Purpose;
 use crate::options::{Options, Origin};
 use crate::progress::Show;
 use crate::setup::{Setup, changes, typed};
-use crate::shell::quoted;
-use crate::show::{AnalyzedRun, Display, Format, analyze_beside, keep_hallmark, put};
+use crate::show::{Display, Format, keep_hallmark, put};
 use crate::workload::{Changes, Workload};
 use crate::{atomic_file, machine, run_dirs, thresholds};
 

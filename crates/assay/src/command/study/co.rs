@@ -17,6 +17,7 @@ use assay_report::study::{
     Measure, MethodResult, STUDY_QUANTILES, SlowClient, Study, StudyClock, StudyRun, study_csv,
     study_html, study_json, study_markdown, study_text,
 };
+use assay_results::shell::quoted;
 use assay_run::{
     ArrivalProcess, Arrivals, Closed, Control, Extent, Latency, LiveCounters, Load, Open, Overflow,
     Spin, Think, Workers, WorkloadKind, execute_in_simulated_time,
@@ -30,7 +31,6 @@ use assay_workload::{Plan, PlanPhase};
 use clap::ArgMatches;
 
 use crate::exit::{Exit, as_usage, from_open, usage};
-use crate::shell::quoted;
 use crate::show::{put, require_place};
 use crate::units;
 use crate::workload::{Changes, Workload};

@@ -9,6 +9,7 @@ use assay_analysis::Verdict;
 use assay_analysis::tune::{Outcome, Overload, Request, StepContext, Waiting, assess};
 use assay_history::{Manifest, State};
 use assay_model::{Nanos, Seed};
+use assay_results::{analysis_options, analyze_beside};
 use assay_store::StoreTime;
 use clap::ArgMatches;
 
@@ -21,7 +22,7 @@ use crate::options::Origin;
 use crate::progress::{Observer, ProgressSnapshot, Show};
 use crate::rate_control::RateControl;
 use crate::setup::Setup;
-use crate::show::{analysis_options, analyze_beside, has_hallmark, keep_hallmark};
+use crate::show::{has_hallmark, keep_hallmark};
 
 /// Ended operations are counted this much later at most: a worker publishes, then an observer
 /// reads.

@@ -8,11 +8,12 @@ use assay_analysis::Phases;
 use assay_analysis::ycsb::{self as measure, Failures, Measurements, Measures, Status, Statuses};
 use assay_history::Manifest;
 use assay_report::ycsb::{self as block, Exporter, Form, MeasurementType};
+use assay_results::{AnalyzedRun, analyze_beside};
 use assay_workload::ycsb::{ClientOptions, Interval};
 
 use super::version::Version;
 use crate::exit::usage;
-use crate::show::{AnalyzedRun, analyze_beside, put};
+use crate::show::put;
 
 /// The measurements and their output, according to the properties.
 pub struct OutputOptions {

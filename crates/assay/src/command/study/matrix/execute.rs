@@ -13,6 +13,7 @@ use assay_history::{Manifest, State};
 use assay_model::Nanos;
 use assay_report::Letters;
 use assay_report::units::duration;
+use assay_results::shell::quoted;
 use assay_run::clock;
 
 use super::commands::{CellCommand, OWN_DIR, Target, display, url_in};
@@ -23,7 +24,6 @@ use super::shift::{Shift, Stop};
 use crate::experiment::rfc3339;
 use crate::lab::Labs;
 use crate::options::Options;
-use crate::shell::quoted;
 use crate::{cleanup, parent_death};
 
 /// How often a cell's process is looked at.

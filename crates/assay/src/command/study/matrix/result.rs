@@ -13,15 +13,17 @@ use assay_report::matrix::{
     CellFacts, FailedCell, MatrixStudy, PublishedFigures, StudyLoad, StudyStore, matrix_csv,
     matrix_html, matrix_json, matrix_markdown, matrix_sheet,
 };
+use assay_results::evidence::expected_misses;
+use assay_results::shell::quoted;
+use assay_results::{AnalyzedRun, analyze_run};
 
 use super::directory::{CellRecord, CellState, Kept, write_whole};
 use super::execute::StudyEnd;
 use super::file::PublishedSection;
 use super::plan::{Plan, PlannedCell};
 use crate::exit::usage;
-use crate::shell::quoted;
-use crate::show::{AnalyzedRun, HALLMARK_FILE, analyze_run, keep_hallmark};
-use crate::{evidence, machine, setup};
+use crate::show::{HALLMARK_FILE, keep_hallmark};
+use crate::{machine, setup};
 
 /// Where what the study found is kept in its directory.
 const SHEET: &str = "cells.parquet";
@@ -160,7 +162,7 @@ fn add(
     let settings: Vec<Setting> =
         manifest.store.settings.iter().cloned().map(Setting::from).collect();
     let mut figures = figures(&analyzed.summary, hallmark.map(|hallmark| hallmark.verdict));
-    for (kind, misses) in evidence::expected_misses(manifest, &analyzed.summary) {
+    for (kind, misses) in expected_misses(manifest, &analyzed.summary) {
         figures.expect_misses(kind, misses);
     }
     study.matrix.cells.push(Cell {

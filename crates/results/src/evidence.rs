@@ -6,13 +6,12 @@ use assay_analysis::hallmark::{
 use assay_analysis::{Queried, Summary, Window};
 use assay_history::{Manifest, Observation, State};
 use assay_model::{Event, EventKind, Kind, Nanos};
-use assay_run::{ArrivalProcess, RateProfile};
+use assay_run::{ArrivalProcess, RateProfile, text};
 use assay_workload::Spec;
 use assay_workload::script::{ScriptSpec, fmke};
 use assay_workload::spec::{FieldLength, ReadFields, no_files};
 
-use crate::arrivals::{self, Calendar};
-use crate::observe::window::ObservedWindow;
+use crate::observed::ObservedWindow;
 
 /// The thresholds that the run of `manifest` is held against. Names that this release does not
 /// know are those of another: they change nothing here.
@@ -99,19 +98,19 @@ fn promise(manifest: &Manifest, window: Window) -> Option<ExpectedArrivals> {
     }
     let settings = &manifest.load.settings;
     let text = settings.get("arrivals")?;
-    let named = arrivals::process(text, Calendar::None);
+    // A schedule from a trace cannot be read again without it; its gaps are what they are.
+    let named = text::arrival_process(text).ok().flatten();
     let process = match named {
-        Ok(ArrivalProcess::Constant) => Gaps::Constant,
-        Ok(ArrivalProcess::Poisson) => Gaps::Poisson,
-        Ok(ArrivalProcess::Gamma(_) | ArrivalProcess::Lognormal(_)) => Gaps::Independent,
-        Ok(ArrivalProcess::Jitter(_)) => Gaps::Jittered,
-        // A schedule from a trace cannot be read again without it; its gaps are what they are.
-        Ok(ArrivalProcess::Mmpp2(_) | ArrivalProcess::Recorded(_)) | Err(_) => Gaps::Dependent,
+        Some(ArrivalProcess::Constant) => Gaps::Constant,
+        Some(ArrivalProcess::Poisson) => Gaps::Poisson,
+        Some(ArrivalProcess::Gamma(_) | ArrivalProcess::Lognormal(_)) => Gaps::Independent,
+        Some(ArrivalProcess::Jitter(_)) => Gaps::Jittered,
+        Some(ArrivalProcess::Mmpp2(_) | ArrivalProcess::Recorded(_)) | None => Gaps::Dependent,
     };
-    let rate_profile = settings.get("rate").and_then(|text| arrivals::rate_profile(text).ok());
+    let rate_profile = settings.get("rate").and_then(|text| text::rate_profile(text).ok());
     let changes = settings.get("rate_changes").map_or("", String::as_str);
     let rate_profile = rate_profile.and_then(|rate_profile| changed(rate_profile, changes));
-    let dispersion = named.ok().zip(rate_profile.as_ref());
+    let dispersion = named.zip(rate_profile.as_ref());
     let dispersion =
         dispersion.and_then(|(named, rate_profile)| dispersion_of(&named, rate_profile, window));
     let varying = rate_profile.filter(|rate_profile| rate_profile.constant_rate().is_none());

@@ -2,16 +2,15 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::Result;
 use assay_analysis::compare::{Resampling, RunFigures, Sampler};
 use assay_history::{Columns, History, Manifest, Repeat};
 
-use crate::exit::{as_usage, usage};
+use crate::analyze::{AnalyzedRun, analysis_options, analyze_run};
+use crate::error::ResultsError;
 use crate::run_dirs;
-use crate::show::{AnalyzedRun, analysis_options, analyze_run};
 
 /// One run, analyzed, with the variation between its blocks.
-pub struct Measured {
+pub struct MeasuredRun {
     /// The run directory.
     pub dir: PathBuf,
     /// The run directory's manifest.
@@ -26,13 +25,16 @@ pub struct Measured {
 ///
 /// # Errors
 /// If one of them cannot be read, or there is none.
-pub fn measure_all(dir: &Path, first: u64) -> Result<Vec<Measured>> {
+pub fn measure_all(dir: &Path, first: u64) -> Result<Vec<MeasuredRun>, ResultsError> {
     if !run_dirs::is_group(dir) {
         return Ok(vec![measure(dir, first)?]);
     }
-    let repeat = Repeat::read(dir).map_err(as_usage)?;
+    let repeat = Repeat::read(dir)?;
     if repeat.runs.is_empty() {
-        return Err(usage(format!("{}: none of its runs came to its end", dir.display())));
+        return Err(ResultsError::Invalid(format!(
+            "{}: none of its runs came to its end",
+            dir.display()
+        )));
     }
     let numbered = repeat.run_dirs(dir).into_iter().zip(first..);
     numbered.map(|(run_dir, number)| measure(&run_dir, number)).collect()
@@ -42,11 +44,11 @@ pub fn measure_all(dir: &Path, first: u64) -> Result<Vec<Measured>> {
 ///
 /// # Errors
 /// If the run directory is not one, or its history cannot be read.
-pub fn measure(dir: &Path, number: u64) -> Result<Measured> {
-    let manifest = Manifest::read(dir).map_err(as_usage)?;
+pub fn measure(dir: &Path, number: u64) -> Result<MeasuredRun, ResultsError> {
+    let manifest = Manifest::read(dir)?;
     let analyzed = analyze_run(dir, None)?;
     let mut sampler = Sampler::new(analysis_options(&manifest, None));
-    let mut history = History::open(dir).map_err(as_usage)?;
+    let mut history = History::open(dir)?;
     history.each_batch(Columns::ALL, |batch| sampler.push(batch.records))?;
     let cpu_ns = cpu_ns(&manifest);
     let figures = sampler.finish(&analyzed.summary, cpu_ns, Resampling::of_run(number));
@@ -54,7 +56,7 @@ pub fn measure(dir: &Path, number: u64) -> Result<Measured> {
         Some(hallmark) => figures.examined(hallmark),
         None => figures,
     };
-    Ok(Measured { dir: dir.to_owned(), manifest, analyzed, figures })
+    Ok(MeasuredRun { dir: dir.to_owned(), manifest, analyzed, figures })
 }
 
 /// Processor time of the workers per operation, over the whole run.

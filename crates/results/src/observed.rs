@@ -1,13 +1,62 @@
-//! Observations of one stretch of a run.
+//! Observations of machines during a run: their names, one stretch of them, counts by node.
 
 use std::collections::BTreeMap;
 
 use assay_analysis::Window;
 use assay_analysis::hallmark::{Hiccups, Network, WorkerTime};
+use assay_analysis::scraped::{self, SOURCE, Sample, ScrapedSeries};
+use assay_analysis::servers::{Counted, Counters};
 use assay_history::Observation;
 use assay_model::Nanos;
 
-use super::{CLIENT, metric, part};
+/// The name under which the client machine is observed.
+pub const CLIENT: &str = "client";
+
+/// Parts of the machine other than its workers.
+pub mod part {
+    /// The machine as a whole.
+    pub const MACHINE: &str = "";
+    /// This process.
+    pub const PROCESS: &str = "process";
+}
+
+/// What is observed; counters have grown since the run's epoch.
+pub mod metric {
+    /// Processor time that was used: of the machine, of the process, or of a worker.
+    pub const CPU: &str = "cpu_ns";
+    /// Processor time that there was, over all processors.
+    pub const CAPACITY: &str = "capacity_ns";
+    /// Processor time that the hypervisor gave to others.
+    pub const STEAL: &str = "steal_ns";
+    /// Time for which the control group's quota held the process back.
+    pub const THROTTLED: &str = "throttled_ns";
+    /// Time for which a worker was runnable but waited for a processor.
+    pub const WAITED: &str = "waited_ns";
+    /// How often a worker was taken off its processor.
+    pub const PREEMPTED: &str = "preempted";
+    /// TCP segments that the machine sent.
+    pub const SEGMENTS: &str = "tcp_segments";
+    /// Those of them that it sent again.
+    pub const RETRANSMITS: &str = "tcp_retransmits";
+    /// Memory that the process holds; no counter.
+    pub const MEMORY: &str = "memory_bytes";
+    /// Bytes that a process had the disk read.
+    pub const DISK_READ: &str = "disk_read_bytes";
+    /// Bytes that a process had the disk write.
+    pub const DISK_WRITTEN: &str = "disk_written_bytes";
+    /// Bytes that came over TCP.
+    pub const RECEIVED: &str = "received_bytes";
+    /// Bytes that left over TCP.
+    pub const SENT: &str = "sent_bytes";
+    /// One of the longest hiccups: its length, at the moment at which it began.
+    pub const HICCUP: &str = "hiccup_ns";
+    /// Hiccups since the row of this metric before; the part is the length in ns that they do not
+    /// exceed.
+    pub const HICCUPS: &str = "hiccups";
+}
+
+/// What the names of sources that are nodes begin with; the node's number follows.
+pub const NODE: &str = "node-";
 
 /// The observations of the client machine, by part and metric.
 pub struct ObservedWindow<'a> {
@@ -137,6 +186,47 @@ fn number(part: &str) -> Option<usize> {
     part.strip_prefix("worker-").or_else(|| part.strip_prefix("lane-"))?.parse().ok()
 }
 
+/// What was seen of each node, in order of their numbers.
+pub fn counted(observations: &[Observation]) -> Vec<Counted> {
+    let mut nodes: Vec<(u64, Counted)> = Vec::new();
+    for observed in observations {
+        let number = observed.source.strip_prefix(NODE).and_then(|number| number.parse().ok());
+        let Some(number) = number else { continue };
+        let place = nodes.iter().position(|(other, _)| *other == number).unwrap_or_else(|| {
+            let name = format!("node {number}");
+            nodes.push((number, Counted { name, readings: Vec::new() }));
+            nodes.len() - 1
+        });
+        let readings = &mut nodes[place].1.readings;
+        if readings.last().is_none_or(|last| last.at != observed.at) {
+            readings.push(Counters { at: observed.at, ..Counters::default() });
+        }
+        let last = readings.last_mut().expect("one was pushed if there was none");
+        let field = match observed.metric.as_str() {
+            metric::CPU => &mut last.cpu_ns,
+            metric::MEMORY => &mut last.memory,
+            metric::DISK_READ => &mut last.disk_read,
+            metric::DISK_WRITTEN => &mut last.disk_written,
+            metric::RECEIVED => &mut last.received,
+            metric::SENT => &mut last.sent,
+            _ => continue,
+        };
+        *field = Some(observed.value);
+    }
+    nodes.sort_by_key(|(number, _)| *number);
+    nodes.into_iter().map(|(_, counted)| counted).collect()
+}
+
+/// The series that a report shows, out of all observations of a run.
+pub fn scraped_series(observations: &[Observation]) -> Vec<ScrapedSeries> {
+    let samples = observations.iter().filter_map(|observed| {
+        let source = observed.source.strip_prefix(SOURCE)?;
+        let Observation { at, part, metric, value, .. } = observed;
+        Some(Sample { at: *at, source, part, metric, value: *value })
+    });
+    scraped::series(samples)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -229,5 +319,28 @@ mod tests {
     #[test]
     fn a_run_without_observed_workers_has_no_shares() {
         assert_eq!(ObservedWindow::of(&[], window(0, 1), CLIENT).workers(), []);
+    }
+
+    fn of_node(at: u64, source: &str, metric: &str, value: f64) -> Observation {
+        let [source, part, metric] = [source, part::PROCESS, metric].map(str::to_owned);
+        Observation { at: Nanos(at), source, part, metric, value }
+    }
+
+    #[test]
+    fn observations_become_the_readings_of_each_node() {
+        let all = [
+            of_node(1, "node-10", metric::CPU, 5.0),
+            of_node(1, "node-10", metric::SENT, 7.0),
+            of_node(1, "node-2", metric::MEMORY, 9.0),
+            of_node(1, "client", metric::CPU, 1.0),
+            of_node(2, "node-10", metric::CPU, 6.0),
+        ];
+        let counted = counted(&all);
+        let names: Vec<&str> = counted.iter().map(|node| node.name.as_str()).collect();
+        assert_eq!(names, ["node 2", "node 10"]);
+        let first =
+            Counters { at: Nanos(1), cpu_ns: Some(5.0), sent: Some(7.0), ..Counters::default() };
+        let second = Counters { at: Nanos(2), cpu_ns: Some(6.0), ..Counters::default() };
+        assert_eq!(counted[1].readings, [first, second]);
     }
 }

@@ -2,14 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use anyhow::Result;
 use assay_history::Manifest;
 use assay_report::compare::{Difference, Weight};
 use assay_workload::Spec;
 use assay_workload::spec::no_files;
 
-use crate::exit::usage;
-use crate::measured_runs::Measured;
+use crate::error::ResultsError;
+use crate::measured_runs::MeasuredRun;
 
 /// Times that differ by less than this share are equal.
 const CLOSE: f64 = 0.01;
@@ -18,8 +17,8 @@ const CLOSE: f64 = 0.01;
 ///
 /// # Errors
 /// If the two are of different phases.
-pub fn require_comparable(old: &[Measured], new: &[Measured]) -> Result<()> {
-    let phase = |side: &[Measured]| {
+pub fn require_comparable(old: &[MeasuredRun], new: &[MeasuredRun]) -> Result<(), ResultsError> {
+    let phase = |side: &[MeasuredRun]| {
         let phase = side.first().and_then(|run| run.manifest.load.settings.get("phase").cloned());
         phase.unwrap_or_else(|| "run".to_owned())
     };
@@ -27,11 +26,13 @@ pub fn require_comparable(old: &[Measured], new: &[Measured]) -> Result<()> {
     if old == new {
         return Ok(());
     }
-    Err(usage(format!("BASE is a {old} and NEW is a {new}: their operations differ")))
+    Err(ResultsError::Invalid(format!(
+        "BASE is a {old} and NEW is a {new}: their operations differ"
+    )))
 }
 
 /// Every difference, the heaviest first. The first run of a group stands for all of it.
-pub fn differences(old: &[Measured], new: &[Measured]) -> Vec<Difference> {
+pub fn differences(old: &[MeasuredRun], new: &[MeasuredRun]) -> Vec<Difference> {
     let (Some(first), Some(second)) = (old.first(), new.first()) else { return Vec::new() };
     let mut found = Differences::default();
     analysis_options(&mut found, first, second);
@@ -56,7 +57,7 @@ impl Differences {
 }
 
 /// The operations and the load.
-fn analysis_options(found: &mut Differences, old: &Measured, new: &Measured) {
+fn analysis_options(found: &mut Differences, old: &MeasuredRun, new: &MeasuredRun) {
     let (first, second) = (&old.manifest, &new.manifest);
     let mut note = |what: &str, old: &str, new: &str| found.note(Weight::Question, what, old, new);
     note("workload", &first.spec.name, &second.spec.name);
@@ -82,7 +83,7 @@ fn analysis_options(found: &mut Differences, old: &Measured, new: &Measured) {
         phase.map_or(0.0, |phase| (phase.to_ns - phase.from_ns) as f64 / 1e9)
     };
     lengths(found, Weight::Question, "warm-up", warm_up(first), warm_up(second));
-    let measured = |run: &Measured| run.analyzed.summary.duration.as_secs_f64();
+    let measured = |run: &MeasuredRun| run.analyzed.summary.duration.as_secs_f64();
     lengths(found, Weight::Slight, "measured", measured(old), measured(new));
     let offered = |manifest: &Manifest| manifest.counters.offered;
     found.note(Weight::Slight, "operations issued", offered(first), offered(second));
@@ -175,9 +176,9 @@ fn url(manifest: &Manifest) -> String {
 }
 
 /// What differs by chance, or by the order of the runs.
-fn chance(found: &mut Differences, old: &[Measured], new: &[Measured]) {
-    let seeds = |side: &[Measured]| {
-        let seed = |run: &Measured| match run.manifest.load.settings.get("arrival-seed") {
+fn chance(found: &mut Differences, old: &[MeasuredRun], new: &[MeasuredRun]) {
+    let seeds = |side: &[MeasuredRun]| {
+        let seed = |run: &MeasuredRun| match run.manifest.load.settings.get("arrival-seed") {
             Some(arrivals) => format!("{} (arrivals {arrivals})", run.manifest.spec.seed),
             None => run.manifest.spec.seed.to_string(),
         };
@@ -185,7 +186,7 @@ fn chance(found: &mut Differences, old: &[Measured], new: &[Measured]) {
     };
     found.note(Weight::Slight, "seed", seeds(old), seeds(new));
     found.note(Weight::Slight, "runs", old.len(), new.len());
-    let starts = |side: &[Measured]| -> Vec<String> {
+    let starts = |side: &[MeasuredRun]| -> Vec<String> {
         side.iter().map(|run| run.manifest.run.started.clone()).collect()
     };
     let (old, new) = (starts(old), starts(new));

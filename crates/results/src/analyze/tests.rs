@@ -8,6 +8,7 @@ use assay_analysis::hallmark::{CheckId, CheckVerdict};
 use assay_history::manifest::{Counters, HistorySection, PhaseSection};
 use assay_history::{Memory, RecordSum, RunDir, TruthRow, TruthWriter};
 use assay_model::{Ends, Kind, Outcome, Reason, Seed};
+use assay_report::{Letters, Style};
 use tempfile::TempDir;
 
 use super::*;
@@ -260,7 +261,7 @@ fn look(dir: &Path, form: u64) -> ReadOutcome {
             _ => ycsb_block(&analyzed)?,
         };
         assert!(!displayed.is_empty());
-        Ok::<_, anyhow::Error>(analyzed)
+        Ok::<_, Box<dyn std::error::Error>>(analyzed)
     }));
     match analyzed {
         Err(_) => ReadOutcome::Panic,

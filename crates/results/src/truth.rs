@@ -1,0 +1,59 @@
+//! Truth log of a simulated store, in a sentence.
+
+use std::path::Path;
+
+use assay_history::count_faults;
+
+/// The faults on the store's data in the truth log of the run directory `dir`, in a sentence;
+/// `None` without faults or without a log.
+pub fn planted(dir: &Path) -> Option<String> {
+    let counts = match count_faults(dir) {
+        Ok(counts) => counts?,
+        Err(error) => return Some(error.to_string()),
+    };
+    let describe = |(name, verb): (&str, &str)| {
+        let count = counts.get(name).filter(|count| **count > 0)?;
+        Some(format!("{verb} {}", grouped(*count)))
+    };
+    let of = |actions: &[(&str, &str)], what: &str| {
+        let describe: Vec<String> = actions.iter().copied().filter_map(describe).collect();
+        let (last, before) = describe.split_last()?;
+        let list = match before.len() {
+            0 => last.clone(),
+            _ => format!("{} and {last}", before.join(", ")),
+        };
+        Some(format!("{list} {what}"))
+    };
+    let sentences: Vec<String> =
+        [of(&WRITES, "writes"), of(&READS, "reads")].into_iter().flatten().collect();
+    (!sentences.is_empty()).then(|| {
+        let all = sentences.join(", and ");
+        format!("the simulated store {all}, as its truth log says")
+    })
+}
+
+/// The log's names of faults on a write, each with a verb.
+const WRITES: [(&str, &str); 5] = [
+    ("lost", "lost"),
+    ("torn", "tore"),
+    ("duplicate", "repeated"),
+    ("dirty", "showed though refused"),
+    ("undone", "undid"),
+];
+
+/// The same for reads.
+const READS: [(&str, &str); 2] =
+    [("stale", "answered stale"), ("stale-cache", "answered from a stale cache")];
+
+/// A number with a comma between thousands.
+fn grouped(count: u64) -> String {
+    let digits = count.to_string();
+    let mut text = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}

@@ -1,0 +1,53 @@
+"""Assay: measures data stores, and reads what was measured.
+
+A run directory holds one record of every operation. :func:`open` reads one that is there,
+:func:`bench` and :func:`run` make a new one with the command that this package brings along;
+:func:`compare` puts two side by side. All values equal those of the command line on the same
+directory. Times are whole nanoseconds unless a name ends otherwise; rates are per second.
+"""
+
+from ._command import (
+    CommandFailed,
+    InvalidCommand,
+    NoHallmark,
+    Unreachable,
+    bench,
+    binary,
+    load,
+    run,
+)
+from ._compare import Change, Comparison, compare
+from ._native import AssayError, Damaged, Incomparable, NewerVersion, NotARun, __version__
+from ._run import Check, Finding, Hallmark, Percentile, Run, Verdicts, open
+
+__all__ = [
+    "AssayError",
+    "Change",
+    "Check",
+    "CommandFailed",
+    "Comparison",
+    "Damaged",
+    "Finding",
+    "Hallmark",
+    "Incomparable",
+    "InvalidCommand",
+    "NewerVersion",
+    "NoHallmark",
+    "NotARun",
+    "Percentile",
+    "Run",
+    "Unreachable",
+    "Verdicts",
+    "__version__",
+    "bench",
+    "binary",
+    "compare",
+    "load",
+    "open",
+    "run",
+]
+
+# The names that users import, in tracebacks too.
+for _name in ("CommandFailed", "InvalidCommand", "NoHallmark", "Unreachable"):
+    globals()[_name].__module__ = __name__
+del _name

@@ -1,0 +1,53 @@
+"""Types of the native part; users take what the package `assay` exports."""
+
+from collections.abc import Sequence
+from os import PathLike
+from pathlib import Path
+
+__version__: str
+
+class AssayError(Exception):
+    """What Assay cannot do; the text says what to do."""
+
+class NotARun(AssayError):
+    """The path is no run directory, or has no history."""
+
+class NewerVersion(AssayError):
+    """A later release wrote it; update this package."""
+
+class Damaged(AssayError):
+    """A file of the run is truncated or was changed."""
+
+class Incomparable(AssayError):
+    """The runs cannot be used together like that."""
+
+class RecordStream:
+    """The records of a run: a source of Arrow streams, one row for each operation."""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+    def __arrow_c_schema__(self) -> object: ...
+
+class RunDirectory:
+    """A run directory that was found; its figures are computed once, when they are wanted."""
+
+    def __new__(cls, dir: str | PathLike[str], phases: str | None = None) -> RunDirectory: ...
+    @property
+    def dir(self) -> Path: ...
+    def report_json(self) -> str: ...
+    def report_html(self) -> str: ...
+    def check_json(self) -> str: ...
+    def manifest_json(self) -> str: ...
+    def records(self) -> RecordStream: ...
+    def percentile(
+        self, operation: str, percent: float, latency: str, outcome: str
+    ) -> tuple[int, tuple[int, int] | None, str | None] | None: ...
+
+def find(name: str, runs_dir: str | PathLike[str], is_group_wanted: bool) -> Path: ...
+def compare_json(
+    old: tuple[str, str | PathLike[str]],
+    new: tuple[str, str | PathLike[str]],
+    fail_on: Sequence[str],
+    confidence: float | None,
+    minimum: float | None,
+    force: bool,
+) -> str: ...

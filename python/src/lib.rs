@@ -1,0 +1,28 @@
+//! The native part of the Python package `assay`: run directories read by the crates of the
+//! command line, with Arrow in and Arrow out.
+//!
+//! Python files beside it (`assay/`) make it pleasant. What is here returns texts of the command
+//! line's JSON, Arrow streams and plain numbers. No panic reaches Python, and Python's lock is not
+//! held while anything is read or computed.
+
+mod errors;
+mod records;
+mod run;
+
+use pyo3::prelude::*;
+
+/// The module `assay._native`.
+#[pymodule]
+mod _native {
+    #[pymodule_export]
+    use crate::errors::{AssayError, Damaged, Incomparable, NewerVersion, NotARun};
+    #[pymodule_export]
+    use crate::records::RecordStream;
+    #[pymodule_export]
+    use crate::run::{RunDirectory, compare_json, find};
+
+    /// The version of this package, which is that of the command line inside.
+    #[pymodule_export]
+    #[allow(non_upper_case_globals, reason = "the name that Python users expect")]
+    const __version__: &str = env!("CARGO_PKG_VERSION");
+}
