@@ -6,6 +6,7 @@
 
 mod clients;
 pub mod durability;
+mod latency;
 pub mod published;
 mod rank;
 
@@ -18,6 +19,7 @@ use crate::summary::{Counts, Distribution, Group, Summary};
 
 pub use clients::ClientsFit;
 pub use durability::DurabilityClass;
+pub use latency::LatencyPoint;
 pub use rank::{Placed, Ranking, Refused, rank};
 
 /// The name of the transaction type that reads a record, then updates it.

@@ -1,8 +1,6 @@
 //! Latency over throughput as the clients of a closed loop become more.
 
-use assay_analysis::compare::Spread;
-use assay_analysis::matrix::{Metric, OperationFilter, Place, Setup};
-use assay_model::Kind;
+use assay_analysis::matrix::{LatencyPoint, Metric, OperationFilter, Place, Setup};
 
 use super::MatrixStudy;
 use super::rows::closed_loads;
@@ -17,24 +15,8 @@ const RESPONSE: fn(Place) -> Metric = |place| Metric::Response(OperationFilter::
 pub struct LatencyCurve {
     /// What its points have in common; the load is that of the first.
     pub setup: Setup,
-    /// Its points, in order of their clients: two at least.
-    pub points: Vec<LatencyPoint>,
-}
-
-/// The means over the runs with one number of clients.
-pub struct LatencyPoint {
-    /// The clients of the closed loop.
-    pub clients: u32,
-    /// Done per second.
-    pub throughput: Spread,
-    /// The median of the response time, in nanoseconds.
-    pub p50: Spread,
-    /// The 99th percentile of the response time, in nanoseconds.
-    pub p99: Spread,
-    /// Refused, unknown and dropped as a share of what was offered.
-    pub failed: f64,
-    /// Rows that a scan returned, if there were scans: the length of a list.
-    pub rows_per_scan: Option<f64>,
+    /// Numbers of clients with what was found, rising: two at least.
+    pub points: Vec<(u32, LatencyPoint)>,
 }
 
 /// Every curve with two points at least; what keeps nothing has none.
@@ -55,23 +37,6 @@ pub fn latency_curves(study: &MatrixStudy) -> Vec<LatencyCurve> {
     kinds.into_iter().map(curve).filter(|curve| curve.points.len() > 1).collect()
 }
 
-fn point(study: &MatrixStudy, setup: Setup, clients: u32) -> Option<LatencyPoint> {
-    let spread = |metric: Metric| study.matrix.spread(setup, metric);
-    let runs: Vec<_> = study.matrix.runs(setup).collect();
-    let failed = runs.iter().map(|cell| cell.figures.failed).sum::<f64>() / runs.len() as f64;
-    let scans = runs.iter().filter_map(|cell| cell.figures.of(OperationFilter::Kind(Kind::Scan)));
-    let (rows, done) =
-        scans.fold((0, 0), |(rows, done), scan| (rows + scan.counts.rows, done + scan.counts.done));
-    Some(LatencyPoint {
-        clients,
-        throughput: spread(Metric::Throughput)?,
-        p50: spread(RESPONSE(Place::P50))?,
-        p99: spread(RESPONSE(Place::P99))?,
-        failed,
-        rows_per_scan: (done > 0).then(|| rows as f64 / done as f64),
-    })
-}
-
 /// The points of all curves.
 pub fn latency_table(study: &MatrixStudy, letters: Letters) -> Table {
     let (left, right) = (Align::Left, Align::Right);
@@ -86,11 +51,11 @@ pub fn latency_table(study: &MatrixStudy, letters: Letters) -> Table {
         ("rows per scan", right),
     ]);
     for curve in latency_curves(study) {
-        for point in &curve.points {
+        for (clients, point) in &curve.points {
             table.row(vec![
                 study.workloads[curve.setup.workload].clone(),
                 super::setup_name(study, curve.setup),
-                plural(point.clients.into(), "client"),
+                plural((*clients).into(), "client"),
                 value(Metric::Throughput, point.throughput.mean, letters),
                 value(RESPONSE(Place::P50), point.p50.mean, letters),
                 value(RESPONSE(Place::P99), point.p99.mean, letters),

@@ -47,8 +47,8 @@ fn charts(study: &MatrixStudy, curves: &[LatencyCurve]) -> Vec<(String, String)>
     let group =
         |curve: &LatencyCurve| (curve.setup.nodes, by_workload.then_some(curve.setup.workload));
     let points = || curves.iter().flat_map(|curve| &curve.points);
-    let x = Axis::rate(points().map(|point| point.throughput.mean)).titled("done per second");
-    let y = Axis::latency(points().map(|point| point.p99.mean)).titled("response p99");
+    let x = Axis::rate(points().map(|(_, point)| point.throughput.mean)).titled("done per second");
+    let y = Axis::latency(points().map(|(_, point)| point.p99.mean)).titled("response p99");
     let mut groups: Vec<_> = curves.iter().map(group).collect();
     groups.sort_unstable();
     groups.dedup();
@@ -75,13 +75,13 @@ fn line(study: &MatrixStudy, curve: &LatencyCurve, is_alone: bool) -> CurveLine 
         true => store,
         false => format!("{store}, {}", study.workloads[setup.workload]),
     };
-    let points = curve.points.iter().map(|point| CurvePoint {
+    let points = curve.points.iter().map(|(clients, point)| CurvePoint {
         x: point.throughput.mean,
         y: point.p99.mean,
-        label: point.clients.to_string(),
+        label: clients.to_string(),
         about: format!(
             "{label}: {}, {}, p99 {}, {} failed",
-            plural(point.clients.into(), "client"),
+            plural((*clients).into(), "client"),
             rate(point.throughput.mean),
             duration(Nanos(point.p99.mean.round() as u64), LETTERS),
             percent(point.failed)
