@@ -241,7 +241,8 @@ fn launch(site: &mut Site<'_>, node: usize) -> Result<(), LabError> {
             .map(|node| format!("\"nats://{}\"", site.peer_authority(node, "route")))
             .collect();
         text.push_str(&format!(
-            "cluster {{\n  name: lab\n  listen: \"{}\"\n  advertise: \"{}\"\n  routes: [ {} ]\n}}\n",
+            "cluster {{\n  name: lab\n  listen: \"{}\"\n  advertise: \"{}\"\n  \
+             routes: [ {} ]\n}}\n",
             site.authority(node, "route"),
             // What the others tell each other.
             site.peer_authority(node, "route"),

@@ -29,9 +29,9 @@ pub fn latency_curves(study: &MatrixStudy) -> Vec<LatencyCurve> {
     kinds.sort_unstable_by_key(|setup| (setup.nodes, setup.workload, setup.store));
     kinds.dedup();
     let curve = |setup: Setup| {
-        let points = loads
-            .iter()
-            .filter_map(|(load, clients)| point(study, Setup { load: *load, ..setup }, *clients));
+        let points = loads.iter().filter_map(|(load, clients)| {
+            Some((*clients, study.matrix.latency_point(Setup { load: *load, ..setup })?))
+        });
         LatencyCurve { setup, points: points.collect() }
     };
     kinds.into_iter().map(curve).filter(|curve| curve.points.len() > 1).collect()
