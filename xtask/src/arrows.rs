@@ -40,6 +40,11 @@ const ROWS: &[Row] = &[
         tests: &[],
     },
     Row {
+        name: "serve",
+        imports: &["analysis", "history", "model", "report", "results"],
+        tests: &[],
+    },
+    Row {
         name: "python",
         imports: &["analysis", "consistency", "history", "model", "report", "results"],
         tests: &[],
@@ -57,7 +62,7 @@ struct Stranger {
     why: &'static str,
 }
 
-const ASYNC: &[&str] = &["run", "drivers", "store", "fleet", "fmke", "lab", "assay"];
+const ASYNC: &[&str] = &["run", "drivers", "store", "fleet", "fmke", "lab", "serve", "assay"];
 const CLOCK: &str = "the clock is read in run/src/clock.rs, for agents in fleet/src/offset.rs";
 const SEED: &str = "only the binary asks the operating system for randomness, once, for the seed";
 const ANYHOW: &str = "a library's errors are an enum that its callers can match";

@@ -92,6 +92,7 @@ pub fn command() -> Command {
         .subcommand(compare())
         .subcommand(history())
         .subcommand(lab())
+        .subcommand(crate::command::serve::command())
         .subcommand(crate::command::sim::command())
         .subcommand(crate::command::fmke::command())
         .subcommand(crate::command::agent::command())

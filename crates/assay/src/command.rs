@@ -14,6 +14,7 @@ pub mod look;
 pub mod man;
 pub mod mapping;
 pub mod measure;
+pub mod serve;
 pub mod sim;
 pub mod stores;
 pub mod study;

@@ -96,6 +96,7 @@ fn dispatch(matches: &ArgMatches) -> Result<Exit> {
         "fmke" => command::fmke::dispatch(matches),
         "agent" => command::agent::agent(matches, &cli::of_job),
         "fleet" => command::fleet::dispatch(matches),
+        "serve" => command::serve::serve(matches),
         "sim" => command::sim::dispatch(matches),
         "study" => command::study::dispatch(matches),
         "trace" => command::trace::dispatch(matches),

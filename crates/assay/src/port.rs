@@ -5,23 +5,33 @@ mod buckets;
 mod metrics;
 mod place;
 mod run_status;
-mod serve;
 
 use std::net::{SocketAddr, TcpListener};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 use anyhow::{Context, Result};
+use assay_serve::http::{Answer, HttpLimits, HttpRequest, Respond, StatusCode, serve};
 use tokio::sync::oneshot;
 
 use crate::exit::usage;
 use crate::progress::{Observer, ProgressSnapshot};
 use crate::rate_control::RateControl;
 
-pub use place::{parse, place};
+pub use place::{address, parse, place};
 pub use run_status::Subject;
 
 use run_status::RunStatus;
+
+/// A flood of callers gets 100 answers a second, which cost a few milliseconds of one core, and the
+/// run does not notice.
+const LIMITS: HttpLimits = HttpLimits {
+    connections: 16,
+    accept_every: Duration::from_millis(10),
+    connection_timeout: Duration::from_secs(5),
+    is_slow: false,
+};
 
 /// An open port. It answers from the moment it is opened until it is dropped.
 pub struct Port {
@@ -55,7 +65,6 @@ impl Port {
     /// If the address is taken or not ours.
     pub fn open(address: SocketAddr) -> Result<Port> {
         let listener = TcpListener::bind(address)
-            .and_then(|listener| listener.set_nonblocking(true).map(|()| listener))
             .map_err(|error| usage(format!("--port: cannot listen on {address}: {error}")))?;
         let address = listener.local_addr().context("a listener has an address")?;
         let board = Arc::new(StatusBoard::default());
@@ -63,7 +72,15 @@ impl Port {
         let for_thread = Arc::clone(&board);
         let thread = thread::Builder::new()
             .name("port".to_owned())
-            .spawn(move || serve::serve(listener, &for_thread, closed))
+            .spawn(move || {
+                let responder: Arc<dyn Respond> = for_thread;
+                if let Err(error) = serve(listener, &responder, LIMITS, closed) {
+                    eprintln!(
+                        "warning: the control port cannot be served ({error}); the run goes on \
+                         without it"
+                    );
+                }
+            })
             .context("cannot start a thread for the control port")?;
         eprintln!("control port: http://{address}/ (GET /metrics, POST /rate, POST /stop)");
         Ok(Port { board, open: Some(sender), thread: Some(thread) })
@@ -101,6 +118,19 @@ impl StatusBoard {
 
     fn pages(&self) -> MutexGuard<'_, StatusPages> {
         self.pages.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
+impl Respond for StatusBoard {
+    fn respond(&self, request: &HttpRequest<'_>) -> Answer {
+        answer::answer(request, self)
+    }
+
+    fn refuse_body(&self, bytes_max: usize) -> Answer {
+        answer::refusal(
+            StatusCode::PAYLOAD_TOO_LARGE,
+            &format!("the body did not come, or has more than {bytes_max} bytes"),
+        )
     }
 }
 

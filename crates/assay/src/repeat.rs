@@ -7,18 +7,15 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use assay_analysis::compare::spreads;
 use assay_history::{Meeting, Repeat, RepeatedRun};
 use assay_model::Seed;
-use assay_report::compare::{ComparedSetup, Run};
-use assay_report::repeated::{self, Group};
-use assay_results::measure_all;
-use assay_results::shell::repeating;
+use assay_report::repeated;
+use assay_results::group_beside;
 use assay_store::Capabilities;
 use clap::ArgMatches;
 
 use crate::command::measure::remove_store;
-use crate::exit::{Exit, as_usage, usage};
+use crate::exit::{Exit, usage};
 use crate::experiment::{Finished, rfc3339};
 use crate::load_config::Purpose;
 use crate::options::{Options, Origin};
@@ -237,27 +234,14 @@ fn meeting(capabilities: &Capabilities, purpose: Purpose, has_own_store: bool) -
     }
 }
 
-const fn meaning(state: Meeting) -> &'static str {
-    match state {
-        Meeting::Fresh => "each run had a store of its own, loaded for it",
-        Meeting::Reloaded => {
-            "all runs used the same store, loaded again before each over what was left"
-        }
-        Meeting::Kept => "all runs met the same store: each what the one before left",
-    }
-}
-
 /// Shows the runs of the group `dir` as one result; gives the code to end with.
 ///
 /// # Errors
 /// If they cannot be read, or the result cannot be written.
 pub fn show(dir: &Path, options: &Options, display: &Display) -> Result<Exit> {
     require_format(display)?;
-    let repeat = Repeat::read(dir).map_err(as_usage)?;
-    let measured = measure_all(dir, 0)?;
-    let figures: Vec<_> = measured.iter().map(|run| run.figures.clone()).collect();
     let mut exit = Exit::Fine;
-    for run in &measured {
+    let group = group_beside(dir, |run| {
         // The first to analyze a run keeps its hallmark.
         if !run.dir.join(HALLMARK_FILE).exists() {
             keep_hallmark(&run.dir, &run.analyzed)?;
@@ -265,17 +249,8 @@ pub fn show(dir: &Path, options: &Options, display: &Display) -> Result<Exit> {
         if exit == Exit::Fine {
             exit = require_hallmark(options, &run.analyzed)?;
         }
-    }
-    let runs = measured
-        .into_iter()
-        .map(|run| Run { facts: run.analyzed.facts, summary: run.analyzed.summary });
-    let group = Group {
-        side: ComparedSetup { name: dir.display().to_string(), runs: runs.collect() },
-        expected: repeat.expected as usize,
-        meeting: meaning(repeat.state).to_owned(),
-        command: repeating(&repeat.command),
-        figures: spreads(&figures),
-    };
+        anyhow::Ok(())
+    })?;
     let text = match display.format {
         Format::Json => repeated::json(&group),
         Format::Csv => repeated::csv(&group),

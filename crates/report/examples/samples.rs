@@ -226,6 +226,7 @@ fn facts() -> Facts {
         figures: Vec::new(),
         effects: Vec::new(),
         agents: Vec::new(),
+        scraped: Vec::new(),
         servers: Vec::new(),
         consistency: None,
         availability: None,

@@ -130,15 +130,19 @@ fn contents(body: &str) -> String {
     format!("<nav aria-label=\"Contents\">{}</nav>\n", links.join("\n"))
 }
 
-fn page(title: &str, body: &str, charts: &[&LineChart]) -> String {
+/// What the head of each page begins with, and its main part: a server adds to them.
+pub(crate) const HEAD: &str = "<meta charset=\"utf-8\">\n";
+pub(crate) const MAIN: &str = "<main>\n";
+
+pub(crate) fn page(title: &str, body: &str, charts: &[&LineChart]) -> String {
     let charts: Vec<serde_json::Value> = charts.iter().map(|chart| chart.json()).collect();
     format!(
-        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n{HEAD}\
          <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n\
          <title>{title} – Assay</title>\n<style>\n{UPLOT_STYLE}\n{STYLE}</style>\n</head>\n\
-         <body>\n<main>\n{body}</main>\n\
+         <body>\n{MAIN}{body}</main>\n\
          <footer><p>Measured with Assay. This file needs no network.</p></footer>\n\
          <script type=\"application/json\" id=\"charts\">{charts}</script>\n\
          <script>\n/*\n{UPLOT_LICENCE}\n*/\n{UPLOT}\n{SCRIPT}</script>\n</body>\n</html>\n",

@@ -32,6 +32,7 @@ pub mod mapping;
 pub mod matrix;
 pub mod repeated;
 pub mod result_log;
+pub mod runs;
 
 mod java;
 pub mod precision;

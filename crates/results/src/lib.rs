@@ -14,6 +14,7 @@ pub mod shell;
 mod agents;
 mod analyze;
 mod error;
+mod group;
 mod identity;
 mod measured_runs;
 mod truth;
@@ -23,4 +24,5 @@ pub use analyze::{AnalyzedRun, analysis_options, analyze_beside, analyze_run, yc
 pub use compare::{NamedDir, compare};
 pub use consistency::{OPERATIONS_MAX, judge_run};
 pub use error::ResultsError;
+pub use group::{group, group_beside};
 pub use measured_runs::{MeasuredRun, measure, measure_all};

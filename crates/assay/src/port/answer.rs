@@ -1,6 +1,6 @@
 //! Responses of the control port.
 
-use hyper::{Method, StatusCode};
+use assay_serve::http::{Answer, HttpRequest, Method, StatusCode};
 use serde_json::{Value, json};
 
 use crate::port::StatusBoard;
@@ -13,61 +13,34 @@ const PROMETHEUS: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 const JSON: &str = "application/json";
 
-/// A request, as far as it matters.
-pub struct HttpRequest<'a> {
-    /// The method.
-    pub method: &'a Method,
-    /// The path without a query.
-    pub path: &'a str,
-    /// Whether it says that it comes from a web page.
-    pub has_origin: bool,
-    /// The body.
-    pub body: &'a [u8],
+fn json_answer(value: &Value) -> Answer {
+    let body = format!("{value:#}\n");
+    Answer { status: StatusCode::OK, media: JSON, allow: None, body }
 }
 
-/// An answer.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Answer {
-    /// The status.
-    pub status: StatusCode,
-    /// The media type.
-    pub media: &'static str,
-    /// The methods that would have been right, where this one was not.
-    pub allow: Option<&'static str>,
-    /// The body.
-    pub body: String,
-}
-
-impl Answer {
-    fn json(value: &Value) -> Answer {
-        let body = format!("{value:#}\n");
-        Answer { status: StatusCode::OK, media: JSON, allow: None, body }
-    }
-
-    /// A refusal that says why.
-    pub fn refusal(status: StatusCode, why: &str) -> Answer {
-        Answer { status, ..Answer::json(&json!({ "error": why })) }
-    }
+/// A refusal that says why.
+pub fn refusal(status: StatusCode, why: &str) -> Answer {
+    Answer { status, ..json_answer(&json!({ "error": why })) }
 }
 
 /// Responds to `requested` from the state of the run.
 pub fn answer(requested: &HttpRequest<'_>, board: &StatusBoard) -> Answer {
     let (is_get, is_post) = (requested.method == Method::GET, requested.method == Method::POST);
     match requested.path {
-        "/" if is_get => Answer::json(&board.read(|observed| observed.json())),
+        "/" if is_get => json_answer(&board.read(|observed| observed.json())),
         "/metrics" if is_get => {
-            Answer { media: PROMETHEUS, body: board.read(metrics), ..Answer::json(&Value::Null) }
+            Answer { media: PROMETHEUS, body: board.read(metrics), ..json_answer(&Value::Null) }
         }
         "/" | "/metrics" => wrong_method("GET"),
         // A web page in a browser can send requests to this machine, but not without saying
         // that they come from a page.
         "/rate" | "/stop" if is_post && requested.has_origin => {
-            Answer::refusal(StatusCode::FORBIDDEN, "requests from web pages must not control a run")
+            refusal(StatusCode::FORBIDDEN, "requests from web pages must not control a run")
         }
         "/rate" if is_post => set_rate(requested.body, board),
         "/stop" if is_post => stop(board),
         "/rate" | "/stop" => wrong_method("POST"),
-        path => Answer::refusal(
+        path => refusal(
             StatusCode::NOT_FOUND,
             &format!(
                 "there is no {path:?} here; there are GET /, GET /metrics, POST /rate, POST /stop"
@@ -77,38 +50,38 @@ pub fn answer(requested: &HttpRequest<'_>, board: &StatusBoard) -> Answer {
 }
 
 fn wrong_method(right: &'static str) -> Answer {
-    let refusal = Answer::refusal(StatusCode::METHOD_NOT_ALLOWED, &format!("use {right}"));
-    Answer { allow: Some(right), ..refusal }
+    let refused = refusal(StatusCode::METHOD_NOT_ALLOWED, &format!("use {right}"));
+    Answer { allow: Some(right), ..refused }
 }
 
 fn set_rate(body: &[u8], board: &StatusBoard) -> Answer {
     let rate = match rate(body) {
         Ok(rate) => rate,
-        Err(why) => return Answer::refusal(StatusCode::BAD_REQUEST, &why),
+        Err(why) => return refusal(StatusCode::BAD_REQUEST, &why),
     };
     let Some(rate_control) = board.rate_control() else { return not_issuing() };
     match rate_control.set(rate) {
-        Ok(change) => Answer::json(&json!({
+        Ok(change) => json_answer(&json!({
             "rate_per_s": change.rate,
             "before_per_s": change.before,
             "from_s": change.from.as_secs_f64(),
             "from_ns": change.from.0,
         })),
         Err(error @ RateControlError::Rate(_)) => {
-            Answer::refusal(StatusCode::BAD_REQUEST, &error.to_string())
+            refusal(StatusCode::BAD_REQUEST, &error.to_string())
         }
-        Err(error) => Answer::refusal(StatusCode::CONFLICT, &error.to_string()),
+        Err(error) => refusal(StatusCode::CONFLICT, &error.to_string()),
     }
 }
 
 fn not_issuing() -> Answer {
-    Answer::refusal(StatusCode::CONFLICT, &RateControlError::NotIssuing.to_string())
+    refusal(StatusCode::CONFLICT, &RateControlError::NotIssuing.to_string())
 }
 
 fn stop(board: &StatusBoard) -> Answer {
     let Some(rate_control) = board.rate_control() else { return not_issuing() };
     rate_control.drain();
-    Answer::json(&json!({ "state": "ending" }))
+    json_answer(&json!({ "state": "ending" }))
 }
 
 /// The rate in a request's body: `20k/s`, or `{"rate": 20000}`, or `{"rate": "20k/s"}`.

@@ -16,8 +16,26 @@ pub fn place(options: &Options) -> Result<Option<SocketAddr>> {
     parsed.map_err(|error| options.wrong("port", &error.to_string()))
 }
 
-/// `PORT`, `localhost:PORT` or `ADDRESS:PORT`.
+/// `PORT`, `localhost:PORT` or `ADDRESS:PORT`, of this machine alone without `is_any`.
+///
+/// # Errors
+/// If it is no address, or a public one.
 pub fn parse(text: &str, is_any: bool) -> Result<SocketAddr> {
+    let address = address(text)?;
+    anyhow::ensure!(
+        address.ip().is_loopback() || is_any,
+        "{} can be reached from other machines, and whoever reaches the port steers the run; if \
+         that is wanted, say --port-any",
+        address.ip()
+    );
+    Ok(address)
+}
+
+/// `PORT`, `localhost:PORT` or `ADDRESS:PORT`.
+///
+/// # Errors
+/// If it is no address.
+pub fn address(text: &str) -> Result<SocketAddr> {
     let (host, port) = text.rsplit_once(':').unwrap_or(("", text));
     let local = IpAddr::V4(Ipv4Addr::LOCALHOST);
     let host = match host.trim_start_matches('[').trim_end_matches(']') {
@@ -30,11 +48,6 @@ pub fn parse(text: &str, is_any: bool) -> Result<SocketAddr> {
     let port = port.parse().ok().with_context(|| {
         format!("{text:?} names no port from 0 to 65535; write 9464 or 127.0.0.1:9464")
     })?;
-    anyhow::ensure!(
-        host.is_loopback() || is_any,
-        "{host} can be reached from other machines, and whoever reaches the port steers the run; \
-         if that is wanted, say --port-any"
-    );
     Ok(SocketAddr::new(host, port))
 }
 

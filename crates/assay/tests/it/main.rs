@@ -44,6 +44,7 @@ mod record;
 mod redis;
 mod repeat;
 mod scrape;
+mod serve;
 mod signals;
 mod sim;
 mod stores;

@@ -29,8 +29,12 @@ fn board() -> StatusBoard {
     board
 }
 
+fn request<'a>(method: &'a Method, path: &'a str, body: &'a [u8]) -> HttpRequest<'a> {
+    HttpRequest { method, path, query: "", host: "", has_origin: false, body }
+}
+
 fn send(method: Method, path: &str, body: &str) -> (u16, String) {
-    let requested = HttpRequest { method: &method, path, has_origin: false, body: body.as_bytes() };
+    let requested = request(&method, path, body.as_bytes());
     let answer = answer(&requested, &board());
     (answer.status.as_u16(), answer.body)
 }
@@ -79,8 +83,7 @@ fn a_closed_load_has_no_rate_to_change() {
 #[test]
 fn a_stop_drains() {
     let board = board();
-    let requested =
-        HttpRequest { method: &Method::POST, path: "/stop", has_origin: false, body: b"" };
+    let requested = request(&Method::POST, "/stop", b"");
     assert_eq!(answer(&requested, &board).status, StatusCode::OK);
     assert!(board.rate_control().unwrap().is_ending());
 }
@@ -89,7 +92,7 @@ fn a_stop_drains() {
 fn web_pages_cannot_control_a_run() {
     let board = board();
     for path in ["/stop", "/rate"] {
-        let requested = HttpRequest { method: &Method::POST, path, has_origin: true, body: b"1/s" };
+        let requested = HttpRequest { has_origin: true, ..request(&Method::POST, path, b"1/s") };
         assert_eq!(answer(&requested, &board).status, StatusCode::FORBIDDEN, "{path}");
     }
     assert!(!board.rate_control().unwrap().is_ending());
@@ -99,11 +102,10 @@ fn web_pages_cannot_control_a_run() {
 fn without_a_run_there_is_nothing_to_control() {
     let board = StatusBoard::default();
     for path in ["/stop", "/rate"] {
-        let requested =
-            HttpRequest { method: &Method::POST, path, has_origin: false, body: b"1/s" };
+        let requested = request(&Method::POST, path, b"1/s");
         assert_eq!(answer(&requested, &board).status, StatusCode::CONFLICT, "{path}");
     }
-    let requested = HttpRequest { method: &Method::GET, path: "/", has_origin: false, body: b"" };
+    let requested = request(&Method::GET, "/", b"");
     assert!(answer(&requested, &board).body.contains("\"preparing\""));
 }
 

@@ -1,0 +1,109 @@
+//! `assay serve`: a page of all runs, with their reports and comparisons of two.
+
+use std::net::TcpListener;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result};
+use assay_run::clock;
+use assay_serve::Site;
+use assay_serve::http::{HttpLimits, Respond, serve as serve_pages};
+use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint};
+use tokio::sync::oneshot;
+
+use crate::exit::{Exit, usage};
+use crate::show::put;
+use crate::signals::ending;
+use crate::{parent_death, port, units};
+
+/// How often the command looks whether it is to end.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+/// A browser asks for a page at a time; analyzing a long history takes its time.
+const LIMITS: HttpLimits = HttpLimits {
+    connections: 16,
+    accept_every: Duration::from_millis(1),
+    connection_timeout: Duration::from_secs(300),
+    is_slow: true,
+};
+
+/// What can be typed.
+pub fn command() -> Command {
+    Command::new("serve")
+        .about("Show runs in a browser: a list, their reports, comparisons of two")
+        .arg(
+            Arg::new("dir")
+                .value_name("DIR")
+                .default_value("runs")
+                .value_hint(ValueHint::DirPath)
+                .help("The directory with the run directories"),
+        )
+        .arg(
+            Arg::new("listen")
+                .long("listen")
+                .value_name("ADDRESS")
+                .default_value("127.0.0.1:7417")
+                .help("Where; with port 0 the system chooses a free one"),
+        )
+        .arg(
+            Arg::new("listen-any")
+                .long("listen-any")
+                .action(ArgAction::SetTrue)
+                .help("Let --listen be an address that other machines reach"),
+        )
+        .arg(Arg::new("for").long("for").value_name("TIME").help("End after this time"))
+}
+
+/// `assay serve`.
+pub fn serve(matches: &ArgMatches) -> Result<Exit> {
+    parent_death::heed()?;
+    let text = |name: &str| matches.get_one::<String>(name).map(String::as_str);
+    let length = text("for").map(units::duration).transpose();
+    let length = length.map_err(|error| usage(format!("--for: {error:#}")))?.map(Duration::from);
+    let dir = Path::new(text("dir").unwrap_or("runs"));
+    if !dir.is_dir() {
+        return Err(usage(format!(
+            "there is no directory {}; name the one that holds run directories, which is runs \
+             where `assay bench` was issued",
+            dir.display()
+        )));
+    }
+    let address = port::address(text("listen").unwrap_or_default())
+        .map_err(|error| usage(format!("--listen: {error}")))?;
+    let is_local = address.ip().is_loopback();
+    if !is_local && !matches.get_flag("listen-any") {
+        return Err(usage(format!(
+            "--listen: {} can be reached from other machines, and nobody is asked who they are; if \
+             that is wanted, say --listen-any",
+            address.ip()
+        )));
+    }
+    let listener = TcpListener::bind(address)
+        .map_err(|error| usage(format!("--listen: cannot listen on {address}: {error}")))?;
+    let address = listener.local_addr().context("a listener has an address")?;
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in ending() {
+        signal_hook::flag::register(signal, Arc::clone(&stop))
+            .context("cannot listen for interrupts")?;
+    }
+    let site: Arc<dyn Respond> = Arc::new(Site::new(dir.to_owned(), is_local, clock::monotonic));
+    let (open, closed) = oneshot::channel();
+    let thread = thread::Builder::new()
+        .name("pages".to_owned())
+        .spawn(move || serve_pages(listener, &site, LIMITS, closed))
+        .context("cannot start a thread for the pages")?;
+    put(&format!("runs in {}: http://{address}/\n", dir.display()), None)?;
+    let begun = Instant::now();
+    let is_over = || length.is_some_and(|length| begun.elapsed() >= length);
+    while !stop.load(Ordering::Relaxed) && !is_over() && !thread.is_finished() {
+        thread::sleep(LOOK_EVERY);
+    }
+    drop(open);
+    match thread.join() {
+        Ok(ended) => ended.context("cannot serve the pages").map(|()| Exit::Fine),
+        Err(_) => anyhow::bail!("the thread of the pages has panicked, see above"),
+    }
+}
