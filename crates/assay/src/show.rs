@@ -229,11 +229,9 @@ pub fn analyze_beside(
         Some(judge.finish(kept, damages.is_empty())).filter(ConsistencyResult::is_judged);
     facts.hallmark = Some(validator.finish(&summary, &evidence));
     add_recoveries(&mut facts, &events, whole.as_ref().unwrap_or(&summary), summary.window);
-    facts.servers = observe::servers::counted(observed.unwrap_or_default())
-        .iter()
-        .map(servers::time_course)
-        .collect();
-    facts.scraped = observe::scrape::series(observed.unwrap_or_default());
+    let nodes = observe::servers::counted(observed.unwrap_or_default());
+    facts.servers = nodes.iter().map(servers::time_course).collect();
+    facts.scraped = observe::scrape::series(observed, summary.window);
     facts.events = events;
     if kept < counted && manifest.state != ManifestState::Running {
         let missing = identity::missing(&manifest, &history);
