@@ -141,10 +141,12 @@ pub struct ScrapedUse {
     pub most_at: Nanos,
 }
 
+type Readings = Vec<(Nanos, f64)>;
+
 /// The chosen metrics of `samples`, by server, then the more telling first. A counter that fell was
 /// started anew meanwhile: nothing is said there.
 pub fn series<'a>(samples: impl Iterator<Item = Sample<'a>>, window: Window) -> Vec<ScrapedSeries> {
-    let mut found: BTreeMap<(&str, usize, &str), Vec<(Nanos, f64)>> = BTreeMap::new();
+    let mut found: BTreeMap<(&str, usize, &str), Readings> = BTreeMap::new();
     for sample in samples {
         if let Some(rank) = rank(sample.metric) {
             let readings = found.entry((sample.source, rank, sample.part)).or_default();

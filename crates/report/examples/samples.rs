@@ -227,6 +227,7 @@ fn facts() -> Facts {
         effects: Vec::new(),
         agents: Vec::new(),
         servers: Vec::new(),
+        scraped: Vec::new(),
         consistency: None,
         availability: None,
         hallmark: None,
