@@ -124,19 +124,13 @@ pub struct ScrapedSeries {
     pub is_rate: bool,
     /// The values, in order of time.
     pub points: Vec<(Nanos, f64)>,
+    /// Its extremes within the window; `None` if nothing of it lies there.
+    pub used: Option<ScrapedUse>,
 }
 
 /// The least, the mean and the most of a metric within a window.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ScrapedUse {
-    /// The server.
-    pub source: String,
-    /// The metric.
-    pub metric: &'static str,
-    /// Which part of the server: labels of Prometheus.
-    pub part: String,
-    /// Whether the values are per second.
-    pub is_rate: bool,
     /// The least value.
     pub least: f64,
     /// The mean over the readings.
@@ -147,10 +141,12 @@ pub struct ScrapedUse {
     pub most_at: Nanos,
 }
 
+type Readings = Vec<(Nanos, f64)>;
+
 /// The chosen metrics of `samples`, by server, then the more telling first. A counter that fell was
 /// started anew meanwhile: nothing is said there.
-pub fn series<'a>(samples: impl Iterator<Item = Sample<'a>>) -> Vec<ScrapedSeries> {
-    let mut found: BTreeMap<(&str, usize, &str), Vec<(Nanos, f64)>> = BTreeMap::new();
+pub fn series<'a>(samples: impl Iterator<Item = Sample<'a>>, window: Window) -> Vec<ScrapedSeries> {
+    let mut found: BTreeMap<(&str, usize, &str), Readings> = BTreeMap::new();
     for sample in samples {
         if let Some(rank) = rank(sample.metric) {
             let readings = found.entry((sample.source, rank, sample.part)).or_default();
@@ -159,12 +155,14 @@ pub fn series<'a>(samples: impl Iterator<Item = Sample<'a>>) -> Vec<ScrapedSerie
     }
     let series = found.into_iter().map(|((source, rank, part), readings)| {
         let is_rate = is_counter(CHOSEN[rank]);
+        let points = if is_rate { rates(&readings) } else { readings };
         ScrapedSeries {
             source: source.to_owned(),
             metric: CHOSEN[rank],
             part: part.to_owned(),
             is_rate,
-            points: if is_rate { rates(&readings) } else { readings },
+            used: summed_up(&points, window),
+            points,
         }
     });
     series.filter(|series| !series.points.is_empty()).collect()
@@ -178,25 +176,17 @@ fn rates(readings: &[(Nanos, f64)]) -> Vec<(Nanos, f64)> {
     pairs.map(rate).collect()
 }
 
-/// A series within a window, in one row; `None` if nothing of it lies there.
-pub fn summed_up(series: &ScrapedSeries, window: Window) -> Option<ScrapedUse> {
+/// The extremes of what lies within the window.
+fn summed_up(points: &[(Nanos, f64)], window: Window) -> Option<ScrapedUse> {
     let inside: Vec<(Nanos, f64)> =
-        series.points.iter().copied().filter(|(at, _)| window.contains(*at)).collect();
+        points.iter().copied().filter(|(at, _)| window.contains(*at)).collect();
     let (mut least, mut most) = (*inside.first()?, *inside.first()?);
     for point in &inside {
         least = if point.1 < least.1 { *point } else { least };
         most = if point.1 > most.1 { *point } else { most };
     }
-    Some(ScrapedUse {
-        source: series.source.clone(),
-        metric: series.metric,
-        part: series.part.clone(),
-        is_rate: series.is_rate,
-        least: least.1,
-        mean: inside.iter().map(|(_, value)| value).sum::<f64>() / inside.len() as f64,
-        most: most.1,
-        most_at: most.0,
-    })
+    let mean = inside.iter().map(|(_, value)| value).sum::<f64>() / inside.len() as f64;
+    Some(ScrapedUse { least: least.1, mean, most: most.1, most_at: most.0 })
 }
 
 #[cfg(test)]
@@ -223,25 +213,26 @@ mod tests {
             sample(4, "", "evicted_keys_total", 6.0),
             sample(4, "", "nobody_chose_this", 6.0),
         ];
-        let series = series(samples.into_iter());
+        let second = Nanos::from_secs;
+        let window = Window { from: second(1), until: second(9) };
+        let series = series(samples.into_iter(), window);
         let names: Vec<&str> = series.iter().map(|one| one.metric).collect();
         assert_eq!(names, ["used_memory", "evicted_keys_total"]);
-        let second = Nanos::from_secs;
         assert_eq!(series[0].points, [(second(0), 10.0), (second(2), 30.0)]);
         let rates = [(second(2), 20.0), (second(4), 1.0)];
         assert_eq!(series[1].points, rates, "a counter that fell was started anew");
-        let window = Window { from: second(1), until: second(9) };
-        let row = summed_up(&series[1], window).unwrap();
+        let row = series[1].used.unwrap();
         assert_eq!((row.least, row.mean, row.most, row.most_at), (1.0, 10.5, 20.0, second(2)));
-        let late = Window { from: second(8), until: second(9) };
-        assert_eq!(summed_up(&series[1], late), None);
+        assert_eq!(summed_up(&rates, Window { from: second(8), until: second(9) }), None);
     }
 
     #[test]
     fn each_part_has_a_series() {
         let of = |part| sample(1, part, "node_disk_io_time_seconds_total", 1.0);
         let later = Sample { at: Nanos::from_secs(2), value: 1.5, ..of("device=\"sda\"") };
-        let series = series([of("device=\"sda\""), of("device=\"sdb\""), later].into_iter());
+        let samples = [of("device=\"sda\""), of("device=\"sdb\""), later];
+        let window = Window { from: Nanos::ZERO, until: Nanos::NEVER };
+        let series = series(samples.into_iter(), window);
         assert_eq!(series.len(), 1, "one reading of a counter is no rate");
         assert_eq!(series[0].part, "device=\"sda\"");
     }

@@ -347,6 +347,11 @@ impl Options {
         self.values.get(name).map(|given| given.text.as_str())
     }
 
+    /// The texts of several settings.
+    pub fn texts<const N: usize>(&self, names: [&str; N]) -> [Option<&str>; N] {
+        names.map(|name| self.text(name))
+    }
+
     /// The text of a given setting, not its default.
     pub fn given(&self, name: &str) -> Option<&str> {
         self.values

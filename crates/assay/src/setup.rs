@@ -734,8 +734,7 @@ impl Setup {
         let common = self.common(plan, &load_config, is_load);
         let header = plan.header(self.seed);
         let fields = plan.fields();
-        let (workload_kind, roles) = (plan.workload_kind(), plan.roles());
-        let plan = plan.clone();
+        let (workload_kind, roles, plan) = (plan.workload_kind(), plan.roles(), plan.clone());
         let trace = match is_load {
             true => self.workload.preload()?,
             false => self.workload.trace.clone(),
@@ -745,10 +744,8 @@ impl Setup {
             false => trace.as_ref().map_or(plan.len(), |trace| Some(trace.end())),
         };
         let encoder = plan.encoder();
-        if let Some(trace) = &trace {
-            // Opened once here, so that a damaged trace is found before the run.
-            trace.source().map_err(crate::exit::as_usage)?;
-        }
+        // Opened once here, so that a damaged trace is found before the run.
+        trace.as_ref().map(Trace::source).transpose().map_err(crate::exit::as_usage)?;
         Ok(Experiment {
             store: Arc::clone(&self.store),
             source: Box::new(move || match &trace {

@@ -28,6 +28,7 @@ use assay_store::{Capabilities, Client, OpenError, Rows, ScanOrder, Store};
 
 use client::ExecClient;
 use message::{Hello, HelloError, NOTE, NOTES, Response};
+pub use options::Redaction;
 use options::{MOST_IN_FLIGHT, Options};
 use process::{Broken, Process};
 
@@ -119,8 +120,8 @@ impl Exec {
     ///
     /// # Errors
     /// If the URL is invalid, the program cannot be started, or says no hello that we understand.
-    pub fn open(url: &str, clock: Clock) -> Result<Exec, OpenError> {
-        let options = Options::parse(url)?;
+    pub fn open(url: &str, redaction: &Redaction, clock: Clock) -> Result<Exec, OpenError> {
+        let options = Options::parse(url, redaction)?;
         let (process, hello) = greet(&options, 0, clock)?;
         let room = hello.in_flight(options.in_flight.unwrap_or(MOST_IN_FLIGHT));
         let pool = Pool {
@@ -340,7 +341,7 @@ impl Store for Exec {
         let options = &self.pool.options;
         let room = self.pool.room.to_string();
         let mut settings = vec![
-            setting("driver", &options.command_line(), "the program that was started"),
+            setting("driver", &options.command_line, "the program that was started"),
             setting("driver version", &self.hello.version, "what it says about itself"),
             setting("in flight", &room, "the most requests that each of its processes has"),
             setting(
@@ -349,9 +350,9 @@ impl Store for Exec {
                 "what an acknowledged write survives, as the driver says",
             ),
         ];
-        let parameters = options.displayed_parameters();
+        let parameters = &options.displayed_parameters;
         if !parameters.is_empty() {
-            settings.push(setting("driver options", &parameters, "what the driver was told"));
+            settings.push(setting("driver options", parameters, "what the driver was told"));
         }
         let told = self.hello.settings.iter();
         settings.extend(told.map(|one| setting(&one.name, &one.value, &one.meaning)));

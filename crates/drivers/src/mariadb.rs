@@ -26,7 +26,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use assay_model::{Catalogue, Kind, Layout, Nanos, Reason, Schema, Setting};
-use assay_store::reading::{self, Reading};
+use assay_store::reading::{self, ServerReading};
 use assay_store::sql::{self, Dialect, ForeignKeys, Records, SqlQuery};
 use assay_store::{
     Answer, Answers, Call, Calls, Capabilities, Client, DataModel, Existing, OpenError, Reply,
@@ -311,7 +311,7 @@ impl Store for MariaDb {
         Ok(Variables(variables).settings(options.isolation, options.connections))
     }
 
-    fn readings(&self) -> Result<Vec<Reading>, OpenError> {
+    fn readings(&self) -> Result<Vec<ServerReading>, OpenError> {
         let status: Vec<(String, String)> = self.admin_task(async |admin| {
             let reported = admin.connection.query(STATUS).await;
             reported.map_err(|error| admin.connector.failed(STATUS, &error))

@@ -34,7 +34,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use assay_model::{Catalogue, Kind, Layout, Setting};
 use assay_store::{
-    Calls, Capabilities, Client, DataModel, Existing, OpenError, Reading, ScanOrder, Store,
+    Calls, Capabilities, Client, DataModel, Existing, OpenError, ScanOrder, ServerReading, Store,
     StoreTime,
 };
 
@@ -170,7 +170,7 @@ impl Store for Postgres {
         settings.map(|settings| settings::with_read(settings, self.options().read))
     }
 
-    fn readings(&self) -> Result<Vec<Reading>, OpenError> {
+    fn readings(&self) -> Result<Vec<ServerReading>, OpenError> {
         admin::with(&self.connector, async |admin| admin.readings().await)
     }
 

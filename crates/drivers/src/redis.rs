@@ -42,7 +42,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use assay_model::{Kind, Layout, Setting};
 use assay_store::resp::{Protocol, Value};
 use assay_store::{
-    Calls, Capabilities, Client, DataModel, OpenError, Reading, ScanOrder, Store, StoreTime,
+    Calls, Capabilities, Client, DataModel, OpenError, ScanOrder, ServerReading, Store, StoreTime,
 };
 
 use cluster::{AdminConnections, ClusterWorker, ONE_NODE};
@@ -367,7 +367,7 @@ impl Store for Redis {
         Ok(settings)
     }
 
-    fn readings(&self) -> Result<Vec<Reading>, OpenError> {
+    fn readings(&self) -> Result<Vec<ServerReading>, OpenError> {
         let answers = self.admins()?.query_each_named(&[b"INFO"])?;
         let readings = answers.iter().map(|(node, answer)| settings::readings(node, answer));
         Ok(readings.flatten().collect())

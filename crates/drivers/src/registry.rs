@@ -816,7 +816,12 @@ fn open_dynamodb(url: &str, _options: &Options) -> Result<Arc<dyn Store>, OpenEr
 
 #[cfg(feature = "exec")]
 fn open_exec(url: &str, options: &Options) -> Result<Arc<dyn Store>, OpenError> {
-    Ok(Arc::new(crate::exec::Exec::open(url, options.clock)?))
+    let redaction = crate::exec::Redaction {
+        url: without_secrets,
+        word: word_without_secrets,
+        is_secret: names_a_secret,
+    };
+    Ok(Arc::new(crate::exec::Exec::open(url, &redaction, options.clock)?))
 }
 
 #[cfg(not(feature = "exec"))]

@@ -266,7 +266,7 @@ impl Store for Mapped {
         self.inner.flush()
     }
 
-    fn readings(&self) -> Result<Vec<assay_store::Reading>, OpenError> {
+    fn readings(&self) -> Result<Vec<assay_store::ServerReading>, OpenError> {
         self.inner.readings()
     }
 

@@ -228,6 +228,7 @@ fn facts() -> Facts {
         agents: Vec::new(),
         scraped: Vec::new(),
         servers: Vec::new(),
+        scraped: Vec::new(),
         consistency: None,
         availability: None,
         hallmark: None,

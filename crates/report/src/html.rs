@@ -77,7 +77,7 @@ pub fn html(facts: &Facts, summary: &Summary, timeline: Option<&Series>) -> Stri
     let judged = judged.map(|result| (result, consistency::charts(result, &time_course)));
 
     let mut body = sections::time_course(facts, summary, series, (&latency, &throughput));
-    body += &sections::scraped(facts, summary, &scraped);
+    body += &sections::scraped(facts, &scraped);
     body += &recovery::availability(facts.availability.as_ref());
     body += &sections::transactions(facts, summary);
     body += &sections::percentiles(facts, summary, &spectra);

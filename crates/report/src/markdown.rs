@@ -60,19 +60,13 @@ pub fn markdown(facts: &Facts, summary: &Summary) -> String {
     if let Some(availability) = &facts.availability {
         out += &recoveries(availability, letters);
     }
-    if let Some(table) = agents::table(facts, letters) {
-        out += &table.markdown();
-        out.push('\n');
-    }
-    if let Some(table) = tables::nodes(facts, summary, letters) {
-        out += &table.markdown();
-        out.push('\n');
-    }
-    if let Some(table) = servers::table(facts, summary) {
-        out += &table.markdown();
-        out.push('\n');
-    }
-    if let Some(table) = scraped::table(facts, summary) {
+    let of_servers = [
+        agents::table(facts, letters),
+        tables::nodes(facts, summary, letters),
+        servers::table(facts, summary),
+        scraped::table(facts),
+    ];
+    for table in of_servers.into_iter().flatten() {
         out += &table.markdown();
         out.push('\n');
     }

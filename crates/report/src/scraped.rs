@@ -1,7 +1,6 @@
 //! Report of what servers counted about themselves, in a table.
 
-use assay_analysis::Summary;
-use assay_analysis::scraped::{ScrapedUse, summed_up};
+use assay_analysis::scraped::{ScrapedSeries, ScrapedUse};
 
 use crate::facts::Facts;
 use crate::table::{Align, Table};
@@ -20,9 +19,11 @@ pub(crate) fn name(metric: &str, part: &str, is_rate: bool) -> String {
 
 /// The extremes of each metric over the measured window; `None` if nothing was read there. What
 /// stayed at zero is left out.
-pub fn table(facts: &Facts, summary: &Summary) -> Option<Table> {
-    let rows = facts.scraped.iter().filter_map(|series| summed_up(series, summary.window));
-    let rows: Vec<ScrapedUse> = rows.filter(|row| row.least != 0.0 || row.most != 0.0).collect();
+pub fn table(facts: &Facts) -> Option<Table> {
+    let rows = facts.scraped.iter().filter_map(|series| Some((series, series.used?)));
+    let is_nothing = |used: &ScrapedUse| used.least == 0.0 && used.most == 0.0;
+    let rows: Vec<(&ScrapedSeries, ScrapedUse)> =
+        rows.filter(|(_, used)| !is_nothing(used)).collect();
     if rows.is_empty() {
         return None;
     }
@@ -34,14 +35,14 @@ pub fn table(facts: &Facts, summary: &Summary) -> Option<Table> {
         ("most", Align::Right),
         ("at", Align::Right),
     ]);
-    for row in rows.into_iter().take(MOST_ROWS) {
+    for (series, used) in rows.into_iter().take(MOST_ROWS) {
         table.row(vec![
-            row.source.clone(),
-            name(row.metric, &row.part, row.is_rate),
-            three_digits(row.least),
-            three_digits(row.mean),
-            three_digits(row.most),
-            moment(row.most_at),
+            series.source.clone(),
+            name(series.metric, &series.part, series.is_rate),
+            three_digits(used.least),
+            three_digits(used.mean),
+            three_digits(used.most),
+            moment(used.most_at),
         ]);
     }
     Some(table)

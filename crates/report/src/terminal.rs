@@ -109,7 +109,7 @@ fn store_side(page: &mut Page, facts: &Facts, summary: &Summary) {
         page.heading("Servers");
         page.table(&table);
     }
-    if let Some(table) = scraped::table(facts, summary) {
+    if let Some(table) = scraped::table(facts) {
         page.heading("Numbers of servers");
         page.table(&table);
     }

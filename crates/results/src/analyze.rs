@@ -123,7 +123,7 @@ pub fn analyze_beside(
     add_recoveries(&mut facts, &events, whole.as_ref().unwrap_or(&summary), summary.window);
     facts.servers =
         observed::counted(observed.unwrap_or_default()).iter().map(servers::time_course).collect();
-    facts.scraped = observed::scraped_series(observed.unwrap_or_default());
+    facts.scraped = observed::scraped_series(observed, summary.window);
     facts.events = events;
     if kept < counted && manifest.state != ManifestState::Running {
         let missing = identity::missing(&manifest, &history);

@@ -218,13 +218,14 @@ pub fn counted(observations: &[Observation]) -> Vec<Counted> {
 }
 
 /// The series that a report shows, out of all observations of a run.
-pub fn scraped_series(observations: &[Observation]) -> Vec<ScrapedSeries> {
+pub fn scraped_series(observations: Option<&[Observation]>, window: Window) -> Vec<ScrapedSeries> {
+    let observations = observations.unwrap_or_default();
     let samples = observations.iter().filter_map(|observed| {
         let source = observed.source.strip_prefix(SOURCE)?;
         let Observation { at, part, metric, value, .. } = observed;
         Some(Sample { at: *at, source, part, metric, value: *value })
     });
-    scraped::series(samples)
+    scraped::series(samples, window)
 }
 
 #[cfg(test)]

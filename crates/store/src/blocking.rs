@@ -120,7 +120,7 @@ impl Store for BlockingThreads {
         self.inner.keep_note(note)
     }
 
-    fn readings(&self) -> Result<Vec<crate::reading::Reading>, OpenError> {
+    fn readings(&self) -> Result<Vec<crate::reading::ServerReading>, OpenError> {
         self.inner.readings()
     }
 

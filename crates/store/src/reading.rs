@@ -2,7 +2,7 @@
 
 /// One number of one server, at one moment.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Reading {
+pub struct ServerReading {
     /// The server as `host:port`; empty if the store has one.
     pub node: String,
     /// The server's own name for it; those of counters end with `_total`.
@@ -25,11 +25,11 @@ pub fn readings<'a>(
     node: &str,
     pairs: impl Iterator<Item = (&'a str, &'a str)>,
     is_counter: impl Fn(&str) -> bool,
-) -> Vec<Reading> {
+) -> Vec<ServerReading> {
     let reading = |(name, text): (&str, &str)| {
         let value: f64 = text.parse().ok().filter(|value: &f64| value.is_finite())?;
         let name = if is_counter(name) { counter_name(name) } else { name.to_owned() };
-        Some(Reading { node: node.to_owned(), name, value })
+        Some(ServerReading { node: node.to_owned(), name, value })
     };
     pairs.filter_map(reading).collect()
 }

@@ -74,7 +74,7 @@ impl Store for ResumedLoad {
         self.0.keep_note(note)
     }
 
-    fn readings(&self) -> Result<Vec<crate::reading::Reading>, OpenError> {
+    fn readings(&self) -> Result<Vec<crate::reading::ServerReading>, OpenError> {
         self.0.readings()
     }
 

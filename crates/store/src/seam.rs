@@ -7,7 +7,7 @@ use assay_model::{Catalogue, Layout, Nanos, Reason, Setting};
 
 use crate::answer::{Answer, Answers};
 use crate::capabilities::Capabilities;
-use crate::reading::Reading;
+use crate::reading::ServerReading;
 use crate::request::{Call, Request, Ticket};
 use crate::truth::Truth;
 
@@ -116,7 +116,7 @@ pub trait Store: Send + Sync {
     ///
     /// # Errors
     /// If the store cannot be reached or does not let us, or its driver knows no such numbers.
-    fn readings(&self) -> Result<Vec<Reading>, OpenError> {
+    fn readings(&self) -> Result<Vec<ServerReading>, OpenError> {
         Err(OpenError::Unsupported {
             store: self.capabilities().name.into(),
             reason: "its driver reads no numbers of the server; name a Prometheus endpoint \

@@ -16,7 +16,7 @@ use assay_analysis::scraped::{SOURCE, is_chosen};
 use assay_history::Observation;
 use assay_model::Nanos;
 use assay_run::{Clock, Control, Wall};
-use assay_store::{Reading, Store};
+use assay_store::{ServerReading, Store};
 
 use crate::actions::begun;
 use crate::exit::{Exit, Failure, from_open, usage};
@@ -64,15 +64,21 @@ impl Scraper {
     /// # Errors
     /// If a target is invalid, or cannot be read now.
     pub fn open(options: &Options, store: &Arc<dyn Store>) -> Result<Option<Scraper>> {
-        let takes_all = options.switch("scrape-all")?;
-        let every = options.text("scrape-every").unwrap_or(EVERY);
-        let every = crate::units::duration(every)
+        let [scrape, every, all] = options.texts(["scrape", "scrape-every", "scrape-all"]);
+        let every = crate::units::duration(every.unwrap_or(EVERY))
             .map_err(|error| usage(format!("--scrape-every: {error}")))?;
         if every < LEAST_EVERY {
             return Err(usage("--scrape-every: give at least 100ms: a reading is no measurement"));
         }
-        let Some(text) = options.text("scrape") else {
-            let lonely = ["scrape-all", "scrape-every"].into_iter();
+        let takes_all = match all {
+            None | Some("false" | "0") => false,
+            Some("true" | "1") => true,
+            Some(other) => {
+                return Err(usage(format!("scrape-all: {other:?} is neither true nor false")));
+            }
+        };
+        let Some(text) = scrape else {
+            let lonely = ["scrape-all", "scrape-every"];
             return match lonely.into_iter().find(|name| options.given(name).is_some()) {
                 Some(name) => Err(usage(format!(
                     "--{name} needs something to read: --scrape http://HOST:PORT/metrics, or \
@@ -153,9 +159,9 @@ struct Number {
     value: f64,
 }
 
-impl From<Reading> for Number {
-    fn from(reading: Reading) -> Number {
-        let Reading { node, name, value } = reading;
+impl From<ServerReading> for Number {
+    fn from(reading: ServerReading) -> Number {
+        let ServerReading { node, name, value } = reading;
         Number { node, labels: String::new(), metric: name, value }
     }
 }

@@ -66,6 +66,15 @@ const fn text(
     Key { name, letter: None, value, about, default, shape: Shape::Text, verbs }
 }
 
+const fn list(
+    name: &'static str,
+    value: &'static str,
+    verbs: &'static [Verb],
+    about: &'static str,
+) -> Key {
+    Key { shape: Shape::List, ..text(name, value, None, verbs, about) }
+}
+
 const fn switch(name: &'static str, verbs: &'static [Verb], about: &'static str) -> Key {
     Key { name, letter: None, value: "", about, default: None, shape: Shape::Switch, verbs }
 }
@@ -149,16 +158,12 @@ pub const KEYS: &[Key] = &[
         "With --up: let nodes reach each other through a proxy, so that `delay peers of 2 by 20ms` \
          and the like can be done",
     ),
-    Key {
-        shape: Shape::List,
-        ..text(
-            "option",
-            "NAME=VALUE",
-            None,
-            LOADING,
-            "With --up: an option of the store, as `assay lab ls` has them; may be repeated",
-        )
-    },
+    list(
+        "option",
+        "NAME=VALUE",
+        LOADING,
+        "With --up: an option of the store, as `assay lab ls` has them; may be repeated",
+    ),
     switch(
         "install",
         LOADING,
@@ -396,17 +401,13 @@ pub const KEYS: &[Key] = &[
         "Serve GET /metrics, POST /rate, POST /stop on this port, such as 9464; 0 chooses one",
     ),
     switch("port-any", LOADING, "Let --port be an address that other machines reach"),
-    Key {
-        shape: Shape::List,
-        ..text(
-            "scrape",
-            "URL",
-            None,
-            MEASURING,
-            "Read this Prometheus endpoint, or `store` for its own numbers, meanwhile; may be \
+    list(
+        "scrape",
+        "URL",
+        MEASURING,
+        "Read this Prometheus endpoint, or `store` for its own numbers, meanwhile; may be \
              repeated",
-        )
-    },
+    ),
     text("scrape-every", "TIME", Some("1s"), MEASURING, "With --scrape: how often"),
     switch("scrape-all", MEASURING, "With --scrape: keep all numbers, not those shown alone"),
     switch("force", LOADING, "Run although the data set was loaded with other parameters"),

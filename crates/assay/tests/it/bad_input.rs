@@ -324,7 +324,7 @@ fn a_store_must_exist() {
             rediss-sentinel, valkey+sentinel, valkey-sentinel, valkeys+sentinel,
             valkeys-sentinel, postgres, postgresql, mongodb, nats, etcd, etcds,
             tikv, antidote, cassandra, scylla, memcached, dynamodb, dynamodbs,
-            ignite, fmke+http, jvm, memory, sim, sick, null"#]],
+            ignite, fmke+http, exec, jvm, memory, sim, sick, null"#]],
     );
     check_flags(
         "-t redsi://127.0.0.1",
@@ -358,7 +358,7 @@ fn a_store_on_a_closed_port_is_unreachable() {
 fn secrets_of_words_that_nobody_expects_are_not_repeated() {
     let place = Place::new();
     for word in ["us:secret@host", "redis://us:secret@host:1"] {
-        let ran = place.assay(&format!("stores check {word}")).code(2);
+        let ran = place.assay(&format!("trace info a.trace {word}")).code(2);
         let ran = ran.says("unexpected argument '").says("…@host");
         assert!(!ran.err.contains("secret"), "{}", ran.err);
     }

@@ -1,4 +1,4 @@
-//! What passes between clients and a Redis becomes a trace.
+//! Recordings of what passes between clients and a Redis.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;

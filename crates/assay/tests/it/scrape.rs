@@ -11,12 +11,12 @@ use crate::redis_server::Server;
 
 /// A Prometheus endpoint that answers `good` times, then not any more; its URL.
 fn endpoint(good: u64) -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}/metrics", listener.local_addr().unwrap());
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    let url = format!("http://{}/metrics", listener.local_addr().expect("it is bound"));
     let count = Arc::new(AtomicU64::new(0));
     thread::spawn(move || {
         for socket in listener.incoming() {
-            let mut socket = socket.unwrap();
+            let mut socket = socket.expect("a client came");
             let _ = socket.read(&mut [0; 4096]);
             let answered = count.fetch_add(1, Ordering::Relaxed);
             let page = format!(
@@ -64,12 +64,8 @@ fn an_endpoint_that_fails_meanwhile_is_told_and_ends_nothing() {
         .shows("503 Service Unavailable")
         .shows("process_resident_memory_bytes");
     let json = place.fine("report runs/r --format json").json();
-    let names: Vec<&str> = json["scraped"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .filter_map(|one| one["metric"].as_str())
-        .collect();
+    let scraped = json["scraped"].as_array().unwrap();
+    let names: Vec<&str> = scraped.iter().filter_map(|one| one["metric"].as_str()).collect();
     assert!(!names.contains(&"nobody_chose_this"), "{names:?}");
 }
 

@@ -7,7 +7,6 @@ use assay_model::closest;
 use assay_store::OpenError;
 
 use crate::address::decode;
-use crate::registry::{names_a_secret, without_secrets, word_without_secrets};
 
 /// Every option but those of the driver itself, which begin with `p.`.
 const KNOWN: [&str; 5] = ["arg", "in_flight", "hello_timeout", "admin_timeout", "stderr"];
@@ -19,11 +18,26 @@ pub(super) const MOST_IN_FLIGHT: usize = 4096;
 /// The longest timeout, in milliseconds.
 const MOST_MILLIS: u64 = 3_600_000;
 
+/// How texts are made that anybody may see.
+#[derive(Clone, Copy, Debug)]
+pub struct Redaction {
+    /// A URL without secrets.
+    pub url: fn(&str) -> String,
+    /// A word of a command line without secrets.
+    pub word: fn(&str) -> String,
+    /// Whether the value of this name is a secret.
+    pub is_secret: fn(&str) -> bool,
+}
+
 /// `exec:PROGRAM?arg=…&p.NAME=VALUE&…` in its parts.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Options {
     /// The URL without secrets.
     pub(super) displayed: String,
+    /// The program with its arguments in one line, without secrets.
+    pub(super) command_line: String,
+    /// The driver's own options in one line without secrets; empty if there are none.
+    pub(super) displayed_parameters: String,
     /// The program: a path if it has a slash, otherwise found in `PATH`.
     pub(super) program: String,
     /// The words of its command line, in order.
@@ -45,28 +59,22 @@ impl Options {
     ///
     /// # Errors
     /// If it names no program, or an option is invalid.
-    pub(super) fn parse(url: &str) -> Result<Options, OpenError> {
-        let displayed = without_secrets(url);
-        let wrong = |reason: String| OpenError::Url {
+    pub(super) fn parse(url: &str, redaction: &Redaction) -> Result<Options, OpenError> {
+        let displayed = (redaction.url)(url);
+        let mut options = parse(url).map_err(|reason| OpenError::Url {
             url: displayed.clone(),
             reason: format!("{reason}; a right one is {EXAMPLE}"),
-        };
-        parse(url).map(|options| Options { displayed: displayed.clone(), ..options }).map_err(wrong)
-    }
-
-    /// The program with its arguments in one line, without secrets.
-    pub(super) fn command_line(&self) -> String {
-        let words = std::iter::once(&self.program).chain(&self.arguments);
-        words.map(|word| word_without_secrets(word)).collect::<Vec<_>>().join(" ")
-    }
-
-    /// The driver's own options in one line without secrets; empty if there are none.
-    pub(super) fn displayed_parameters(&self) -> String {
-        let display = |(name, value): &(String, String)| match names_a_secret(name) {
+        })?;
+        options.displayed = displayed;
+        let words: Vec<String> = options.words().map(|word| (redaction.word)(word)).collect();
+        options.command_line = words.join(" ");
+        let display = |(name, value): &(String, String)| match (redaction.is_secret)(name) {
             true => format!("{name}=…"),
-            false => format!("{name}={}", without_secrets(value)),
+            false => format!("{name}={}", (redaction.url)(value)),
         };
-        self.parameters.iter().map(display).collect::<Vec<_>>().join(", ")
+        let parameters: Vec<String> = options.parameters.iter().map(display).collect();
+        options.displayed_parameters = parameters.join(", ");
+        Ok(options)
     }
 
     fn take(&mut self, name: &str, value: String) -> Result<(), String> {
@@ -97,6 +105,8 @@ fn parse(url: &str) -> Result<Options, String> {
     }
     let mut options = Options {
         displayed: String::new(),
+        command_line: String::new(),
+        displayed_parameters: String::new(),
         program,
         arguments: Vec::new(),
         parameters: Vec::new(),
@@ -150,16 +160,20 @@ fn millis(name: &str, value: &str) -> Result<Duration, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::registry::{names_a_secret, without_secrets, word_without_secrets};
+
+    const REDACTION: Redaction =
+        Redaction { url: without_secrets, word: word_without_secrets, is_secret: names_a_secret };
 
     fn complaint(url: &str) -> String {
-        Options::parse(url).expect_err("the URL is wrong").to_string()
+        Options::parse(url, &REDACTION).expect_err("the URL is wrong").to_string()
     }
 
     #[test]
     fn a_url_is_parsed_into_its_parts() {
         let url = "exec:python3?arg=my%20driver.py&arg=-v&p.path=/tmp/x.db&p.a%3Db=c&in_flight=16\
                    &hello_timeout=500&admin_timeout=1000&stderr=err.log";
-        let options = Options::parse(url).expect("the URL is right");
+        let options = Options::parse(url, &REDACTION).expect("the URL is right");
         assert_eq!(options.program, "python3");
         assert_eq!(options.arguments, ["my driver.py", "-v"]);
         let pairs = [("path", "/tmp/x.db"), ("a=b", "c")];
@@ -168,7 +182,7 @@ mod tests {
         assert_eq!(options.hello_timeout, Duration::from_millis(500));
         assert_eq!(options.admin_timeout, Duration::from_secs(1));
         assert_eq!(options.stderr, Some("err.log".into()));
-        assert_eq!(options.command_line(), "python3 my driver.py -v");
+        assert_eq!(options.command_line.clone(), "python3 my driver.py -v");
     }
 
     #[test]
@@ -190,14 +204,14 @@ mod tests {
     #[test]
     fn secrets_are_not_displayed() {
         let url = "exec:./d?p.password=s3cret&p.url=x://me:s3cret@h/d&arg=--password%3Ds3cret";
-        let options = Options::parse(url).expect("the URL is right");
+        let options = Options::parse(url, &REDACTION).expect("the URL is right");
         let displayed = [
             options.displayed.clone(),
-            options.command_line(),
-            options.displayed_parameters(),
+            options.command_line.clone(),
+            options.displayed_parameters.clone(),
             complaint(&format!("{url}&in_flight=0")),
         ];
         assert!(displayed.iter().all(|text| !text.contains("s3cret")), "{displayed:?}");
-        assert_eq!(options.displayed_parameters(), "password=…, url=x://…@h/d");
+        assert_eq!(options.displayed_parameters, "password=…, url=x://…@h/d");
     }
 }

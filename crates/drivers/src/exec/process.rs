@@ -215,7 +215,7 @@ impl Process {
             }
         };
         self.kill();
-        let stderr = self.stderr();
+        let stderr = self.last_words();
         if !stderr.is_empty() {
             text.push_str(&format!("; its standard error ends with: {stderr}"));
         }
@@ -223,7 +223,7 @@ impl Process {
     }
 
     /// The end of what it wrote to standard error, if that is kept here.
-    fn stderr(&mut self) -> String {
+    fn last_words(&mut self) -> String {
         if let Some(reader) = &self.reader {
             // A process that it has started itself may keep the pipe open.
             for _ in 0..LOOKS_AFTER_OUTPUT {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use assay_model::{Schema, Setting, Table};
-use assay_store::reading::{self, COUNTER, Reading};
+use assay_store::reading::{self, COUNTER, ServerReading};
 use assay_store::sql::{Dialect, ForeignKeys, Records, create, drop};
 use assay_store::{Existing, OpenError};
 use tokio_postgres::SimpleQueryMessage;
@@ -83,7 +83,7 @@ impl AdminConnection<'_> {
     }
 
     /// What the server counts about itself and about this database.
-    pub(super) async fn readings(&mut self) -> Result<Vec<Reading>, OpenError> {
+    pub(super) async fn readings(&mut self) -> Result<Vec<ServerReading>, OpenError> {
         let mut readings = Vec::new();
         for question in settings::READINGS {
             let rows = self.rows(question).await?;

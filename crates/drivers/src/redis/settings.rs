@@ -1,7 +1,7 @@
 //! Settings of a Redis that a reader of its figures must know.
 
 use assay_model::Setting;
-use assay_store::reading::{self, Reading};
+use assay_store::reading::{self, ServerReading};
 use assay_store::resp::Value;
 
 use super::admin::{AdminConnection, RequestError};
@@ -27,7 +27,7 @@ const COUNTERS: [&str; 16] = [
 ];
 
 /// The numbers of a server's answer to INFO.
-pub(super) fn readings(node: &str, answer: &Value) -> Vec<Reading> {
+pub(super) fn readings(node: &str, answer: &Value) -> Vec<ServerReading> {
     let is_counter = |name: &str| name.starts_with("total_") || COUNTERS.contains(&name);
     reading::readings(node, Facts::of(answer).pairs(), is_counter)
 }

@@ -33,13 +33,13 @@ const IDS: [&str; MOST_CHARTS] = [
 ];
 
 /// A chart with what it is called on the page.
-pub struct Named {
+pub struct ScrapedChart {
     pub title: String,
     pub chart: LineChart,
 }
 
 /// A chart for each metric that changes, the more telling first.
-pub fn charts(facts: &Facts, timeline: &Timeline<'_>) -> Vec<Named> {
+pub fn charts(facts: &Facts, timeline: &Timeline<'_>) -> Vec<ScrapedChart> {
     let mut metrics: Vec<&str> = Vec::new();
     for series in facts.scraped.iter().filter(|series| changes(series)) {
         if !metrics.contains(&series.metric) {
@@ -59,7 +59,12 @@ fn changes(series: &ScrapedSeries) -> bool {
     series.points.iter().any(|(_, value)| *value != series.points[0].1)
 }
 
-fn chart(id: &'static str, metric: &str, all: &[&ScrapedSeries], timeline: &Timeline<'_>) -> Named {
+fn chart(
+    id: &'static str,
+    metric: &str,
+    all: &[&ScrapedSeries],
+    timeline: &Timeline<'_>,
+) -> ScrapedChart {
     let mut moments: Vec<Nanos> =
         all.iter().flat_map(|series| &series.points).map(|(at, _)| *at).collect();
     moments.sort_unstable();
@@ -70,7 +75,7 @@ fn chart(id: &'static str, metric: &str, all: &[&ScrapedSeries], timeline: &Time
     let description = format!("{title} of each server over time");
     let chart = timeline.chart(id, description, Axis::amount(known(&lines)), lines);
     let xs = moments.iter().map(|at| at.as_secs_f64()).collect();
-    Named { title, chart: LineChart { xs, height: Height::Low, ..chart } }
+    ScrapedChart { title, chart: LineChart { xs, height: Height::Low, ..chart } }
 }
 
 fn line(place: usize, series: &ScrapedSeries, moments: &[Nanos]) -> Line {

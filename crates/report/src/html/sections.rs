@@ -13,7 +13,7 @@ use super::charts::{INTENDED, SENT};
 use super::escape::escape;
 use super::heat_chart::heat_chart;
 use super::line_chart::LineChart;
-use super::scraped::Named;
+use super::scraped::ScrapedChart;
 use super::servers::Titled;
 use crate::facts::{Facts, WorkloadFigure};
 use crate::hallmark::{self, Rows, Time};
@@ -443,8 +443,8 @@ pub fn servers(facts: &Facts, summary: &Summary, charts: &[Titled]) -> String {
 }
 
 /// What servers counted about themselves; empty if nothing was read.
-pub fn scraped(facts: &Facts, summary: &Summary, charts: &[Named]) -> String {
-    let Some(table) = crate::scraped::table(facts, summary) else { return String::new() };
+pub fn scraped(facts: &Facts, charts: &[ScrapedChart]) -> String {
+    let Some(table) = crate::scraped::table(facts) else { return String::new() };
     let mut out = section(
         "scraped",
         "Numbers of servers",

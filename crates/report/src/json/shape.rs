@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use assay_analysis as analyzed;
 use assay_analysis::effect::Level as EffectLevel;
-use assay_analysis::scraped::{self, ScrapedUse};
+use assay_analysis::scraped::{ScrapedSeries, ScrapedUse};
 use assay_analysis::servers::{ServerUse, summed_up};
 use assay_analysis::{Distribution, Interval, LoadModel, NodeSummary, Summary, Transactions};
 use assay_model::{Kind, Nanos};
@@ -111,8 +111,7 @@ impl ResultObject {
             scraped: facts
                 .scraped
                 .iter()
-                .filter_map(|series| scraped::summed_up(series, summary.window))
-                .map(ScrapedObject::new)
+                .filter_map(|series| Some(ScrapedObject::new(series, series.used?)))
                 .collect(),
             series,
         }
@@ -132,12 +131,12 @@ struct ScrapedObject {
 }
 
 impl ScrapedObject {
-    fn new(used: ScrapedUse) -> ScrapedObject {
+    fn new(series: &ScrapedSeries, used: ScrapedUse) -> ScrapedObject {
         ScrapedObject {
-            source: used.source,
-            metric: used.metric,
-            part: used.part,
-            per_second: used.is_rate,
+            source: series.source.clone(),
+            metric: series.metric,
+            part: series.part.clone(),
+            per_second: series.is_rate,
             least: used.least,
             mean: used.mean,
             most: used.most,

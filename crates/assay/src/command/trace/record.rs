@@ -5,7 +5,7 @@ mod proxy;
 mod resp;
 
 use std::net::{SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -85,7 +85,7 @@ pub fn record(matches: &ArgMatches) -> Result<Exit> {
 fn write(
     source: Recorded,
     capture: &Capture,
-    output: &PathBuf,
+    output: &Path,
     importing: &Importing,
     from: &str,
 ) -> Result<Exit> {

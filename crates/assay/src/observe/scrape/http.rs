@@ -148,7 +148,8 @@ mod tests {
     #[test]
     fn a_body_comes_whole_or_in_pieces() {
         assert_eq!(body(b"HTTP/1.1 200 OK\r\nA: b\r\n\r\nup 1\n").unwrap(), "up 1\n");
-        let pieces = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nup \r\n2\r\n1\n\r\n0\r\n\r\n";
+        let pieces = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nup \r\n2\r\n\
+                       1\n\r\n0\r\n\r\n";
         assert_eq!(body(pieces).unwrap(), "up 1\n");
         assert!(body(b"HTTP/1.1 404 Not Found\r\n\r\n").unwrap_err().contains("404 Not Found"));
         assert_eq!(body(b"SSH-2.0\r\n").unwrap_err(), "the answer is not HTTP");
