@@ -14,11 +14,12 @@ from ._command import (
     bench,
     binary,
     load,
+    repeat,
     run,
 )
 from ._compare import Change, Comparison, compare
 from ._native import AssayError, Damaged, Incomparable, NewerVersion, NotARun, __version__
-from ._run import Check, Finding, Hallmark, Percentile, Run, Verdicts, open
+from ._run import Check, Finding, Group, Hallmark, Percentile, Run, Verdicts, open
 
 __all__ = [
     "AssayError",
@@ -28,6 +29,7 @@ __all__ = [
     "Comparison",
     "Damaged",
     "Finding",
+    "Group",
     "Hallmark",
     "Incomparable",
     "InvalidCommand",
@@ -44,6 +46,7 @@ __all__ = [
     "compare",
     "load",
     "open",
+    "repeat",
     "run",
 ]
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import IO, Any, Literal
 
 from ._native import AssayError
-from ._run import Run, open
+from ._run import Group, Run, open
 
 Progress = Literal["auto", "notebook", "text", "none"]
 Setting = str | int | float | bool | Iterable[str] | None
@@ -116,7 +116,22 @@ def load(spec: str = "ycsb-a", /, target: str | None = None, **settings: Any) ->
     return _make("load", spec, target, settings)
 
 
+def repeat(times: int, spec: str = "ycsb-a", /, target: str | None = None, **settings: Any) -> Group:
+    """As ``assay bench --repeat``: so many runs of one set-up, each afresh, for :func:`compare`.
+
+    Otherwise as :func:`bench`.
+    """
+    return Group(_execute_verb("bench", spec, target, {**settings, "repeat": times}))
+
+
 def _make(verb: str, spec: str, target: str | None, settings: dict[str, Any]) -> Run:
+    if "repeat" in settings:
+        raise ValueError("several runs are a group: call assay.repeat(times, spec, …)")
+    return open(_execute_verb(verb, spec, target, settings))
+
+
+def _execute_verb(verb: str, spec: str, target: str | None, settings: dict[str, Any]) -> Path:
+    """Executes a verb; gives the run directory."""
     progress = _progress(settings.pop("progress", "auto"))
     runs_dir = Path(settings.pop("runs_dir", "runs"))
     path = Path(settings.pop("run_dir", None) or runs_dir / _name(spec))
@@ -129,7 +144,7 @@ def _make(verb: str, spec: str, target: str | None, settings: dict[str, Any]) ->
         words.append("--quiet")
     code, stderr = _execute(words, _display(progress))
     if code == 0 or code == _ACTION_FAILED:
-        return open(path)
+        return path
     raise _FAILURES.get(code, CommandFailed)(code, stderr, path)
 
 

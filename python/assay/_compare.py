@@ -10,7 +10,7 @@ from typing import Any
 
 from . import _text
 from ._native import compare_json, find
-from ._run import Run
+from ._run import Group, Run
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class Change:
     figure: str
     """``throughput``, ``response p99``, ``read service p50``, …"""
     finding: str
-    """``better``, ``worse``, ``same``, ``inconclusive``, ``withdrawn``, …"""
+    """``higher``, ``lower``, ``same``, ``open`` (not decided) or ``withdrawn``."""
     details: dict[str, Any]
 
 
@@ -84,8 +84,8 @@ def _row(change: Change) -> tuple[str, ...]:
 
 
 def compare(
-    base: Run | str | os.PathLike[str],
-    new: Run | str | os.PathLike[str],
+    base: Run | Group | str | os.PathLike[str],
+    new: Run | Group | str | os.PathLike[str],
     *,
     fail_on: Iterable[str] | str = (),
     confidence: float | None = None,
@@ -108,9 +108,9 @@ def compare(
 
 
 def _named(
-    side: Run | str | os.PathLike[str], runs_dir: str | os.PathLike[str]
+    side: Run | Group | str | os.PathLike[str], runs_dir: str | os.PathLike[str]
 ) -> tuple[str, os.PathLike[str]]:
-    if isinstance(side, Run):
+    if isinstance(side, (Run, Group)):
         return os.fspath(side.path), side.path
     name = os.fspath(side)
     return name, find(name, runs_dir, True)

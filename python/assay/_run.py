@@ -272,6 +272,26 @@ class Run:
         return _text.table(title, header, rows, foot)
 
 
+class Group:
+    """Repetitions of one set-up, each with its own run directory; made by :func:`repeat`."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        """The directory of the group."""
+        folders = [one for one in self.path.iterdir() if one.name.isdecimal()]
+        self.runs = [Run(one) for one in sorted(folders, key=lambda one: int(one.name))]
+        """The runs, in the order in which they were made."""
+
+    def __len__(self) -> int:
+        return len(self.runs)
+
+    def __iter__(self) -> Iterator[Run]:
+        return iter(self.runs)
+
+    def __repr__(self) -> str:
+        return f"<Group of {len(self.runs)} runs in {self.path}>"
+
+
 def _row(name: str, group: dict[str, Any]) -> tuple[str, ...]:
     counts, percentiles = group["counts"], group["hits"]["response"]["percentiles_ns"]
     failed = counts["refused"] + counts["unknown"] + counts["dropped"]

@@ -83,6 +83,19 @@ def test_a_missing_command_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
         assay.bench("ycsb-b", target="memory:")
 
 
+def test_repetitions_are_a_group(tmp_path: Path) -> None:
+    simulated = {"rate": "1k/s", "duration": "2s", "records": 100, "progress": "none"}
+    group = assay.repeat(2, "ycsb-b", "sim:", run_dir=tmp_path / "group", **simulated)
+    assert [run.path.name for run in group] == ["1", "2"]
+    assert repr(group).startswith("<Group of 2 runs")
+    with pytest.raises(assay.NotARun, match="a group of repeated runs"):
+        assay.open(tmp_path / "group")
+    with pytest.raises(assay.Incomparable, match="share"):
+        assay.compare(group, group.runs[0])
+    with pytest.raises(ValueError, match="assay.repeat"):
+        assay.bench("ycsb-b", "sim:", repeat=2)
+
+
 def test_results_have_escaped_tables(runs: dict[str, Path]) -> None:
     run = assay.open(runs["stale"])
     page = run._repr_html_()

@@ -4,8 +4,10 @@ mod arrows;
 mod bench;
 mod check;
 mod deny;
+mod dist;
 mod metadata;
 mod needs;
+mod process;
 mod suite;
 mod tidy;
 mod wheel;
@@ -23,7 +25,11 @@ cargo xtask CHORE
                           one step of it
   bench [FILTER] [--runs N] [--quick]
                           our own figures against their bars, beside a peer
-  wheel [--release | --only PATTERN]
+  dist [--quick] [--image] [--try]
+                          packages in target/dist: a static tarball, a Debian package, with
+                          --image an OCI image, checksums; --quick without the last per cents of
+                          speed; --try installs and runs each in a clean root
+  wheel [--release [--quick] | --only PATTERN]
                           the Python package: build, install, test, check its types; with
                           --release only build what is published, into target/dist
 ";
@@ -48,6 +54,7 @@ fn run(arguments: &[&str]) -> Result<()> {
             check::run_step(root, step)
         }
         ["bench", rest @ ..] => bench::bench(root, &bench::Options::parse(rest)?),
+        ["dist", rest @ ..] => dist::dist(root, &dist::Options::parse(rest)?),
         ["wheel", rest @ ..] => wheel::wheel(root, &wheel::Options::parse(rest)?),
         [] | ["help" | "--help" | "-h"] => {
             print!("{USAGE}");

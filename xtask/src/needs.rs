@@ -83,6 +83,17 @@ pub const FOR_WHEEL: &[Need] = &[Need {
     reason: "an environment for the Python package",
 }];
 
+/// What the Debian package needs.
+pub const FOR_DEB: &[Need] = &[Need {
+    probe: &["dpkg-deb", "--version"],
+    package: "dpkg",
+    reason: "building the Debian package",
+}];
+
+/// What the OCI image needs.
+pub const FOR_IMAGE: &[Need] =
+    &[Need { probe: &["buildah", "--version"], package: "buildah", reason: "building the image" }];
+
 /// What the benchmarks of the Redis driver need.
 pub const FOR_REDIS: &[Need] = &[Need {
     probe: &["redis-server", "--version"],

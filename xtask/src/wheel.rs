@@ -12,12 +12,15 @@ use anyhow::{Context, Result, bail};
 
 use crate::check::{STORES, run_cargo};
 use crate::needs;
+use crate::process::run;
 
 /// What is to be done.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Options {
-    /// Build the wheel that is published, and test nothing.
+    /// Build the wheel that is published, around the static binary, and test nothing.
     pub is_release: bool,
+    /// With that: build with the profile `release` instead of `dist`.
+    pub is_quick: bool,
     /// Only tests whose names match this, in pytest's words.
     pub only: Option<String>,
 }
@@ -30,11 +33,16 @@ impl Options {
     pub fn parse(words: &[&str]) -> Result<Options> {
         match words {
             [] => Ok(Options::default()),
-            ["--release"] => Ok(Options { is_release: true, only: None }),
-            ["--only", pattern] => {
-                Ok(Options { is_release: false, only: Some((*pattern).to_owned()) })
+            ["--release"] => Ok(Options { is_release: true, ..Options::default() }),
+            ["--release", "--quick"] => {
+                Ok(Options { is_release: true, is_quick: true, ..Options::default() })
             }
-            other => bail!("wheel takes --release or --only PATTERN, not {}", other.join(" ")),
+            ["--only", pattern] => {
+                Ok(Options { only: Some((*pattern).to_owned()), ..Options::default() })
+            }
+            other => {
+                bail!("wheel takes --release [--quick] or --only PATTERN, not {}", other.join(" "))
+            }
         }
     }
 }
@@ -51,7 +59,9 @@ pub fn wheel(root: &Path, options: &Options) -> Result<()> {
     let environment = Environment::at(root)?;
     if options.is_release {
         let dist = root.join("target/dist");
-        let wheel = build(root, &environment, "dist", &dist)?;
+        let binary = crate::dist::binary(root, options.is_quick)?;
+        let profile = if options.is_quick { "release" } else { "dist" };
+        let wheel = pack(root, &environment, &binary, profile, &dist)?;
         println!("{}", wheel.display());
         return Ok(());
     }
@@ -61,8 +71,10 @@ pub fn wheel(root: &Path, options: &Options) -> Result<()> {
             run_cargo(root, &arguments, &[])
         }),
         ("build", &|| {
-            let wheel = build(root, &environment, "dev", &root.join("target/wheel/dist"))?;
-            environment.install(&wheel)
+            run_cargo(root, &["build", "-p", "assay", "--features", STORES], &[])?;
+            let binary = root.join("target/debug/assay");
+            let made = root.join("target/wheel/dist");
+            environment.install(&pack(root, &environment, &binary, "dev", &made)?)
         }),
         ("types", &|| check_types(root, &environment)),
         ("pytest", &|| run_tests(root, &environment, options)),
@@ -123,15 +135,18 @@ impl Environment {
     }
 }
 
-/// Builds the command and the wheel around it with a profile of Cargo; gives the wheel's path.
-fn build(root: &Path, environment: &Environment, profile: &str, into: &Path) -> Result<PathBuf> {
-    run_cargo(root, &["build", "-p", "assay", "--features", STORES, "--profile", profile], &[])?;
-    let folder = if profile == "dev" { "debug" } else { profile };
+/// Builds the native part and packs it with the command `binary`; gives the wheel's path.
+fn pack(
+    root: &Path,
+    environment: &Environment,
+    binary: &Path,
+    profile: &str,
+    into: &Path,
+) -> Result<PathBuf> {
     let scripts = root.join("python/data/scripts");
     fs::create_dir_all(&scripts)?;
-    let command = root.join("target").join(folder).join("assay");
-    fs::copy(&command, scripts.join("assay"))
-        .with_context(|| format!("cannot copy {}", command.display()))?;
+    fs::copy(binary, scripts.join("assay"))
+        .with_context(|| format!("cannot copy {}", binary.display()))?;
     if into.exists() {
         for entry in fs::read_dir(into)? {
             let path = entry?.path();
@@ -170,16 +185,6 @@ fn run_tests(root: &Path, environment: &Environment, options: &Options) -> Resul
         pytest.args(["-k", pattern]);
     }
     run(&mut pytest)
-}
-
-/// Runs a command with its output going where ours goes.
-fn run(command: &mut Command) -> Result<()> {
-    let name = command.get_program().to_string_lossy().into_owned();
-    let status = command.status().with_context(|| format!("cannot run {name}"))?;
-    if !status.success() {
-        bail!("{name} failed: {status}");
-    }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What this binary was built from, and with what in it.
+//! Origin of this binary: the commit, the compiler, the stores that are compiled in.
 
 use std::ffi::OsString;
 use std::fmt::Write as _;
