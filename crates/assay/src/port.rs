@@ -12,7 +12,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use assay_serve::http::{Answer, HttpLimits, HttpRequest, Respond, StatusCode, serve};
+use assay_serve::http::{HttpAnswer, HttpLimits, HttpRequest, Respond, StatusCode, serve};
 use tokio::sync::oneshot;
 
 use crate::exit::usage;
@@ -122,11 +122,11 @@ impl StatusBoard {
 }
 
 impl Respond for StatusBoard {
-    fn respond(&self, request: &HttpRequest<'_>) -> Answer {
+    fn respond(&self, request: &HttpRequest<'_>) -> HttpAnswer {
         answer::answer(request, self)
     }
 
-    fn refuse_body(&self, bytes_max: usize) -> Answer {
+    fn refuse_body(&self, bytes_max: usize) -> HttpAnswer {
         answer::refusal(
             StatusCode::PAYLOAD_TOO_LARGE,
             &format!("the body did not come, or has more than {bytes_max} bytes"),

@@ -50,7 +50,7 @@ pub struct HttpRequest<'a> {
 
 /// An answer.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Answer {
+pub struct HttpAnswer {
     /// The status.
     pub status: StatusCode,
     /// The media type.
@@ -64,10 +64,10 @@ pub struct Answer {
 /// Who answers requests.
 pub trait Respond: Send + Sync + 'static {
     /// The answer to `request`.
-    fn respond(&self, request: &HttpRequest<'_>) -> Answer;
+    fn respond(&self, request: &HttpRequest<'_>) -> HttpAnswer;
 
     /// The answer to a request whose body did not come, or is too long.
-    fn refuse_body(&self, bytes_max: usize) -> Answer;
+    fn refuse_body(&self, bytes_max: usize) -> HttpAnswer;
 }
 
 /// What callers may use.
@@ -180,7 +180,7 @@ async fn respond(
     }
 }
 
-fn response(answer: Answer) -> Response<Full<Bytes>> {
+fn response(answer: HttpAnswer) -> Response<Full<Bytes>> {
     let mut response = Response::new(Full::new(Bytes::from(answer.body)));
     *response.status_mut() = answer.status;
     let headers = response.headers_mut();

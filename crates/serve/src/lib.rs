@@ -1,7 +1,6 @@
-//! Small HTTP servers: the loop that bounds what callers can make it do, and the pages of run
-//! directories.
+//! HTTP servers with a bound on what callers can make them do, and the pages of runs.
 
 pub mod http;
 mod site;
 
-pub use site::Site;
+pub use site::RunsSite;

@@ -14,7 +14,7 @@ use assay_model::{Nanos, Phase};
 use assay_report::runs::{ListedRun, RunsPage, error_html, runs_html, served};
 use assay_results::{NamedDir, ResultsError, analyze_run, compare, group, run_dirs};
 
-use crate::http::{Answer, HttpRequest, Method, Respond, StatusCode};
+use crate::http::{HttpAnswer, HttpRequest, Method, Respond, StatusCode};
 
 /// The page that a run keeps of itself.
 const PAGE_FILE: &str = "report.html";
@@ -33,7 +33,7 @@ const FORGET: Nanos = Nanos::from_secs(60);
 const LIST_EVERY: u64 = 5;
 
 /// The pages of the run directories in one directory.
-pub struct Site {
+pub struct RunsSite {
     dir: PathBuf,
     /// Whether only this machine reaches it: then a request to any other name is refused, for a
     /// web page elsewhere may have given that name our address.
@@ -64,10 +64,10 @@ impl From<ResultsError> for Trouble {
     }
 }
 
-impl Site {
+impl RunsSite {
     /// The pages of the run directories in `dir`; `clock` is monotonic.
-    pub fn new(dir: PathBuf, is_local: bool, clock: fn() -> Nanos) -> Site {
-        Site { dir, is_local, clock, followed: Mutex::default() }
+    pub fn new(dir: PathBuf, is_local: bool, clock: fn() -> Nanos) -> RunsSite {
+        RunsSite { dir, is_local, clock, followed: Mutex::default() }
     }
 
     fn page(&self, path: &str, query: &str) -> Result<String, Trouble> {
@@ -200,8 +200,8 @@ impl Site {
     }
 }
 
-impl Respond for Site {
-    fn respond(&self, request: &HttpRequest<'_>) -> Answer {
+impl Respond for RunsSite {
+    fn respond(&self, request: &HttpRequest<'_>) -> HttpAnswer {
         if !self.is_meant(request.host) {
             let why = format!(
                 "this server is for its own machine: write localhost instead of {}",
@@ -212,7 +212,7 @@ impl Respond for Site {
         if request.method != Method::GET && request.method != Method::HEAD {
             let refusal =
                 answer(StatusCode::METHOD_NOT_ALLOWED, error_html("nothing can be changed here"));
-            return Answer { allow: Some("GET, HEAD"), ..refusal };
+            return HttpAnswer { allow: Some("GET, HEAD"), ..refusal };
         }
         match self.page(request.path, request.query) {
             Ok(page) => answer(StatusCode::OK, page),
@@ -221,14 +221,14 @@ impl Respond for Site {
         }
     }
 
-    fn refuse_body(&self, bytes_max: usize) -> Answer {
+    fn refuse_body(&self, bytes_max: usize) -> HttpAnswer {
         let why = format!("the body did not come, or has more than {bytes_max} bytes");
         answer(StatusCode::PAYLOAD_TOO_LARGE, error_html(&why))
     }
 }
 
-fn answer(status: StatusCode, page: String) -> Answer {
-    Answer { status, media: HTML, allow: None, body: page }
+fn answer(status: StatusCode, page: String) -> HttpAnswer {
+    HttpAnswer { status, media: HTML, allow: None, body: page }
 }
 
 fn gone(dir: &Path) -> Trouble {

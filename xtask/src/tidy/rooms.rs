@@ -106,7 +106,7 @@ const ROOMS: &[Room] = &[
         rule: "sockets",
         calls: &["std::net", "TcpStream::connect", "TcpListener::bind", "UdpSocket::bind"],
         allowed: |source, line| {
-            ["drivers", "fleet", "fmke", "lab", "assay", "xtask"].contains(&source.room())
+            ["drivers", "fleet", "fmke", "lab", "serve", "assay", "xtask"].contains(&source.room())
                 || !is_product(source, line)
                 || source.is_exempt("sockets", line)
         },

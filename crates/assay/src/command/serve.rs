@@ -1,7 +1,7 @@
 //! `assay serve`: a page of all runs, with their reports and comparisons of two.
 
 use std::net::TcpListener;
-use std::path::Path;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
 use assay_run::clock;
-use assay_serve::Site;
+use assay_serve::RunsSite;
 use assay_serve::http::{HttpLimits, Respond, serve as serve_pages};
-use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint};
+use clap::{ArgMatches, Args, Command, FromArgMatches, ValueHint};
 use tokio::sync::oneshot;
 
 use crate::exit::{Exit, usage};
@@ -31,39 +31,35 @@ const LIMITS: HttpLimits = HttpLimits {
 };
 
 /// What can be typed.
+#[derive(Args, Debug)]
+#[command(about = "Show runs in a browser: a list, their reports, comparisons of two")]
+struct ServeArgs {
+    /// The directory with the run directories
+    #[arg(value_name = "DIR", default_value = "runs", value_hint = ValueHint::DirPath)]
+    dir: PathBuf,
+    /// Where; with port 0 the system chooses a free one
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7417")]
+    listen: String,
+    /// Let --listen be an address that other machines reach
+    #[arg(long)]
+    listen_any: bool,
+    /// End after this time
+    #[arg(long = "for", value_name = "TIME")]
+    length: Option<String>,
+}
+
+/// The command with its arguments.
 pub fn command() -> Command {
-    Command::new("serve")
-        .about("Show runs in a browser: a list, their reports, comparisons of two")
-        .arg(
-            Arg::new("dir")
-                .value_name("DIR")
-                .default_value("runs")
-                .value_hint(ValueHint::DirPath)
-                .help("The directory with the run directories"),
-        )
-        .arg(
-            Arg::new("listen")
-                .long("listen")
-                .value_name("ADDRESS")
-                .default_value("127.0.0.1:7417")
-                .help("Where; with port 0 the system chooses a free one"),
-        )
-        .arg(
-            Arg::new("listen-any")
-                .long("listen-any")
-                .action(ArgAction::SetTrue)
-                .help("Let --listen be an address that other machines reach"),
-        )
-        .arg(Arg::new("for").long("for").value_name("TIME").help("End after this time"))
+    ServeArgs::augment_args(Command::new("serve"))
 }
 
 /// `assay serve`.
 pub fn serve(matches: &ArgMatches) -> Result<Exit> {
     parent_death::heed()?;
-    let text = |name: &str| matches.get_one::<String>(name).map(String::as_str);
-    let length = text("for").map(units::duration).transpose();
+    let arguments = ServeArgs::from_arg_matches(matches)?;
+    let length = arguments.length.as_deref().map(units::duration).transpose();
     let length = length.map_err(|error| usage(format!("--for: {error:#}")))?.map(Duration::from);
-    let dir = Path::new(text("dir").unwrap_or("runs"));
+    let dir = arguments.dir.as_path();
     if !dir.is_dir() {
         return Err(usage(format!(
             "there is no directory {}; name the one that holds run directories, which is runs \
@@ -71,25 +67,15 @@ pub fn serve(matches: &ArgMatches) -> Result<Exit> {
             dir.display()
         )));
     }
-    let address = port::address(text("listen").unwrap_or_default())
-        .map_err(|error| usage(format!("--listen: {error}")))?;
-    let is_local = address.ip().is_loopback();
-    if !is_local && !matches.get_flag("listen-any") {
-        return Err(usage(format!(
-            "--listen: {} can be reached from other machines, and nobody is asked who they are; if \
-             that is wanted, say --listen-any",
-            address.ip()
-        )));
-    }
-    let listener = TcpListener::bind(address)
-        .map_err(|error| usage(format!("--listen: cannot listen on {address}: {error}")))?;
+    let listener = listen(&arguments)?;
     let address = listener.local_addr().context("a listener has an address")?;
     let stop = Arc::new(AtomicBool::new(false));
     for signal in ending() {
         signal_hook::flag::register(signal, Arc::clone(&stop))
             .context("cannot listen for interrupts")?;
     }
-    let site: Arc<dyn Respond> = Arc::new(Site::new(dir.to_owned(), is_local, clock::monotonic));
+    let site: Arc<dyn Respond> =
+        Arc::new(RunsSite::new(dir.to_owned(), address.ip().is_loopback(), clock::monotonic));
     let (open, closed) = oneshot::channel();
     let thread = thread::Builder::new()
         .name("pages".to_owned())
@@ -106,4 +92,19 @@ pub fn serve(matches: &ArgMatches) -> Result<Exit> {
         Ok(ended) => ended.context("cannot serve the pages").map(|()| Exit::Fine),
         Err(_) => anyhow::bail!("the thread of the pages has panicked, see above"),
     }
+}
+
+/// Listens where it is wanted.
+fn listen(arguments: &ServeArgs) -> Result<TcpListener> {
+    let wrong = |reason: String| usage(format!("--listen: {reason}"));
+    let address = port::address(&arguments.listen).map_err(|error| wrong(error.to_string()))?;
+    if !address.ip().is_loopback() && !arguments.listen_any {
+        return Err(wrong(format!(
+            "{} can be reached from other machines, and nobody is asked who they are; if that is \
+             wanted, say --listen-any",
+            address.ip()
+        )));
+    }
+    TcpListener::bind(address)
+        .map_err(|error| wrong(format!("cannot listen on {address}: {error}")))
 }

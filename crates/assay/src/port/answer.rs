@@ -1,6 +1,6 @@
 //! Responses of the control port.
 
-use assay_serve::http::{Answer, HttpRequest, Method, StatusCode};
+use assay_serve::http::{HttpAnswer, HttpRequest, Method, StatusCode};
 use serde_json::{Value, json};
 
 use crate::port::StatusBoard;
@@ -13,23 +13,23 @@ const PROMETHEUS: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 const JSON: &str = "application/json";
 
-fn json_answer(value: &Value) -> Answer {
+fn json_answer(value: &Value) -> HttpAnswer {
     let body = format!("{value:#}\n");
-    Answer { status: StatusCode::OK, media: JSON, allow: None, body }
+    HttpAnswer { status: StatusCode::OK, media: JSON, allow: None, body }
 }
 
 /// A refusal that says why.
-pub fn refusal(status: StatusCode, why: &str) -> Answer {
-    Answer { status, ..json_answer(&json!({ "error": why })) }
+pub fn refusal(status: StatusCode, why: &str) -> HttpAnswer {
+    HttpAnswer { status, ..json_answer(&json!({ "error": why })) }
 }
 
 /// Responds to `requested` from the state of the run.
-pub fn answer(requested: &HttpRequest<'_>, board: &StatusBoard) -> Answer {
+pub fn answer(requested: &HttpRequest<'_>, board: &StatusBoard) -> HttpAnswer {
     let (is_get, is_post) = (requested.method == Method::GET, requested.method == Method::POST);
     match requested.path {
         "/" if is_get => json_answer(&board.read(|observed| observed.json())),
         "/metrics" if is_get => {
-            Answer { media: PROMETHEUS, body: board.read(metrics), ..json_answer(&Value::Null) }
+            HttpAnswer { media: PROMETHEUS, body: board.read(metrics), ..json_answer(&Value::Null) }
         }
         "/" | "/metrics" => wrong_method("GET"),
         // A web page in a browser can send requests to this machine, but not without saying
@@ -49,12 +49,12 @@ pub fn answer(requested: &HttpRequest<'_>, board: &StatusBoard) -> Answer {
     }
 }
 
-fn wrong_method(right: &'static str) -> Answer {
+fn wrong_method(right: &'static str) -> HttpAnswer {
     let refused = refusal(StatusCode::METHOD_NOT_ALLOWED, &format!("use {right}"));
-    Answer { allow: Some(right), ..refused }
+    HttpAnswer { allow: Some(right), ..refused }
 }
 
-fn set_rate(body: &[u8], board: &StatusBoard) -> Answer {
+fn set_rate(body: &[u8], board: &StatusBoard) -> HttpAnswer {
     let rate = match rate(body) {
         Ok(rate) => rate,
         Err(why) => return refusal(StatusCode::BAD_REQUEST, &why),
@@ -74,11 +74,11 @@ fn set_rate(body: &[u8], board: &StatusBoard) -> Answer {
     }
 }
 
-fn not_issuing() -> Answer {
+fn not_issuing() -> HttpAnswer {
     refusal(StatusCode::CONFLICT, &RateControlError::NotIssuing.to_string())
 }
 
-fn stop(board: &StatusBoard) -> Answer {
+fn stop(board: &StatusBoard) -> HttpAnswer {
     let Some(rate_control) = board.rate_control() else { return not_issuing() };
     rate_control.drain();
     json_answer(&json!({ "state": "ending" }))

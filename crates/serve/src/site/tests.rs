@@ -2,13 +2,13 @@
 
 use super::*;
 
-fn site(is_local: bool) -> (tempfile::TempDir, Site) {
+fn site(is_local: bool) -> (tempfile::TempDir, RunsSite) {
     let dir = tempfile::tempdir().expect("there is a temporary directory");
-    let site = Site::new(dir.path().to_owned(), is_local, || Nanos::ZERO);
+    let site = RunsSite::new(dir.path().to_owned(), is_local, || Nanos::ZERO);
     (dir, site)
 }
 
-fn send(site: &Site, method: Method, host: &str, path: &str, query: &str) -> (u16, String) {
+fn send(site: &RunsSite, method: Method, host: &str, path: &str, query: &str) -> (u16, String) {
     let (has_origin, body) = (false, &b""[..]);
     let request = HttpRequest { method: &method, path, query, host, has_origin, body };
     let answer = site.respond(&request);
