@@ -33,7 +33,7 @@ use crate::actions::schedule::ActionSchedule;
 use crate::actions::{self, ActionKind, ExecutedActions};
 use crate::exit::{Exit, as_usage, from_open};
 use crate::final_reads::{FinalContext, FinalReads, FinalReadsOutcome, UsedNumbers};
-use crate::fleet::Seat;
+use crate::fleet::FleetMember;
 use crate::lab::LabClient;
 use crate::live::{Caption, Dashboard};
 use crate::load_config::LoadConfig;
@@ -110,8 +110,8 @@ pub struct Experiment {
     pub final_reads: Option<FinalReads>,
     /// What came of that.
     pub read_finally: FinalReadsOutcome,
-    /// The seat in a fleet, if this is one agent's part.
-    pub seat: Option<Arc<Seat>>,
+    /// The member in a fleet, if this is one agent's part.
+    pub member: Option<Arc<FleetMember>>,
     /// The share that it has there.
     pub share: Option<Share>,
     /// What all agents must have in common, in words.
@@ -179,8 +179,8 @@ impl Experiment {
         self.manifest.run.started = rfc3339(SystemTime::now());
         self.manifest.history.nodes = self.store.nodes();
         let workers = self.load_config.workers;
-        if let Some(seat) = &self.seat {
-            self.share = Some(seat.share(workers, &self.common)?);
+        if let Some(member) = &self.member {
+            self.share = Some(member.share(workers, &self.common)?);
         }
         run_dir.write_manifest(&self.manifest)?;
         let (writer, sinks) = run_dir.writer(workers as u16, Memory::default())?;
@@ -262,7 +262,7 @@ impl Experiment {
         let is_simulated = self.is_simulated();
         let experiment = &*self;
         let (outcome, observations, unread, done, read_finally) = thread::scope(|scope| {
-            let start = experiment.seat.as_deref().map(|seat| seat as &dyn Start);
+            let start = experiment.member.as_deref().map(|member| member as &dyn Start);
             let run = Workers { start, ..experiment.run() };
             let (worker_counters, over) = (&worker_counters, &is_over);
             let watch = move || progress::watch(worker_counters, &rate_control, observers, over);
@@ -418,7 +418,7 @@ impl Experiment {
         }
         let goal = self.goal();
         let mut observers: Vec<Box<dyn Observer>> = run_observer.into_iter().collect();
-        observers.extend(self.seat.as_ref().map(Seat::observer));
+        observers.extend(self.member.as_ref().map(FleetMember::observer));
         if let Some(port) = &self.port {
             observers.push(port.watch(self.subject(), Arc::clone(rate_control)));
         }
@@ -618,9 +618,9 @@ impl Experiment {
 
     /// Fills in what the share of a fleet's run was, if this is one.
     fn describe_share(&mut self, outcome: &Outcome) {
-        if let (Some(seat), Some(share)) = (&self.seat, self.share) {
-            seat.tell_end(self.listening.control());
-            let section = seat.section(&self.manifest, share, outcome.fingerprint());
+        if let (Some(member), Some(share)) = (&self.member, self.share) {
+            member.tell_end(self.listening.control());
+            let section = member.section(&self.manifest, share, outcome.fingerprint());
             self.manifest.agents = vec![section];
         }
     }

@@ -2,13 +2,13 @@
 //!
 //! The coordinator (`coordinator.rs`) is the command itself with `--agents N`: it prepares the
 //! store, sends agents the same command, starts them at one moment, joins what they deliver. An
-//! agent carries the command out as if it were alone, but for its seat: its share, its start.
+//! agent carries the command out as if it were alone, but for its member: its share, its start.
 
 mod machines;
-mod seat;
+mod member;
 
 pub use machines::{boot_id, build, host};
-pub use seat::{Seat, called_off};
+pub use member::{FleetMember, called_off};
 
 use std::time::Duration;
 
@@ -40,7 +40,7 @@ const WITHOUT: [(&str, &str); 6] = [
 /// How many agents there are to be; none for a run of this process alone.
 ///
 /// # Errors
-/// If the number is invalid, or a setting makes no sense with a fleet or without one.
+/// If the number is invalid, or a setting does not fit a fleet, or only fits one.
 pub fn agents(options: &Options) -> Result<Option<u32>> {
     let Some(agents) = options.count("agents")? else {
         let typed = SETTINGS.into_iter().skip(1).find(|name| options.is_typed(name));

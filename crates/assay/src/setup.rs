@@ -33,7 +33,7 @@ use crate::conditions::Examinable;
 use crate::exit::{Exit, Failure, from_open, usage};
 use crate::experiment::{Experiment, Finished, load_settings};
 use crate::final_reads::{FinalReads, FinalReadsOutcome};
-use crate::fleet::Seat;
+use crate::fleet::FleetMember;
 use crate::lab::tied::RunLab;
 use crate::load_config::{LoadConfig, Purpose, USUAL_DURATION};
 use crate::note::{Loaded, Note};
@@ -96,8 +96,8 @@ pub struct Setup {
     pub via: Option<Via>,
     /// What is read of servers during the run, if anything is.
     pub scraper: Option<Arc<Scraper>>,
-    /// The seat in a fleet, if this process is one of its agents.
-    pub seat: Option<Arc<Seat>>,
+    /// The member in a fleet, if this process is one of its agents.
+    pub member: Option<Arc<FleetMember>>,
     /// The lab that the store is in, if it is in one. The last field: it ends after the store's
     /// connections.
     pub lab: Option<RunLab>,
@@ -188,15 +188,15 @@ impl Setup {
             schedule,
             hop,
             via,
-            seat: None,
+            member: None,
             lab,
         })
     }
 
     /// From now on this process is an agent of a fleet.
-    pub fn take_seat(&mut self, seat: &Arc<Seat>) {
-        seat.heed(self.listening.control());
-        self.seat = Some(Arc::clone(seat));
+    pub fn join_fleet(&mut self, member: &Arc<FleetMember>) {
+        member.heed(self.listening.control());
+        self.member = Some(Arc::clone(member));
     }
 
     /// The URL of the store, secrets included, as an agent's command takes it.
@@ -419,7 +419,7 @@ impl Setup {
 
     /// What is read when the run is over, if that is wanted.
     pub fn final_reads(&self) -> Result<Option<FinalReads>> {
-        let is_shared = self.seat.is_some();
+        let is_shared = self.member.is_some();
         let is_no_op = self.store.capabilities().is_no_op;
         if !self.options.switch("final-reads")? || is_no_op || is_shared {
             return Ok(None);
@@ -499,7 +499,7 @@ impl Setup {
     /// Looks at the rows that the run has left behind, if the workload says what must hold of them.
     pub fn examine(&self, finished: &Finished) -> Result<()> {
         // While other agents go on, nothing has to hold.
-        if self.store.capabilities().is_no_op || self.seat.is_some() {
+        if self.store.capabilities().is_no_op || self.member.is_some() {
             return Ok(());
         }
         let script = self.workload.trace.as_ref().and_then(|trace| trace.header().script.as_ref());
@@ -671,9 +671,9 @@ impl Setup {
         };
         let calls = self.store.capabilities().calls;
         let load_config = LoadConfig::from(&self.options, purpose, calls, planned, calendar)?;
-        let workers = match (&self.seat, &load_config.load) {
-            (Some(seat), Load::Open(open)) => seat.workers_max(open.in_flight),
-            (Some(seat), Load::Closed(closed)) => seat.workers_max(closed.sessions as usize),
+        let workers = match (&self.member, &load_config.load) {
+            (Some(member), Load::Open(open)) => member.workers_max(open.in_flight),
+            (Some(member), Load::Closed(closed)) => member.workers_max(closed.sessions as usize),
             (None, _) => usize::MAX,
         };
         let workers = load_config.workers.min(workers);
@@ -781,7 +781,7 @@ impl Setup {
             stops_at_failure: is_load,
             final_reads: None,
             read_finally: FinalReadsOutcome::default(),
-            seat: self.seat.clone(),
+            member: self.member.clone(),
             share: None,
             common,
         })
@@ -799,7 +799,7 @@ impl Setup {
         let version = env!("CARGO_PKG_VERSION").to_owned();
         let name = self.dir.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let own = || (if is_load { format!("{name}-load") } else { name }, self.command.clone());
-        let job = self.seat.as_ref().map(|seat| seat.session().job());
+        let job = self.member.as_ref().map(|member| member.session().job());
         let (id, command) = job.map_or_else(own, |job| (job.run_id.clone(), job.command.clone()));
         Manifest {
             run: RunSection { id, command, assay: version, ..RunSection::default() },
@@ -842,7 +842,7 @@ impl Setup {
                 facts: machine::facts(),
             },
             history: HistorySection {
-                agent: self.seat.as_ref().map_or(0, |seat| seat.agent()),
+                agent: self.member.as_ref().map_or(0, |member| member.agent()),
                 width: plan.width(),
                 transaction_types: plan.transaction_types(),
                 queries: plan.query_names(),

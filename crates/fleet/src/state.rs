@@ -360,10 +360,10 @@ impl Board {
 
     /// How it ended, if it has: a run that was called off is over when its agents know, or are
     /// silent.
-    pub fn outcome(&self, now: Instant, patience: Duration) -> Option<FleetOutcome> {
+    pub fn outcome(&self, now: Instant, timeout: Duration) -> Option<FleetOutcome> {
         if let Some((reason, since)) = &self.withdrawn {
-            let is_heard = self.present().all(|agent| agent.last > *since + patience / 4);
-            let is_over = is_heard || now.duration_since(*since) >= patience;
+            let is_heard = self.present().all(|agent| agent.last > *since + timeout / 4);
+            let is_over = is_heard || now.duration_since(*since) >= timeout;
             return is_over.then(|| FleetOutcome::Withdrawn(reason.clone()));
         }
         self.all_are(AgentState::Delivered).then_some(FleetOutcome::Delivered)

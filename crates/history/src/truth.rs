@@ -1,4 +1,4 @@
-//! Truth log of a store that knows the fate of each request, as `truth.parquet`.
+//! Truth log of a store that knows the outcome of each request, as `truth.parquet`.
 //!
 //! Only a store that computes its answers knows. One row per request, in order of the requests; a
 //! row belongs to the record of the history with the same session whose `started` is its `at`.

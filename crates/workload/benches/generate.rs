@@ -19,7 +19,7 @@ fn main() {
         for records in SIZES {
             let plan = plan(name, records, PlanPhase::Run);
             report(&format!("{name}-fill"), records, || fill(&plan, 1));
-            report(&format!("{name}-fill-one-of-7-lanes"), records, || fill(&plan, 7));
+            report(&format!("{name}-fill-one-of-7-workers"), records, || fill(&plan, 7));
         }
     }
     for records in SIZES {

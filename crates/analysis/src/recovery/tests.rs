@@ -15,12 +15,12 @@ fn seconds(at: f64) -> Nanos {
     Nanos((at * 1e9).round() as u64)
 }
 
-/// A read each millisecond for so many seconds that takes 1 ms, or what `fate` makes of it.
-fn reads(until: u64, fate: impl Fn(Nanos, &mut Record)) -> Vec<Record> {
+/// A read each millisecond for so many seconds that takes 1 ms, or what `change` makes of it.
+fn reads(until: u64, change: impl Fn(Nanos, &mut Record)) -> Vec<Record> {
     let read = |index: u64| {
         let at = Nanos(index * 1_000_000);
         let mut record = done(index, Kind::Read, at, at, at + Nanos(1_000_000));
-        fate(at, &mut record);
+        change(at, &mut record);
         record
     };
     (0..until * 1000).map(read).collect()

@@ -11,7 +11,7 @@ use assay_history::Manifest;
 use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint};
 
 use crate::exit::{Exit, as_usage, usage};
-use crate::fleet::{self, Seat};
+use crate::fleet::{self, FleetMember};
 use crate::load_config::Purpose;
 use crate::options::{Options, Origin};
 use crate::setup::Setup;
@@ -96,8 +96,8 @@ pub fn agent(matches: &ArgMatches, parse: &ParseJob) -> Result<Exit> {
     let address = text("join").context("clap requires --join")?;
     let session = Session::join(address, keys, hello, wait).map_err(fleet::called_off)?;
     eprintln!("agent {index} of {} has joined {address}", session.agents());
-    let seat = Arc::new(Seat::new(session));
-    let carried_out = carry_out(&seat, &dir, (text("target"), parse));
+    let member = Arc::new(FleetMember::new(session));
+    let carried_out = carry_out(&member, &dir, (text("target"), parse));
     match carried_out {
         Ok(()) => {
             eprintln!("agent {index} has delivered its part");
@@ -109,9 +109,9 @@ pub fn agent(matches: &ArgMatches, parse: &ParseJob) -> Result<Exit> {
         Err(error) => {
             // Whoever has been told that the run is off need not tell why. Once the others know
             // that it was this one, it is off for this one too, but that is no reason.
-            let called_off = seat.session().called_off();
+            let called_off = member.session().called_off();
             if called_off.is_none() {
-                seat.session().fail(&format!("{error:#}"));
+                member.session().fail(&format!("{error:#}"));
             }
             if dir.exists() {
                 eprintln!("what it kept is in {}", dir.display());
@@ -140,13 +140,13 @@ fn index(typed: Option<&str>) -> Result<u32> {
 
 /// Carries out the job, and delivers what came of it.
 fn carry_out(
-    seat: &Arc<Seat>,
+    member: &Arc<FleetMember>,
     dir: &Path,
     (target, parse): (Option<&str>, &ParseJob),
 ) -> Result<()> {
-    let job = seat.session().job().clone();
+    let job = member.session().job().clone();
     let files = dir.with_extension("job");
-    let words = fetch(seat, &job, &files)?;
+    let words = fetch(member, &job, &files)?;
     let target = target.map(str::to_owned).or_else(|| std::env::var(TARGET).ok());
     let target = target.or_else(|| job.target.clone()).ok_or_else(|| {
         usage(format!(
@@ -154,24 +154,24 @@ fn carry_out(
              URL or {TARGET} to each agent, or --send-credentials to the coordinator"
         ))
     })?;
-    let ran = execute(seat, &parse(&words)?, &target, dir);
+    let ran = execute(member, &parse(&words)?, &target, dir);
     if files.exists() {
         remove(&files);
     }
     ran?;
-    match seat.session().called_off() {
+    match member.session().called_off() {
         Some(reason) => Err(fleet::called_off(assay_fleet::AgentError::CalledOff(reason))),
-        None => seat.session().deliver(dir).map_err(fleet::called_off),
+        None => member.session().deliver(dir).map_err(fleet::called_off),
     }
 }
 
 /// Fetches the files of `job` into `dir`; the words with their places.
-fn fetch(seat: &Seat, job: &Job, dir: &Path) -> Result<Vec<String>> {
+fn fetch(member: &FleetMember, job: &Job, dir: &Path) -> Result<Vec<String>> {
     if !job.files.is_empty() {
         std::fs::create_dir_all(dir).with_context(|| format!("cannot create {}", dir.display()))?;
     }
     for (number, file) in job.files.iter().enumerate() {
-        let bytes = seat.session().fetch(number).map_err(fleet::called_off)?;
+        let bytes = member.session().fetch(number).map_err(fleet::called_off)?;
         let name = Path::new(&file.name).file_name().context("a file has a name")?;
         let path = dir.join(name);
         std::fs::write(&path, bytes).with_context(|| format!("cannot write {}", path.display()))?;
@@ -179,14 +179,19 @@ fn fetch(seat: &Seat, job: &Job, dir: &Path) -> Result<Vec<String>> {
     Ok(coordinator::with_files(job, dir))
 }
 
-fn execute(seat: &Arc<Seat>, matches: &ArgMatches, target: &str, dir: &Path) -> Result<()> {
+fn execute(
+    member: &Arc<FleetMember>,
+    matches: &ArgMatches,
+    target: &str,
+    dir: &Path,
+) -> Result<()> {
     let (verb, matches) = matches.subcommand().context("a job is a command")?;
     let mut options = Options::gather(matches)?;
     options.set("target", target, Origin::Flag);
     options.set("run-dir", &dir.display().to_string(), Origin::Flag);
     let purpose = if verb == "load" { Purpose::Load } else { Purpose::Run };
     let mut setup = Setup::with(matches, options, purpose)?;
-    setup.take_seat(seat);
+    setup.join_fleet(member);
     let finished = match purpose {
         Purpose::Load => setup.load_share(dir)?,
         _ => setup.run(purpose)?,

@@ -194,7 +194,7 @@ fn setup(request: &Request) -> Result<Setup> {
         schedule: ActionSchedule::default(),
         hop: None,
         via: None,
-        seat: None,
+        member: None,
         lab: None,
         options: Options::default(),
         workload,

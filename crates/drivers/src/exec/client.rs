@@ -131,8 +131,8 @@ impl ExecClient {
             Ok(mut process) => {
                 process.next = 1;
                 message::push_request(0, &self.prepared.body, process.out());
-                let patience = self.pool.options.hello_timeout.into();
-                let until = now.saturating_add(patience);
+                let timeout = self.pool.options.hello_timeout.into();
+                let until = now.saturating_add(timeout);
                 self.state = State::Starting { process, until, has_said_hello: false };
             }
             Err(text) => {

@@ -14,7 +14,7 @@ use crate::error::LabError;
 /// How long nothing must come for a link to count as silent.
 const SILENCE: Duration = Duration::from_millis(200);
 /// How long an answer may take beyond what the rules say.
-const PATIENCE: Duration = Duration::from_secs(5);
+const GRACE: Duration = Duration::from_secs(5);
 /// For how long a probe of a limit sends, in parts of a second.
 const LIMIT_PART: u64 = 10;
 /// The most that is sent for it.
@@ -79,7 +79,7 @@ fn check(probe: SocketAddr, rules: &Rules, now: Now) -> Result<(), String> {
     let expected = least.as_secs_f64() + sending;
     let latest = Duration::from(Nanos(2 * (rules.delay.0 + rules.jitter.0)))
         + Duration::from_secs_f64(3.0 * sending)
-        + PATIENCE;
+        + GRACE;
     match talk(probe, bytes, latest, now) {
         Ok(took) if took.as_secs_f64() < expected => {
             Err(format!("{bytes} bytes came back after {took}, which is too early"))

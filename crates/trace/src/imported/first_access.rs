@@ -264,8 +264,8 @@ mod tests {
 
     /// Requests of one key in a language of letters: g get, m missed, s set, c change, d delete,
     /// each with a size if one is known.
-    fn describe(story: &str) -> (State, Option<u32>) {
-        let touches = story.split(' ').map(|word| {
+    fn describe(steps: &str) -> (State, Option<u32>) {
+        let touches = steps.split(' ').map(|word| {
             let (letter, size) = word.split_at(1);
             let value = size.parse().map_or(ValueSize::Unknown, ValueSize::Bytes);
             FirstAccess::of(&match letter {
@@ -276,7 +276,7 @@ mod tests {
                 _ => request(1, Verb::Delete, value),
             })
         });
-        let all = touches.reduce(FirstAccess::then).expect("a story has words");
+        let all = touches.reduce(FirstAccess::then).expect("a steps has words");
         (all.state, all.size)
     }
 

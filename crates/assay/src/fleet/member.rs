@@ -1,4 +1,4 @@
-//! Seat of an agent in a run: its share, its start, its news.
+//! FleetMember of an agent in a run: its share, its start, its news.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,16 +18,16 @@ use crate::progress::{Observer, ProgressSnapshot};
 use super::machines::host;
 
 /// An agent that carries out its share of a run.
-pub struct Seat {
+pub struct FleetMember {
     session: Session,
     /// Whether the coordinator has ended the load: then an early end is no news.
     is_ended: Arc<AtomicBool>,
 }
 
-impl Seat {
-    /// The seat of an agent that has joined.
-    pub fn new(session: Session) -> Seat {
-        Seat { session, is_ended: Arc::default() }
+impl FleetMember {
+    /// The member of an agent that has joined.
+    pub fn new(session: Session) -> FleetMember {
+        FleetMember { session, is_ended: Arc::default() }
     }
 
     /// The connection to the coordinator.
@@ -100,8 +100,8 @@ impl Seat {
     }
 
     /// An observer that tells the coordinator how far the run is.
-    pub fn observer(self: &Arc<Seat>) -> Box<dyn Observer> {
-        Box::new(SeatObserver { seat: Arc::clone(self), progress: Progress::default() })
+    pub fn observer(self: &Arc<FleetMember>) -> Box<dyn Observer> {
+        Box::new(MemberObserver { member: Arc::clone(self), progress: Progress::default() })
     }
 }
 
@@ -115,27 +115,27 @@ pub fn called_off(error: assay_fleet::AgentError) -> anyhow::Error {
     Failure { exit, message: error.to_string() }.into()
 }
 
-impl Start for Seat {
+impl Start for FleetMember {
     fn epoch(&self, spin: Spin) -> Result<Wall, String> {
         let reading = self.session.start().map_err(|error| error.to_string())?;
         Ok(Wall::starting_at(Nanos(reading), spin))
     }
 }
 
-struct SeatObserver {
-    seat: Arc<Seat>,
+struct MemberObserver {
+    member: Arc<FleetMember>,
     progress: Progress,
 }
 
-impl Observer for SeatObserver {
+impl Observer for MemberObserver {
     fn see(&mut self, snapshot: &ProgressSnapshot<'_>) {
         let done = snapshot.stats.outcomes.iter().map(|outcomes| outcomes[0]).sum::<u64>();
         self.progress.offered += snapshot.stats.offered;
         self.progress.done += done;
         self.progress.in_flight = snapshot.in_flight;
-        self.seat.session.progress(self.progress);
+        self.member.session.progress(self.progress);
         if snapshot.at > Nanos::ZERO {
-            self.seat.session.report(AgentState::Running);
+            self.member.session.report(AgentState::Running);
         }
     }
 }
