@@ -91,7 +91,7 @@ fn what_cannot_be_recorded_is_an_error_that_says_what_to_do() {
     record("127.0.0.1:0", "redis://127.0.0.1:1").code(4).says("start the store, or correct --to");
     record("7000", "redis://127.0.0.1:1").code(2).says("such as 127.0.0.1:7000");
     record("127.0.0.1:0", "rediss://h").code(2).says("record without TLS");
-    record("127.0.0.1:0", "mongodb://h").code(2).says("only what Redis or Valkey is sent");
+    record("127.0.0.1:0", "mongodb://h").code(2).says("only what Redis, Valkey or PostgreSQL is sent");
     record("127.0.0.1:0", "redis://:secret@h").code(2).says("clients send their own");
     let server = Server::start(&[]);
     let taken = format!("127.0.0.1:{}", server.port);
