@@ -54,7 +54,10 @@ pub fn command() -> Command {
              What must be in the store before goes to OUT.load.trace; load, bench find it there.",
         )
         .arg(text("listen", "ADDRESS", "Where clients connect, as 127.0.0.1:7000").required(true))
-        .arg(text("to", "URL", "The store: redis://HOST:PORT or postgres://HOST:PORT").required(true))
+        .arg(
+            text("to", "URL", "The store: redis://HOST:PORT or postgres://HOST:PORT")
+                .required(true),
+        )
         .arg(
             text("output", "OUT", "The trace")
                 .short('o')

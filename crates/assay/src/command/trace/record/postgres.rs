@@ -9,10 +9,12 @@ use assay_trace::imported::{ImportedRequest, ValueSize};
 
 use super::capture::{Capture, Captured};
 use super::proxy::Tap;
-use super::statement::{Statement, Term, split};
+use super::statement::{KeyedStatement, SqlValue, split};
 
 /// The longest message that is looked at; a longer one is no statement that anybody types.
 const LONGEST: usize = 1 << 30;
+/// The longest first message, as the server has it; the first bytes of TLS would be a longer one.
+const LONGEST_OPENING: usize = 10_000;
 /// The codes of first messages: of a session, and of what may come before it.
 const SESSION: u32 = 196_608;
 const CANCEL: u32 = 80_877_102;
@@ -23,7 +25,7 @@ const GSS: u32 = 80_877_104;
 pub struct Statements {
     rest: Vec<u8>,
     stage: Stage,
-    prepared: HashMap<Vec<u8>, Rc<Statement>>,
+    prepared: HashMap<Vec<u8>, Rc<KeyedStatement>>,
     portals: HashMap<Vec<u8>, Portal>,
 }
 
@@ -38,7 +40,7 @@ enum Stage {
 
 /// A statement with the values of its parameters; `None` is NULL.
 struct Portal {
-    statement: Rc<Statement>,
+    statement: Rc<KeyedStatement>,
     values: Vec<Option<Vec<u8>>>,
 }
 
@@ -61,7 +63,8 @@ impl Statements {
         let kind = usize::from(self.stage == Stage::Session);
         let Some(length) = bytes.get(kind..kind + 4) else { return Ok(0) };
         let length = u32::from_be_bytes(length.try_into().map_err(|_| Unreadable)?) as usize;
-        if !(4..=LONGEST).contains(&length) {
+        let longest = if self.stage == Stage::Opening { LONGEST_OPENING } else { LONGEST };
+        if !(4..=longest).contains(&length) {
             return Err(Unreadable);
         }
         let Some(body) = bytes.get(kind + 4..kind + length) else { return Ok(0) };
@@ -101,7 +104,7 @@ impl Statements {
             b'P' => {
                 let (name, sql) = (fields.text()?, fields.text()?);
                 let first = split(sql).into_iter().next();
-                let statement = first.unwrap_or(Statement::LeftOut("(empty)".into()));
+                let statement = first.unwrap_or(KeyedStatement::LeftOut("(empty)".into()));
                 self.prepared.insert(name.to_vec(), Rc::new(statement));
             }
             b'B' => self.bind(fields)?,
@@ -131,7 +134,7 @@ impl Statements {
     fn bind(&mut self, mut fields: Fields<'_>) -> Result<(), Unreadable> {
         let (portal, name) = (fields.text()?.to_vec(), fields.text()?);
         let statement = self.prepared.get(name).cloned();
-        let unknown = || Rc::new(Statement::LeftOut("BIND of an unknown statement".into()));
+        let unknown = || Rc::new(KeyedStatement::LeftOut("BIND of an unknown statement".into()));
         for _ in 0..fields.short()? {
             fields.short()?;
         }
@@ -167,17 +170,17 @@ impl Tap for Statements {
 }
 
 /// Leaves the statement in `capture`, with these values of its parameters.
-fn emit(statement: &Statement, values: &[Option<Vec<u8>>], at: Nanos, capture: &Capture) {
-    let value = |term: &Term| -> Option<Vec<u8>> {
+fn emit(statement: &KeyedStatement, values: &[Option<Vec<u8>>], at: Nanos, capture: &Capture) {
+    let value = |term: &SqlValue| -> Option<Vec<u8>> {
         match term {
-            Term::Literal(bytes) => Some(bytes.clone()),
-            Term::Parameter(number) => values.get(*number)?.clone(),
-            Term::Other => None,
+            SqlValue::Literal(bytes) => Some(bytes.clone()),
+            SqlValue::Parameter(number) => values.get(*number)?.clone(),
+            SqlValue::Other => None,
         }
     };
     let (verb, table, key, written) = match statement {
-        Statement::Keyed { verb, table, key, written } => (*verb, table, key, written),
-        Statement::LeftOut(name) => return capture.take(Captured::LeftOut(name.clone())),
+        KeyedStatement::Keyed { verb, table, key, written } => (*verb, table, key, written),
+        KeyedStatement::LeftOut(name) => return capture.take(Captured::LeftOut(name.clone())),
     };
     let Some(name) = value(key) else {
         return capture.take(Captured::LeftOut(format!("{verb:?} of a key that is NULL")));

@@ -4,7 +4,7 @@ use assay_trace::imported::Verb;
 
 /// What a statement is to a trace of keys.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Statement {
+pub enum KeyedStatement {
     /// One row of one table, by the value of one column.
     Keyed {
         /// What is done with it.
@@ -12,9 +12,9 @@ pub enum Statement {
         /// The table's name, without its schema.
         table: String,
         /// The key.
-        key: Term,
+        key: SqlValue,
         /// What is written beside the key.
-        written: Vec<Term>,
+        written: Vec<SqlValue>,
     },
     /// Something else; the name under which it is counted.
     LeftOut(String),
@@ -22,7 +22,7 @@ pub enum Statement {
 
 /// A value in a statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Term {
+pub enum SqlValue {
     /// It stands there.
     Literal(Vec<u8>),
     /// The parameter with this number, from 0.
@@ -32,7 +32,7 @@ pub enum Term {
 }
 
 /// The statements of a text, which semicolons separate.
-pub fn split(sql: &[u8]) -> Vec<Statement> {
+pub fn split(sql: &[u8]) -> Vec<KeyedStatement> {
     let tokens = tokens(&String::from_utf8_lossy(sql));
     let statements = tokens.split(|token| *token == Token::Sign(';'));
     statements.filter(|tokens| !tokens.is_empty()).map(classify).collect()
@@ -53,11 +53,11 @@ impl Token {
         matches!(self, Token::Word(other) if other == word)
     }
 
-    fn term(&self) -> Option<Term> {
+    fn term(&self) -> Option<SqlValue> {
         match self {
-            Token::Text(bytes) => Some(Term::Literal(bytes.clone())),
-            Token::Number(digits) => Some(Term::Literal(digits.clone().into_bytes())),
-            Token::Parameter(number) => Some(Term::Parameter(*number)),
+            Token::Text(bytes) => Some(SqlValue::Literal(bytes.clone())),
+            Token::Number(digits) => Some(SqlValue::Literal(digits.clone().into_bytes())),
+            Token::Parameter(number) => Some(SqlValue::Parameter(*number)),
             Token::Word(_) | Token::Sign(_) => None,
         }
     }
@@ -123,7 +123,7 @@ fn quoted(text: &str, quote: char) -> (String, usize) {
     (content, text.len())
 }
 
-fn classify(tokens: &[Token]) -> Statement {
+fn classify(tokens: &[Token]) -> KeyedStatement {
     let name = match &tokens[0] {
         Token::Word(word) => word.to_uppercase(),
         _ => "(no keyword)".to_owned(),
@@ -133,9 +133,9 @@ fn classify(tokens: &[Token]) -> Statement {
         "INSERT" => insert(tokens),
         "UPDATE" => update(tokens),
         "DELETE" => delete(tokens),
-        _ => return Statement::LeftOut(name),
+        _ => return KeyedStatement::LeftOut(name),
     };
-    keyed.unwrap_or_else(|| Statement::LeftOut(format!("{name} of other than one key")))
+    keyed.unwrap_or_else(|| KeyedStatement::LeftOut(format!("{name} of other than one key")))
 }
 
 /// The table's name at the beginning, and what is behind it.
@@ -163,7 +163,7 @@ fn place(tokens: &[Token], word: &str) -> Option<usize> {
 }
 
 /// The key of a condition that is one column equal to one value, and no more.
-fn key(condition: &[Token]) -> Option<Term> {
+fn key(condition: &[Token]) -> Option<SqlValue> {
     let end = ["order", "limit", "for", "returning", "group", "offset", "fetch"];
     let end = condition.iter().position(|token| end.iter().any(|word| token.is(word)));
     let mut condition = &condition[..end.unwrap_or(condition.len())];
@@ -179,7 +179,7 @@ fn key(condition: &[Token]) -> Option<Term> {
     value.term().filter(|_| is_cast)
 }
 
-fn select(tokens: &[Token]) -> Option<Statement> {
+fn select(tokens: &[Token]) -> Option<KeyedStatement> {
     let from = place(tokens, "from")?;
     let (table, rest) = table(&tokens[from + 1..])?;
     let begin = place(rest, "where")?;
@@ -188,21 +188,21 @@ fn select(tokens: &[Token]) -> Option<Statement> {
         return None;
     }
     let key = key(&rest[begin + 1..])?;
-    Some(Statement::Keyed { verb: Verb::Get, table, key, written: Vec::new() })
+    Some(KeyedStatement::Keyed { verb: Verb::Get, table, key, written: Vec::new() })
 }
 
 /// The key of an insert is its first value: a statement does not say which column it is.
-fn insert(tokens: &[Token]) -> Option<Statement> {
+fn insert(tokens: &[Token]) -> Option<KeyedStatement> {
     let into = place(tokens, "into")?;
     let (table, rest) = table(&tokens[into + 1..])?;
     let begin = place(rest, "values")?;
     let mut values = row(&rest[begin + 1..])?.into_iter();
-    let key = values.next().filter(|key| *key != Term::Other)?;
-    Some(Statement::Keyed { verb: Verb::Set, table, key, written: values.collect() })
+    let key = values.next().filter(|key| *key != SqlValue::Other)?;
+    Some(KeyedStatement::Keyed { verb: Verb::Set, table, key, written: values.collect() })
 }
 
 /// The values of the only row that begins here; none if a second follows.
-fn row(tokens: &[Token]) -> Option<Vec<Term>> {
+fn row(tokens: &[Token]) -> Option<Vec<SqlValue>> {
     let [Token::Sign('('), rest @ ..] = tokens else { return None };
     let mut depth = 0_i32;
     let end = rest.iter().position(|token| {
@@ -218,7 +218,7 @@ fn row(tokens: &[Token]) -> Option<Vec<Term>> {
 }
 
 /// The terms that commas outside parentheses separate.
-fn terms(tokens: &[Token]) -> Vec<Term> {
+fn terms(tokens: &[Token]) -> Vec<SqlValue> {
     let mut depth = 0_i32;
     let parts = tokens.split(|token| {
         match token {
@@ -230,14 +230,14 @@ fn terms(tokens: &[Token]) -> Vec<Term> {
     });
     let term = |part: &[Token]| match part {
         [value] | [value, Token::Sign(':'), Token::Sign(':'), Token::Word(_)] => {
-            value.term().unwrap_or(Term::Other)
+            value.term().unwrap_or(SqlValue::Other)
         }
-        _ => Term::Other,
+        _ => SqlValue::Other,
     };
     parts.map(term).collect()
 }
 
-fn update(tokens: &[Token]) -> Option<Statement> {
+fn update(tokens: &[Token]) -> Option<KeyedStatement> {
     let (table, rest) = table(&tokens[1..])?;
     let (set, begin) = (place(rest, "set")?, place(rest, "where")?);
     if place(rest, "from").is_some() || begin < set {
@@ -245,11 +245,11 @@ fn update(tokens: &[Token]) -> Option<Statement> {
     }
     let key = key(&rest[begin + 1..])?;
     let written = assignments(&rest[set + 1..begin]);
-    Some(Statement::Keyed { verb: Verb::Change, table, key, written })
+    Some(KeyedStatement::Keyed { verb: Verb::Change, table, key, written })
 }
 
 /// What is behind the equals signs of assignments.
-fn assignments(tokens: &[Token]) -> Vec<Term> {
+fn assignments(tokens: &[Token]) -> Vec<SqlValue> {
     let mut depth = 0_i32;
     let parts = tokens.split(|token| {
         match token {
@@ -262,12 +262,12 @@ fn assignments(tokens: &[Token]) -> Vec<Term> {
     let value = |part: &[Token]| {
         let equals = part.iter().position(|token| *token == Token::Sign('='));
         let terms = equals.map(|equals| terms(&part[equals + 1..])).unwrap_or_default();
-        terms.into_iter().next().unwrap_or(Term::Other)
+        terms.into_iter().next().unwrap_or(SqlValue::Other)
     };
     parts.map(value).collect()
 }
 
-fn delete(tokens: &[Token]) -> Option<Statement> {
+fn delete(tokens: &[Token]) -> Option<KeyedStatement> {
     let from = place(tokens, "from")?;
     let (table, rest) = table(&tokens[from + 1..])?;
     let begin = place(rest, "where")?;
@@ -275,7 +275,7 @@ fn delete(tokens: &[Token]) -> Option<Statement> {
         return None;
     }
     let key = key(&rest[begin + 1..])?;
-    Some(Statement::Keyed { verb: Verb::Delete, table, key, written: Vec::new() })
+    Some(KeyedStatement::Keyed { verb: Verb::Delete, table, key, written: Vec::new() })
 }
 
 #[cfg(test)]
@@ -283,14 +283,14 @@ mod tests {
     use super::*;
 
     fn display(sql: &str) -> Vec<String> {
-        let term = |term: &Term| match term {
-            Term::Literal(bytes) => String::from_utf8_lossy(bytes).into_owned(),
-            Term::Parameter(number) => format!("${}", number + 1),
-            Term::Other => "?".to_owned(),
+        let term = |term: &SqlValue| match term {
+            SqlValue::Literal(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+            SqlValue::Parameter(number) => format!("${}", number + 1),
+            SqlValue::Other => "?".to_owned(),
         };
-        let statement = |statement: Statement| match statement {
-            Statement::LeftOut(name) => name,
-            Statement::Keyed { verb, table, key, written } => {
+        let statement = |statement: KeyedStatement| match statement {
+            KeyedStatement::LeftOut(name) => name,
+            KeyedStatement::Keyed { verb, table, key, written } => {
                 let written: Vec<String> = written.iter().map(term).collect();
                 format!("{verb:?} {table} {} [{}]", term(&key), written.join(","))
             }
