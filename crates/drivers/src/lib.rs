@@ -33,7 +33,7 @@ mod trust;
     allow(
         dead_code,
         unused_imports,
-        reason = "others have no TLS, nor field names beside their replies; exec has its inbox alone"
+        reason = "others have no TLS, nor field names beside replies; exec has its inbox alone"
     )
 )]
 mod wire;
