@@ -30,7 +30,11 @@ mod trust;
 #[cfg(any(feature = "exec", feature = "memcached", feature = "redis"))]
 #[cfg_attr(
     not(feature = "redis"),
-    allow(dead_code, reason = "others have no TLS, nor field names beside their replies")
+    allow(
+        dead_code,
+        unused_imports,
+        reason = "others have no TLS, nor field names beside replies; exec has its inbox alone"
+    )
 )]
 mod wire;
 

@@ -219,3 +219,49 @@ serve(Counted)";
     };
     wait(&|| pids().iter().all(is_gone), "drivers outlived the run");
 }
+
+#[test]
+fn a_driver_that_hangs_times_out_and_is_started_again() {
+    let place = place();
+    let answer = "
+    if count == 20 and not os.path.exists('hung'):
+        open('hung', 'w'); time.sleep(60)
+    say({'id': r['id'], 'outcome': 'missing' if r['op'] == 'read' else 'done'})";
+    raw(&place, "hanging.py", answer.trim_start());
+    let begun = Instant::now();
+    bench(&place, "exec:./hanging.py", "--timeout 200ms --rate 100 --duration 8s")
+        .code(0)
+        .shows("wrote no line within 5000 ms")
+        .shows("unknown timeout");
+    assert!(begun.elapsed() < Duration::from_secs(30), "{:?}", begun.elapsed());
+}
+
+#[test]
+fn answers_may_come_in_any_order_and_errors_go_to_a_file() {
+    let place = place();
+    let body = "
+import random
+class Slow(Driver):
+    name, threads, persistent, records = 'slow', 8, False, {}
+    def clear(self): self.records.clear()
+    def insert(self, table, key, values): self.records[key] = values
+    def update(self, table, key, values):
+        raise ValueError('no updates on ' + time.strftime('%A'))
+    def read(self, table, key, fields):
+        time.sleep(random.random() / 50)
+        if key.endswith(b'7'):
+            raise Refused('busy', 'sevens are resting')
+        return self.records.get(key)
+serve(Slow)";
+    driver(&place, "slow.py", body);
+    let ran = bench(&place, "exec:./slow.py?stderr=err.log", "--operations 400 --closed 8");
+    ran.code(0)
+        .shows("the driver says of an outcome refused (busy): sevens are resting")
+        .shows("refused busy")
+        .shows("unknown store-error");
+    assert!(
+        place.read("err.log").contains("ValueError: no updates on"),
+        "{}",
+        place.read("err.log")
+    );
+}

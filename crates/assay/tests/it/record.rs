@@ -9,9 +9,13 @@ use rustix::process::Signal;
 use crate::place::{Place, Running, wait_until};
 use crate::redis_server::Server;
 
-/// A recording that has begun, and the port of its clients.
+/// A recording of a Redis that has begun, and the port of its clients.
 fn record(place: &Place, server: &Server, more: &str) -> (Running, u16) {
-    let to = server.url("");
+    record_at(place, &server.url(""), more)
+}
+
+/// A recording that has begun, and the port of its clients.
+fn record_at(place: &Place, to: &str, more: &str) -> (Running, u16) {
     let words = format!("trace record --listen 127.0.0.1:0 --to {to} -o rec.trace {more}");
     let running = place.start(&words);
     wait_until("it records", || running.said().contains("recording what"));
@@ -61,6 +65,53 @@ fn a_recorded_run_is_what_the_server_saw_and_is_replayed() {
     assert!(ran.out.contains("trace"), "{}", ran.out);
 }
 
+/// A PostgreSQL of a lab that ends with the test.
+struct Lab<'a>(&'a Place);
+
+impl Drop for Lab<'_> {
+    fn drop(&mut self) {
+        // Whatever a failed test has left.
+        let _ = self.0.command("lab down --all").output();
+    }
+}
+
+#[test]
+fn statements_of_a_postgresql_are_recorded_and_replayed() {
+    let place = Place::new();
+    place.write("assay.toml", "lab-dir = \"kept\"\n");
+    let _lab = Lab(&place);
+    place.fine("lab up postgres --stay --install");
+    let status = place.fine("lab status --format json").json();
+    let url = status["labs"][0]["url"].as_str().expect("it has a URL").to_owned();
+    let rest = url.split_once("://").expect("it is a URL").1;
+    let rest = rest.split_once('@').map_or(rest, |(_, rest)| rest);
+    let store = rest.split(['/', '?']).next().expect("it has a host").to_owned();
+    place.fine(&format!("load ycsb-a -t {url} --records 200"));
+    let (running, port) = record_at(&place, &format!("postgres://{store}"), "");
+    let through = url.replace(&store, &format!("127.0.0.1:{port}"));
+    let ran = place.fine(&format!(
+        "run ycsb-a -t {through} --records 200 --operations 500 --rate 500 --threads 2 \
+         --scrape-every 200ms --scrape store --format json"
+    ));
+    let json = ran.json();
+    let psql = |sql: &str| {
+        let done = place.program("psql").args([&through, "-qc", sql]).output();
+        assert!(done.expect("it came with the server").status.success(), "{sql}");
+    };
+    psql("SELECT field0 FROM usertable WHERE ycsb_key = 'user1'");
+    psql("DELETE FROM usertable WHERE ycsb_key = 'nobody'");
+    running.signal(Signal::TERM);
+    let ran = running.wait().code(0);
+    let done = |kind: &str| json["kinds"][kind]["counts"]["done"].as_u64().unwrap_or_default();
+    let (reads, updates) = (done("read"), done("update"));
+    assert_eq!(reads + updates, 500, "{json:#}");
+    let (all, reads) = (reads + updates + 2, reads + 1);
+    ran.shows(&format!("operations {all}: {reads} read, {updates} update, 1 delete"));
+    let scraped = json["scraped"].as_array().expect("it was read");
+    assert!(scraped.iter().any(|one| one["metric"] == "xact_commit_total"), "{scraped:?}");
+    place.fine(&format!("bench rec.trace -t {url} --replace"));
+}
+
 #[test]
 fn a_recording_ends_with_its_time_and_leaves_nothing_out_silently() {
     let (place, server) = (Place::new(), Server::start(&[]));
@@ -91,7 +142,9 @@ fn what_cannot_be_recorded_is_an_error_that_says_what_to_do() {
     record("127.0.0.1:0", "redis://127.0.0.1:1").code(4).says("start the store, or correct --to");
     record("7000", "redis://127.0.0.1:1").code(2).says("such as 127.0.0.1:7000");
     record("127.0.0.1:0", "rediss://h").code(2).says("record without TLS");
-    record("127.0.0.1:0", "mongodb://h").code(2).says("only what Redis or Valkey is sent");
+    record("127.0.0.1:0", "mongodb://h")
+        .code(2)
+        .says("only what Redis, Valkey or PostgreSQL is sent");
     record("127.0.0.1:0", "redis://:secret@h").code(2).says("clients send their own");
     let server = Server::start(&[]);
     let taken = format!("127.0.0.1:{}", server.port);

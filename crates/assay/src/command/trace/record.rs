@@ -1,8 +1,10 @@
 //! `assay trace record`: what passes between clients and a store becomes a trace.
 
 mod capture;
+mod postgres;
 mod proxy;
 mod resp;
+mod statement;
 
 use std::net::{SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
 use std::path::Path;
@@ -27,13 +29,17 @@ use crate::signals::ending;
 use crate::units;
 use crate::workload::{Workload, WorkloadSource};
 use capture::{Capture, Recorded};
-use proxy::Proxy;
+use postgres::Statements;
+use proxy::{NewTap, Proxy};
+use resp::Commands;
 
 /// How long the store may take to accept a connection before anything is recorded.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// The port of a Redis whose URL names none.
 const REDIS_PORT: u16 = 6379;
-const EXAMPLE: &str = "redis://127.0.0.1:6379";
+/// The port of a PostgreSQL whose URL names none.
+const POSTGRES_PORT: u16 = 5432;
+const EXAMPLE: &str = "redis://127.0.0.1:6379 or postgres://127.0.0.1:5432";
 
 /// What can be typed.
 pub fn command() -> Command {
@@ -48,7 +54,10 @@ pub fn command() -> Command {
              What must be in the store before goes to OUT.load.trace; load, bench find it there.",
         )
         .arg(text("listen", "ADDRESS", "Where clients connect, as 127.0.0.1:7000").required(true))
-        .arg(text("to", "URL", "The store: redis://HOST:PORT").required(true))
+        .arg(
+            text("to", "URL", "The store: redis://HOST:PORT or postgres://HOST:PORT")
+                .required(true),
+        )
         .arg(
             text("output", "OUT", "The trace")
                 .short('o')
@@ -63,7 +72,7 @@ pub fn command() -> Command {
 pub fn record(matches: &ArgMatches) -> Result<Exit> {
     let output = path(matches, "output")?;
     let listen = listener(matches)?;
-    let (store, displayed) = store(matches)?;
+    let StoreAddress { address, displayed, tap } = store(matches)?;
     let length = matches
         .get_one::<String>("for")
         .map(|text| units::duration(text).map_err(|error| usage(format!("--for: {error}"))))
@@ -73,7 +82,7 @@ pub fn record(matches: &ArgMatches) -> Result<Exit> {
     let (capture, captured) = Capture::new();
     let capture = Arc::new(capture);
     let place = listen.local_addr().context("the listener has no address")?;
-    Proxy::start(listen, store, Arc::clone(&capture))?;
+    Proxy::start(listen, address, tap, Arc::clone(&capture))?;
     eprintln!("recording what {place} passes on to {displayed}; ^C seals {}", output.display());
     let until = length.map_or(Nanos::NEVER, |length| clock::monotonic().saturating_add(length));
     let source = Recorded::new(captured, Arc::clone(&capture), ended, until);
@@ -136,19 +145,29 @@ fn listener(matches: &ArgMatches) -> Result<TcpListener> {
     })
 }
 
-/// The address of the store, which must accept a connection, and its URL as it may be shown.
-fn store(matches: &ArgMatches) -> Result<(SocketAddr, String)> {
+/// The store behind the recording.
+struct StoreAddress {
+    address: SocketAddr,
+    /// Its URL as it may be shown.
+    displayed: String,
+    /// What understands its clients.
+    tap: NewTap,
+}
+
+/// The store of `--to`, which must accept a connection.
+fn store(matches: &ArgMatches) -> Result<StoreAddress> {
     let url = matches.get_one::<String>("to").context("--to is needed")?;
     let displayed = assay_drivers::registry::without_secrets(url);
     let wrong = |why: &str| usage(format!("--to {displayed}: {why}; a right one is {EXAMPLE}"));
     let (scheme, rest) = url.split_once("://").ok_or_else(|| wrong("there is no ://"))?;
-    match scheme {
-        "redis" | "valkey" => {}
+    let (port, tap): (u16, NewTap) = match scheme {
+        "redis" | "valkey" => (REDIS_PORT, || Box::new(Commands::new())),
+        "postgres" | "postgresql" => (POSTGRES_PORT, || Box::new(Statements::new())),
         "rediss" | "valkeys" => {
             return Err(wrong("what is encrypted cannot be read on the way; record without TLS"));
         }
-        _ => return Err(wrong("only what Redis or Valkey is sent can be recorded")),
-    }
+        _ => return Err(wrong("only what Redis, Valkey or PostgreSQL is sent can be recorded")),
+    };
     if rest.contains('@') {
         return Err(wrong("a recording needs no user or password: clients send their own"));
     }
@@ -157,18 +176,21 @@ fn store(matches: &ArgMatches) -> Result<(SocketAddr, String)> {
     }
     let with_port = match rest.rsplit_once(':') {
         Some((_, port)) if port.parse::<u16>().is_ok() => rest.to_owned(),
-        _ => format!("{rest}:{REDIS_PORT}"),
+        _ => format!("{rest}:{port}"),
     };
-    let unreachable = |why: String| Failure {
+    let address = reached(&with_port).map_err(|why| Failure {
         exit: Exit::Unreachable,
         message: format!("cannot reach {displayed}: {why}; start the store, or correct --to"),
-    };
-    let mut addresses =
-        with_port.to_socket_addrs().map_err(|error| unreachable(error.to_string()))?;
-    let address = addresses.next().ok_or_else(|| unreachable("it has no address".into()))?;
-    TcpStream::connect_timeout(&address, CONNECT_TIMEOUT)
-        .map_err(|error| unreachable(error.to_string()))?;
-    Ok((address, displayed))
+    })?;
+    Ok(StoreAddress { address, displayed, tap })
+}
+
+/// The first address of `host:port`, if a connection with it can be made.
+fn reached(host: &str) -> Result<SocketAddr, String> {
+    let mut addresses = host.to_socket_addrs().map_err(|error| error.to_string())?;
+    let address = addresses.next().ok_or("it has no address")?;
+    TcpStream::connect_timeout(&address, CONNECT_TIMEOUT).map_err(|error| error.to_string())?;
+    Ok(address)
 }
 
 /// A flag that the first signal raises; the second ends the program at once.

@@ -9,15 +9,24 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
+use assay_model::Nanos;
 use assay_run::clock;
 
 use super::capture::Capture;
-use super::resp::Commands;
 
 /// Bytes that are passed on at once.
 const PIECE: usize = 64 << 10;
 /// The pause after a connection could not be taken, for want of files for example.
 const PAUSE: Duration = Duration::from_millis(50);
+
+/// Looks at the bytes of one connection's requests, in their order.
+pub trait Tap {
+    /// Takes bytes that came at this moment, and leaves what they say in `capture`.
+    fn take(&mut self, at: Nanos, bytes: &[u8], capture: &Capture);
+}
+
+/// A tap for a new connection.
+pub type NewTap = fn() -> Box<dyn Tap>;
 
 /// Passes on what clients send until the program ends.
 pub struct Proxy;
@@ -27,11 +36,16 @@ impl Proxy {
     ///
     /// # Errors
     /// If the system has no thread left.
-    pub fn start(listen: TcpListener, store: SocketAddr, capture: Arc<Capture>) -> Result<()> {
+    pub fn start(
+        listen: TcpListener,
+        store: SocketAddr,
+        tap: NewTap,
+        capture: Arc<Capture>,
+    ) -> Result<()> {
         let accept = move || {
             loop {
                 match listen.accept() {
-                    Ok((client, _)) => connect(client, store, &capture),
+                    Ok((client, _)) => connect(client, store, tap, &capture),
                     Err(_) => thread::sleep(PAUSE),
                 }
             }
@@ -43,7 +57,7 @@ impl Proxy {
 }
 
 /// Starts what passes on the bytes of `client`.
-fn connect(client: TcpStream, store: SocketAddr, capture: &Arc<Capture>) {
+fn connect(client: TcpStream, store: SocketAddr, tap: NewTap, capture: &Arc<Capture>) {
     let started = TcpStream::connect(store).and_then(|server| {
         client.set_nodelay(true)?;
         server.set_nodelay(true)?;
@@ -51,7 +65,7 @@ fn connect(client: TcpStream, store: SocketAddr, capture: &Arc<Capture>) {
         let replies = move || pass_replies(&server_in, &client_out);
         thread::Builder::new().name("replies".to_owned()).spawn(replies)?;
         let capture = Arc::clone(capture);
-        let requests = move || pass_requests(&client, &server, &capture);
+        let requests = move || pass_requests(&client, &server, &mut *tap(), &capture);
         thread::Builder::new().name("requests".to_owned()).spawn(requests)?;
         Ok(())
     });
@@ -60,9 +74,13 @@ fn connect(client: TcpStream, store: SocketAddr, capture: &Arc<Capture>) {
     }
 }
 
-fn pass_requests(mut client: &TcpStream, mut server: &TcpStream, capture: &Capture) {
+fn pass_requests(
+    mut client: &TcpStream,
+    mut server: &TcpStream,
+    tap: &mut dyn Tap,
+    capture: &Capture,
+) {
     let mut piece = vec![0; PIECE];
-    let mut commands = Commands::new();
     loop {
         let count = match client.read(&mut piece) {
             Ok(0) => break,
@@ -74,7 +92,7 @@ fn pass_requests(mut client: &TcpStream, mut server: &TcpStream, capture: &Captu
         if server.write_all(&piece[..count]).is_err() {
             break;
         }
-        commands.take(at, &piece[..count], capture);
+        tap.take(at, &piece[..count], capture);
     }
     // The other side may have gone already.
     let _ = server.shutdown(Shutdown::Write);

@@ -5,6 +5,7 @@ use assay_store::resp::{Limits, Parser, Shape};
 use assay_trace::imported::{ImportedRequest, Monitor};
 
 use super::capture::{Capture, Captured};
+use super::proxy::Tap;
 
 /// What a connection has sent, as far as it is not a whole command yet.
 pub struct Commands {
@@ -28,27 +29,6 @@ impl Commands {
             requests: Vec::new(),
             is_lost: false,
         }
-    }
-
-    /// Takes bytes that came at this moment, and leaves their commands in `capture`.
-    pub fn take(&mut self, at: Nanos, bytes: &[u8], capture: &Capture) {
-        if self.is_lost {
-            return;
-        }
-        self.rest.extend_from_slice(bytes);
-        let mut begin = 0;
-        loop {
-            match self.command(begin, at, capture) {
-                Ok(0) => break,
-                Ok(length) => begin += length,
-                Err(()) => {
-                    self.is_lost = true;
-                    self.rest = Vec::new();
-                    return capture.count_unreadable();
-                }
-            }
-        }
-        self.rest.drain(..begin);
     }
 
     /// Takes the command that begins at this place; its length, 0 if it is not whole.
@@ -78,6 +58,28 @@ impl Commands {
         let words = bytes[..end].split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
         take(&mut self.monitor, &mut self.database, &mut self.requests, at, words, capture);
         Ok(end + 1)
+    }
+}
+
+impl Tap for Commands {
+    fn take(&mut self, at: Nanos, bytes: &[u8], capture: &Capture) {
+        if self.is_lost {
+            return;
+        }
+        self.rest.extend_from_slice(bytes);
+        let mut begin = 0;
+        loop {
+            match self.command(begin, at, capture) {
+                Ok(0) => break,
+                Ok(length) => begin += length,
+                Err(()) => {
+                    self.is_lost = true;
+                    self.rest = Vec::new();
+                    return capture.count_unreadable();
+                }
+            }
+        }
+        self.rest.drain(..begin);
     }
 }
 
