@@ -42,9 +42,8 @@ def read(spark: SparkSession, path: str | os.PathLike[str]) -> DataFrame:
 
     frame = spark.read.parquet(os.path.join(os.fspath(path), "history"))
     for name in _UNSIGNED:
-        value = f.col(name)
-        wrapped = f.when(value >= 2**63, value - 2**64).otherwise(value)
-        frame = frame.withColumn(name, wrapped.cast("bigint"))
+        wrapped = f"case when {name} >= {2**63} then {name} - {2**64} else {name} end"
+        frame = frame.withColumn(name, f.expr(f"cast({wrapped} as bigint)"))
     for name, words in _WORDS.items():
         code = f.when(f.lit(False), f.lit(0))
         for number, word in enumerate(words):
