@@ -61,3 +61,15 @@ def test_latencies_equal_the_report(
                 assert found.percentile(operation, percent, kind) == value
     offered = sum(row["offered"] for row in assay.spark.per_second(frame).collect())
     assert offered == report["overall"]["counts"]["offered"]
+
+
+def test_the_notebook_runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    form: Any = pytest.importorskip("nbformat", reason="NOT RUN: no nbformat")
+    client: Any = pytest.importorskip("nbclient", reason="NOT RUN: no nbclient")
+    monkeypatch.setenv("ASSAY_RECORDS", "200000")
+    folder = Path(__file__).resolve().parents[2] / "notebooks"
+    notebook = form.read(folder / "05-spark.ipynb", as_version=4)
+    resources = {"metadata": {"path": str(tmp_path)}}
+    client.NotebookClient(notebook, timeout=500, resources=resources).execute()
+    text = str(notebook.cells[-1].outputs)
+    assert "violations of linearizability, by both" in text
