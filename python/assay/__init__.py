@@ -18,8 +18,18 @@ from ._command import (
     run,
 )
 from ._compare import Change, Comparison, compare
-from ._native import AssayError, Damaged, Incomparable, NewerVersion, NotARun, __version__
+from ._native import (
+    AssayError,
+    Damaged,
+    Incomparable,
+    Latencies,
+    NewerVersion,
+    NotARun,
+    WrongColumns,
+    __version__,
+)
 from ._run import Check, Finding, Group, Hallmark, Percentile, Run, Verdicts, open
+from ._shares import Judge, Question, Share, merge, question
 
 __all__ = [
     "AssayError",
@@ -33,19 +43,26 @@ __all__ = [
     "Hallmark",
     "Incomparable",
     "InvalidCommand",
+    "Judge",
+    "Latencies",
     "NewerVersion",
     "NoHallmark",
     "NotARun",
     "Percentile",
+    "Question",
     "Run",
+    "Share",
     "Unreachable",
     "Verdicts",
+    "WrongColumns",
     "__version__",
     "bench",
     "binary",
     "compare",
     "load",
+    "merge",
     "open",
+    "question",
     "repeat",
     "run",
 ]

@@ -21,6 +21,37 @@ class Damaged(AssayError):
 class Incomparable(AssayError):
     """The runs cannot be used together like that."""
 
+class WrongColumns(AssayError):
+    """An Arrow stream lacks a column, or has another type."""
+
+class Judge:
+    """Judges the records that it is given; users take `assay.Judge`."""
+
+    def __new__(cls, question: str) -> Judge: ...
+    def push(self, stream: object) -> int: ...
+    def finish(self) -> str: ...
+
+class Latencies:
+    """Histograms of response, service and lag by kind of operation, in nanoseconds.
+
+    They are of measured operations that were done and met their record, as in the report.
+    """
+
+    def __new__(cls) -> Latencies: ...
+    def push(self, stream: object) -> None:
+        """Adds records: any source of an Arrow stream with the columns of a history."""
+    def partial(self) -> bytes:
+        """The histograms, for `merge` in another process."""
+    def merge(self, partial: bytes) -> None:
+        """Adds the histograms of another process."""
+    def percentile(self, operation: str, percent: float, kind: str) -> int | None:
+        """The percentile in ns; `operation` may be `all`; none if there are no such operations."""
+    def counts(self) -> dict[str, int]:
+        """How many operations of each kind there are."""
+
+def question_json(dir: str | PathLike[str]) -> str: ...
+def words_of_columns() -> dict[str, list[str]]: ...
+
 class RecordStream:
     """The records of a run: a source of Arrow streams, one row for each operation."""
 

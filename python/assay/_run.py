@@ -276,10 +276,10 @@ class Group:
     """Repetitions of one set-up, each with its own run directory; made by :func:`repeat`."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = Path(path)
+        self.path: Path = Path(path)
         """The directory of the group."""
         folders = [one for one in self.path.iterdir() if one.name.isdecimal()]
-        self.runs = [Run(one) for one in sorted(folders, key=lambda one: int(one.name))]
+        self.runs: list[Run] = [Run(one) for one in sorted(folders, key=lambda one: int(one.name))]
         """The runs, in the order in which they were made."""
 
     def __len__(self) -> int:

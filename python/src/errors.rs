@@ -22,6 +22,12 @@ create_exception!(
     "A later release wrote it; update this package."
 );
 create_exception!(assay, Damaged, AssayError, "A file of the run is truncated or was changed.");
+create_exception!(
+    assay,
+    WrongColumns,
+    AssayError,
+    "An Arrow stream lacks a column, or has another type."
+);
 create_exception!(assay, Incomparable, AssayError, "The runs cannot be used together like that.");
 
 /// Does `work` without Python's lock; its panic becomes an [`AssayError`].
@@ -29,13 +35,16 @@ pub fn work<T: Send>(
     py: Python<'_>,
     work: impl FnOnce() -> Result<T, ResultsError> + Send,
 ) -> PyResult<T> {
-    let ended = py.detach(|| catch_unwind(AssertUnwindSafe(work)));
-    match ended {
-        Ok(result) => result.map_err(|error| exception(&error)),
-        Err(_) => Err(AssayError::new_err(
+    detached(py, work)?.map_err(|error| exception(&error))
+}
+
+/// As [`work`], for work with errors of another sort.
+pub fn detached<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> PyResult<T> {
+    py.detach(|| catch_unwind(AssertUnwindSafe(work))).map_err(|_| {
+        AssayError::new_err(
             "a defect of Assay: it panicked (its text is on standard error); please report it",
-        )),
-    }
+        )
+    })
 }
 
 /// The exception for `error`.

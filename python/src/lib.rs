@@ -5,7 +5,10 @@
 //! line's JSON, Arrow streams and plain numbers. No panic reaches Python, and Python's lock is not
 //! held while anything is read or computed.
 
+mod columns;
 mod errors;
+mod judge;
+mod latencies;
 mod records;
 mod run;
 
@@ -15,9 +18,13 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _native {
     #[pymodule_export]
-    use crate::errors::{AssayError, Damaged, Incomparable, NewerVersion, NotARun};
+    use crate::errors::{AssayError, Damaged, Incomparable, NewerVersion, NotARun, WrongColumns};
     #[pymodule_export]
-    use crate::records::RecordStream;
+    use crate::judge::{Judge, question_json};
+    #[pymodule_export]
+    use crate::latencies::Latencies;
+    #[pymodule_export]
+    use crate::records::{RecordStream, words_of_columns};
     #[pymodule_export]
     use crate::run::{RunDirectory, compare_json, find};
 

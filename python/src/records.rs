@@ -1,5 +1,6 @@
 //! The records of a run as an Arrow stream.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, LazyLock};
@@ -106,6 +107,18 @@ static SCHEMA: LazyLock<SchemaRef> = LazyLock::new(|| {
     let fields = columns.map(|(name, kind, is_null)| Field::new(name, kind, is_null));
     Arc::new(Schema::new(fields.to_vec()))
 });
+
+/// The words of the columns that have codes, in the order of their codes.
+#[pyfunction]
+pub fn words_of_columns() -> HashMap<&'static str, Vec<&'static str>> {
+    HashMap::from([
+        ("kind", names(&Kind::ALL, Kind::name)),
+        ("phase", names(&Phase::ALL, Phase::name)),
+        ("outcome", names(&Outcome::ALL, Outcome::name)),
+        ("reason", names(Reason::ALL, Reason::name)),
+        ("verified", names(&Verified::ALL, Verified::name)),
+    ])
+}
 
 /// What a thread that reads a history sends.
 type Sent = Result<RecordBatch, String>;

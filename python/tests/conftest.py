@@ -28,6 +28,10 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
             "register", "sim:?stale_cache=1%", rate="2k/s", duration="20s", seed=3,
             run_dir=root / "stale", **simulated,
         ),
+        "losing": assay.bench(
+            "register", "sim:?lost=1%", rate="2k/s", duration="20s", seed=5,
+            run_dir=root / "losing", **simulated,
+        ),
         "closed": assay.bench(
             "ycsb-f", "memory:", closed=2, operations=4000, records=500, seed=4,
             run_dir=root / "closed", **simulated,

@@ -11,7 +11,7 @@ import pyarrow
 import pyarrow.dataset
 import pytest
 
-NAMES = ["first", "second", "stale", "closed"]
+NAMES = ["first", "second", "stale", "losing", "closed"]
 
 
 @pytest.mark.parametrize("name", NAMES)

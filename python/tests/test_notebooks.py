@@ -20,8 +20,9 @@ def test_there_are_notebooks() -> None:
 
 @pytest.mark.parametrize("name", NOTEBOOKS)
 def test_a_notebook_runs(name: str, tmp_path: Path) -> None:
-    notebook: Any = nbformat.read(FOLDER / name, as_version=4)
-    nbformat.validate(notebook)
+    form: Any = nbformat
+    notebook = form.read(FOLDER / name, as_version=4)
+    form.validate(notebook)
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     assert all(not cell.outputs for cell in code), "commit it without outputs"
     resources = {"metadata": {"path": str(tmp_path)}}

@@ -169,9 +169,10 @@ fn check_types(root: &Path, environment: &Environment) -> Result<()> {
     let away = root.join("target/wheel");
     let tests = root.join("python/tests");
     let mut mypy = environment.program("mypy");
-    run(mypy.current_dir(&away).args(["--strict", "-p", "assay"]))?;
+    let settings = root.join("python/pyproject.toml");
+    run(mypy.current_dir(&away).arg("--config-file").arg(&settings).args(["-p", "assay"]))?;
     let mut mypy = environment.program("mypy");
-    run(mypy.current_dir(&away).arg("--strict").arg(&tests))?;
+    run(mypy.current_dir(&away).arg("--config-file").arg(&settings).arg(&tests))?;
     run(environment.program("pyright").current_dir(&away).arg(&tests))?;
     let mut pyright = environment.program("pyright");
     run(pyright.current_dir(&away).args(["--verifytypes", "assay", "--ignoreexternal"]))

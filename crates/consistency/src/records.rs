@@ -132,6 +132,11 @@ impl RecordCollector {
         }
     }
 
+    /// Says when final reads began, where the first of them may be given to another collector.
+    pub fn expect_final_reads(&mut self, from: Nanos) {
+        self.final_reads_from = self.final_reads_from.min(from);
+    }
+
     /// Adds the store's own version of the record that operation `index` read or wrote.
     pub fn tell(&mut self, index: u64, version: u64) {
         self.told.push((index, version));

@@ -37,7 +37,7 @@ use crate::register::lost::LostWritePass;
 use crate::register::prepare::each_part;
 use crate::register::sessions::SessionPass;
 use crate::register::staleness::StalenessPass;
-use crate::verdict::{QualityFinding, VersionOrder};
+use crate::verdict::{QualityFinding, VerdictPower, VersionOrder};
 
 /// A value, as the number of the write that wrote it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -167,6 +167,8 @@ pub struct RegisterReport {
     pub delta: Nanos,
     /// The acknowledged writes that were lost.
     pub lost_writes: LostWrites,
+    /// What was judged and of what outcome nobody knows, whatever the verdicts.
+    pub power: VerdictPower,
     /// Records of which nothing is said as a value was written twice.
     pub duplicate_keys: Vec<u64>,
 }
@@ -196,6 +198,7 @@ pub fn judge(history: &RegisterHistory, error: &ClockError) -> RegisterReport {
         lost_writes.add(part);
     });
     let garbage = judge_garbage_reads(&prepared);
+    let power = prepared.power(0);
     let (lost, lost_times, lost_writes) = lost_writes.finish(&prepared);
     let atomicity = atomicity.finish(&prepared);
     let sessions = sessions.finish(&prepared);
@@ -210,6 +213,7 @@ pub fn judge(history: &RegisterHistory, error: &ClockError) -> RegisterReport {
         gamma: atomicity.gamma,
         delta: atomicity.delta,
         lost_writes,
+        power,
         duplicate_keys: prepared.duplicate_keys,
     }
 }

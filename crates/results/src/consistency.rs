@@ -43,7 +43,7 @@ pub struct Judge {
 }
 
 /// What gathers the operations of a run, by the kind of its workload.
-enum Collector {
+pub(crate) enum Collector {
     /// Records by key.
     Records(RecordCollector, WrittenFields),
     /// Queries of a workload that is made to be judged.
@@ -56,7 +56,7 @@ const WITHOUT_TRANSACTIONS: &str = "the store has no transactions here: each que
 
 /// How much of a record its writes replace, and its reads return.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum WrittenFields {
+pub(crate) enum WrittenFields {
     /// Writes replace whole records.
     All,
     /// Writes change one field, reads return all.
@@ -193,7 +193,7 @@ fn records(manifest: &Manifest, is_fresh: bool, operations_max: usize) -> Collec
 }
 
 /// The collector of a workload of queries that is made to be judged.
-fn queries(manifest: &Manifest, operations_max: usize) -> Option<Collector> {
+pub(crate) fn queries(manifest: &Manifest, operations_max: usize) -> Option<Collector> {
     let text = &manifest.spec.text;
     let spec = ScriptSpec::is_script(text).then(|| ScriptSpec::from_toml(text, "run.toml"));
     let spec = spec?.ok()?;
@@ -358,7 +358,7 @@ fn judge_queries(
     }
 }
 
-fn written_fields(spec: &Spec) -> WrittenFields {
+pub(crate) fn written_fields(spec: &Spec) -> WrittenFields {
     match (spec.operations.write_fields, spec.operations.read_fields) {
         _ if spec.dataset.fields == 1 => WrittenFields::All,
         (WriteFields::All, _) => WrittenFields::All,

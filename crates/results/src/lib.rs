@@ -9,6 +9,7 @@ pub mod consistency;
 pub mod evidence;
 pub mod observed;
 pub mod run_dirs;
+pub mod shares;
 pub mod shell;
 
 mod agents;

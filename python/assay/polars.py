@@ -1,0 +1,39 @@
+"""Verdicts and percentiles of a run from a Polars frame of its records."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import polars
+
+from ._native import Latencies
+from ._run import Verdicts
+from ._shares import Judge, merge
+
+
+def check(
+    frame: polars.DataFrame | polars.LazyFrame, question: Mapping[str, Any], *, shares: int = 8
+) -> Verdicts:
+    """As ``assay check``, dealt out by key into ``shares`` that are judged one after another.
+
+    A lazy frame is read once for each share, so that memory holds one share at a time.
+    """
+    lazy = frame.lazy()
+    final = polars.col("phase").cast(polars.String) == "final-read"
+    first = lazy.filter(final).select(polars.col("started").min()).collect().item()
+    known = {**question, "final_reads_from": first}
+    judged = []
+    for number in range(shares):
+        judge = Judge(known)
+        judge.push(lazy.filter(polars.col("key").hash() % shares == number).collect())
+        judged.append(judge.finish())
+    return merge(judged, known)
+
+
+def latencies(frame: polars.DataFrame | polars.LazyFrame) -> Latencies:
+    """Response, service and lag of measured operations that were done and met their record."""
+    columns = ["kind", "phase", "intended", "started", "ended", "outcome", "found"]
+    found = Latencies()
+    found.push(frame.lazy().select(columns).collect())
+    return found

@@ -1,0 +1,113 @@
+"""Verdicts, percentiles and availability of a run by PySpark 4.1 or newer.
+
+Workers need this package. ``PYSPARK_PYTHON`` must name a Python that has it, with pyarrow and
+``pandas<3``. Words cross to Python as small numbers, keys as ``bigint``: :func:`read` makes them so.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import pyarrow
+
+from ._native import Latencies, words_of_columns
+from ._run import Verdicts
+from ._shares import Judge, merge
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+_UNSIGNED = ("index", "process", "key", "version_written", "version_read")
+_JUDGED = (
+    "agent", "index", "session", "kind", "phase", "key", "started", "ended", "outcome", "found",
+    "bytes", "version_written", "version_read", "statement", "node",
+)
+_TIMED = ("kind", "phase", "intended", "started", "ended", "outcome", "found")
+_WORDS = {name: words_of_columns()[name] for name in ("kind", "phase", "outcome")}
+_MEASURE = _WORDS["phase"].index("measure")
+_FINAL = _WORDS["phase"].index("final-read")
+_DONE = _WORDS["outcome"].index("done")
+
+
+def read(spark: SparkSession, path: str | os.PathLike[str]) -> DataFrame:
+    """The records of the sealed history in the run directory ``path``.
+
+    Unsigned 64-bit columns are ``bigint`` with the same bits: Spark reads them as
+    ``decimal(20, 0)``, and a cast fails from 2^63 on. ``kind``, ``phase`` and ``outcome`` are codes,
+    since texts would cross to Python without their dictionaries.
+    """
+    from pyspark.sql import functions as f
+
+    frame = spark.read.parquet(os.path.join(os.fspath(path), "history"))
+    for name in _UNSIGNED:
+        wrapped = f"case when {name} >= {2**63} then {name} - {2**64} else {name} end"
+        frame = frame.withColumn(name, f.expr(f"cast({wrapped} as bigint)"))
+    for name, words in _WORDS.items():
+        code = f.when(f.lit(False), f.lit(0))
+        for number, word in enumerate(words):
+            code = code.when(f.col(name) == word, f.lit(number))
+        frame = frame.withColumn(name, code.cast("tinyint"))
+    return frame
+
+
+def check(
+    frame: DataFrame, question: Mapping[str, Any], *, shares: int | None = None
+) -> Verdicts:
+    """As ``assay check``, dealt out by key into ``shares`` (four for each core if not said).
+
+    A group costs some milliseconds beside its records, so shares are few and large; one record's
+    operations are all in one share, in the memory of one worker (about 250 bytes each).
+    """
+    from pyspark.sql import functions as f
+
+    spark = frame.sparkSession
+    count = shares or 4 * spark.sparkContext.defaultParallelism
+    final = frame.filter(f.col("phase") == _FINAL).agg(f.min("started")).first()
+    known = {**question, "final_reads_from": final[0] if final else None}
+
+    # The iterator form, which does not hold a group as one table, is chosen by these types.
+    def judge(batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
+        import json
+
+        one = Judge(known)
+        for batch in batches:
+            one.push(batch)
+        yield pyarrow.RecordBatch.from_pydict({"share": [json.dumps(one.finish())]})
+
+    # Not named in the annotations of the module, which are texts here.
+    judge.__annotations__ = {
+        "batches": Iterator[pyarrow.RecordBatch],
+        "return": Iterator[pyarrow.RecordBatch],
+    }
+    dealt = frame.select(*_JUDGED, f.pmod(f.xxhash64("key"), f.lit(count)).alias("share_number"))
+    judged = dealt.groupBy("share_number").applyInArrow(judge, "share string")
+    return merge([row["share"] for row in judged.collect()], known)
+
+
+def latencies(frame: DataFrame) -> Latencies:
+    """Response, service and lag of measured operations that were done and met their record:
+    histograms of each partition, merged here. Their percentiles are those of the report."""
+
+    def count(batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
+        found = Latencies()
+        for batch in batches:
+            found.push(batch)
+        yield pyarrow.RecordBatch.from_pydict({"partial": [found.partial()]})
+
+    partials = frame.select(*_TIMED).mapInArrow(count, "partial binary")
+    merged = Latencies()
+    for row in partials.collect():
+        merged.merge(bytes(row["partial"]))
+    return merged
+
+
+def per_second(frame: DataFrame) -> DataFrame:
+    """Availability over time: offered and done operations of each second of intended time."""
+    from pyspark.sql import functions as f
+
+    measured = frame.filter(f.col("phase") == _MEASURE)
+    second = (f.col("intended") / 1_000_000_000).cast("bigint").alias("second")
+    done = f.sum((f.col("outcome") == _DONE).cast("bigint")).alias("done")
+    return measured.groupBy(second).agg(f.count("*").alias("offered"), done).orderBy("second")

@@ -1,0 +1,78 @@
+"""Cost for each record of verdicts and percentiles by engine: the table of docs/python.md.
+
+    assay bench register -t 'sim:?stale_cache=0.1%' --rate 100k/s --duration 100s --seed 3 --run-dir m7
+    python python/benches/engines.py m7 polars duckdb spark
+"""
+
+import os
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import assay
+
+
+def timed(name: str, records: int, work: Callable[[], Any]) -> Any:
+    begun = time.perf_counter()
+    result = work()
+    took = time.perf_counter() - begun
+    print(f"{name:<24} {took:8.1f} s {took / records * 1e6:8.2f} µs/record", flush=True)
+    return result
+
+
+def by_polars(run: assay.Run, question: Any, records: int) -> list[Any]:
+    import assay.polars
+    import polars
+
+    frame = polars.scan_parquet(os.path.join(run.path, "history", "**", "*.parquet"))
+    timed("polars latencies", records, lambda: assay.polars.latencies(frame))
+    return [timed("polars check", records, lambda: assay.polars.check(frame, question))]
+
+
+def by_duckdb(run: assay.Run, question: Any, records: int) -> list[Any]:
+    import assay.duckdb
+    import duckdb
+
+    connection = duckdb.connect()
+    assay.duckdb.read(connection, run.path)
+    timed("duckdb latencies", records, lambda: assay.duckdb.latencies(connection))
+    return [timed("duckdb check", records, lambda: assay.duckdb.check(connection, question))]
+
+
+def by_spark(run: assay.Run, question: Any, records: int) -> list[Any]:
+    import assay.spark
+    from pyspark.sql import SparkSession
+
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    builder: Any = SparkSession.builder
+    spark = (
+        builder.master("local[*]")
+        .config("spark.driver.host", "127.0.0.1")
+        .config("spark.driver.memory", "4g")
+        .config("spark.ui.enabled", "false")
+        .getOrCreate()
+    )
+    frame = assay.spark.read(spark, run.path)
+    frame.count()
+    timed("spark latencies", records, lambda: assay.spark.latencies(frame))
+    return [timed("spark check", records, lambda: assay.spark.check(frame, question))]
+
+
+ENGINES = {"polars": by_polars, "duckdb": by_duckdb, "spark": by_spark}
+
+
+def main() -> None:
+    path, *names = sys.argv[1:]
+    run = assay.open(path)
+    question = assay.question(run)
+    records = question["records"]
+    print(f"{records:,} records, {os.cpu_count()} processors")
+    verdicts = [one for name in names for one in ENGINES[name](run, question, records)]
+    found = {str({n: f.details.get("violations") for n, f in one.items()}) for one in verdicts}
+    print("\n".join(found))
+    if len(found) != 1:
+        sys.exit("the engines differ")
+
+
+main()
