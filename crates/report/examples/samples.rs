@@ -226,7 +226,6 @@ fn facts() -> Facts {
         figures: Vec::new(),
         effects: Vec::new(),
         agents: Vec::new(),
-        scraped: Vec::new(),
         servers: Vec::new(),
         scraped: Vec::new(),
         consistency: None,
