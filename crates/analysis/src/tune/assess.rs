@@ -5,7 +5,7 @@ use assay_model::Nanos;
 use crate::hallmark::{CheckId, Figure, Hallmark, Time};
 use crate::plausibility::Verdict;
 use crate::slo::{Measure, Objective, Stretch, TermFinding, Value};
-use crate::summary::{Distribution, Summary};
+use crate::summary::{Counts, Distribution, Summary};
 use crate::tune::waiting::Backlog;
 
 /// Requests that left us, as a share of the arrivals, below which the rate was not reached.
@@ -204,7 +204,8 @@ fn shortfall(summary: &Summary, context: &StepContext) -> Option<Reason> {
     let rates = &summary.overall.rates;
     let each = operations_per_arrival(summary);
     let arrivals = summary.overall.counts.offered as f64 / each;
-    let requested = rates.attempted_per_s / rates.offered_per_s.max(f64::MIN_POSITIVE);
+    let requested = rates.attempted_per_s / rates.offered_per_s.max(f64::MIN_POSITIVE)
+        + share_of_failed_transactions(&summary.overall.counts);
     // How many come within a step is a matter of luck if they come in bursts.
     let offered = match context.is_even {
         true => rates.offered_per_s / (context.target * each),
@@ -216,6 +217,15 @@ fn shortfall(summary: &Summary, context: &StepContext) -> Option<Reason> {
         return None;
     }
     Some(Reason::Rate((requested * offered).min(1.0)))
+}
+
+/// What was not issued because its transaction had failed, as a share of what was offered: the
+/// store's affair, not the client's.
+fn share_of_failed_transactions(counts: &Counts) -> f64 {
+    let is_so = |reason: assay_model::Reason| reason == assay_model::Reason::TransactionFailed;
+    let failed = counts.reasons.iter().filter(|(_, reason, _)| is_so(*reason));
+    let failed: u64 = failed.map(|(.., count)| count).sum();
+    failed as f64 / counts.offered.max(1) as f64
 }
 
 /// How many operations a process had; one if unknown.

@@ -289,3 +289,20 @@ fn without_an_objective_only_the_rate_counts() {
     let outcome = assess(&step.summary, None, &context);
     assert_eq!((outcome.verdict, outcome.terms.len()), (Verdict::Held, 0));
 }
+
+#[test]
+fn what_a_failed_transaction_leaves_out_was_not_withheld_by_the_client() {
+    let offered = |n: u64| {
+        let at = Nanos(n * 1_000_000);
+        let record = done(n, Kind::Read, at, at, at + Nanos::from_micros(900));
+        let dropped = Record {
+            outcome: assay_model::Outcome::Dropped,
+            reason: assay_model::Reason::TransactionFailed,
+            ..record
+        };
+        if n % 10 == 0 { dropped } else { record }
+    };
+    let records: Vec<Record> = (0..12_000).map(offered).collect();
+    let reasons = assessed(&made(Nanos::from_secs(12), &records), AS_REQUESTED).reasons;
+    assert!(!reasons.iter().any(|reason| matches!(reason, Reason::Rate(_))), "{reasons:?}");
+}
