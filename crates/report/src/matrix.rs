@@ -15,7 +15,9 @@ pub use crate::html::matrix::matrix_html;
 pub use sheet::{SheetColumn, SheetValues, matrix_csv, matrix_sheet};
 pub use text::{matrix_json, matrix_markdown, matrix_text};
 
-pub(crate) use latency_curves::{LatencyCurve, latency_curves, latency_table};
+pub(crate) use latency_curves::{
+    LatencyCurve, latency_curves, latency_table, load_label, load_text,
+};
 pub(crate) use published::{figure_warnings, foreign_table, system_name};
 pub(crate) use rows::{
     barred, checks, durability, failures, figures, has_rivals, looks_at, ranking, refusals,

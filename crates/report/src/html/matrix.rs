@@ -193,15 +193,17 @@ fn is_sweep(study: &MatrixStudy) -> bool {
     study.loads.iter().filter(|load| load.clients.is_some()).count() > LOADS_MAX
 }
 
-/// The loads that have charts of columns: all, but of a sweep over clients the last.
+/// The loads that have charts of columns: all, but of a sweep over clients or rates the last.
 fn shown_loads(study: &MatrixStudy) -> Vec<usize> {
-    let is_closed = |place: &usize| study.loads[*place].clients.is_some();
-    let all = 0..study.loads.len();
-    if !is_sweep(study) {
-        return all.collect();
-    }
-    let last = all.clone().rfind(is_closed);
-    all.filter(|place| !is_closed(place) || Some(*place) == last).collect()
+    let is_closed = |load: &usize| study.loads[*load].clients.is_some();
+    let (closed, open): (Vec<usize>, Vec<usize>) = (0..study.loads.len()).partition(is_closed);
+    let mut shown: Vec<usize> = [closed, open]
+        .iter()
+        .flat_map(|sort| if sort.len() > LOADS_MAX { &sort[sort.len() - 1..] } else { &sort[..] })
+        .copied()
+        .collect();
+    shown.sort_unstable();
+    shown
 }
 
 /// Charts of one load: throughput first, latencies by kind; the rest can be opened.

@@ -1,9 +1,9 @@
-//! Latency over throughput as the clients of a closed loop become more.
+//! Latency over throughput as clients become more, or arrivals faster.
 
 use assay_analysis::matrix::{LatencyPoint, Metric, OperationFilter, Place, Setup};
 
-use super::MatrixStudy;
 use super::rows::closed_loads;
+use super::{MatrixStudy, StudyLoad};
 use crate::table::{Align, Table};
 use crate::units::{Letters, percent, plural};
 
@@ -11,30 +11,54 @@ use super::words::value;
 
 const RESPONSE: fn(Place) -> Metric = |place| Metric::Response(OperationFilter::All, place);
 
-/// One store with one workload on one number of nodes.
+/// One store with one workload on one number of nodes, under loads of one sort.
 pub struct LatencyCurve {
     /// What its points have in common; the load is that of the first.
     pub setup: Setup,
-    /// Numbers of clients with what was found, rising: two at least.
-    pub points: Vec<(u32, LatencyPoint)>,
+    /// Whether its arrivals do not wait.
+    pub is_open: bool,
+    /// Places of loads with what was found, two at least: rising numbers of clients, or rates in
+    /// the order of the study file.
+    pub points: Vec<(usize, LatencyPoint)>,
 }
 
-/// Every curve with two points at least; what keeps nothing has none.
+/// Every curve with two points at least, of closed loops first; what keeps nothing has none.
 pub fn latency_curves(study: &MatrixStudy) -> Vec<LatencyCurve> {
-    let mut loads: Vec<(usize, u32)> = closed_loads(study).collect();
-    loads.sort_by_key(|(_, clients)| *clients);
+    let mut closed: Vec<(usize, u32)> = closed_loads(study).collect();
+    closed.sort_by_key(|(_, clients)| *clients);
+    let closed: Vec<usize> = closed.into_iter().map(|(load, _)| load).collect();
+    let is_open = |load: &usize| study.loads[*load].clients.is_none();
+    let open: Vec<usize> = (0..study.loads.len()).filter(is_open).collect();
+    let mut curves = of_loads(study, &closed, false);
+    curves.extend(of_loads(study, &open, true));
+    curves
+}
+
+fn of_loads(study: &MatrixStudy, loads: &[usize], is_open: bool) -> Vec<LatencyCurve> {
+    let Some(first) = loads.first() else { return Vec::new() };
     let mut kinds: Vec<Setup> = study.matrix.setups();
     kinds.retain(|setup| !study.is_no_op(*setup));
-    kinds.iter_mut().for_each(|setup| setup.load = loads.first().map_or(0, |(load, _)| *load));
+    kinds.iter_mut().for_each(|setup| setup.load = *first);
     kinds.sort_unstable_by_key(|setup| (setup.nodes, setup.workload, setup.store));
     kinds.dedup();
     let curve = |setup: Setup| {
-        let points = loads.iter().filter_map(|(load, clients)| {
-            Some((*clients, study.matrix.latency_point(Setup { load: *load, ..setup })?))
+        let points = loads.iter().filter_map(|load| {
+            Some((*load, study.matrix.latency_point(Setup { load: *load, ..setup })?))
         });
-        LatencyCurve { setup, points: points.collect() }
+        LatencyCurve { setup, is_open, points: points.collect() }
     };
     kinds.into_iter().map(curve).filter(|curve| curve.points.len() > 1).collect()
+}
+
+/// What stands beside the point of a load: its clients; a rate is told by the axis.
+pub fn load_label(study: &MatrixStudy, load: usize) -> String {
+    study.loads[load].clients.map_or_else(String::new, |clients| clients.to_string())
+}
+
+/// The same in words.
+pub fn load_text(study: &MatrixStudy, load: usize) -> String {
+    let StudyLoad { name, clients, .. } = &study.loads[load];
+    clients.map_or_else(|| name.clone(), |clients| plural(clients.into(), "client"))
 }
 
 /// The points of all curves.
@@ -51,11 +75,11 @@ pub fn latency_table(study: &MatrixStudy, letters: Letters) -> Table {
         ("rows per scan", right),
     ]);
     for curve in latency_curves(study) {
-        for (clients, point) in &curve.points {
+        for (load, point) in &curve.points {
             table.row(vec![
                 study.workloads[curve.setup.workload].clone(),
                 super::setup_name(study, curve.setup),
-                plural((*clients).into(), "client"),
+                load_text(study, *load),
                 value(Metric::Throughput, point.throughput.mean, letters),
                 value(RESPONSE(Place::P50), point.p50.mean, letters),
                 value(RESPONSE(Place::P99), point.p99.mean, letters),

@@ -7,7 +7,9 @@ use super::super::curve_chart::{CurveChart, CurveLine, CurvePoint};
 use super::super::escape::escape;
 use super::super::sections;
 use super::{LETTERS, colour};
-use crate::matrix::{LatencyCurve, MatrixStudy, latency_curves, latency_table, setup_name};
+use crate::matrix::{
+    LatencyCurve, MatrixStudy, latency_curves, latency_table, load_label, load_text, setup_name,
+};
 use crate::units::{duration, percent, plural, rate};
 use assay_model::Nanos;
 
@@ -17,17 +19,21 @@ const DASHES: [&[u8]; 4] = [&[], &[5, 4], &[1, 4], &[9, 3, 2, 3]];
 /// A chart has no more curves than this; a study with more has one for each workload.
 const CURVES_MAX: usize = 8;
 
-/// The section; empty where no store has closed loops with two numbers of clients.
+/// What the charts of one sort have in common: nodes, whether arrivals do not wait, the workload.
+type Group = (Option<usize>, bool, Option<usize>);
+
+/// The section; empty where no store has two loads of one sort.
 pub fn section(study: &MatrixStudy) -> String {
     let curves = latency_curves(study);
     if curves.is_empty() {
         return String::new();
     }
     let lead = "Each dot is a number of clients in a closed loop, which stands at both ends of the \
-                line: means of the runs. Once a store is saturated, more clients only wait longer, \
-                so its line rises, or turns back where throughput falls. The table has the share \
-                that failed (refused, unknown or dropped), which an application calls aborted, and \
-                the rows of a scan, which is how long its lists were.";
+                line, or a rate of arrivals: means of the runs. Once a store is saturated, more \
+                clients only wait longer, so its line rises, or turns back where throughput \
+                falls. The table has the share that failed (refused, unknown or dropped), which \
+                an application calls aborted, and the rows of a scan, which is how long its lists \
+                were.";
     let mut out = sections::section("latency", "Latency over throughput", lead);
     let charts = charts(study, &curves);
     let class = if charts.len() > 1 { " class=\"multiples\"" } else { "" };
@@ -41,26 +47,32 @@ pub fn section(study: &MatrixStudy) -> String {
     out + &sections::details("Every point", &table) + "</section>\n"
 }
 
-/// The charts with their titles, all with the same axes.
+/// The charts with their titles; those of one sort of load have the same axes.
 fn charts(study: &MatrixStudy, curves: &[LatencyCurve]) -> Vec<(String, String)> {
-    let by_workload = curves.len() > CURVES_MAX;
-    let group =
-        |curve: &LatencyCurve| (curve.setup.nodes, by_workload.then_some(curve.setup.workload));
-    let points = || curves.iter().flat_map(|curve| &curve.points);
-    let x = Axis::rate(points().map(|(_, point)| point.throughput.mean)).titled("done per second");
-    let y = Axis::latency(points().map(|(_, point)| point.p99.mean)).titled("response p99");
+    let count = |is_open: bool| curves.iter().filter(|curve| curve.is_open == is_open).count();
+    let by_workload = count(true).max(count(false)) > CURVES_MAX;
+    let group = |curve: &LatencyCurve| -> Group {
+        (curve.setup.nodes, curve.is_open, by_workload.then_some(curve.setup.workload))
+    };
     let mut groups: Vec<_> = curves.iter().map(group).collect();
     groups.sort_unstable();
     groups.dedup();
-    let chart = |of: (Option<usize>, Option<usize>)| {
-        let (nodes, workload) = of;
-        let mut title = "response p99 over throughput".to_owned();
+    let several_nodes = curves.iter().any(|curve| curve.setup.nodes != curves[0].setup.nodes);
+    let chart = |of: Group| {
+        let (nodes, is_open, workload) = of;
+        let sort = if is_open { "arrivals by the clock" } else { "clients that wait" };
+        let mut title = format!("response p99 over throughput, {sort}");
         if let Some(workload) = workload {
             title += &format!(": {}", study.workloads[workload]);
         }
-        if let Some(nodes) = nodes.filter(|_| groups.len() > 1) {
+        if let Some(nodes) = nodes.filter(|_| several_nodes) {
             title += &format!(", {}", plural(nodes as u64, "node"));
         }
+        let alike = || curves.iter().filter(|curve| curve.is_open == is_open);
+        let points = || alike().flat_map(|curve| &curve.points).map(|(_, point)| point);
+        let done = points().map(|point| point.throughput.mean);
+        let x = Axis::rate(done).titled("done per second");
+        let y = Axis::latency(points().map(|point| point.p99.mean)).titled("response p99");
         let own = curves.iter().filter(|curve| group(curve) == of);
         let curves = own.map(|curve| line(study, curve, workload.is_some())).collect();
         (title.clone(), CurveChart { description: title, x, y, curves }.html())
@@ -75,13 +87,13 @@ fn line(study: &MatrixStudy, curve: &LatencyCurve, is_alone: bool) -> CurveLine 
         true => store,
         false => format!("{store}, {}", study.workloads[setup.workload]),
     };
-    let points = curve.points.iter().map(|(clients, point)| CurvePoint {
+    let points = curve.points.iter().map(|(load, point)| CurvePoint {
         x: point.throughput.mean,
         y: point.p99.mean,
-        label: clients.to_string(),
+        label: load_label(study, *load),
         about: format!(
             "{label}: {}, {}, p99 {}, {} failed",
-            plural((*clients).into(), "client"),
+            load_text(study, *load),
             rate(point.throughput.mean),
             duration(Nanos(point.p99.mean.round() as u64), LETTERS),
             percent(point.failed)
