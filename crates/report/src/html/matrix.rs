@@ -163,7 +163,7 @@ fn rankings(study: &MatrixStudy) -> String {
         *into += &(title + &sections::table(&table, "dense ranks"));
     }
     if !more.is_empty() {
-        out += &sections::details("With other numbers of clients", &more);
+        out += &sections::details("With other loads", &more);
     }
     let refused = refusals(study);
     if !out.contains("<table") && more.is_empty() {

@@ -300,7 +300,7 @@ fn what_a_failed_transaction_leaves_out_was_not_withheld_by_the_client() {
             reason: assay_model::Reason::TransactionFailed,
             ..record
         };
-        if n % 10 == 0 { dropped } else { record }
+        if n.is_multiple_of(10) { dropped } else { record }
     };
     let records: Vec<Record> = (0..12_000).map(offered).collect();
     let reasons = assessed(&made(Nanos::from_secs(12), &records), AS_REQUESTED).reasons;
