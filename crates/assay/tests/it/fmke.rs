@@ -39,7 +39,12 @@ fn every_layout_runs_on_every_class_of_store_and_loses_nothing() {
                 continue;
             }
             let result = bench(&place, store, &words);
-            assert_eq!(violated(&result), [""; 0], "{store} {layout}: {result}");
+            let mut found = violated(&result);
+            // Without transactions a reader may come between two requests of an operation.
+            found.retain(|quality| {
+                store == "sqlite:s.db" || !["whole-creations", "equal-copies"].contains(quality)
+            });
+            assert_eq!(found, [""; 0], "{store} {layout}: {result}");
             // Each of 240 creations is in three lists.
             assert_eq!(opportunities(&result, "no-lost-writes"), 720, "{store} {layout}");
         }
