@@ -30,13 +30,14 @@ const STATIC: &str = "-C target-feature=+crt-static";
 
 /// What the binary has beyond the usual stores. RocksDB's C++ takes longer to build than everything
 /// else together.
-const FEATURES: [&str; 10] = [
+const FEATURES: [&str; 11] = [
     "antidote",
     "cassandra",
     "dynamodb",
     "etcd",
     "ignite",
     "lmdb",
+    "mariadb",
     "mongodb",
     "nats",
     "redb",

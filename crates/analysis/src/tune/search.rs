@@ -210,7 +210,7 @@ impl Search {
         if is_of_client {
             self.try_again();
         } else if verdict == Verdict::Unknown && self.length < self.plan.longest {
-            // The same again, longer; and so from now on, for around here rates are hard to tell.
+            // The same again, longer; around here rates are hard to tell.
             self.length *= 2;
         } else if verdict == Verdict::Held {
             self.hold(request.rate);
@@ -293,6 +293,10 @@ impl Search {
     fn hold(&mut self, rate: f64) {
         match self.state {
             State::Climb | State::Bisect => {
+                if self.state == State::Climb {
+                    // Twice the rate gives as many operations in half the time.
+                    self.length = (self.length / 2).max(1);
+                }
                 self.retreats = None;
                 self.held.push(rate);
                 self.settle();

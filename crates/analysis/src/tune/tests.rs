@@ -196,6 +196,19 @@ fn an_undecided_rate_is_tried_longer_then_counted_as_failed() {
 }
 
 #[test]
+fn steps_of_a_climb_are_as_long_as_their_operations_need() {
+    let enough = |request: Request| match request.rate * f64::from(request.length) {
+        operations if operations < 800.0 => Verdict::Unknown,
+        _ if request.rate <= 3_000.0 => Verdict::Held,
+        _ => Verdict::Violated,
+    };
+    let search = search(Plan::default(), enough);
+    let lengths: Vec<u32> = search.steps().iter().map(|step| step.request.length).collect();
+    assert_eq!(lengths[..9], [1, 2, 4, 8, 4, 2, 1, 1, 1], "{}", purposes(&search));
+    assert!((2_900.0..=3_000.0).contains(&found(&search)), "{}", purposes(&search));
+}
+
+#[test]
 fn a_rate_that_was_sustained_by_chance_is_not_confirmed() {
     let lucky = |request: Request| match request.purpose {
         Purpose::Bisect if request.number == 5 => Verdict::Held,
