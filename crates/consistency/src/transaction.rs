@@ -13,6 +13,7 @@ mod levels;
 mod log;
 mod report;
 
+pub mod dealt;
 pub mod invariants;
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Verdicts of three values, with the witnesses of a violation and the power of a silence.
 
 use assay_model::Nanos;
+use serde::{Deserialize, Serialize};
 
 use crate::quality::Quality;
 
@@ -99,7 +100,7 @@ pub enum Limitation {
 }
 
 /// Where the order of a record's versions came from, the strongest source first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum VersionOrder {
     /// One session writes each record.
     SingleWriter,
@@ -116,7 +117,7 @@ pub enum VersionOrder {
 }
 
 /// What a witness shows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Anomaly {
     /// A value that nobody wrote, or that is unreadable.
     GarbageRead,
@@ -174,7 +175,7 @@ pub enum Anomaly {
 }
 
 /// Operations that together show a violation.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Witness {
     /// What they show.
     pub anomaly: Anomaly,
@@ -187,11 +188,14 @@ pub struct Witness {
     pub operations: Vec<u64>,
     /// How far it is from being none: the smallest error of the clocks that would explain it, the
     /// age of a stale read, the length of a window. Zero where time has no part.
+    #[serde(with = "in_nanoseconds")]
     pub margin: Nanos,
 }
 
 /// Which edges a cycle has beside those between versions.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize,
+)]
 pub enum Edges {
     /// None.
     #[default]
@@ -200,6 +204,20 @@ pub enum Edges {
     Session,
     /// What had ended before something else began.
     RealTime,
+}
+
+/// A time as a whole number.
+pub(crate) mod in_nanoseconds {
+    use assay_model::Nanos;
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub fn serialize<S: Serializer>(time: &Nanos, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_u64(time.0)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Nanos, D::Error> {
+        u64::deserialize(from).map(Nanos)
+    }
 }
 
 #[cfg(test)]

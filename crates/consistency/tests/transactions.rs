@@ -9,10 +9,17 @@ mod engine;
 #[path = "../examples/differential_transactions/foreign.rs"]
 mod foreign;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap, HashSet};
 
-use assay_consistency::transaction::{implied, judge};
-use assay_consistency::{ClockError, Quality, TransactionHistory};
+use assay_consistency::transaction::dealt::{
+    Dependency, Islands, TransactionHead, TransactionOutline, TransactionPart, TransactionTally,
+    judge_island, judge_records, judge_sessions, records_read, unknown_but_seen,
+};
+use assay_consistency::transaction::{TransactionReport, implied, judge};
+use assay_consistency::{
+    Anomaly, ClockError, Limitation, ObservedTransaction, Quality, QualityVerdict,
+    TransactionHistory, TransactionStep,
+};
 
 use engine::{Engine, Plan, Records};
 
@@ -85,4 +92,121 @@ fn each_engine_violates_what_it_does_not_have_and_nothing_else() {
             }
         }
     }
+}
+
+fn key_of(step: &TransactionStep) -> u64 {
+    match *step {
+        TransactionStep::Read { key, .. }
+        | TransactionStep::Write { key, .. }
+        | TransactionStep::Append { key, .. }
+        | TransactionStep::ReadList { key, .. } => key,
+    }
+}
+
+fn head(one: &ObservedTransaction) -> TransactionHead {
+    let ObservedTransaction { index, session, started, ended, outcome, .. } = *one;
+    TransactionHead { index, session, started, ended, outcome }
+}
+
+/// The report of a history that is dealt out to `shares` by record, then by island.
+fn dealt(history: &TransactionHistory, shares: u64) -> (TransactionReport, usize) {
+    let parts = |share: u64| -> Vec<TransactionPart> {
+        let part = |one: &ObservedTransaction| {
+            let own =
+                one.steps.iter().zip(0u32..).filter(|(step, _)| key_of(step) % shares == share);
+            let (steps, places): (Vec<TransactionStep>, Vec<u32>) =
+                own.map(|(step, place)| (step.clone(), place)).unzip();
+            TransactionPart { transaction: ObservedTransaction { steps, ..one.clone() }, places }
+        };
+        history.transactions.iter().map(part).filter(|part| !part.places.is_empty()).collect()
+    };
+    let seen: HashSet<u64> =
+        (0..shares).flat_map(|share| unknown_but_seen(&parts(share))).collect();
+    let (mut tally, mut islands) = (TransactionTally::default(), Islands::default());
+    let mut all: Vec<Dependency> = Vec::new();
+    for share in 0..shares {
+        let (dependencies, of_share) = judge_records(&parts(share), &seen);
+        dependencies.iter().for_each(|one| islands.add(one));
+        // Junctions have numbers of their own in each share, and keys that no other share has.
+        all.extend(dependencies);
+        tally.add(of_share);
+        let outline = |one: &ObservedTransaction| TransactionOutline {
+            head: head(one),
+            steps: one.steps.len() as u32,
+            records_read: records_read(&one.steps),
+        };
+        let of_session =
+            history.transactions.iter().filter(|one| u64::from(one.session) % shares == share);
+        tally.add(judge_sessions(of_session.map(outline).collect()));
+    }
+    islands.settle();
+    let is_ordered = tally.unordered() == 0;
+    let mut by_island: HashMap<usize, Vec<Dependency>> = HashMap::new();
+    for one in all {
+        if let Some(island) = islands.of(one.to.started) {
+            by_island.entry(island).or_default().push(one);
+        }
+    }
+    by_island.values().for_each(|island| tally.add(judge_island(island, is_ordered)));
+    (tally.report(&seen), by_island.len())
+}
+
+/// The verdict of each quality, in words that are the same for the same verdict.
+fn verdicts(report: &TransactionReport, is_ordered: bool) -> Vec<String> {
+    let findings = report.findings.iter().map(|finding| {
+        let text = match &finding.verdict {
+            QualityVerdict::Violated(_) => "violated".to_owned(),
+            QualityVerdict::NoneFound(power) => format!("none in {}", power.opportunities),
+            // Of these the parts cannot tell without an order, and say so.
+            QualityVerdict::NotAssessable(_) if !is_ordered => String::new(),
+            QualityVerdict::NotAssessable(limitation) => format!("{limitation:?}"),
+        };
+        format!("{}: {text}", finding.quality.name())
+    });
+    findings.collect()
+}
+
+fn compare_dealt(history: &TransactionHistory, shares: u64) -> (usize, usize) {
+    let whole = judge(history, &ClockError::NONE);
+    let (parts, islands) = dealt(history, shares);
+    let no_order = |one: &assay_consistency::QualityFinding| {
+        one.verdict == QualityVerdict::NotAssessable(Limitation::NoVersionOrder)
+    };
+    let is_ordered = !parts.findings.iter().any(no_order);
+    let of_parts = verdicts(&parts, is_ordered);
+    for (whole, part) in verdicts(&whole, is_ordered).iter().zip(&of_parts) {
+        let is_silent = !is_ordered && part.ends_with(": ");
+        assert!(whole == part || is_silent, "{whole}, dealt out {part}\n{history:#?}");
+    }
+    let exact = |one: &&assay_consistency::transaction::AnomalyCount| {
+        !matches!(
+            one.anomaly,
+            Anomaly::FracturedRead | Anomaly::NonMonotonicView | Anomaly::CausalityViolation
+        )
+    };
+    let counts = |report: &TransactionReport| -> Vec<(Anomaly, String, u64)> {
+        let all = report.anomalies.iter().filter(exact);
+        all.map(|one| (one.anomaly, format!("{:?}", one.edges), one.count)).collect()
+    };
+    assert_eq!(counts(&whole), counts(&parts), "{history:#?}");
+    (counts(&whole).len(), islands)
+}
+
+#[test]
+fn a_history_that_is_dealt_out_has_the_verdicts_of_the_whole() {
+    let mut anomalies = 0;
+    for number in 0..4 * HISTORIES {
+        let seed = campaign::spread(number);
+        anomalies += compare_dealt(&engine::history(campaign::plan(seed), seed), 1 + number % 3).0;
+    }
+    assert!(anomalies > 1000, "{anomalies}");
+    let mut islands = 0;
+    for engine in Engine::ALL {
+        for records in [Records::Lists, Records::ReadBeforeWrite, Records::Told] {
+            for history in larger(engine, records) {
+                islands += compare_dealt(&history, 3).1;
+            }
+        }
+    }
+    assert!(islands > 1000, "{islands}");
 }

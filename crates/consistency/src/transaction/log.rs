@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use assay_model::Nanos;
 
 use crate::transaction::TransactionHistory;
+use crate::transaction::report::AnomalyCount;
 use crate::verdict::{Anomaly, Edges, Violations, Witness};
 
 /// The anomalies of a history; [`Violations::WITNESSES`] of each sort are kept.
@@ -46,12 +47,14 @@ impl<'h> Log<'h> {
         }
     }
 
-    /// Each sort with its count and its witnesses, in the order of the enums.
-    pub fn sorts(&self) -> impl Iterator<Item = (Anomaly, Edges, u64, &[Witness])> {
-        let whole = |(key, sort): (&(Anomaly, Edges), &'_ Sort)| (key.0, key.1, sort.count);
-        self.sorts.iter().map(move |(key, sort)| {
-            let (anomaly, edges, count) = whole((key, sort));
-            (anomaly, edges, count, sort.witnesses.as_slice())
-        })
+    /// The anomalies of each sort, in the order of the enums.
+    pub fn anomalies(self) -> Vec<AnomalyCount> {
+        let count = |((anomaly, edges), sort): ((Anomaly, Edges), Sort)| AnomalyCount {
+            anomaly,
+            edges,
+            count: sort.count,
+            witnesses: sort.witnesses,
+        };
+        self.sorts.into_iter().map(count).collect()
     }
 }

@@ -1,6 +1,7 @@
 //! Judgement of a history of transactions: a finding per quality, from counted anomalies.
 
 use assay_model::{Nanos, Outcome};
+use serde::{Deserialize, Serialize};
 
 use crate::clock::ClockError;
 use crate::quality::Quality;
@@ -17,7 +18,7 @@ use crate::verdict::{
 };
 
 /// How often an anomaly was found, by edges of these sorts.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AnomalyCount {
     /// What was found.
     pub anomaly: Anomaly,
@@ -54,23 +55,25 @@ impl TransactionReport {
     }
 }
 
-/// What the findings are made of.
-#[derive(Default)]
-struct Evidence {
-    committed: u64,
-    unknown: u64,
-    reads: u64,
-    read_several: u64,
-    replaced: u64,
-    anti_dependencies: u64,
-    of_session: u64,
-    after_others: u64,
-    has_several_steps: bool,
-    has_registers: bool,
-    unordered: u64,
-    order: Option<VersionOrder>,
-    is_causal_judged: bool,
-    are_clocks_too_bad: bool,
+/// What the findings are made of, beside anomalies.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct Evidence {
+    pub committed: u64,
+    pub unknown: u64,
+    pub reads: u64,
+    pub read_several: u64,
+    pub replaced: u64,
+    pub anti_dependencies: u64,
+    pub of_session: u64,
+    pub after_others: u64,
+    pub has_several_steps: bool,
+    pub has_registers: bool,
+    pub unordered: u64,
+    pub order: Option<VersionOrder>,
+    /// The levels that need no version order were judged only as far as there is one.
+    pub needs_order: bool,
+    pub has_too_many_sessions: bool,
+    pub are_clocks_too_bad: bool,
 }
 
 /// Judges all transactional qualities of a history but the constant total, which
@@ -123,13 +126,14 @@ pub fn judge(history: &TransactionHistory, clocks: &ClockError) -> TransactionRe
         has_registers: !(facts.writes.is_empty() && facts.reads.is_empty()),
         unordered: dependencies.unordered,
         order: Some(dependencies.order),
-        is_causal_judged,
+        needs_order: false,
+        has_too_many_sessions: !is_causal_judged,
         are_clocks_too_bad: are_clocks_too_bad(history, clocks),
     };
-    report(&log, &evidence)
+    report(log.anomalies(), &evidence)
 }
 
-fn without_verdict(limitation: Limitation) -> TransactionReport {
+pub(super) fn without_verdict(limitation: Limitation) -> TransactionReport {
     let finding = |quality| QualityFinding {
         quality,
         order: VersionOrder::NotNeeded,
@@ -158,11 +162,12 @@ fn are_clocks_too_bad(history: &TransactionHistory, clocks: &ClockError) -> bool
     error.0 > median.0 / 4
 }
 
-fn report(log: &Log, evidence: &Evidence) -> TransactionReport {
+/// The findings that follow from these anomalies and this evidence.
+pub(super) fn report(anomalies: Vec<AnomalyCount>, evidence: &Evidence) -> TransactionReport {
     let findings: Vec<QualityFinding> = JUDGED
         .into_iter()
         .filter(|quality| *quality != Quality::ConstantTotal)
-        .map(|quality| finding(quality, log, evidence))
+        .map(|quality| finding(quality, &anomalies, evidence))
         .collect();
     let is_violated = |one: &&QualityFinding| matches!(one.verdict, QualityVerdict::Violated(_));
     let violated: Vec<Quality> =
@@ -172,25 +177,16 @@ fn report(log: &Log, evidence: &Evidence) -> TransactionReport {
         weaker.iter().skip(1).all(|weaker| !violated.contains(weaker))
     };
     let weakest_violated = violated.iter().filter(is_weakest).copied().collect();
-    let anomalies = log
-        .sorts()
-        .map(|(anomaly, edges, count, witnesses)| AnomalyCount {
-            anomaly,
-            edges,
-            count,
-            witnesses: witnesses.to_vec(),
-        })
-        .collect();
     TransactionReport { findings, anomalies, weakest_violated }
 }
 
-fn finding(quality: Quality, log: &Log, evidence: &Evidence) -> QualityFinding {
+fn finding(quality: Quality, anomalies: &[AnomalyCount], evidence: &Evidence) -> QualityFinding {
     let power = VerdictPower {
         opportunities: evidence.opportunities(quality),
         judged: evidence.committed,
         unknown: evidence.unknown,
     };
-    let violations = violations(quality, log, power);
+    let violations = violations(quality, anomalies, power);
     let verdict = if violations.count > 0 {
         QualityVerdict::Violated(violations)
     } else if let Some(limitation) = evidence.limitation(quality) {
@@ -204,13 +200,11 @@ fn finding(quality: Quality, log: &Log, evidence: &Evidence) -> QualityFinding {
 }
 
 /// All violations of a quality; those of few edges and few transactions are the clearest.
-fn violations(quality: Quality, log: &Log, power: VerdictPower) -> Violations {
+fn violations(quality: Quality, anomalies: &[AnomalyCount], power: VerdictPower) -> Violations {
     let (mut count, mut witnesses) = (0, Vec::new());
-    for (anomaly, edges, times, some) in log.sorts() {
-        if violated_by(quality, anomaly, edges) {
-            count += times;
-            witnesses.extend_from_slice(some);
-        }
+    for one in anomalies.iter().filter(|one| violated_by(quality, one.anomaly, one.edges)) {
+        count += one.count;
+        witnesses.extend_from_slice(&one.witnesses);
     }
     witnesses.sort_by_key(|one: &Witness| (one.edges, one.anomaly, one.operations.len()));
     witnesses.truncate(Violations::WITNESSES);
@@ -256,9 +250,12 @@ impl Evidence {
         .contains(&quality);
         if is_level && !self.has_several_steps {
             Some(Limitation::NoTransactions)
-        } else if needs_order(quality) && self.unordered > 0 {
+        } else if (needs_order(quality)
+            || self.needs_order && implied(quality).contains(&Quality::ReadAtomic))
+            && self.unordered > 0
+        {
             Some(Limitation::NoVersionOrder)
-        } else if implied(quality).contains(&Quality::Causal) && !self.is_causal_judged {
+        } else if implied(quality).contains(&Quality::Causal) && self.has_too_many_sessions {
             Some(Limitation::TooManySessions)
         } else if needs_real_time(quality) && self.are_clocks_too_bad {
             Some(Limitation::ClockError)
