@@ -74,8 +74,40 @@ pub fn records(batch: &RecordBatch, needed: &[&str]) -> Result<(Vec<u16>, Vec<Re
     reader.words("reason", named(Reason::ALL, Reason::name), Reason::from_code, |at, value| {
         records_ref[at].reason = value;
     })?;
-    records.iter_mut().for_each(|record| record.ends = Ends::Both);
+    let records_ref = &mut records;
+    reader.numbers("transaction", |at, value| records_ref[at].transaction = value as u16)?;
+    reader.numbers("rows", |at, value| records_ref[at].rows = value as u32)?;
+    reader.numbers("requests", |at, value| records_ref[at].requests = value as u16)?;
+    match batch.column_by_name("ends_transaction") {
+        Some(_) => reader.numbers("ends_transaction", |at, value| {
+            records_ref[at].ends = Ends::of(value != 0, false);
+        })?,
+        None => records.iter_mut().for_each(|record| record.ends = Ends::Both),
+    }
     Ok((agents, records))
+}
+
+/// The whole numbers of a column that must be there; null is 0.
+///
+/// # Errors
+/// If it is not there, or has another type.
+pub fn numbers(batch: &RecordBatch, name: &str) -> Result<Vec<u64>, Wrong> {
+    let column =
+        batch.column_by_name(name).ok_or_else(|| format!("there is no column {name:?}"))?;
+    let mut values = Vec::with_capacity(column.len());
+    integers(name, column, &mut values)?;
+    Ok(values)
+}
+
+/// As [`numbers`], with nothing for null.
+///
+/// # Errors
+/// If it is not there, or has another type.
+pub fn optional_numbers(batch: &RecordBatch, name: &str) -> Result<Vec<Option<u64>>, Wrong> {
+    let values = numbers(batch, name)?;
+    let column = batch.column_by_name(name);
+    let is_null = |at: usize| column.is_some_and(|column| column.is_null(at));
+    Ok(values.into_iter().enumerate().map(|(at, value)| (!is_null(at)).then_some(value)).collect())
 }
 
 /// The value among `all` that has a name.

@@ -7,6 +7,7 @@
 
 mod columns;
 mod errors;
+mod isolation;
 mod judge;
 mod latencies;
 mod records;
@@ -19,6 +20,11 @@ use pyo3::prelude::*;
 mod _native {
     #[pymodule_export]
     use crate::errors::{AssayError, Damaged, Incomparable, NewerVersion, NotARun, WrongColumns};
+    #[pymodule_export]
+    use crate::isolation::{
+        conclude_isolation, dependencies_of_islands, isolation_question_json, join_spans,
+        judge_islands, judge_records_of_share, judge_sessions, seen_of_records, spans_of_islands,
+    };
     #[pymodule_export]
     use crate::judge::{Judge, question_json};
     #[pymodule_export]

@@ -11,6 +11,7 @@ use crate::fmke::PrescriptionOperation;
 use crate::register::{Access, RegisterHistory, RegisterOperation, WrittenValue};
 use crate::transaction::{ObservedTransaction, TransactionHistory, TransactionStep};
 
+pub mod dealt;
 mod prescriptions;
 
 /// What the records of a workload hold.
@@ -111,6 +112,11 @@ impl QueryCollector {
         self.options.operations_max
     }
 
+    /// What is known of the run beside its records.
+    pub fn options(&self) -> &QueryOptions {
+        &self.options
+    }
+
     /// Whether there were more operations than may be kept.
     pub fn is_too_long(&self) -> bool {
         self.is_too_long
@@ -157,6 +163,15 @@ impl QueryCollector {
         }
     }
 
+    /// Appends and additions that were a read, then a write, outside of a transaction.
+    fn torn(&self) -> u64 {
+        let is_torn = |one: &&QueryOperation| {
+            let adds = matches!(one.role, QueryRole::Append | QueryRole::Add);
+            !self.options.has_transactions && adds && one.requests > 1
+        };
+        self.operations.iter().filter(is_torn).count() as u64
+    }
+
     /// The histories, with the values that queries returned, in any order but for those of one
     /// operation.
     pub fn finish(mut self, mut values: Vec<ObservedValue>) -> CollectedQueries {
@@ -172,11 +187,7 @@ impl QueryCollector {
             is_read && values.of(one.index).count() != one.rows as usize
         };
         let incomplete = self.operations.iter().filter(is_incomplete).count() as u64;
-        let is_torn = |one: &&QueryOperation| {
-            let adds = matches!(one.role, QueryRole::Append | QueryRole::Add);
-            !self.options.has_transactions && adds && one.requests > 1
-        };
-        let torn = self.operations.iter().filter(is_torn).count() as u64;
+        let torn = self.torn();
         let final_reads_from = self.final_reads_from;
         let mut collected =
             CollectedQueries { final_reads_from, incomplete, torn, ..CollectedQueries::default() };
@@ -287,15 +298,24 @@ fn transaction(operations: &[QueryOperation], values: &Values) -> Option<Observe
 }
 
 fn step(operation: &QueryOperation, values: &Values) -> Option<TransactionStep> {
-    let (key, index) = (operation.key, operation.index);
-    if operation.outcome == Outcome::Dropped {
-        return None;
-    }
     let is_known = operation.outcome == Outcome::Done;
-    let value = WrittenValue(version::written(index));
-    Some(match operation.role {
+    match operation.role {
+        _ if operation.outcome == Outcome::Dropped => None,
         // An update that met no row wrote nothing.
-        QueryRole::Append | QueryRole::Write if is_known && !operation.found => return None,
+        QueryRole::Append | QueryRole::Write if is_known && !operation.found => None,
+        role => step_of((operation.key, operation.index), role, is_known, values),
+    }
+}
+
+/// The step of a transaction that the operation `index` on the record `key` is.
+fn step_of(
+    (key, index): (u64, u64),
+    role: QueryRole,
+    is_known: bool,
+    values: &Values,
+) -> Option<TransactionStep> {
+    let value = WrittenValue(version::written(index));
+    Some(match role {
         QueryRole::Append => TransactionStep::Append { key, element: value },
         QueryRole::Write => TransactionStep::Write { key, value, version: None },
         QueryRole::ReadList => TransactionStep::ReadList {

@@ -367,7 +367,7 @@ pub(crate) fn written_fields(spec: &Spec) -> WrittenFields {
     }
 }
 
-fn not_assessable(findings: &mut [QualityFinding], limitation: Limitation) {
+pub(crate) fn not_assessable(findings: &mut [QualityFinding], limitation: Limitation) {
     for finding in findings {
         finding.verdict = QualityVerdict::NotAssessable(limitation);
     }

@@ -7,6 +7,7 @@
 pub mod compare;
 pub mod consistency;
 pub mod evidence;
+pub mod islands;
 pub mod observed;
 pub mod run_dirs;
 pub mod shares;

@@ -80,7 +80,13 @@ fn checksums(lock: &str) -> Result<Packages<String>> {
 
 fn folders(root: &Path) -> Result<Packages<PathBuf>> {
     let mut metadata = Command::new(cargo());
-    metadata.current_dir(root).args(["metadata", "--format-version", "1", "--locked", "--quiet"]);
+    metadata.current_dir(root).args([
+        "metadata",
+        "--format-version",
+        "1",
+        "--locked",
+        "--all-features",
+    ]);
     let metadata: Value = serde_json::from_str(&output(&mut metadata)?)?;
     let packages = metadata["packages"].as_array().context("cargo metadata names no packages")?;
     let text = |package: &Value, key: &str| package[key].as_str().unwrap_or_default().to_owned();

@@ -63,7 +63,9 @@ fn try_binary(root: &Path, binary: &str, build: &Build) -> Result<()> {
             command = Command::new("unshare");
             command.args(["--map-root-user", "chroot"]);
         }
-        command.arg(root).arg(binary).args(words).env_clear();
+        command.arg(root).arg(binary).args(words);
+        // Debian has `chroot` in a folder that is not looked into without this.
+        command.env_clear().env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin");
         output(&mut command)
     };
     check_version(&inside(&["--version", "--verbose"])?, build)?;

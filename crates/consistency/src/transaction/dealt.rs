@@ -51,7 +51,8 @@ impl TransactionHead {
     /// The least number of what is no transaction.
     pub const JUNCTIONS: u64 = 1 << 63;
 
-    fn of(transaction: &ObservedTransaction) -> TransactionHead {
+    /// Of a transaction.
+    pub fn of(transaction: &ObservedTransaction) -> TransactionHead {
         let ObservedTransaction { index, session, started, ended, outcome, .. } = *transaction;
         TransactionHead { index, session, started, ended, outcome }
     }
@@ -137,7 +138,12 @@ pub struct TransactionTally {
     /// When those began that had begun by then.
     began_early: Vec<u64>,
     unknown: Vec<UnknownTransaction>,
+    named: Vec<NamedTransaction>,
+    transactions: u64,
 }
+
+/// A transaction that a witness names: index, session, start, end, code of its outcome.
+type NamedTransaction = (u64, u32, u64, u64, u8);
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 struct UnknownTransaction {
@@ -154,6 +160,8 @@ impl TransactionTally {
         self.has_duplicates |= other.has_duplicates;
         self.began_early.extend(other.began_early);
         self.unknown.extend(other.unknown);
+        self.named.extend(other.named);
+        self.transactions += other.transactions;
         self.first_end = match (self.first_end, other.first_end) {
             (Some(one), Some(other)) => Some(one.min(other)),
             (one, other) => one.or(other),
@@ -181,10 +189,36 @@ impl TransactionTally {
         self.evidence.unordered
     }
 
-    /// The transactions that the anomalies name.
-    pub fn named(&self) -> HashSet<u64> {
-        let witnesses = self.anomalies.iter().flat_map(|one| &one.witnesses);
-        witnesses.flat_map(|witness| witness.operations.iter().copied()).collect()
+    /// The transactions that the anomalies name, without their steps.
+    pub fn named(&self) -> Vec<ObservedTransaction> {
+        let transaction = |one: &NamedTransaction| {
+            let (index, session, started, ended, outcome) = *one;
+            let outcome = Outcome::from_code(outcome).unwrap_or(Outcome::Unknown);
+            let (started, ended) = (Nanos(started), Nanos(ended));
+            TransactionHead { index, session, started, ended, outcome }.transaction()
+        };
+        let mut named: Vec<ObservedTransaction> = self.named.iter().map(transaction).collect();
+        named.sort_by_key(|one| one.index);
+        named.dedup_by_key(|one| one.index);
+        named
+    }
+
+    /// How many transactions the sessions have.
+    pub fn transactions(&self) -> u64 {
+        self.transactions
+    }
+
+    /// Notes the anomalies, with the transactions of `history` that they name.
+    fn note(&mut self, anomalies: Vec<AnomalyCount>, history: &TransactionHistory) {
+        let witnesses = anomalies.iter().flat_map(|one| &one.witnesses);
+        let indices: HashSet<u64> =
+            witnesses.flat_map(|witness| witness.operations.iter().copied()).collect();
+        let named = history.transactions.iter().filter(|one| indices.contains(&one.index));
+        let of = |one: &ObservedTransaction| {
+            (one.index, one.session, one.started.0, one.ended.0, one.outcome as u8)
+        };
+        self.named.extend(named.map(of));
+        self.anomalies = anomalies;
     }
 
     /// The verdicts, once all shares are added; `seen` are the transactions of unknown outcome
@@ -244,7 +278,8 @@ pub struct TransactionOutline {
 
 /// Counts the transactions of whole sessions.
 pub fn judge_sessions(mut transactions: Vec<TransactionOutline>) -> TransactionTally {
-    let mut tally = TransactionTally::default();
+    let count = transactions.len() as u64;
+    let mut tally = TransactionTally { transactions: count, ..TransactionTally::default() };
     transactions.retain(|one| one.head.outcome != Outcome::Dropped);
     transactions.sort_unstable_by_key(|one| (one.head.session, one.head.started, one.head.index));
     let ends = transactions.iter().filter(|one| one.head.outcome == Outcome::Done);
@@ -322,7 +357,7 @@ pub fn judge_records(
         ..Evidence::default()
     };
     let found = Emitted { dependencies: &dependencies, parts, keys: &facts.keys }.all();
-    tally.anomalies = log.anomalies();
+    tally.note(log.anomalies(), &history);
     (found, tally)
 }
 
@@ -474,7 +509,9 @@ pub fn judge_island(dependencies: &[Dependency], is_ordered: bool) -> Transactio
         || weak::check(&linked, Suspects::OnCycles(&is_on_cycle), &island.keys, &mut log);
     let evidence = Evidence { has_too_many_sessions: !is_weak_judged, ..Evidence::default() };
     drop(linked);
-    TransactionTally { evidence, anomalies: log.anomalies(), ..TransactionTally::default() }
+    let mut tally = TransactionTally { evidence, ..TransactionTally::default() };
+    tally.note(log.anomalies(), &island.history);
+    tally
 }
 
 /// The transactions and the records of an island, with numbers of their own.
