@@ -29,7 +29,7 @@ from ._native import (
     __version__,
 )
 from ._run import Check, Finding, Group, Hallmark, Percentile, Run, Verdicts, open
-from ._shares import Judge, Question, Share, merge, question
+from ._shares import Judge, Question, Share, isolation_question, merge, question
 
 __all__ = [
     "AssayError",
@@ -59,6 +59,7 @@ __all__ = [
     "bench",
     "binary",
     "compare",
+    "isolation_question",
     "load",
     "merge",
     "open",

@@ -21,6 +21,7 @@ from ._run import Run, Verdicts
 
 Question = dict[str, Any]
 Share = dict[str, Any]
+IsolationQuestion = dict[str, Any]
 
 _ORDERS = (
     "single-writer", "lists", "told-by-store", "read-before-write", "real-time", "not-needed",
@@ -41,6 +42,16 @@ def question(run: Run | str | os.PathLike[str]) -> Question:
     """
     path = run.path if isinstance(run, Run) else run
     made: Question = json.loads(_native.question_json(path))
+    return made
+
+
+def isolation_question(run: Run | str | os.PathLike[str]) -> IsolationQuestion:
+    """What judges of isolation must know of a run of transactions on lists or registers.
+
+    :raises Incomparable: if the run cannot be dealt out; the text says why.
+    """
+    path = run.path if isinstance(run, Run) else run
+    made: IsolationQuestion = json.loads(_native.isolation_question_json(path))
     return made
 
 

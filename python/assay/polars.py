@@ -7,6 +7,7 @@ from typing import Any
 
 import polars
 
+from ._isolation import SESSION_COLUMNS, in_process, power_of_two
 from ._native import Latencies
 from ._run import Verdicts
 from ._shares import Judge, merge
@@ -29,6 +30,24 @@ def check(
         judge.push(lazy.filter(polars.col("key").hash() % shares == number).collect())
         judged.append(judge.finish())
     return merge(judged, known)
+
+
+def isolation(
+    frame: polars.DataFrame | polars.LazyFrame,
+    values: polars.DataFrame | polars.LazyFrame,
+    question: Mapping[str, Any],
+    *,
+    shares: int = 8,
+) -> Verdicts:
+    """Levels of isolation as ``assay check``, of the records and the values that were read
+    (``reads.parquet`` of the run directory); ``question`` is :func:`assay.isolation_question`."""
+    count = power_of_two(shares)
+    records, read = frame.lazy().select(SESSION_COLUMNS), values.lazy()
+
+    def share(of: polars.LazyFrame, column: str) -> Any:
+        return lambda number: of.filter(polars.col(column) % count == number).collect()
+
+    return in_process(dict(question), share(records, "session"), share(read, "key"), count)
 
 
 def latencies(frame: polars.DataFrame | polars.LazyFrame) -> Latencies:

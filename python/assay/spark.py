@@ -12,6 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow
 
+from . import _native
+from ._isolation import (
+    DEPENDENCY_COLUMNS,
+    SESSION_COLUMNS,
+    STEP_COLUMNS,
+    UNKNOWN,
+    conclude,
+    is_ordered,
+)
 from ._native import Latencies, words_of_columns
 from ._run import Verdicts
 from ._shares import Judge, merge
@@ -40,16 +49,28 @@ def read(spark: SparkSession, path: str | os.PathLike[str]) -> DataFrame:
     """
     from pyspark.sql import functions as f
 
-    frame = spark.read.parquet(os.path.join(os.fspath(path), "history"))
-    for name in _UNSIGNED:
-        wrapped = f"case when {name} >= {2**63} then {name} - {2**64} else {name} end"
-        frame = frame.withColumn(name, f.expr(f"cast({wrapped} as bigint)"))
+    frame = _wrapped(spark.read.parquet(os.path.join(os.fspath(path), "history")), _UNSIGNED)
     for name, words in _WORDS.items():
         code = f.when(f.lit(False), f.lit(0))
         for number, word in enumerate(words):
             code = code.when(f.col(name) == word, f.lit(number))
         frame = frame.withColumn(name, code.cast("tinyint"))
     return frame
+
+
+def _wrapped(frame: DataFrame, names: tuple[str, ...]) -> DataFrame:
+    from pyspark.sql import functions as f
+
+    for name in names:
+        wrapped = f"case when {name} >= {2**63} then {name} - {2**64} else {name} end"
+        frame = frame.withColumn(name, f.expr(f"cast({wrapped} as bigint)"))
+    return frame
+
+
+def read_values(spark: SparkSession, path: str | os.PathLike[str]) -> DataFrame:
+    """The values that were read in the run in ``path``, as :func:`read` gives its records."""
+    frame = spark.read.parquet(os.path.join(os.fspath(path), "reads.parquet"))
+    return _wrapped(frame, ("index", "key"))
 
 
 def check(
@@ -84,6 +105,96 @@ def check(
     dealt = frame.select(*_JUDGED, f.pmod(f.xxhash64("key"), f.lit(count)).alias("share_number"))
     judged = dealt.groupBy("share_number").applyInArrow(judge, "share string")
     return merge([row["share"] for row in judged.collect()], known)
+
+
+def isolation(
+    frame: DataFrame,
+    values: DataFrame,
+    question: Mapping[str, Any],
+    *,
+    shares: int | None = None,
+) -> Verdicts:
+    """Levels of isolation as ``assay check``; ``question`` is :func:`assay.isolation_question`.
+
+    Dealt out by session, by key, then by island, each time into ``shares`` (four for each core if
+    not said). A share is in the memory of one worker; so are the islands whose numbers fall into it.
+    """
+    import json
+
+    from pyspark.sql import functions as f
+
+    spark = frame.sparkSession
+    count = shares or 4 * spark.sparkContext.defaultParallelism
+    asked = json.dumps(dict(question))
+
+    def share(of: str) -> Any:
+        return f.pmod(f.xxhash64(of), f.lit(count)).alias("share_number")
+
+    def with_note(batch: pyarrow.RecordBatch, note: str) -> pyarrow.Table:
+        # What a share shows is a row without numbers.
+        rows = pyarrow.Table.from_batches([batch])
+        rows = rows.append_column("note", pyarrow.nulls(len(rows), pyarrow.string()))
+        blank = {name: [None] for name in rows.column_names[:-1]}
+        return pyarrow.concat_tables(
+            [rows, pyarrow.table({**blank, "note": [note]}, schema=rows.schema)]
+        )
+
+    def of_session(records: pyarrow.Table) -> pyarrow.Table:
+        return with_note(*_native.judge_sessions(asked, records))
+
+    def schema(columns: tuple[str, ...]) -> str:
+        return ", ".join(f"`{name}` bigint" for name in columns) + ", note string"
+
+    def parts(of: DataFrame) -> tuple[DataFrame, list[str]]:
+        kept = of.persist()
+        notes = [row["note"] for row in kept.filter("note is not null").collect()]
+        return kept.filter("note is null").drop("note"), notes
+
+    dealt = frame.select(*SESSION_COLUMNS, share("session")).groupBy("share_number")
+    steps, notes = parts(dealt.applyInArrow(of_session, schema(STEP_COLUMNS)))
+    by_record = steps.select(*STEP_COLUMNS, share("key")).groupBy("share_number")
+    read = values.select("index", "item", "key", "value", share("key")).groupBy("share_number")
+
+    seen: list[int] = []
+    if steps.filter(f.col("outcome") == UNKNOWN).limit(1).count():
+
+        def who(of_steps: pyarrow.Table, of_values: pyarrow.Table) -> pyarrow.Table:
+            return pyarrow.table({"seen": _native.seen_of_records(of_steps, of_values)},
+                                 schema=pyarrow.schema([("seen", pyarrow.int64())]))
+
+        found = by_record.cogroup(read).applyInArrow(who, "seen bigint")
+        seen = [row["seen"] for row in found.distinct().collect()]
+
+    def of_record(of_steps: pyarrow.Table, of_values: pyarrow.Table) -> pyarrow.Table:
+        return with_note(*_native.judge_records_of_share(of_steps, of_values, seen))
+
+    linked = by_record.cogroup(read).applyInArrow(of_record, schema(DEPENDENCY_COLUMNS))
+    dependencies, of_records = parts(linked)
+    ordered = is_ordered(of_records)
+
+    def span(batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
+        for batch in batches:
+            found = _native.spans_of_islands(pyarrow.Table.from_batches([batch]))
+            lows, highs = [low for low, _ in found], [high for _, high in found]
+            yield pyarrow.RecordBatch.from_pydict({"low": lows, "high": highs}, schema=pyarrow.schema(
+                [("low", pyarrow.int64()), ("high", pyarrow.int64())]
+            ))
+
+    found = dependencies.mapInArrow(span, "low bigint, high bigint").collect()
+    spans = _native.join_spans([(row["low"], row["high"]) for row in found])
+
+    def place(batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
+        for batch in batches:
+            yield _native.dependencies_of_islands(spans, pyarrow.Table.from_batches([batch]))
+
+    def of_island(rows: pyarrow.Table) -> pyarrow.Table:
+        return pyarrow.table({"note": [_native.judge_islands(rows, ordered)]})
+
+    columns = ", ".join(f"`{name}` bigint" for name in DEPENDENCY_COLUMNS)
+    placed = dependencies.mapInArrow(place, columns).select("*", share("island"))
+    judged = placed.groupBy("share_number").applyInArrow(of_island, "note string")
+    notes += of_records + [row["note"] for row in judged.collect()]
+    return conclude(dict(question), notes, seen)
 
 
 def latencies(frame: DataFrame) -> Latencies:

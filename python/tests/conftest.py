@@ -32,6 +32,14 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
             "register", "sim:?lost=1%", rate="2k/s", duration="20s", seed=5,
             run_dir=root / "losing", **simulated,
         ),
+        "lists": assay.bench(
+            "list-append", "sim:?stale_cache=5%", rate="1k/s", duration="20s", seed=6,
+            run_dir=root / "lists", **simulated,
+        ),
+        "transactions": assay.bench(
+            "list-append", "sqlite:" + str(root / "lists.db"), closed=4, operations=8000, seed=7,
+            run_dir=root / "transactions", **simulated,
+        ),
         "closed": assay.bench(
             "ycsb-f", "memory:", closed=2, operations=4000, records=500, seed=4,
             run_dir=root / "closed", **simulated,

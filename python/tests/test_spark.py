@@ -12,7 +12,7 @@ from typing import Any
 
 import assay
 import pytest
-from test_engines import NAMES, same
+from test_engines import NAMES, same, same_isolation
 
 pytest.importorskip("pyspark", reason="NOT RUN: no PySpark (pip install assay-bench[spark])")
 
@@ -43,6 +43,19 @@ def test_verdicts_equal_the_command_line(
     frame = assay.spark.read(spark, runs[name])
     ours = assay.spark.check(frame, assay.question(runs[name]), shares=3)
     same(ours, command("check", runs[name]))
+
+
+@pytest.mark.parametrize("name", ["lists", "transactions"])
+def test_isolation_equals_the_command_line(
+    spark: Any, runs: dict[str, Path], command: Callable[..., Any], name: str
+) -> None:
+    import assay.spark
+
+    frame = assay.spark.read(spark, runs[name])
+    values = assay.spark.read_values(spark, runs[name])
+    question = assay.isolation_question(runs[name])
+    ours = assay.spark.isolation(frame, values, question, shares=3)
+    same_isolation(ours, command("check", runs[name]))
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -1026,10 +1026,20 @@ pub fn seed(options: &Options, trace: Option<&Trace>) -> Result<Seed> {
 
 /// A seed that the system draws; short enough to be read aloud.
 pub fn draw_seed() -> Result<Seed> {
-    let mut bytes = [0; 4];
-    getrandom::fill(&mut bytes)
-        .map_err(|error| anyhow::anyhow!("the system gives no random number: {error}"))?;
-    Ok(Seed(u64::from(u32::from_le_bytes(bytes))))
+    Ok(Seed(random()? & u64::from(u32::MAX)))
+}
+
+/// A number that nobody can guess, from the kernel itself: where there is no /dev too.
+///
+/// # Errors
+/// If the kernel gives none.
+pub fn random() -> Result<u64> {
+    let mut bytes = [0; 8];
+    let given = rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())
+        .context("the system gives no random number")?;
+    // So few bytes are given whole or not at all.
+    anyhow::ensure!(given == bytes.len(), "the system gives {given} random bytes of 8");
+    Ok(u64::from_le_bytes(bytes))
 }
 
 fn target(options: &Options, purpose: Purpose, dir: &Path) -> Result<String> {
