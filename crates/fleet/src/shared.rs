@@ -60,17 +60,6 @@ impl Shared {
 
     /// The table of agents, as JSON.
     pub fn status(&self) -> serde_json::Value {
-        let row = |row: StatusRow| {
-            serde_json::json!({
-                "agent": row.agent,
-                "host": row.host,
-                "state": row.state.map_or("missing", AgentState::name),
-                "workers": row.workers,
-                "offered": row.progress.offered,
-                "done": row.progress.done,
-                "in_flight": row.progress.in_flight,
-            })
-        };
-        self.board().status().into_iter().map(row).collect()
+        self.board().status().iter().map(StatusRow::json).collect()
     }
 }

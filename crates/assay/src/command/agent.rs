@@ -187,6 +187,7 @@ fn execute(
 ) -> Result<()> {
     let (verb, matches) = matches.subcommand().context("a job is a command")?;
     let mut options = Options::gather(matches)?;
+    options.become_share();
     options.set("target", target, Origin::Flag);
     options.set("run-dir", &dir.display().to_string(), Origin::Flag);
     let purpose = if verb == "load" { Purpose::Load } else { Purpose::Run };
