@@ -583,10 +583,9 @@ fn lossy(words: &str) -> (u64, Value, u64) {
     let workload = format!(
         "register -t {url} --seed 7 --set operations.update=0 --set operations.insert=50"
     );
-    place.fine(&format!("load {workload} -q --run-dir l"));
     // Long enough that the keys are gone before they are read once more.
     let words = format!(
-        "run {workload} --rate 400/s --duration 2s --final-wait 4s {words} -q --run-dir b"
+        "bench {workload} --rate 400/s --duration 2s --final-wait 4s {words} -q --run-dir b"
     );
     let running = place.start(&words);
     wait_until("the run has inserted all", || {
