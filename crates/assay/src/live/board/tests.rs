@@ -131,7 +131,32 @@ fn agents(count: u32) -> Vec<StatusRow> {
 #[test]
 fn a_fleet_has_a_row_for_each_agent() {
     let scene = Scene { agents: agents(3), ..Scene::after(3) };
-    scene.check(80, 24, &expect![[r#""#]]);
+    scene.check(80, 24, &expect![[r#"
+        run ycsb-c on redis://127.0.0.1:6379
+        poisson arrivals at 20000/s, at most 4096 in flight, then queue
+        ████░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░  10 %  measure 00:03, 00:27 left
+        offered      achieved     in flight    lag max      errors       misses
+        20 000/s     19 998/s     12           15.0 µs      6            300
+                          p50          p99        p99.9          max
+        response       104 µs       104 µs       104 µs       104 µs
+        service        103 µs       103 µs       103 µs       103 µs
+        59 994 done, 6 refused; mean lag 1.00 µs
+        agent  state          offered         done    failed    lag max  host
+            0  running          5 000        4 990         0    80.0 µs  left
+            1  running          5 000        4 990         0    9.00 ms  left
+            2  missing              0            0         0       0 ns
+        achieved over the run, up to 19 998/s
+        ███
+        ███
+        ███
+        p99 of response over the run, up to 104 µs
+        ▇▇█
+        ███
+        ███
+
+
+        rate 20 000/s  +/- 10 %  [/] half/twice  q end  ? help
+    "#]]);
 }
 
 #[test]
