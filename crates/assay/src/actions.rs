@@ -10,10 +10,10 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::{Error, Result};
+use assay_history::State;
 use assay_lab::{
     Fault, FaultTarget, Injected, Injection, check_injection, check_scale, fault, recipes,
 };
-use assay_history::State;
 use assay_model::{ACTION_MARK, Event, EventKind, Nanos};
 use assay_run::{Clock, Control, Wall};
 

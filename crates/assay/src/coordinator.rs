@@ -14,9 +14,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use assay_fleet::keys::KeyFiles;
-use assay_fleet::{
-    AgentState, FleetKeys, FleetOptions, FleetOutcome, Job, StatusRow, merge,
-};
+use assay_fleet::{AgentState, FleetKeys, FleetOptions, FleetOutcome, Job, StatusRow, merge};
 use assay_history::State;
 use assay_model::quantity;
 use assay_run::Load;

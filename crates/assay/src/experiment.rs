@@ -318,7 +318,8 @@ impl Experiment {
             let is_stopped = outcome.is_interrupted || outcome.trouble().is_some();
             // Every action has ended by now: what was broken is mended, or stays as it is.
             let obstacle = observed.obstacle(is_stopped);
-            let read = experiment.read_finally(obstacle, store.as_ref(), (used, sinks.swap_remove(0)));
+            let read =
+                experiment.read_finally(obstacle, store.as_ref(), (used, sinks.swap_remove(0)));
             anyhow::Ok((outcome, observed, (used, read)))
         })?;
         if let Some(clock) = control.clock() {

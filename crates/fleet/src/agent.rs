@@ -16,8 +16,8 @@ use bytes::Bytes;
 use rustls::pki_types::ServerName;
 
 use crate::client::{CallError, ControlClient};
-use crate::gather::{PIECE, deliveries, sha256_of};
 use crate::figures::Figures;
+use crate::gather::{PIECE, deliveries, sha256_of};
 use crate::keys::{ALPN_PROBE, COORDINATOR, FleetKeys};
 use crate::offset::{self, FRAME, StampClock};
 use crate::protocol::{

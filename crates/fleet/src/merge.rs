@@ -427,11 +427,7 @@ fn join_states(whole: &mut Manifest, pieces: &[Piece]) {
 }
 
 /// Moves the parts of an agent's history from its directory to their place.
-fn place_history(
-    dir: &Path,
-    (from, agent): (&Path, u32),
-    takes: bool,
-) -> Result<(), MergeError> {
+fn place_history(dir: &Path, (from, agent): (&Path, u32), takes: bool) -> Result<(), MergeError> {
     let (from, to) = (agent_dir(from, agent), agent_dir(dir, agent));
     let failed = |path: &Path| {
         let path = path.to_owned();
@@ -498,10 +494,7 @@ fn events(pieces: &[Piece], own: Option<&OwnPiece>) -> Result<Vec<Event>, MergeE
 
 /// What was seen of all machines, each under a name of its own; with what the coordinator saw of
 /// the store's servers.
-fn observations(
-    pieces: &[Piece],
-    own: Option<&OwnPiece>,
-) -> Result<Vec<Observation>, MergeError> {
+fn observations(pieces: &[Piece], own: Option<&OwnPiece>) -> Result<Vec<Observation>, MergeError> {
     let mut all = match own {
         Some(own) => read_observations(&own.dir)?.unwrap_or_default(),
         None => Vec::new(),

@@ -240,7 +240,8 @@ impl Board {
             None => (Command::Continue, String::new()),
         };
         // Whoever does not issue operations yet has no rate to change.
-        let taken = if beat.state == AgentState::Running { beat.rates as usize } else { usize::MAX };
+        let taken =
+            if beat.state == AgentState::Running { beat.rates as usize } else { usize::MAX };
         let rates = self.rates.iter().skip(taken).take(RATES_AT_ONCE).copied().collect();
         Ok(Directive { command, reason, place, start, rates })
     }

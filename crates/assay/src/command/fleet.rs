@@ -7,8 +7,8 @@ use anyhow::{Context, Result};
 use assay_fleet::client::ControlClient;
 use assay_fleet::keys::KeyFiles;
 use assay_fleet::{FleetKeys, merge};
-use assay_results::analyze_run;
 use assay_model::Nanos;
+use assay_results::analyze_run;
 use clap::{Arg, ArgMatches, Command, ValueHint};
 
 use crate::exit::{Exit, Failure, as_usage, usage};
@@ -52,7 +52,9 @@ pub fn command(display: impl IntoIterator<Item = Arg>) -> Command {
                 .required(true)
                 .num_args(1..)
                 .value_hint(ValueHint::DirPath)
-                .help("The run directory of each agent, and that of the coordinator if it is there"),
+                .help(
+                    "The run directory of each agent, and that of the coordinator if it is there",
+                ),
         )
         .arg(
             text("run-dir", "DIR", "The run directory of the whole")
@@ -112,9 +114,8 @@ fn status(matches: &ArgMatches) -> Result<Exit> {
     let rows = client.get("/v1/status", STATUS_TIMEOUT).map_err(away)?;
     let rows: Vec<serde_json::Value> =
         serde_json::from_slice(&rows).context("the coordinator's answer is no table")?;
-    let mut lines = vec![
-        "agent  state      threads    operations      failed    lag max  host".to_owned(),
-    ];
+    let mut lines =
+        vec!["agent  state      threads    operations      failed    lag max  host".to_owned()];
     for row in rows {
         let word = |name: &str| row[name].as_str().unwrap_or_default().to_owned();
         let number = |name: &str| row[name].as_u64().unwrap_or_default();

@@ -32,7 +32,12 @@ impl LocalAgents {
     ///
     /// # Errors
     /// If the system does not start one.
-    pub fn start(agents: u32, address: SocketAddr, keys: &Path, target: &str) -> Result<LocalAgents> {
+    pub fn start(
+        agents: u32,
+        address: SocketAddr,
+        keys: &Path,
+        target: &str,
+    ) -> Result<LocalAgents> {
         let dir = keys.parent().unwrap_or(Path::new("."));
         let mut all = LocalAgents::default();
         for agent in 0..agents {

@@ -580,9 +580,8 @@ fn lost_writes(place: &Place, dir: &str) -> (u64, Value) {
 fn lossy(words: &str) -> (u64, Value, u64) {
     let (server, place) = (Server::start(&[]), Place::new());
     let url = server.url("");
-    let workload = format!(
-        "register -t {url} --seed 7 --set operations.update=0 --set operations.insert=50"
-    );
+    let workload =
+        format!("register -t {url} --seed 7 --set operations.update=0 --set operations.insert=50");
     // Long enough that the keys are gone before they are read once more.
     let words = format!(
         "bench {workload} --rate 400/s --duration 2s --final-wait 4s {words} -q --run-dir b"
@@ -711,4 +710,15 @@ fn a_server_in_between_serves_all_agents() {
     let whole = manifest(&place, "b");
     assert_eq!(whole.agents.len(), 2);
     assert!(whole.store.settings.iter().any(|setting| setting.name == "via"));
+}
+
+#[test]
+fn the_cells_of_a_study_are_runs_of_a_fleet_if_it_says_so() {
+    let place = Place::new();
+    let study = "title = \"two agents\"\nrecords = 200\noperations = 400\nworkloads = \
+                 [\"ycsb-c\"]\n[[load]]\nclosed = [4]\n[[store]]\nname = \"null\"\nurl = \
+                 \"null:\"\n[run]\nagents = 2\nlocal = true\n";
+    place.write("s.toml", study);
+    place.fine("study s.toml --seed 3 -q --dir s");
+    assert_eq!(manifest(&place, "s/cells/null-ycsb-c-closed-4-r1/run").agents.len(), 2);
 }

@@ -131,7 +131,10 @@ fn agents(count: u32) -> Vec<StatusRow> {
 #[test]
 fn a_fleet_has_a_row_for_each_agent() {
     let scene = Scene { agents: agents(3), ..Scene::after(3) };
-    scene.check(80, 24, &expect![[r#"
+    scene.check(
+        80,
+        24,
+        &expect![[r#"
         run ycsb-c on redis://127.0.0.1:6379
         poisson arrivals at 20000/s, at most 4096 in flight, then queue
         ████░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░  10 %  measure 00:03, 00:27 left
@@ -156,7 +159,8 @@ fn a_fleet_has_a_row_for_each_agent() {
 
 
         rate 20 000/s  +/- 10 %  [/] half/twice  q end  ? help
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
