@@ -243,7 +243,7 @@ fn withdrawn(
         false if !seen.done.unmended.is_empty() => Exit::Undone,
         false => Exit::Internal,
     };
-    let place = match setup.options.switch("local")? {
+    let place = match setup.options.is_local()? {
         true => format!("in {}", pieces.display()),
         false => "with them".to_owned(),
     };

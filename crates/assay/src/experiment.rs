@@ -110,10 +110,8 @@ pub struct Experiment {
     pub final_reads: Option<FinalReads>,
     /// What came of that.
     pub read_finally: FinalReadsOutcome,
-    /// Whether somebody wants to know which numbers the records use: for final reads.
-    pub counts_used: bool,
-    /// Those numbers, if so.
-    pub used: UsedNumbers,
+    /// The numbers that the records have used, if somebody wants to know: for final reads.
+    pub used: Option<UsedNumbers>,
     /// The member in a fleet, if this is one agent's part.
     pub member: Option<Arc<FleetMember>>,
     /// The share that it has there.
@@ -191,7 +189,7 @@ impl Experiment {
         let (writer, sinks) = run_dir.writer(workers as u16, Memory::default())?;
         let (reads, observed) = self.reads_writer(&self.dir, workers)?;
         let mut observed = observed.into_iter();
-        let used = self.counts_used.then(UsedNumbers::default);
+        let used = self.used;
         let sinks = sinks.into_iter().map(|records| {
             let reads = observed.next();
             HistorySink { records, reads, used }
@@ -327,7 +325,7 @@ impl Experiment {
         }
         (self.observations, self.unread, self.done) =
             (observed.observations, observed.unread, observed.done);
-        (self.used, self.read_finally) = (used, read_finally);
+        (self.used, self.read_finally) = (self.used.and(Some(used)), read_finally);
         Ok(outcome)
     }
 
@@ -658,8 +656,7 @@ impl Experiment {
     fn describe_share(&mut self, outcome: &Outcome) {
         if let (Some(member), Some(share)) = (&self.member, self.share) {
             member.tell_end(self.listening.control());
-            let used = self.counts_used.then(|| self.used.section());
-            let facts = (outcome.fingerprint(), used);
+            let facts = (outcome.fingerprint(), self.used.map(|used| used.section()));
             let section = member.section(&self.manifest, share, facts);
             self.manifest.agents = vec![section];
         }

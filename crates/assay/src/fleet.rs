@@ -18,6 +18,7 @@ use assay_model::Nanos;
 
 use crate::exit::usage;
 use crate::options::Options;
+use crate::via::Via;
 
 /// More agents than this are a mistake.
 const AGENTS_MAX: u64 = 1024;
@@ -43,7 +44,7 @@ pub fn agents(options: &Options) -> Result<Option<u32>> {
     if agents == 0 || agents > AGENTS_MAX {
         return Err(options.wrong("agents", &format!("give a number from 1 to {AGENTS_MAX}")));
     }
-    if options.text("via").is_some() && !options.is_local()? {
+    if Via::is_wanted(options)? && !options.is_local()? {
         return Err(options.wrong(
             "via",
             "the server in between is on this machine: give --local as well, or start `assay fmke \

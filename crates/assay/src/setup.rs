@@ -404,9 +404,9 @@ impl Setup {
         let final_reads = self.final_reads()?;
         let experiment = self.ready(purpose)?;
         // The coordinator of a fleet makes them when all its agents have ended.
-        let is_asked = self.member.is_some() && self.options.switch("final-reads")?;
-        let counts_used = final_reads.is_some() || is_asked;
-        let finished = Experiment { final_reads, counts_used, ..experiment }.execute()?;
+        let is_asked = self.member.is_some() && self.reads_finally()?;
+        let used = (final_reads.is_some() || is_asked).then(UsedNumbers::default);
+        let finished = Experiment { final_reads, used, ..experiment }.execute()?;
         self.look_after(&finished, undoes_inserts)?;
         Ok(finished)
     }
@@ -431,11 +431,16 @@ impl Setup {
         Ok(self.options.target().is_some() || self.options.switch("keep")?)
     }
 
+    /// Whether records are to be read once more when the run is over.
+    fn reads_finally(&self) -> Result<bool> {
+        self.options.switch("final-reads")
+    }
+
     /// What is read when the run is over, if that is wanted.
     pub fn final_reads(&self) -> Result<Option<FinalReads>> {
         let is_shared = self.member.is_some();
         let is_no_op = self.store.capabilities().is_no_op;
-        if !self.options.switch("final-reads")? || is_no_op || is_shared {
+        if !self.reads_finally()? || is_no_op || is_shared {
             return Ok(None);
         }
         let wait = self.options.duration("final-wait")?.unwrap_or_default();
@@ -798,8 +803,7 @@ impl Setup {
             stops_at_failure: is_load,
             final_reads: None,
             read_finally: FinalReadsOutcome::default(),
-            counts_used: false,
-            used: UsedNumbers::default(),
+            used: None,
             member: self.member.clone(),
             share: None,
             common,

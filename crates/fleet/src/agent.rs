@@ -16,7 +16,7 @@ use bytes::Bytes;
 use rustls::pki_types::ServerName;
 
 use crate::client::{CallError, ControlClient};
-use crate::figures::Figures;
+use crate::figures::LiveFigures;
 use crate::gather::{PIECE, deliveries, sha256_of};
 use crate::keys::{ALPN_PROBE, COORDINATOR, FleetKeys};
 use crate::offset::{self, FRAME, StampClock};
@@ -89,7 +89,7 @@ type RateCallback = Box<dyn Fn(RateOrder) + Send>;
 struct News {
     beat: Beat,
     /// What happened since the figures in the beat.
-    figures: Figures,
+    figures: LiveFigures,
     /// Whether the coordinator has those in the beat.
     is_counted: bool,
     /// The state that the coordinator has heard of last.
@@ -105,7 +105,7 @@ impl News {
     fn new(beat: Beat) -> News {
         News {
             beat,
-            figures: Figures::default(),
+            figures: LiveFigures::default(),
             is_counted: true,
             heard: None,
             order: None,
@@ -229,7 +229,7 @@ impl Session {
     }
 
     /// Tells the live counters, with what has happened since they were told last.
-    pub fn progress(&self, progress: Progress, fresh: &Figures) {
+    pub fn progress(&self, progress: Progress, fresh: &LiveFigures) {
         let mut news = self.shared.news();
         news.beat.progress = progress;
         news.figures.add(fresh);

@@ -13,7 +13,7 @@ use bytes::Bytes;
 use tokio::sync::oneshot;
 use tokio_rustls::TlsAcceptor;
 
-use crate::figures::Figures;
+use crate::figures::LiveFigures;
 use crate::keys::FleetKeys;
 use crate::offset::{self, StampClock};
 use crate::protocol::{Job, RateOrder};
@@ -118,7 +118,7 @@ impl Coordinator {
     }
 
     /// What has happened at all agents since this was called last.
-    pub fn take_figures(&self) -> Figures {
+    pub fn take_figures(&self) -> LiveFigures {
         self.shared.board().take_figures()
     }
 

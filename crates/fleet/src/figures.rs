@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// What has happened at an agent since it was told last.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Figures {
+pub struct LiveFigures {
     /// Operations issued or dropped.
     pub offered: u64,
     /// Processes that ended.
@@ -19,15 +19,15 @@ pub struct Figures {
     /// The worst lag, in nanoseconds.
     pub lag_max_ns: u64,
     /// Response times by kind.
-    pub response: Vec<Histogram>,
+    pub response: Vec<LiveTimes>,
     /// Service times by kind.
-    pub service: Vec<Histogram>,
+    pub service: Vec<LiveTimes>,
 }
 
 /// Times in nanoseconds, counted in the buckets of the live counters.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Histogram {
+pub struct LiveTimes {
     /// Their sum.
     pub sum_ns: u64,
     /// The least; meaningless without any.
@@ -38,9 +38,9 @@ pub struct Histogram {
     pub buckets: BTreeMap<u32, u64>,
 }
 
-impl Figures {
+impl LiveFigures {
     /// Adds what happened afterwards.
-    pub fn add(&mut self, other: &Figures) {
+    pub fn add(&mut self, other: &LiveFigures) {
         self.offered += other.offered;
         self.processes += other.processes;
         self.lag_max_ns = self.lag_max_ns.max(other.lag_max_ns);
@@ -48,18 +48,18 @@ impl Figures {
             mine.iter_mut().zip(others).for_each(|(mine, others)| *mine += others);
         });
         each(&mut self.missed, &other.missed, |mine, others| *mine += others);
-        each(&mut self.response, &other.response, Histogram::add);
-        each(&mut self.service, &other.service, Histogram::add);
+        each(&mut self.response, &other.response, LiveTimes::add);
+        each(&mut self.service, &other.service, LiveTimes::add);
     }
 }
 
-impl Histogram {
+impl LiveTimes {
     /// How many there are.
     pub fn count(&self) -> u64 {
         self.buckets.values().sum()
     }
 
-    fn add(&mut self, other: &Histogram) {
+    fn add(&mut self, other: &LiveTimes) {
         if other.buckets.is_empty() {
             return;
         }
@@ -87,13 +87,13 @@ mod tests {
 
     #[test]
     fn figures_of_two_times_add_up() {
-        let histogram = |min_ns, max_ns, bucket| Histogram {
+        let histogram = |min_ns, max_ns, bucket| LiveTimes {
             sum_ns: min_ns + max_ns,
             min_ns,
             max_ns,
             buckets: [(bucket, 1), (bucket + 1, 1)].into(),
         };
-        let one = Figures {
+        let one = LiveFigures {
             offered: 2,
             processes: 1,
             outcomes: vec![[2, 0, 0, 0]],
@@ -102,10 +102,14 @@ mod tests {
             response: vec![histogram(10, 20, 3)],
             service: Vec::new(),
         };
-        let mut both = Figures::default();
+        let mut both = LiveFigures::default();
         both.add(&one);
         assert_eq!(both, one);
-        both.add(&Figures { response: vec![histogram(5, 30, 4)], lag_max_ns: 3, ..one.clone() });
+        both.add(&LiveFigures {
+            response: vec![histogram(5, 30, 4)],
+            lag_max_ns: 3,
+            ..one.clone()
+        });
         assert_eq!((both.offered, both.outcomes[0][0], both.lag_max_ns), (4, 4, 7));
         let response = &both.response[0];
         assert_eq!((response.min_ns, response.max_ns, response.sum_ns), (5, 30, 65));
@@ -115,11 +119,11 @@ mod tests {
 
     #[test]
     fn a_message_carries_them() {
-        let figures = Figures {
-            response: vec![Histogram { buckets: [(17, 4)].into(), ..Histogram::default() }],
-            ..Figures::default()
+        let figures = LiveFigures {
+            response: vec![LiveTimes { buckets: [(17, 4)].into(), ..LiveTimes::default() }],
+            ..LiveFigures::default()
         };
         let text = serde_json::to_string(&figures).unwrap();
-        assert_eq!(serde_json::from_str::<Figures>(&text).unwrap(), figures);
+        assert_eq!(serde_json::from_str::<LiveFigures>(&text).unwrap(), figures);
     }
 }

@@ -22,7 +22,7 @@ pub mod state;
 
 pub use agent::{AgentError, Ending, Session};
 pub use coordinator::Coordinator;
-pub use figures::{Figures, Histogram};
+pub use figures::{LiveFigures, LiveTimes};
 pub use keys::{FleetKeys, KeysError};
 pub use merge::{MergeError, merge};
 pub use protocol::{AgentState, Hello, Job, JobFile, Progress, RateOrder, WorkerPlace};

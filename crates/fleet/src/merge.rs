@@ -1,10 +1,10 @@
 //! Joining of the agents' run directories into that of one run.
 //!
-//! Exactly the pieces of one run are taken, all of them, each once: the same run, seed,
-//! workload, version, and shares that are disjoint and complete; with them that of the coordinator,
-//! which has the probes of the clocks, what it did to the store, what it read when the run was
-//! over. Records are not rewritten; they keep the number of their agent. Counts and checksums are sums, so whatever reads the result
-//! compares it with what the agents wrote.
+//! Exactly the pieces of one run are taken, all of them, each once: the same run, seed, workload,
+//! version, and shares that are disjoint and complete; with them that of the coordinator, which has
+//! the probes of the clocks, what it did to the store, what it read when the run was over. Records
+//! are not rewritten; they keep the number of their agent. Counts and checksums are sums, so
+//! whatever reads the result compares it with what the agents wrote.
 
 use std::collections::BTreeMap;
 use std::fs;

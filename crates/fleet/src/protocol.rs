@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::figures::Figures;
+use crate::figures::LiveFigures;
 
 /// The version of the messages.
 pub const PROTOCOL: u32 = 2;
@@ -157,7 +157,7 @@ pub struct Beat {
     /// The number of `figures`: the same ones may come twice, and count once.
     pub number: u64,
     /// What has happened since the figures before, for those who watch.
-    pub figures: Figures,
+    pub figures: LiveFigures,
 }
 
 impl Beat {

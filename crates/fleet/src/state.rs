@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use assay_model::{Probe, band_at};
 
-use crate::figures::Figures;
+use crate::figures::LiveFigures;
 use crate::protocol::{
     AgentState, Beat, Command, Directive, Hello, Job, PROTOCOL, Progress, RateOrder, Welcome,
     WorkerPlace,
@@ -69,7 +69,7 @@ pub(crate) struct Agent {
     /// The number of the figures that came last.
     number: u64,
     /// What has happened since somebody looked.
-    figures: Figures,
+    figures: LiveFigures,
     last: Instant,
     start: Option<i64>,
     probes: Vec<Probe>,
@@ -197,7 +197,7 @@ impl Board {
             plan: String::new(),
             progress: Progress::default(),
             number: 0,
-            figures: Figures::default(),
+            figures: LiveFigures::default(),
             last: now,
             start: None,
             probes: Vec::new(),
@@ -268,8 +268,8 @@ impl Board {
     }
 
     /// What has happened at all agents since this was called last.
-    pub fn take_figures(&mut self) -> Figures {
-        self.agents.iter_mut().flatten().fold(Figures::default(), |mut all, agent| {
+    pub fn take_figures(&mut self) -> LiveFigures {
+        self.agents.iter_mut().flatten().fold(LiveFigures::default(), |mut all, agent| {
             all.add(&std::mem::take(&mut agent.figures));
             all
         })

@@ -1,5 +1,7 @@
-//! Course of a fleet's run at its coordinator: agents come, issue, deliver; meanwhile it acts on the
-//! store, looks at its servers, shows how far all are, changes the rate.
+//! Course of a fleet's run at its coordinator, from the first agent to the last part.
+//!
+//! Agents come, issue, deliver; meanwhile it acts on the store, looks at its servers, shows how far
+//! all are, changes the rate.
 
 use std::path::Path;
 use std::sync::Arc;

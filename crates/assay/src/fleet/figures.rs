@@ -1,12 +1,12 @@
 //! Live counters of an agent as messages carry them, and back.
 
-use assay_fleet::{Figures, Histogram};
+use assay_fleet::{LiveFigures, LiveTimes};
 use assay_model::Nanos;
 use assay_run::{Latencies, WorkerStats};
 
 /// What the live counters say, for a message.
-pub fn figures(stats: &WorkerStats) -> Figures {
-    Figures {
+pub fn figures(stats: &WorkerStats) -> LiveFigures {
+    LiveFigures {
         offered: stats.offered,
         processes: stats.processes,
         outcomes: stats.outcomes.to_vec(),
@@ -18,7 +18,7 @@ pub fn figures(stats: &WorkerStats) -> Figures {
 }
 
 /// Adds what a message says to the live counters.
-pub fn add(figures: &Figures, stats: &mut WorkerStats) {
+pub fn add(figures: &LiveFigures, stats: &mut WorkerStats) {
     let mut told = WorkerStats {
         offered: figures.offered,
         processes: figures.processes,
@@ -32,8 +32,8 @@ pub fn add(figures: &Figures, stats: &mut WorkerStats) {
     stats.add(&told);
 }
 
-fn histogram(latencies: &Latencies) -> Histogram {
-    Histogram {
+fn histogram(latencies: &Latencies) -> LiveTimes {
+    LiveTimes {
         sum_ns: u64::try_from(latencies.sum).unwrap_or(u64::MAX),
         min_ns: latencies.min,
         max_ns: latencies.max,
@@ -41,8 +41,8 @@ fn histogram(latencies: &Latencies) -> Histogram {
     }
 }
 
-fn times(histogram: &Histogram) -> Latencies {
-    let Histogram { sum_ns, min_ns, max_ns, buckets } = histogram;
+fn times(histogram: &LiveTimes) -> Latencies {
+    let LiveTimes { sum_ns, min_ns, max_ns, buckets } = histogram;
     let buckets = buckets.iter().map(|(number, count)| (*number, *count));
     Latencies::from_buckets(buckets, (u128::from(*sum_ns), *min_ns, *max_ns))
 }

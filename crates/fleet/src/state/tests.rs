@@ -146,14 +146,14 @@ fn a_change_of_the_rate_is_told_to_each_agent_once() {
 #[test]
 fn figures_that_come_twice_count_once() {
     let mut fleet = Fleet::prepared();
-    let figures = Figures { offered: 5, ..Figures::default() };
+    let figures = LiveFigures { offered: 5, ..LiveFigures::default() };
     for (agent, number) in [(0, 1), (0, 1), (1, 1), (0, 2)] {
         let figures = figures.clone();
         let beat = Beat { number, figures, ..fleet.beat_of(agent, AgentState::Running) };
         fleet.board.beat(beat, fleet.now).unwrap();
     }
     assert_eq!(fleet.board.take_figures().offered, 15);
-    assert_eq!(fleet.board.take_figures(), Figures::default());
+    assert_eq!(fleet.board.take_figures(), LiveFigures::default());
 }
 
 #[test]
