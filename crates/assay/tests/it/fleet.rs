@@ -5,7 +5,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
 use assay_history::{Manifest, State, read_clock, read_events, write_clock};
-use assay_model::{Event, EventKind, Nanos, Outcome};
+use assay_model::{Event, EventKind, Kind, Nanos, Outcome, Record};
 use rustix::process::Signal;
 use serde_json::Value;
 
@@ -744,4 +744,36 @@ fn a_comparison_of_two_numbers_of_agents_tells_the_gain_by_another_one() {
     place.fine(&format!("{words} --agents 2 --local --run-dir four"));
     let ran = place.fine("compare three four");
     assert!(!ran.out.contains("B6"), "{}", ran.out);
+}
+
+#[test]
+fn what_was_broken_is_mended_when_the_run_of_a_fleet_is_interrupted() {
+    let place = Place::new();
+    place.write("assay.toml", "lab-dir = \"labs\"\n");
+    let words = "bench ycsb-c --up redis --records 100 --rate 500/s --duration 60s --agents 2 \
+                 --local --timeout 300ms --run-dir b --seed 4";
+    let mut command = place.command(words);
+    command.args(["--at", "500ms: kill 1; 50s: restart 1"]);
+    let running = place.spawn(command);
+    // Twice: for the load, and for the run.
+    wait_until("both issue", || running.said().matches("all 2 agents are armed").count() == 2);
+    std::thread::sleep(Duration::from_secs(4));
+    running.signal(Signal::INT);
+    running.wait().code(130);
+    let texts: Vec<String> = lab_events(&place).into_iter().map(|event| event.text).collect();
+    assert_eq!(texts.len(), 4, "{texts:?}");
+    assert!(texts[3].starts_with("lab: restart node 1 is done"), "{texts:?}");
+}
+
+#[test]
+fn what_agents_have_inserted_is_deleted_if_that_is_wanted() {
+    let (server, place) = (Server::start(&[]), Place::new());
+    let url = server.url("");
+    let words = "--records 200 --seed 3 --agents 2 --local -q";
+    place.fine(&format!("load ycsb-d -t {url} {words} --run-dir l"));
+    let run = format!("run ycsb-d -t {url} {words} --rate 1k/s --duration 1s --clean-up-inserts");
+    place.fine(&format!("{run} --run-dir b"));
+    let is_insert = |record: &&Record| record.kind == Kind::Insert;
+    assert!(records(&place.path("b")).iter().filter(is_insert).count() > 10);
+    assert_eq!(server.cli("zcard _indices"), "200");
 }
