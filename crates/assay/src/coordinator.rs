@@ -23,7 +23,7 @@ use clap::ArgMatches;
 
 use crate::exit::{Exit, Failure, as_usage, from_open, usage};
 use crate::experiment::{Experiment, Finished, SeenBeside, rfc3339};
-use crate::fleet::{boot_id, build, length, nonce, write_secret};
+use crate::fleet::{boot_id, build, leaves_parts, length, nonce, write_secret};
 use crate::load_config::{LoadConfig, Purpose};
 use crate::note::Note;
 use crate::options::{Options, Verb};
@@ -198,10 +198,11 @@ fn coordinate(setup: &Setup, mut fleet: Fleet<'_>) -> Result<Finished> {
     if let FleetOutcome::Withdrawn(reason) = &driven.outcome {
         return Err(withdrawn(setup, fleet, (driven.seen, reason), &pieces)?.into());
     }
-    let mut parts: Vec<PathBuf> =
-        (0..fleet.agents).map(|agent| pieces.join(format!("agent-{agent}"))).collect();
-    let own = own_part::keep(&fleet, &driven, (&parts, &pieces))?;
-    parts.push(own);
+    let own = own_part::keep(&fleet, &driven, &pieces)?;
+    if let Some(unseen) = driven.parts.iter().find(|part| !part.join("run.toml").is_file()) {
+        return Err(left_elsewhere(&fleet, (&driven.parts, unseen), &own)?.into());
+    }
+    let parts: Vec<PathBuf> = driven.parts.iter().cloned().chain([own]).collect();
     let merged = merge(&dir, &parts, true).map_err(as_usage)?;
     // Everything in it has been moved or copied.
     if let Err(error) = fs::remove_dir_all(&pieces) {
@@ -220,6 +221,28 @@ fn coordinate(setup: &Setup, mut fleet: Fleet<'_>) -> Result<Finished> {
         state => driven.seen.done.exit(state),
     };
     Ok(Finished { dir, exit, is_whole })
+}
+
+/// The failure to join parts of which one was left where this process does not see it; the run
+/// directory says the same.
+fn left_elsewhere(
+    fleet: &Fleet<'_>,
+    (parts, unseen): (&[PathBuf], &Path),
+    own: &Path,
+) -> Result<Failure> {
+    let reason = format!("there is no part of an agent in {} here", unseen.display());
+    let mut manifest = fleet.experiment.manifest.clone();
+    (manifest.state, manifest.reason) = (State::Failed, Some(reason.clone()));
+    manifest.run.ended = rfc3339(std::time::SystemTime::now());
+    manifest.write(&fleet.experiment.dir).context("cannot note the failure")?;
+    let parts: Vec<String> = parts.iter().map(|part| part.display().to_string()).collect();
+    let message = format!(
+        "{reason}: bring all of them to one machine, then join them with `assay fleet merge {} {} \
+         --run-dir DIR`",
+        parts.join(" "),
+        own.display()
+    );
+    Ok(Failure { exit: Exit::Internal, message })
 }
 
 /// The failure of a run that was called off or whose result was withdrawn, which the run directory
@@ -340,6 +363,7 @@ fn job(
         words,
         target: is_sent.then(|| target.to_owned()),
         files,
+        leaves_parts: leaves_parts(options)?,
         shows_service: fleet.experiment.shows_service(),
     };
     Ok((job, contents))

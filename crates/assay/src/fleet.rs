@@ -27,7 +27,7 @@ const AGENTS_MAX: u64 = 1024;
 const LENGTH_MIN: Nanos = Nanos::from_secs(1);
 
 /// The settings of a coordinator, which agents do not get.
-pub const SETTINGS: [&str; 6] = ["agents", "local", "listen", "keys", "wait", "lease"];
+pub const SETTINGS: [&str; 7] = ["agents", "local", "listen", "keys", "wait", "lease", "deliver"];
 
 /// How many agents there are to be; none for a run of this process alone.
 ///
@@ -51,8 +51,17 @@ pub fn agents(options: &Options) -> Result<Option<u32>> {
              serve` and name its URL",
         ));
     }
+    leaves_parts(options)?;
     ["wait", "lease"].into_iter().try_for_each(|name| length(options, name).map(drop))?;
     Ok(Some(agents as u32))
+}
+
+/// Whether agents leave their parts where they are.
+///
+/// # Errors
+/// If the setting is neither.
+pub fn leaves_parts(options: &Options) -> Result<bool> {
+    options.choice("deliver", &[("send", false), ("leave", true)])
 }
 
 /// As [`agents`], for a command of several runs: an agent serves one, so they have to be started

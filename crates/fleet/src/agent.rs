@@ -288,6 +288,17 @@ impl Session {
         Ok(())
     }
 
+    /// Leaves all files below `dir` where they are, and says where.
+    pub fn leave(&self, dir: &Path) {
+        let place = dir.canonicalize().unwrap_or_else(|_| dir.to_owned());
+        let place = place.to_string_lossy().into_owned();
+        self.shared.change(|news| {
+            news.beat.left = Some(place);
+            news.beat.state = AgentState::Delivered;
+        });
+        self.shared.await_heard(|(state, _)| state == AgentState::Delivered, CALL_TIMEOUT);
+    }
+
     /// Sends a file from byte `has` on; a piece that fails is sent again.
     fn send_file(
         &self,

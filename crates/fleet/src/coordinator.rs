@@ -137,9 +137,13 @@ impl Coordinator {
         self.shared.board().clocks()
     }
 
-    /// Where the files of `agent` went.
-    pub fn piece_dir(&self, agent: u32) -> PathBuf {
-        self.shared.piece_dir(agent)
+    /// Where the part of each agent is: with what it delivered, or where it has left it.
+    pub fn parts(&self) -> Vec<PathBuf> {
+        let board = self.shared.board();
+        match board.leaves_parts() {
+            true => board.left().into_iter().map(PathBuf::from).collect(),
+            false => (0..board.agents()).map(|agent| self.shared.piece_dir(agent)).collect(),
+        }
     }
 }
 

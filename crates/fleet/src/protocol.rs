@@ -62,6 +62,8 @@ pub struct Job {
     pub target: Option<String>,
     /// The files that the command line names.
     pub files: Vec<JobFile>,
+    /// Whether agents leave their parts where they are, for whoever sees them there.
+    pub leaves_parts: bool,
     /// Whether live figures have response and service times, not response times alone.
     pub shows_service: bool,
 }
@@ -152,6 +154,8 @@ pub struct Beat {
     pub failure: Option<String>,
     /// Whether its share has ended before its time: it was interrupted.
     pub is_interrupted: bool,
+    /// Where its part is, if it leaves it there.
+    pub left: Option<String>,
     /// How many changes of the rate it has taken.
     pub rates: u32,
     /// The number of `figures`: the same ones may come twice, and count once.

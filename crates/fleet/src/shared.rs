@@ -47,6 +47,9 @@ impl Shared {
     pub fn tick(&self) {
         let mut board = self.board();
         board.tick(offset::moment(), self.clock.now());
+        if board.leaves_parts() {
+            return;
+        }
         let delivered = board.status().into_iter();
         let delivered = delivered.filter(|row| row.state == Some(AgentState::Delivered));
         let incoming = self.incoming();

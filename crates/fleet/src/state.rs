@@ -66,6 +66,8 @@ pub(crate) struct Agent {
     workers: u32,
     plan: String,
     progress: Progress,
+    /// Where its part is, if it has left it there.
+    left: Option<String>,
     /// The number of the figures that came last.
     number: u64,
     /// What has happened since somebody looked.
@@ -196,6 +198,7 @@ impl Board {
             workers: 0,
             plan: String::new(),
             progress: Progress::default(),
+            left: None,
             number: 0,
             figures: LiveFigures::default(),
             last: now,
@@ -221,6 +224,7 @@ impl Board {
         agent.last = now;
         agent.state = agent.state.max(beat.state);
         agent.progress = beat.progress;
+        agent.left = beat.left;
         if beat.number > agent.number {
             agent.number = beat.number;
             agent.figures.add(&beat.figures);
@@ -260,6 +264,16 @@ impl Board {
     /// All agents change the rate at this moment.
     pub fn order_rate(&mut self, order: RateOrder) {
         self.rates.push(order);
+    }
+
+    /// Whether agents leave their parts where they are.
+    pub fn leaves_parts(&self) -> bool {
+        self.job.leaves_parts
+    }
+
+    /// Where each agent has left its part, of those that have.
+    pub fn left(&self) -> Vec<String> {
+        self.present().filter_map(|agent| agent.left.clone()).collect()
     }
 
     /// When the run begins, on the coordinator's clock, once that is chosen.

@@ -3,7 +3,7 @@
 //! Agents come, issue, deliver; meanwhile it acts on the store, looks at its servers, shows how far
 //! all are, changes the rate.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -28,6 +28,8 @@ use super::{Fleet, LOOK, fleet_options, job, keys, listen, summary};
 pub struct Driven {
     /// How it ended.
     pub outcome: FleetOutcome,
+    /// Where the part of each agent is.
+    pub parts: Vec<PathBuf>,
     /// The probes of each agent's clock.
     pub clocks: Vec<(u32, Vec<Probe>)>,
     /// What went on beside the load.
@@ -104,9 +106,9 @@ pub fn drive(setup: &Setup, fleet: &mut Fleet<'_>, pieces: &Path) -> Result<Driv
         drop(over);
         anyhow::Ok((outcome, beside.join(Vec::new())))
     })?;
-    let clocks = coordinator.clocks();
+    let (parts, clocks) = (coordinator.parts(), coordinator.clocks());
     local.end(&outcome);
-    Ok(Driven { outcome, clocks, seen })
+    Ok(Driven { outcome, parts, clocks, seen })
 }
 
 /// Waits for the end, says who is how far; raises the flag when no agent issues operations any

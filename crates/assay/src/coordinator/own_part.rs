@@ -19,26 +19,26 @@ use crate::fleet;
 use super::Fleet;
 use super::drive::Driven;
 
-/// Keeps it in a folder of `pieces`, after the final reads, which it makes now: the agents whose
-/// parts are `delivered` have ended. Gives the folder.
+/// Keeps it in a folder of `pieces`, after the final reads, which it makes now: all agents have
+/// ended. Gives the folder.
 ///
 /// # Errors
 /// If it cannot be written.
-pub fn keep(
-    fleet: &Fleet<'_>,
-    driven: &Driven,
-    (delivered, pieces): (&[PathBuf], &Path),
-) -> Result<PathBuf> {
+pub fn keep(fleet: &Fleet<'_>, driven: &Driven, pieces: &Path) -> Result<PathBuf> {
     let experiment = &fleet.experiment;
     let dir = pieces.join(COORDINATOR);
     let mut run_dir = RunDir::create(&dir).map_err(as_usage)?;
     let mut manifest = manifest(experiment, fleet.agents);
     run_dir.write_manifest(&manifest)?;
-    let delivered = delivered.iter().map(|part| Manifest::read(part));
-    let delivered = delivered.collect::<Result<Vec<_>, _>>().map_err(as_usage)?;
-    let read = match experiment.final_reads {
-        Some(_) => read_finally(experiment, driven, (&delivered, &mut run_dir), &mut manifest)?,
-        None => FinalReadsOutcome::default(),
+    let delivered = driven.parts.iter().map(|part| Manifest::read(part));
+    let read = match (&experiment.final_reads, delivered.collect::<Result<Vec<_>, _>>()) {
+        (None, _) => FinalReadsOutcome::default(),
+        (Some(_), Ok(delivered)) => {
+            read_finally(experiment, driven, (&delivered, &mut run_dir), &mut manifest)?
+        }
+        (Some(_), Err(_)) => {
+            FinalReadsOutcome::none("the agents have left their parts where nobody sees them")
+        }
     };
     manifest.notes.extend(driven.seen.done.notes().cloned());
     manifest.notes.extend(experiment.store.incidents());

@@ -392,6 +392,13 @@ pub const KEYS: &[Key] = &[
         LOADING,
         "With --agents: without news for so long, an agent is lost, and ends its load by itself",
     ),
+    text(
+        "deliver",
+        "HOW",
+        Some("send"),
+        LOADING,
+        "With --agents: send parts to the coordinator, or leave them in a directory that it sees",
+    ),
     switch(
         "send-credentials",
         LOADING,

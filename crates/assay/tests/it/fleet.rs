@@ -777,3 +777,49 @@ fn what_agents_have_inserted_is_deleted_if_that_is_wanted() {
     assert!(records(&place.path("b")).iter().filter(is_insert).count() > 10);
     assert_eq!(server.cli("zcard _indices"), "200");
 }
+
+#[test]
+fn parts_that_are_left_where_the_coordinator_sees_them_are_joined_from_there() {
+    let words = "-t null: --records 100 --rate 1k/s --duration 700ms --seed 4 --deliver leave";
+    let fleet = Fleet::of(2, words);
+    let agents = [fleet.agent(0), fleet.agent(1)];
+    for agent in agents {
+        agent.wait().code(0).says("has left its part in part-");
+    }
+    fleet.coordinator.wait().code(0).shows("Agents");
+    let place = &fleet.place;
+    assert_eq!(place.list("b/history"), ["agent=0", "agent=1"]);
+    null_run(place, "--rate 1k/s --duration 500ms --agents 2 --local --deliver leave", "c");
+    assert_eq!(manifest(place, "c").agents.len(), 2);
+    place.assay("run ycsb-c -t null: --agents 2 --local --deliver it").code(2).says("leave");
+}
+
+#[test]
+fn parts_that_were_left_elsewhere_are_merged_with_what_the_coordinator_knows() {
+    let words = "-t null: --records 100 --rate 1k/s --duration 60s --seed 4 --deliver leave";
+    let fleet = Fleet::of(2, words);
+    let agents = [fleet.agent(0), fleet.agent(1)];
+    fleet.until("all 2 agents are running");
+    let place = &fleet.place;
+    // A machine whose directory nobody else sees.
+    fleet.coordinator.signal(Signal::STOP);
+    std::thread::sleep(Duration::from_millis(500));
+    agents[1].signal(Signal::TERM);
+    wait_until("its part is closed", || {
+        let part = place.path("part-1");
+        let is_closed = Manifest::read(&part).is_ok_and(|part| part.state != State::Running);
+        is_closed && !part.join("lock").exists()
+    });
+    std::fs::rename(place.path("part-1"), place.path("elsewhere")).expect("both are ours");
+    fleet.coordinator.signal(Signal::CONT);
+    for agent in agents {
+        agent.wait();
+    }
+    let ran = fleet.coordinator.wait().code(1).says("there is no part of an agent in");
+    ran.says("assay fleet merge");
+    let merge = "fleet merge part-0 elsewhere b/pieces/coordinator --run-dir m";
+    place.fine(merge).shows("INTERRUPTED");
+    assert!(place.path("m/clock.parquet").is_file(), "the clocks are known");
+    let notes = manifest(place, "m").notes;
+    assert!(!notes.iter().any(|note| note.contains("cannot be ordered")), "{notes:?}");
+}
