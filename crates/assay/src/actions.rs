@@ -10,6 +10,7 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::{Error, Result};
+use assay_history::State;
 use assay_lab::{
     Fault, FaultTarget, Injected, Injection, check_injection, check_scale, fault, recipes,
 };
@@ -17,7 +18,7 @@ use assay_model::{ACTION_MARK, Event, EventKind, Nanos};
 use assay_run::{Clock, Control, Wall};
 
 use crate::actions::schedule::{ActionSchedule, LabPlace};
-use crate::exit::usage;
+use crate::exit::{Exit, usage};
 use crate::lab::{GoesOn, LabClient, Request};
 use crate::options::Options;
 use crate::units;
@@ -286,6 +287,36 @@ impl Broken {
 }
 
 impl ExecutedActions {
+    /// What a reader of the figures must know, a sentence each.
+    pub fn notes(&self) -> impl Iterator<Item = &String> {
+        let failures = self.failures.iter().chain(&self.unmended);
+        failures.chain(&self.goes_on).chain(&self.lab_end)
+    }
+
+    /// Says on standard error what was to be done and was not; of a run that was stopped, what
+    /// goes on.
+    pub fn say_undone(&self, state: State) {
+        if state == State::Finished {
+            let failures = self.failures.iter().chain(&self.lab_end);
+            failures.for_each(|failure| eprintln!("error: {failure}"));
+        }
+        self.unmended.iter().for_each(|what| eprintln!("error: {what}"));
+        self.goes_on.iter().for_each(|what| eprintln!("warning: {what}"));
+    }
+
+    /// The code to end with after a run that ended so.
+    pub fn exit(&self, state: State) -> Exit {
+        match state {
+            State::Finished if self.lab_end.is_some() => Exit::Internal,
+            State::Finished if self.goes_on.is_some() => Exit::Interrupted,
+            State::Finished | State::Interrupted if !self.unmended.is_empty() => Exit::Undone,
+            State::Finished if !self.failures.is_empty() => Exit::Undone,
+            State::Finished | State::Running => Exit::Fine,
+            State::Interrupted => Exit::Interrupted,
+            State::Failed => Exit::Internal,
+        }
+    }
+
     /// Does something now; how it ended, with the whole sentence if it failed.
     fn perform(
         &mut self,

@@ -1,47 +1,38 @@
 //! Coordinator of a run: agents come, start together, deliver; their parts become one.
 
+mod drive;
 mod job;
+mod local;
+mod own_part;
 
 pub use job::with_files;
 
 use std::fs;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Stdio};
-use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
 use assay_fleet::keys::KeyFiles;
-use assay_fleet::{
-    AgentState, Coordinator, FleetKeys, FleetOptions, FleetOutcome, Job, StatusRow, merge,
-};
-use assay_history::{Manifest, State};
+use assay_fleet::{AgentState, FleetKeys, FleetOptions, FleetOutcome, Job, StatusRow, merge};
+use assay_history::State;
 use assay_model::quantity;
-use assay_report::units::count;
 use assay_run::Load;
-use assay_run::control::Urgency;
 use assay_workload::PlanPhase;
 use clap::ArgMatches;
 
 use crate::exit::{Exit, Failure, as_usage, from_open, usage};
-use crate::experiment::{Experiment, Finished, rfc3339};
-use crate::fleet::{boot_id, build, length, nonce, write_secret};
+use crate::experiment::{Experiment, Finished, SeenBeside, rfc3339};
+use crate::fleet::{boot_id, build, leaves_parts, length, nonce, write_secret};
 use crate::load_config::{LoadConfig, Purpose};
 use crate::note::Note;
 use crate::options::{Options, Verb};
-use crate::parent_death;
-use crate::progress::Show;
 use crate::setup::Setup;
 
 /// How often the coordinator looks.
 const LOOK: Duration = Duration::from_millis(50);
 /// How long keys of a fleet on one machine are valid.
 const LOCAL_KEYS: Duration = Duration::from_secs(14 * 24 * 3600);
-/// How often the sums of all agents are shown.
-const SHOW_EVERY: u32 = 200;
-/// Lines of an agent's own errors that are repeated.
-const LOG_LINES: usize = 5;
 
 /// What a fleet does.
 struct Fleet<'a> {
@@ -51,12 +42,8 @@ struct Fleet<'a> {
     matches: &'a ArgMatches,
     /// Whether it fills the store, or measures it.
     verb: Verb,
-    /// The run directory.
-    dir: &'a Path,
-    /// The manifest as the coordinator knows it before the run.
-    manifest: Manifest,
-    /// What all agents must have in common with the coordinator.
-    common: String,
+    /// What this process would do if it were alone: what agents share, with what goes on beside.
+    experiment: Experiment,
     /// More words of the command: what an agent could not find out by itself.
     words: Vec<String>,
 }
@@ -84,8 +71,8 @@ pub fn load(
     let words = fleet_words(&load_config, agents, &setup.options)?;
     setup.prepare_to_load(&plan, &dataset)?;
     setup.store.keep_note(&Note::loading(&dataset, setup.seed).to_text()).map_err(from_open)?;
-    let Experiment { manifest, common, .. } = setup.experiment(&plan, load_config, dir, true)?;
-    let fleet = Fleet { agents, matches, verb: Verb::Load, dir, manifest, common, words };
+    let experiment = setup.experiment(&plan, load_config, dir, true)?;
+    let fleet = Fleet { agents, matches, verb: Verb::Load, experiment, words };
     let finished = coordinate(setup, fleet)?;
     if finished.exit == Exit::Fine && finished.is_whole {
         setup.store.flush().map_err(from_open)?;
@@ -105,26 +92,47 @@ pub fn run(
     purpose: Purpose,
 ) -> Result<Finished> {
     setup.raw_target()?;
-    let had_final_reads = setup.final_reads()?.is_some();
-    let experiment = setup.ready(purpose)?;
+    let undoes_inserts = setup.undoes_inserts()?;
+    let final_reads = setup.final_reads()?;
+    let experiment = Experiment { final_reads, ..setup.ready(purpose)? };
     let mut words = fleet_words(&experiment.load_config, agents, &setup.options)?;
     if purpose == Purpose::Bench {
         words.extend(bench_words(setup, &experiment.load_config));
     }
-    let Experiment { dir, manifest, common, .. } = experiment;
-    let verb = Verb::Run;
-    let fleet = Fleet { agents, matches, verb, dir: &dir, manifest, common, words };
-    let finished = coordinate(setup, fleet)?;
-    if had_final_reads {
-        let mut manifest = Manifest::read(&finished.dir)?;
-        manifest.notes.push("a fleet makes no final reads yet".to_owned());
-        manifest.write(&finished.dir)?;
-    }
-    setup.examine(&finished)?;
-    if setup.options.cleans_up()? {
-        setup.clean_up(&finished.dir)?;
-    }
+    let finished =
+        coordinate(setup, Fleet { agents, matches, verb: Verb::Run, experiment, words })?;
+    setup.look_after(&finished, undoes_inserts)?;
     Ok(finished)
+}
+
+/// Loads the store by a fleet, or by this process alone if there is none.
+///
+/// # Errors
+/// As [`load`] and [`Setup::load`].
+pub fn load_alone_or(
+    setup: &mut Setup,
+    fleet: Option<(u32, &ArgMatches)>,
+    dir: &Path,
+) -> Result<Finished> {
+    match fleet {
+        Some(fleet) => load(setup, fleet, dir),
+        None => setup.load(dir),
+    }
+}
+
+/// Runs the workload by a fleet, or by this process alone if there is none.
+///
+/// # Errors
+/// As [`run`] and [`Setup::run`].
+pub fn run_alone_or(
+    setup: &mut Setup,
+    fleet: Option<(u32, &ArgMatches)>,
+    purpose: Purpose,
+) -> Result<Finished> {
+    match fleet {
+        Some(fleet) => run(setup, fleet, purpose),
+        None => setup.run(purpose),
+    }
 }
 
 /// One run of several by the agents of a fleet: that of `experiment`.
@@ -138,9 +146,7 @@ pub fn step(
 ) -> Result<Finished> {
     setup.raw_target()?;
     let words = fleet_words(&experiment.load_config, agents, &setup.options)?;
-    let Experiment { dir, manifest, common, .. } = experiment;
-    let fleet = Fleet { agents, matches, verb: Verb::Run, dir: &dir, manifest, common, words };
-    coordinate(setup, fleet)
+    coordinate(setup, Fleet { agents, matches, verb: Verb::Run, experiment, words })
 }
 
 /// What a bench chooses, as the words of a run.
@@ -182,116 +188,90 @@ fn fleet_words(load_config: &LoadConfig, agents: u32, options: &Options) -> Resu
 ///
 /// # Errors
 /// If the run was called off or its result withdrawn; the run directory says why.
-fn coordinate(setup: &Setup, fleet: Fleet<'_>) -> Result<Finished> {
-    let mut manifest = fleet.manifest.clone();
-    manifest.run.started = rfc3339(std::time::SystemTime::now());
-    let pieces = fleet.dir.join("pieces");
+fn coordinate(setup: &Setup, mut fleet: Fleet<'_>) -> Result<Finished> {
+    let dir = fleet.experiment.dir.clone();
+    let pieces = dir.join("pieces");
     fs::create_dir_all(&pieces).with_context(|| format!("cannot create {}", pieces.display()))?;
-    let during = setup.listening.during();
-    let outcome = drive(setup, &fleet, &pieces);
-    drop(during);
-    let (outcome, clocks) = outcome?;
-    if let FleetOutcome::Withdrawn(reason) = outcome {
-        let is_interrupted = setup.listening.is_interrupted();
-        manifest.state = if is_interrupted { State::Interrupted } else { State::Failed };
-        manifest.reason = Some(reason.clone());
-        manifest.run.ended = rfc3339(std::time::SystemTime::now());
-        manifest.write(fleet.dir).context("cannot note the failure")?;
-        let exit = if is_interrupted { Exit::Interrupted } else { Exit::Internal };
-        let place = match setup.options.switch("local")? {
-            true => format!("in {}", pieces.display()),
-            false => "with them".to_owned(),
-        };
-        let message = format!("{reason}\nthere is no result; what agents have kept is {place}");
-        return Err(Failure { exit, message }.into());
+    let _during = setup.listening.during();
+    fleet.experiment.manifest.run.started = rfc3339(std::time::SystemTime::now());
+    let driven = drive::drive(setup, &mut fleet, &pieces)?;
+    if let FleetOutcome::Withdrawn(reason) = &driven.outcome {
+        return Err(withdrawn(setup, fleet, (driven.seen, reason), &pieces)?.into());
     }
-    let delivered: Vec<PathBuf> =
-        (0..fleet.agents).map(|agent| pieces.join(format!("agent-{agent}"))).collect();
-    let mut merged = merge(fleet.dir, &delivered, &clocks, true).map_err(as_usage)?;
-    merged.store = manifest.store;
-    merged.hallmark = manifest.hallmark;
-    merged.write(fleet.dir)?;
+    let own = own_part::keep(&fleet, &driven, &pieces)?;
+    if let Some(unseen) = driven.parts.iter().find(|part| !part.join("run.toml").is_file()) {
+        return Err(left_elsewhere(&fleet, (&driven.parts, unseen), &own)?.into());
+    }
+    let parts: Vec<PathBuf> = driven.parts.iter().cloned().chain([own]).collect();
+    let merged = merge(&dir, &parts, true).map_err(as_usage)?;
     // Everything in it has been moved or copied.
     if let Err(error) = fs::remove_dir_all(&pieces) {
         eprintln!("warning: cannot remove {}: {error}", pieces.display());
     }
-    let exit = match merged.state {
-        State::Finished => Exit::Fine,
-        State::Interrupted => Exit::Interrupted,
-        State::Running | State::Failed => Exit::Internal,
-    };
     if let Some(reason) = merged.reason.as_ref().filter(|_| merged.state == State::Failed) {
         eprintln!("error: {reason}");
     }
+    driven.seen.done.say_undone(merged.state);
     let counters = &merged.counters;
     let issued_all = merged.load.settings.get("issued_all").is_some_and(|text| text == "true");
     let is_whole = issued_all && counters.done == counters.offered;
-    Ok(Finished { dir: fleet.dir.to_owned(), exit, is_whole })
+    let exit = match merged.state {
+        // A part that was never closed.
+        State::Running => Exit::Internal,
+        state => driven.seen.done.exit(state),
+    };
+    Ok(Finished { dir, exit, is_whole })
 }
 
-type Clocks = Vec<assay_fleet::merge::AgentClock>;
+/// The failure to join parts of which one was left where this process does not see it; the run
+/// directory says the same.
+fn left_elsewhere(
+    fleet: &Fleet<'_>,
+    (parts, unseen): (&[PathBuf], &Path),
+    own: &Path,
+) -> Result<Failure> {
+    let reason = format!("there is no part of an agent in {} here", unseen.display());
+    let mut manifest = fleet.experiment.manifest.clone();
+    (manifest.state, manifest.reason) = (State::Failed, Some(reason.clone()));
+    manifest.run.ended = rfc3339(std::time::SystemTime::now());
+    manifest.write(&fleet.experiment.dir).context("cannot note the failure")?;
+    let parts: Vec<String> = parts.iter().map(|part| part.display().to_string()).collect();
+    let message = format!(
+        "{reason}: bring all of them to one machine, then join them with `assay fleet merge {} {} \
+         --run-dir DIR`",
+        parts.join(" "),
+        own.display()
+    );
+    Ok(Failure { exit: Exit::Internal, message })
+}
 
-/// Waits until the fleet has ended.
-fn drive(setup: &Setup, fleet: &Fleet<'_>, pieces: &Path) -> Result<(FleetOutcome, Clocks)> {
-    let options = &setup.options;
-    let is_local = options.is_local()?;
-    let (keys, agent_keys) = keys(options, is_local, pieces)?;
-    let target = setup.raw_target()?;
-    let job = job(setup, fleet, &target, is_local)?;
-    let coordinator = Coordinator::open(
-        listen(options, is_local)?,
-        &keys,
-        fleet_options(options, fleet)?,
-        job,
-        pieces,
-    )
-    .map_err(as_usage)?;
-    let shows = setup.show != Show::Nothing;
-    let mut local = match agent_keys {
-        Some(keys) => LocalAgents::start(fleet.agents, coordinator.address(), &keys, &target)?,
-        None => {
-            eprintln!(
-                "waiting for {} agents at {} (assay agent --join HOST:PORT --keys agent.pem \
-                 --index 0…{})",
-                fleet.agents,
-                coordinator.address(),
-                fleet.agents - 1
-            );
-            LocalAgents::default()
-        }
+/// The failure of a run that was called off or whose result was withdrawn, which the run directory
+/// says as well.
+fn withdrawn(
+    setup: &Setup,
+    fleet: Fleet<'_>,
+    (seen, reason): (SeenBeside, &str),
+    pieces: &Path,
+) -> Result<Failure> {
+    let is_interrupted = setup.listening.is_interrupted();
+    let mut manifest = fleet.experiment.manifest;
+    manifest.state = if is_interrupted { State::Interrupted } else { State::Failed };
+    manifest.reason = Some(reason.to_owned());
+    manifest.run.ended = rfc3339(std::time::SystemTime::now());
+    manifest.notes.extend(seen.done.notes().cloned());
+    manifest.write(&fleet.experiment.dir).context("cannot note the failure")?;
+    seen.done.say_undone(manifest.state);
+    let exit = match is_interrupted {
+        true => Exit::Interrupted,
+        false if !seen.done.unmended.is_empty() => Exit::Undone,
+        false => Exit::Internal,
     };
-    let control = setup.listening.control();
-    let (mut shown, mut looks, mut is_stopping) = (String::new(), 0u32, false);
-    loop {
-        if let Some(outcome) = coordinator.outcome() {
-            let clocks = coordinator.clocks();
-            local.end(&outcome);
-            return Ok((outcome, clocks));
-        }
-        if let Some(reason) = local.dead() {
-            coordinator.withdraw(reason);
-        }
-        match control.urgency() {
-            Urgency::None => {}
-            Urgency::Drain if !is_stopping => {
-                is_stopping = true;
-                coordinator.stop();
-            }
-            Urgency::Drain => {}
-            Urgency::Abort => coordinator.withdraw("interrupted twice".to_owned()),
-        }
-        let status = coordinator.status();
-        let line = summary(&status);
-        looks += 1;
-        if shows && line != shown {
-            eprintln!("fleet: {line}");
-            shown = line;
-        } else if shows && looks.is_multiple_of(SHOW_EVERY) {
-            let offered = status.iter().map(|row| row.progress.offered).sum();
-            eprintln!("fleet: {} operations of {} agents", count(offered), status.len());
-        }
-        thread::sleep(LOOK);
-    }
+    let place = match setup.options.is_local()? {
+        true => format!("in {}", pieces.display()),
+        false => "with them".to_owned(),
+    };
+    let message = format!("{reason}\nthere is no result; what agents have kept is {place}");
+    Ok(Failure { exit, message })
 }
 
 /// How many agents are how far; who is behind all others by number.
@@ -355,7 +335,7 @@ fn listen(options: &Options, is_local: bool) -> Result<SocketAddr> {
 fn fleet_options(options: &Options, fleet: &Fleet<'_>) -> Result<FleetOptions> {
     Ok(FleetOptions {
         agents: fleet.agents,
-        plan: fleet.common.clone(),
+        plan: fleet.experiment.common.clone(),
         wait: length(options, "wait")?,
         lease: length(options, "lease")?,
         version: build(),
@@ -378,93 +358,15 @@ fn job(
     let is_sent = !is_local && (!has_secret || options.switch("send-credentials")?);
     let (files, contents) = files.into_iter().unzip();
     let job = Job {
-        run_id: fleet.manifest.run.id.clone(),
-        command: fleet.manifest.run.command.clone(),
+        run_id: fleet.experiment.manifest.run.id.clone(),
+        command: fleet.experiment.manifest.run.command.clone(),
         words,
         target: is_sent.then(|| target.to_owned()),
         files,
+        leaves_parts: leaves_parts(options)?,
+        shows_service: fleet.experiment.shows_service(),
     };
     Ok((job, contents))
-}
-
-/// Agents that are processes of this machine.
-#[derive(Default)]
-struct LocalAgents(Vec<LocalAgent>);
-
-struct LocalAgent {
-    agent: u32,
-    child: Child,
-    log: PathBuf,
-    has_ended: bool,
-}
-
-impl LocalAgents {
-    fn start(agents: u32, address: SocketAddr, keys: &Path, target: &str) -> Result<LocalAgents> {
-        let dir = keys.parent().unwrap_or(Path::new("."));
-        let mut all = LocalAgents::default();
-        for agent in 0..agents {
-            let log = dir.join(format!("agent-{agent}.log"));
-            let file = fs::File::create(&log)
-                .with_context(|| format!("cannot create {}", log.display()))?;
-            let mut command = parent_death::tied();
-            command
-                .arg("agent")
-                .args(["--join", &address.to_string()])
-                .args(["--index", &agent.to_string()])
-                .arg("--keys")
-                .arg(keys)
-                .arg("--run-dir")
-                .arg(dir.join(format!("local-{agent}")))
-                .env("ASSAY_TARGET", target)
-                .stdin(Stdio::null())
-                .stdout(Stdio::null())
-                .stderr(file);
-            // The keyboard's interrupt is for the coordinator, which tells the agents.
-            std::os::unix::process::CommandExt::process_group(&mut command, 0);
-            let child = command.spawn().context("cannot start an agent on this machine")?;
-            all.0.push(LocalAgent { agent, child, log, has_ended: false });
-        }
-        Ok(all)
-    }
-
-    /// An agent that has ended with an error, in words.
-    fn dead(&mut self) -> Option<String> {
-        for local in self.0.iter_mut().filter(|local| !local.has_ended) {
-            let Ok(Some(status)) = local.child.try_wait() else { continue };
-            local.has_ended = true;
-            if !status.success() {
-                let log = fs::read_to_string(&local.log).unwrap_or_default();
-                let lines: Vec<&str> = log.lines().collect();
-                let last = lines[lines.len().saturating_sub(LOG_LINES)..].join("\n  ");
-                let agent = local.agent;
-                return Some(format!("agent {agent} on this machine ended ({status}): {last}"));
-            }
-        }
-        None
-    }
-
-    /// Waits for those that are about to end; of a run that was called off, ends the others.
-    fn end(&mut self, outcome: &FleetOutcome) {
-        for local in &mut self.0 {
-            let tries = if *outcome == FleetOutcome::Delivered { 100 } else { 40 };
-            for _ in 0..tries {
-                if !matches!(local.child.try_wait(), Ok(None)) {
-                    break;
-                }
-                thread::sleep(LOOK);
-            }
-        }
-    }
-}
-
-impl Drop for LocalAgents {
-    fn drop(&mut self) {
-        for local in &mut self.0 {
-            // It has ended, or nobody waits for it any more.
-            let _ = local.child.kill();
-            let _ = local.child.wait();
-        }
-    }
 }
 
 #[cfg(test)]

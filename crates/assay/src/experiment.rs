@@ -1,7 +1,7 @@
 //! One load or run from plan to sealed run directory: the function that joins all crates.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, Scope, ScopedJoinHandle};
@@ -22,7 +22,7 @@ use assay_run::control::Urgency;
 use assay_run::executor::{Failure as FirstFailure, Trouble, WorkerOutcome};
 use assay_run::{
     ArrivalProcess, Arrivals, Closed, Control, ExecuteError, Latency, LiveCounters, Load, Outcome,
-    RateChange, Share, Sink, Spin, Start, Think, Workers, WorkloadKind, execute,
+    RateChange, Share, Sink, Snapshot, Spin, Start, Think, Workers, WorkloadKind, execute,
     execute_in_simulated_time,
 };
 use assay_store::blocking::BlockingThreads;
@@ -110,6 +110,8 @@ pub struct Experiment {
     pub final_reads: Option<FinalReads>,
     /// What came of that.
     pub read_finally: FinalReadsOutcome,
+    /// The numbers that the records have used, if somebody wants to know: for final reads.
+    pub used: Option<UsedNumbers>,
     /// The member in a fleet, if this is one agent's part.
     pub member: Option<Arc<FleetMember>>,
     /// The share that it has there.
@@ -129,12 +131,13 @@ pub struct Finished {
 }
 
 /// A sink of the history as the executor sees it.
-struct HistorySink {
-    records: WorkerSink,
+pub struct HistorySink {
+    /// For the records.
+    pub records: WorkerSink,
     /// For the values that queries return, where they are judged.
-    reads: Option<ReadsSink>,
+    pub reads: Option<ReadsSink>,
     /// What its records have used up, if anybody asks.
-    used: Option<UsedNumbers>,
+    pub used: Option<UsedNumbers>,
 }
 
 impl Sink for HistorySink {
@@ -184,14 +187,9 @@ impl Experiment {
         }
         run_dir.write_manifest(&self.manifest)?;
         let (writer, sinks) = run_dir.writer(workers as u16, Memory::default())?;
-        let is_told = self.roles.is_empty() && self.store.tells_versions();
-        let is_observed = !self.is_load && (is_told || self.roles.iter().any(|role| role.reads()));
-        let (reads, observed) = match is_observed {
-            true => ReadsWriter::start(&self.dir, workers).map(|(one, all)| (Some(one), all))?,
-            false => (None, Vec::new()),
-        };
+        let (reads, observed) = self.reads_writer(&self.dir, workers)?;
         let mut observed = observed.into_iter();
-        let used = self.final_reads.as_ref().map(|_| UsedNumbers::default());
+        let used = self.used;
         let sinks = sinks.into_iter().map(|records| {
             let reads = observed.next();
             HistorySink { records, reads, used }
@@ -245,12 +243,28 @@ impl Experiment {
         Ok(Finished { dir: self.dir.clone(), exit: self.exit(&outcome), is_whole })
     }
 
+    /// What keeps the values that `workers` workers observe in `dir`, if they are judged.
+    ///
+    /// # Errors
+    /// If the file cannot be made.
+    pub fn reads_writer(
+        &self,
+        dir: &Path,
+        workers: usize,
+    ) -> Result<(Option<ReadsWriter>, Vec<ReadsSink>)> {
+        let is_told = self.roles.is_empty() && self.store.tells_versions();
+        let is_observed = !self.is_load && (is_told || self.roles.iter().any(|role| role.reads()));
+        match is_observed {
+            true => Ok(ReadsWriter::start(dir, workers).map(|(one, all)| (Some(one), all))?),
+            false => Ok((None, Vec::new())),
+        }
+    }
+
     fn send(&mut self, sinks: Vec<HistorySink>, control: &Control) -> Result<Outcome> {
         let latency = self.gauged();
         let worker_counters: Vec<LiveCounters> =
             sinks.iter().map(|_| LiveCounters::new(latency)).collect();
-        let store =
-            with_blocking_threads(Arc::clone(&self.store), self.load_config.blocking_threads);
+        let store = self.called_store();
         let is_over = Arc::new(AtomicBool::new(false));
         let raised_at_end = RaisedAtEnd(&is_over);
         let rate_control =
@@ -261,11 +275,15 @@ impl Experiment {
         let observers = self.observers(&rate_control);
         let is_simulated = self.is_simulated();
         let experiment = &*self;
-        let (outcome, observations, unread, done, read_finally) = thread::scope(|scope| {
+        let (outcome, observed, (used, read_finally)) = thread::scope(|scope| {
             let start = experiment.member.as_deref().map(|member| member as &dyn Start);
             let run = Workers { start, ..experiment.run() };
             let (worker_counters, over) = (&worker_counters, &is_over);
-            let watch = move || progress::watch(worker_counters, &rate_control, observers, over);
+            let take = |snapshot: &mut Snapshot| {
+                worker_counters.iter().for_each(|counters| counters.take(snapshot));
+                Vec::new()
+            };
+            let watch = move || progress::watch(take, &rate_control, observers, over);
             let watcher = thread::Builder::new()
                 .name("watcher".to_owned())
                 .spawn_scoped(scope, watch)
@@ -275,9 +293,7 @@ impl Experiment {
                 .then(|| observer.spawn_scoped(scope, || observe::watch(control, over)))
                 .transpose()
                 .context("cannot start the thread that watches the machine")?;
-            let servers = experiment.watch_servers(scope, control, over)?;
-            let scraped = experiment.scrape(scope, control, over)?;
-            let actions = experiment.do_actions(scope, control, over)?;
+            let beside = experiment.begin_beside(scope, control, over)?;
             experiment.date(scope, control, over)?;
             let result = {
                 // Even if a worker panics: observers must not wait for ever.
@@ -293,52 +309,66 @@ impl Experiment {
                 // Its panic has been reported; the measurement matters more than the display.
                 eprintln!("warning: the view of the run broke; the run itself went on");
             }
-            let (outcome, sinks) = result.map_err(from_execute)?;
-            let mut observed = joined(observer);
-            let (servers, mut done) = (joined(servers), joined(actions));
-            observed.extend(servers.observations);
-            let scraped = joined(scraped);
-            observed.extend(scraped.observations);
-            done.events.extend(servers.events);
-            done.lab_end = servers.is_lab_gone.then(|| LAB_END.to_owned());
+            let (outcome, mut sinks) = result.map_err(from_execute)?;
+            let observed = beside.join(joined(observer));
+            let used = sinks.iter().filter_map(|sink| sink.used);
+            let used = used.fold(UsedNumbers::default(), UsedNumbers::and);
+            let is_stopped = outcome.is_interrupted || outcome.trouble().is_some();
             // Every action has ended by now: what was broken is mended, or stays as it is.
-            let read_finally = experiment.read_finally((&outcome, &done), store.as_ref(), sinks);
-            anyhow::Ok((outcome, observed, scraped.failures, done, read_finally))
+            let obstacle = observed.obstacle(is_stopped);
+            let read =
+                experiment.read_finally(obstacle, store.as_ref(), (used, sinks.swap_remove(0)));
+            anyhow::Ok((outcome, observed, (used, read)))
         })?;
-        self.unread = unread;
         if let Some(clock) = control.clock() {
             self.manifest.run.started = rfc3339(clock.epoch());
         }
-        self.observations = observations;
-        self.done = done;
-        self.read_finally = read_finally;
+        (self.observations, self.unread, self.done) =
+            (observed.observations, observed.unread, observed.done);
+        (self.used, self.read_finally) = (self.used.and(Some(used)), read_finally);
         Ok(outcome)
     }
 
-    /// Reads the records once more, if that is wanted, into the same history as the run's.
-    fn read_finally(
+    /// The store as workers call it.
+    pub fn called_store(&self) -> Arc<dyn Store> {
+        with_blocking_threads(Arc::clone(&self.store), self.load_config.blocking_threads)
+    }
+
+    /// Reads the records once more into `sink`, if that is wanted and nothing is in the way.
+    pub fn read_finally(
         &self,
-        (outcome, done): (&Outcome, &ExecutedActions),
+        obstacle: Option<&str>,
         store: &dyn Store,
-        mut sinks: Vec<HistorySink>,
+        (used, sink): (UsedNumbers, HistorySink),
     ) -> FinalReadsOutcome {
         let Some(final_reads) = &self.final_reads else {
             return FinalReadsOutcome::default();
         };
-        if done.lab_end.is_some() {
-            return FinalReadsOutcome::none("the lab has ended");
-        }
-        if outcome.is_interrupted || outcome.trouble().is_some() {
-            return FinalReadsOutcome::none("the run was stopped");
+        if let Some(obstacle) = obstacle {
+            return FinalReadsOutcome::none(obstacle);
         }
         if self.show != Show::Nothing {
             eprintln!("waiting for the store to respond, then reading all records once more");
         }
-        let used = sinks.iter().filter_map(|sink| sink.used);
-        let used = used.fold(UsedNumbers::default(), UsedNumbers::and);
         let control = self.listening.control();
-        let context = FinalContext { run: self.run(), store, control, used };
-        final_reads.perform(&context, sinks.swap_remove(0))
+        final_reads.perform(&FinalContext { run: self.run(), store, control, used }, sink)
+    }
+
+    /// Begins what goes on beside the load: actions on the store, a look at its servers.
+    ///
+    /// # Errors
+    /// If a thread cannot be started.
+    pub fn begin_beside<'scope, 'env: 'scope>(
+        &'env self,
+        scope: &'scope Scope<'scope, 'env>,
+        control: &'env Control,
+        is_over: &'env AtomicBool,
+    ) -> Result<Beside<'scope>> {
+        Ok(Beside {
+            servers: self.watch_servers(scope, control, is_over)?,
+            scraped: self.scrape(scope, control, is_over)?,
+            actions: self.do_actions(scope, control, is_over)?,
+        })
     }
 
     /// Watches the servers of the lab, if the store is in one.
@@ -411,7 +441,7 @@ impl Experiment {
     }
 
     /// The observers of the run; none for a run in simulated time.
-    fn observers(&mut self, rate_control: &Arc<RateControl>) -> Vec<Box<dyn Observer>> {
+    pub fn observers(&mut self, rate_control: &Arc<RateControl>) -> Vec<Box<dyn Observer>> {
         let run_observer = self.run_observer.take();
         if self.is_simulated() {
             return Vec::new();
@@ -474,8 +504,14 @@ impl Experiment {
 
     /// The latencies that are shown during the run.
     fn gauged(&self) -> Latency {
-        let shows_both = self.show == Show::Dashboard || self.port.is_some();
+        let is_wanted = |member: &Arc<FleetMember>| member.session().job().shows_service;
+        let shows_both = self.shows_service() || self.member.as_ref().is_some_and(is_wanted);
         if shows_both { Latency::Both } else { self.latency }
+    }
+
+    /// Whether service times are shown beside response times.
+    pub fn shows_service(&self) -> bool {
+        self.show == Show::Dashboard || self.port.is_some()
     }
 
     /// Whether the store computes the times of its responses, so that the run needs no real time.
@@ -508,7 +544,7 @@ impl Experiment {
     }
 
     /// The instructions to the workers.
-    fn run(&self) -> Workers<'_> {
+    pub fn run(&self) -> Workers<'_> {
         Workers {
             workers: self.load_config.workers,
             source: &*self.source,
@@ -620,7 +656,8 @@ impl Experiment {
     fn describe_share(&mut self, outcome: &Outcome) {
         if let (Some(member), Some(share)) = (&self.member, self.share) {
             member.tell_end(self.listening.control());
-            let section = member.section(&self.manifest, share, outcome.fingerprint());
+            let facts = (outcome.fingerprint(), self.used.map(|used| used.section()));
+            let section = member.section(&self.manifest, share, facts);
             self.manifest.agents = vec![section];
         }
     }
@@ -659,9 +696,7 @@ impl Experiment {
                 rate_change(first)
             ));
         }
-        let done = &self.done;
-        let failures = done.failures.iter().chain(&done.unmended);
-        notes.extend(failures.chain(&done.goes_on).chain(&done.lab_end).cloned());
+        notes.extend(self.done.notes().cloned());
         notes.extend(self.store.incidents());
         notes.append(&mut self.unread);
         let stalls = self.manifest.history.stalls;
@@ -802,15 +837,10 @@ impl Experiment {
 
     /// What was to be done and was not; of a run that was stopped, what goes on.
     fn say_undone(&self, outcome: &Outcome) {
-        if self.manifest.state == State::Finished {
-            let failures = self.done.failures.iter().chain(&self.done.lab_end);
-            failures.for_each(|failure| eprintln!("error: {failure}"));
-            if self.is_in_vain(outcome) {
-                eprintln!("error: {}", in_vain(outcome));
-            }
+        self.done.say_undone(self.manifest.state);
+        if self.manifest.state == State::Finished && self.is_in_vain(outcome) {
+            eprintln!("error: {}", in_vain(outcome));
         }
-        self.done.unmended.iter().for_each(|what| eprintln!("error: {what}"));
-        self.done.goes_on.iter().for_each(|what| eprintln!("warning: {what}"));
     }
 
     fn exit(&self, outcome: &Outcome) -> Exit {
@@ -826,14 +856,8 @@ impl Experiment {
                     _ => Exit::Unreachable,
                 }
             }
-            State::Finished if self.done.lab_end.is_some() => Exit::Internal,
-            State::Finished if self.done.goes_on.is_some() => Exit::Interrupted,
-            State::Finished | State::Interrupted if !self.done.unmended.is_empty() => Exit::Undone,
-            State::Finished if !self.done.failures.is_empty() => Exit::Undone,
-            State::Finished | State::Running => Exit::Fine,
-            State::Interrupted => Exit::Interrupted,
             State::Failed if is_away => Exit::Unreachable,
-            State::Failed => Exit::Internal,
+            state => self.done.exit(state),
         }
     }
 }
@@ -864,6 +888,46 @@ fn in_vain(outcome: &Outcome) -> String {
             .to_owned(),
         (offered, Some(failure)) => format!("none of {offered} operations went through; {failure}"),
         (offered, None) => format!("none of {offered} operations went through"),
+    }
+}
+
+/// What goes on beside a load.
+pub struct Beside<'scope> {
+    servers: Option<ScopedJoinHandle<'scope, Watched>>,
+    scraped: Option<ScopedJoinHandle<'scope, Scraped>>,
+    actions: Option<ScopedJoinHandle<'scope, ExecutedActions>>,
+}
+
+/// What came of it.
+#[derive(Default)]
+pub struct SeenBeside {
+    /// What was seen of the machines.
+    pub observations: Vec<Observation>,
+    /// What of the servers' numbers could not be read, a sentence each.
+    pub unread: Vec<String>,
+    /// What was done to the store, with how that ended.
+    pub done: ExecutedActions,
+}
+
+impl Beside<'_> {
+    /// Waits for all of it; what was seen of this machine comes first.
+    pub fn join(self, seen: Vec<Observation>) -> SeenBeside {
+        let (servers, mut done) = (joined(self.servers), joined(self.actions));
+        let scraped = joined(self.scraped);
+        done.events.extend(servers.events);
+        done.lab_end = servers.is_lab_gone.then(|| LAB_END.to_owned());
+        let observations = seen.into_iter().chain(servers.observations).chain(scraped.observations);
+        SeenBeside { observations: observations.collect(), unread: scraped.failures, done }
+    }
+}
+
+impl SeenBeside {
+    /// What stands in the way of final reads, if something does.
+    pub fn obstacle(&self, is_stopped: bool) -> Option<&'static str> {
+        match self.done.lab_end {
+            Some(_) => Some("the lab has ended"),
+            None => is_stopped.then_some("the run was stopped"),
+        }
     }
 }
 

@@ -6,6 +6,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use assay_history::manifest::UsedSection;
 use assay_model::{
     Arguments, Fields, Filled, Kind, Nanos, ObservedValue, Operation, Outcome, Phase, Record,
     Source, SourceError,
@@ -75,6 +76,17 @@ pub struct UsedNumbers {
 }
 
 impl UsedNumbers {
+    /// As an agent tells them; sessions have numbers of their own at each agent.
+    pub fn section(&self) -> UsedSection {
+        UsedSection { indexes: self.index, processes: self.process, inserted: self.inserted }
+    }
+
+    /// As agents have told them.
+    pub fn told(section: UsedSection) -> UsedNumbers {
+        let UsedSection { indexes, processes, inserted } = section;
+        UsedNumbers { index: indexes, process: processes, session: 0, inserted }
+    }
+
     /// Those of `record` are used.
     #[inline]
     pub fn add(&mut self, record: &Record) {

@@ -4,6 +4,7 @@
 //! store, sends agents the same command, starts them at one moment, joins what they deliver. An
 //! agent carries the command out as if it were alone, but for its member: its share, its start.
 
+pub mod figures;
 mod machines;
 mod member;
 
@@ -17,6 +18,7 @@ use assay_model::Nanos;
 
 use crate::exit::usage;
 use crate::options::Options;
+use crate::via::Via;
 
 /// More agents than this are a mistake.
 const AGENTS_MAX: u64 = 1024;
@@ -25,17 +27,7 @@ const AGENTS_MAX: u64 = 1024;
 const LENGTH_MIN: Nanos = Nanos::from_secs(1);
 
 /// The settings of a coordinator, which agents do not get.
-pub const SETTINGS: [&str; 6] = ["agents", "local", "listen", "keys", "wait", "lease"];
-
-/// Settings that a fleet cannot have yet, with what to do.
-const WITHOUT: [(&str, &str); 6] = [
-    ("repeat", "repeat the command instead"),
-    ("at", "actions on the store go with a run on one machine"),
-    ("nemesis", "faults of the store go with a run on one machine"),
-    ("via", "start `assay fmke serve` and name its URL"),
-    ("port", "look at the agents with `assay fleet status`"),
-    ("clean-up-inserts", "use --clean-up"),
-];
+pub const SETTINGS: [&str; 7] = ["agents", "local", "listen", "keys", "wait", "lease", "deliver"];
 
 /// How many agents there are to be; none for a run of this process alone.
 ///
@@ -52,13 +44,24 @@ pub fn agents(options: &Options) -> Result<Option<u32>> {
     if agents == 0 || agents > AGENTS_MAX {
         return Err(options.wrong("agents", &format!("give a number from 1 to {AGENTS_MAX}")));
     }
-    for (name, advice) in WITHOUT {
-        if options.given(name).is_some_and(|text| text != "false") {
-            return Err(usage(format!("--{name} cannot be used with --agents yet: {advice}")));
-        }
+    if Via::is_wanted(options)? && !options.is_local()? {
+        return Err(options.wrong(
+            "via",
+            "the server in between is on this machine: give --local as well, or start `assay fmke \
+             serve` and name its URL",
+        ));
     }
+    leaves_parts(options)?;
     ["wait", "lease"].into_iter().try_for_each(|name| length(options, name).map(drop))?;
     Ok(Some(agents as u32))
+}
+
+/// Whether agents leave their parts where they are.
+///
+/// # Errors
+/// If the setting is neither.
+pub fn leaves_parts(options: &Options) -> Result<bool> {
+    options.choice("deliver", &[("send", false), ("leave", true)])
 }
 
 /// As [`agents`], for a command of several runs: an agent serves one, so they have to be started

@@ -12,6 +12,7 @@ use std::io::IsTerminal;
 use std::sync::Arc;
 
 use anyhow::Result;
+use assay_fleet::StatusRow;
 use assay_model::Nanos;
 use assay_report::{Letters, Style};
 use rustix::process::getpgrp;
@@ -56,6 +57,7 @@ pub struct Dashboard {
     in_flight: u64,
     rate: Option<f64>,
     is_ending: bool,
+    agents: Vec<StatusRow>,
 }
 
 impl Dashboard {
@@ -72,6 +74,7 @@ impl Dashboard {
             in_flight: 0,
             rate: None,
             is_ending: false,
+            agents: Vec::new(),
         }
     }
 
@@ -88,6 +91,7 @@ impl Dashboard {
             time_series: &self.time_series,
             warnings: &warnings,
             is_ending: self.is_ending,
+            agents: &self.agents,
             shows_help: self.shows_help,
         };
         stage.draw(|frame| board::draw(frame, &view));
@@ -128,6 +132,7 @@ impl Observer for Dashboard {
             .rate_profile
             .map(|rate_profile| rate_profile.rate(progress_snapshot.at));
         self.is_ending = progress_snapshot.is_ending;
+        self.agents = progress_snapshot.agents.to_vec();
         if !self.stage.is_up() && is_in_front() {
             self.stage.enter();
         }

@@ -14,7 +14,9 @@ use clap::parser::ValueSource;
 use crate::exit::usage;
 use crate::units;
 
-pub use keys::{ALIASES, KEYS, Key, Shape, Verb, current, require_one_name, two_names};
+pub use keys::{
+    ALIASES, KEYS, Key, OF_COORDINATOR, Shape, Verb, current, require_one_name, two_names,
+};
 
 /// Names of environment variables begin with this.
 const ENVIRONMENT: &str = "ASSAY_";
@@ -93,9 +95,17 @@ pub struct SettingValue {
 pub struct Options {
     values: BTreeMap<&'static str, SettingValue>,
     hallmark: Vec<(PathBuf, toml::Table)>,
+    /// Whether they are those of an agent, whose coordinator has its own.
+    is_share: bool,
 }
 
 impl Options {
+    /// From now on these are the settings of an agent: what a spec says that is the coordinator's
+    /// affair is left to it.
+    pub fn become_share(&mut self) {
+        self.is_share = true;
+    }
+
     /// Where run directories are kept.
     pub fn runs_dir(&self) -> &Path {
         Path::new(self.text("runs-dir").unwrap_or("runs"))
@@ -282,6 +292,9 @@ impl Options {
         require_one_name(&place, settings.keys().map(String::as_str))?;
         for (name, value) in settings {
             let key = find(name, &place)?;
+            if self.is_share && OF_COORDINATOR.contains(&key.name) {
+                continue;
+            }
             if self.given(key.name).is_none() && !beaten.contains(&key.name) {
                 let origin = Origin::File(PathBuf::from(path));
                 self.set(key.name, &text_of(value.clone()), origin);

@@ -6,9 +6,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use assay_fleet::StatusRow;
 use assay_model::Nanos;
 use assay_run::arrival::RateProfile;
-use assay_run::{LiveCounters, Snapshot, WorkerStats};
+use assay_run::{Snapshot, WorkerStats};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::live::interval::{Gathering, Interval, Totals};
@@ -64,6 +65,8 @@ pub struct ProgressSnapshot<'a> {
     pub rate_profile: Option<&'a RateProfile>,
     /// Whether the run was told to end.
     pub is_ending: bool,
+    /// The agents of a fleet; none if this process issues everything itself.
+    pub agents: &'a [StatusRow],
 }
 
 /// An observer of a run.
@@ -78,9 +81,10 @@ pub trait Observer: Send {
     fn leave(&mut self) {}
 }
 
-/// Passes the readings of `worker_counters` to all `observers` until `is_over`.
+/// Passes readings of the live counters to all `observers` until `is_over`. `take` moves what the
+/// counters show to a snapshot, and gives the agents of a fleet.
 pub fn watch(
-    worker_counters: &[LiveCounters],
+    mut take: impl FnMut(&mut Snapshot) -> Vec<StatusRow>,
     rate_control: &RateControl,
     mut observers: Vec<Box<dyn Observer>>,
     is_over: &Arc<AtomicBool>,
@@ -95,7 +99,7 @@ pub fn watch(
         let is_last = is_over.load(Ordering::Relaxed);
         snapshot.in_flight = 0;
         snapshot.stats.clear();
-        worker_counters.iter().for_each(|live_counters| live_counters.take(&mut snapshot));
+        let agents = take(&mut snapshot);
         let rate_profile = rate_control.rate_profile();
         let progress_snapshot = ProgressSnapshot {
             at: rate_control.now().unwrap_or(Nanos::ZERO),
@@ -104,6 +108,7 @@ pub fn watch(
             stats: &snapshot.stats,
             rate_profile: rate_profile.as_ref(),
             is_ending: rate_control.is_ending(),
+            agents: &agents,
         };
         observers.iter_mut().for_each(|run_observer| run_observer.see(&progress_snapshot));
         if is_last {

@@ -15,6 +15,17 @@ pub struct RateControl {
     control: Arc<Control>,
     is_open: bool,
     changed: Mutex<Nanos>,
+    followers: Option<Arc<dyn Followers>>,
+}
+
+/// Other processes that issue the operations, and change the rate together.
+pub trait Followers: Send + Sync {
+    /// How far ahead a change must lie for all of them to know of it before; none while they do
+    /// not all issue operations.
+    fn lead(&self) -> Option<Nanos>;
+
+    /// They change the rate to `rate` per second at `from`, on the run's time axis.
+    fn follow(&self, from: Nanos, rate: f64);
 }
 
 /// A change of rate that was accepted.
@@ -52,7 +63,12 @@ impl RateControl {
     /// Steers the run of `load` by `control`.
     pub fn new(control: Arc<Control>, load: &Load) -> RateControl {
         let is_open = matches!(load, Load::Open(_));
-        RateControl { control, is_open, changed: Mutex::default() }
+        RateControl { control, is_open, changed: Mutex::default(), followers: None }
+    }
+
+    /// The run is that of `followers`; `control` has their clock and their rate.
+    pub fn followed(self, followers: Arc<dyn Followers>) -> RateControl {
+        RateControl { followers: Some(followers), ..self }
     }
 
     /// The moment on the run's time axis; none before the workers have begun.
@@ -88,13 +104,20 @@ impl RateControl {
         // Held to the end: of two who multiply at once, one multiplies what the other set.
         let mut changed = self.changed.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         let now = self.now().filter(|_| !self.is_ending()).ok_or(RateControlError::NotIssuing)?;
-        let from = (now + RATE_LEAD).max(*changed);
+        let lead = match &self.followers {
+            Some(followers) => followers.lead().ok_or(RateControlError::NotIssuing)?,
+            None => RATE_LEAD,
+        };
+        let from = (now + lead).max(*changed);
         let before = self.rate_profile().ok_or(RateControlError::NotIssuing)?.rate(from);
         let rate = rate(before);
         if !RATES.contains(&rate) {
             return Err(RateControlError::Rate(rate));
         }
         let from = self.control.set_rate(from, rate)?;
+        if let Some(followers) = &self.followers {
+            followers.follow(from, rate);
+        }
         *changed = from;
         Ok(Change { from, before, rate })
     }

@@ -15,6 +15,7 @@ use assay_store::Capabilities;
 use clap::ArgMatches;
 
 use crate::command::measure::remove_store;
+use crate::coordinator;
 use crate::exit::{Exit, usage};
 use crate::experiment::{Finished, rfc3339};
 use crate::load_config::Purpose;
@@ -50,7 +51,7 @@ pub fn times(options: &Options) -> Result<Option<u64>> {
 /// # Errors
 /// If the first run cannot begin, or the group cannot be written.
 pub fn execute(
-    matches: &ArgMatches,
+    (agents, matches): (Option<u32>, &ArgMatches),
     options: Options,
     purpose: Purpose,
     times: u64,
@@ -79,7 +80,7 @@ pub fn execute(
         setup.command = own_command(&setup);
         say(&setup, &format!("run {number} of {times}"));
         is_quiet = setup.show == Show::Nothing;
-        let finished = group.run(setup, purpose, number)?;
+        let finished = group.run(setup, (agents, matches), (purpose, number))?;
         if finished.exit != Exit::Fine {
             eprintln!("{}", why_ended(&group.repeat, number, finished.exit));
             if group.repeat.runs.is_empty() {
@@ -184,13 +185,23 @@ impl RunningGroup {
     }
 
     /// Performs one run; a store that was made for it goes with it.
-    fn run(&mut self, mut setup: Setup, purpose: Purpose, number: u64) -> Result<Finished> {
+    fn run(
+        &mut self,
+        mut setup: Setup,
+        (agents, matches): (Option<u32>, &ArgMatches),
+        (purpose, number): (Purpose, u64),
+    ) -> Result<Finished> {
+        let fleet = agents.map(|agents| (agents, matches));
         let finished = match purpose {
             Purpose::Bench => {
-                let loaded = setup.load(&setup.dir.join("load"))?;
-                if loaded.exit == Exit::Fine { setup.run(purpose)? } else { loaded }
+                let dir = setup.dir.join("load");
+                let loaded = coordinator::load_alone_or(&mut setup, fleet, &dir)?;
+                match loaded.exit {
+                    Exit::Fine => coordinator::run_alone_or(&mut setup, fleet, purpose)?,
+                    _ => loaded,
+                }
             }
-            _ => setup.run(purpose)?,
+            _ => coordinator::run_alone_or(&mut setup, fleet, purpose)?,
         };
         if finished.exit == Exit::Fine {
             self.repeat.runs.push(RepeatedRun {

@@ -32,7 +32,7 @@ use crate::compiled::{Compiled, replayed};
 use crate::conditions::Examinable;
 use crate::exit::{Exit, Failure, from_open, usage};
 use crate::experiment::{Experiment, Finished, load_settings};
-use crate::final_reads::{FinalReads, FinalReadsOutcome};
+use crate::final_reads::{FinalReads, FinalReadsOutcome, UsedNumbers};
 use crate::fleet::FleetMember;
 use crate::lab::tied::RunLab;
 use crate::load_config::{LoadConfig, Purpose, USUAL_DURATION};
@@ -214,7 +214,9 @@ impl Setup {
             )));
         }
         let named = || self.options.target().map(str::to_owned);
-        self.lab.as_ref().map(|lab| lab.url().to_owned()).or_else(named).ok_or_else(|| {
+        let via = self.via.as_ref().map(|via| via.url().to_owned());
+        let lab = || self.lab.as_ref().map(|lab| lab.url().to_owned());
+        via.or_else(lab).or_else(named).ok_or_else(|| {
             usage("agents need a store that they can reach: give -t URL, or --up STORE")
         })
     }
@@ -401,15 +403,27 @@ impl Setup {
         let undoes_inserts = self.undoes_inserts()?;
         let final_reads = self.final_reads()?;
         let experiment = self.ready(purpose)?;
-        let finished = Experiment { final_reads, ..experiment }.execute()?;
-        self.examine(&finished)?;
+        // The coordinator of a fleet makes them when all its agents have ended.
+        let is_asked = self.member.is_some() && self.reads_finally()?;
+        let used = (final_reads.is_some() || is_asked).then(UsedNumbers::default);
+        let finished = Experiment { final_reads, used, ..experiment }.execute()?;
+        self.look_after(&finished, undoes_inserts)?;
+        Ok(finished)
+    }
+
+    /// Looks at what the run has left behind, and removes what is to be removed.
+    ///
+    /// # Errors
+    /// If the store does not let us, or the run directory cannot be changed.
+    pub fn look_after(&self, finished: &Finished, undoes_inserts: bool) -> Result<()> {
+        self.examine(finished)?;
         if undoes_inserts {
             self.cleanup_inserts(&finished.dir)?;
         }
         if self.options.cleans_up()? {
             self.clean_up(&finished.dir)?;
         }
-        Ok(finished)
+        Ok(())
     }
 
     /// Whether the store of a bench stays: one that was named, or that is to be kept.
@@ -417,11 +431,16 @@ impl Setup {
         Ok(self.options.target().is_some() || self.options.switch("keep")?)
     }
 
+    /// Whether records are to be read once more when the run is over.
+    fn reads_finally(&self) -> Result<bool> {
+        self.options.switch("final-reads")
+    }
+
     /// What is read when the run is over, if that is wanted.
     pub fn final_reads(&self) -> Result<Option<FinalReads>> {
         let is_shared = self.member.is_some();
         let is_no_op = self.store.capabilities().is_no_op;
-        if !self.options.switch("final-reads")? || is_no_op || is_shared {
+        if !self.reads_finally()? || is_no_op || is_shared {
             return Ok(None);
         }
         let wait = self.options.duration("final-wait")?.unwrap_or_default();
@@ -465,7 +484,10 @@ impl Setup {
     }
 
     /// Whether what the run inserts is undone; that it cannot be must not be found out after it.
-    fn undoes_inserts(&self) -> Result<bool> {
+    ///
+    /// # Errors
+    /// If it cannot be.
+    pub fn undoes_inserts(&self) -> Result<bool> {
         if !self.options.switch("clean-up-inserts")? {
             return Ok(false);
         }
@@ -497,7 +519,7 @@ impl Setup {
     }
 
     /// Looks at the rows that the run has left behind, if the workload says what must hold of them.
-    pub fn examine(&self, finished: &Finished) -> Result<()> {
+    fn examine(&self, finished: &Finished) -> Result<()> {
         // While other agents go on, nothing has to hold.
         if self.store.capabilities().is_no_op || self.member.is_some() {
             return Ok(());
@@ -781,6 +803,7 @@ impl Setup {
             stops_at_failure: is_load,
             final_reads: None,
             read_finally: FinalReadsOutcome::default(),
+            used: None,
             member: self.member.clone(),
             share: None,
             common,

@@ -16,12 +16,13 @@ use bytes::Bytes;
 use rustls::pki_types::ServerName;
 
 use crate::client::{CallError, ControlClient};
+use crate::figures::LiveFigures;
 use crate::gather::{PIECE, deliveries, sha256_of};
 use crate::keys::{ALPN_PROBE, COORDINATOR, FleetKeys};
 use crate::offset::{self, FRAME, StampClock};
 use crate::protocol::{
-    AgentState, Beat, Command, Deliveries, Directive, Hello, Job, Progress, Received, Welcome,
-    WorkerPlace,
+    AgentState, Beat, Command, Deliveries, Directive, Hello, Job, Progress, RateOrder, Received,
+    Welcome, WorkerPlace,
 };
 
 /// How often news are told before the run and after it, so that nobody waits for others.
@@ -83,15 +84,55 @@ struct Shared {
 }
 
 type Callback = Box<dyn Fn(&Ending) + Send>;
+type RateCallback = Box<dyn Fn(RateOrder) + Send>;
 
 struct News {
     beat: Beat,
+    /// What happened since the figures in the beat.
+    figures: LiveFigures,
+    /// Whether the coordinator has those in the beat.
+    is_counted: bool,
     /// The state that the coordinator has heard of last.
     heard: Option<(AgentState, bool)>,
     order: Option<Directive>,
     ending: Option<Ending>,
     on_ending: Option<Callback>,
+    on_rate: Option<RateCallback>,
     is_over: bool,
+}
+
+impl News {
+    fn new(beat: Beat) -> News {
+        News {
+            beat,
+            figures: LiveFigures::default(),
+            is_counted: true,
+            heard: None,
+            order: None,
+            ending: None,
+            on_ending: None,
+            on_rate: None,
+            is_over: false,
+        }
+    }
+
+    /// What is told now: the figures before again, if nobody knows whether they have come.
+    fn next_beat(&mut self) -> Beat {
+        if self.is_counted {
+            self.is_counted = false;
+            self.beat.number += 1;
+            self.beat.figures = std::mem::take(&mut self.figures);
+        }
+        self.beat.clone()
+    }
+
+    /// Changes the rate as ordered: each order once, because the next beat counts them.
+    fn take_rates(&mut self, orders: &[RateOrder]) {
+        if let Some(act) = &self.on_rate {
+            orders.iter().for_each(|order| act(*order));
+            self.beat.rates += orders.len() as u32;
+        }
+    }
 }
 
 impl Session {
@@ -120,9 +161,8 @@ impl Session {
             }
         };
         let beat = Beat { agent: hello.agent, token: welcome.token, ..Beat::default() };
-        let news =
-            News { beat, heard: None, order: None, ending: None, on_ending: None, is_over: false };
-        let shared = Arc::new(Shared { news: Mutex::new(news), changed: Condvar::new() });
+        let news = Mutex::new(News::new(beat));
+        let shared = Arc::new(Shared { news, changed: Condvar::new() });
         let keys = Arc::new(keys);
         let lease = Duration::from_millis(welcome.lease_ms);
         let beat = Duration::from_millis(welcome.beat_ms);
@@ -178,14 +218,21 @@ impl Session {
         news.on_ending = Some(Box::new(act));
     }
 
+    /// Does `act` when the rate of the open load is to change.
+    pub fn on_rate(&self, act: impl Fn(RateOrder) + Send + 'static) {
+        self.shared.news().on_rate = Some(Box::new(act));
+    }
+
     /// Says how far the agent has come.
     pub fn report(&self, state: AgentState) {
         self.shared.change(|news| news.beat.state = news.beat.state.max(state));
     }
 
-    /// Tells the live counters.
-    pub fn progress(&self, progress: Progress) {
-        self.shared.news().beat.progress = progress;
+    /// Tells the live counters, with what has happened since they were told last.
+    pub fn progress(&self, progress: Progress, fresh: &LiveFigures) {
+        let mut news = self.shared.news();
+        news.beat.progress = progress;
+        news.figures.add(fresh);
     }
 
     /// Says that the load ended before its time, so that it ends for all.
@@ -239,6 +286,17 @@ impl Session {
         self.report(AgentState::Delivered);
         self.shared.await_heard(|(state, _)| state == AgentState::Delivered, CALL_TIMEOUT);
         Ok(())
+    }
+
+    /// Leaves all files below `dir` where they are, and says where.
+    pub fn leave(&self, dir: &Path) {
+        let place = dir.canonicalize().unwrap_or_else(|_| dir.to_owned());
+        let place = place.to_string_lossy().into_owned();
+        self.shared.change(|news| {
+            news.beat.left = Some(place);
+            news.beat.state = AgentState::Delivered;
+        });
+        self.shared.await_heard(|(state, _)| state == AgentState::Delivered, CALL_TIMEOUT);
     }
 
     /// Sends a file from byte `has` on; a piece that fails is sent again.
@@ -312,11 +370,11 @@ impl Shared {
         let mut heard = offset::moment();
         loop {
             let beat = {
-                let news = self.news();
+                let mut news = self.news();
                 if news.is_over {
                     return;
                 }
-                news.beat.clone()
+                news.next_beat()
             };
             // A process that was stopped for longer than the lease finds it lapsed, even if the
             // coordinator would still answer.
@@ -353,6 +411,8 @@ impl Shared {
         };
         self.change(|news| {
             news.heard = Some((told.state, told.failure.is_some()));
+            news.is_counted = true;
+            news.take_rates(&order.rates);
             news.order = Some(order);
         });
         if let Some(ending) = ending {

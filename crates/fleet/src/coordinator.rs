@@ -8,14 +8,15 @@ use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use assay_model::{ClockBand, Probe};
+use assay_model::Probe;
 use bytes::Bytes;
 use tokio::sync::oneshot;
 use tokio_rustls::TlsAcceptor;
 
+use crate::figures::LiveFigures;
 use crate::keys::FleetKeys;
 use crate::offset::{self, StampClock};
-use crate::protocol::Job;
+use crate::protocol::{Job, RateOrder};
 use crate::server;
 use crate::shared::Shared;
 use crate::state::{Board, FleetOptions, FleetOutcome, StatusRow};
@@ -110,14 +111,39 @@ impl Coordinator {
         self.shared.withdraw(reason);
     }
 
-    /// Each agent's probes on the run's time axis, with the band of its start.
-    pub fn clocks(&self) -> Vec<(u32, Vec<Probe>, Option<ClockBand>)> {
+    /// When the run begins, as a reading of this process's stamping clock in nanoseconds; none
+    /// before that is chosen.
+    pub fn start(&self) -> Option<u64> {
+        self.shared.board().start().and_then(|start| u64::try_from(start).ok())
+    }
+
+    /// What has happened at all agents since this was called last.
+    pub fn take_figures(&self) -> LiveFigures {
+        self.shared.board().take_figures()
+    }
+
+    /// How far ahead a change of the rate must lie; none while not all agents issue operations.
+    pub fn rate_lead(&self) -> Option<Duration> {
+        self.shared.board().rate_lead()
+    }
+
+    /// Tells all agents to change the rate.
+    pub fn order_rate(&self, order: RateOrder) {
+        self.shared.board().order_rate(order);
+    }
+
+    /// Each agent's probes on the run's time axis.
+    pub fn clocks(&self) -> Vec<(u32, Vec<Probe>)> {
         self.shared.board().clocks()
     }
 
-    /// Where the files of `agent` went.
-    pub fn piece_dir(&self, agent: u32) -> PathBuf {
-        self.shared.piece_dir(agent)
+    /// Where the part of each agent is: with what it delivered, or where it has left it.
+    pub fn parts(&self) -> Vec<PathBuf> {
+        let board = self.shared.board();
+        match board.leaves_parts() {
+            true => board.left().into_iter().map(PathBuf::from).collect(),
+            false => (0..board.agents()).map(|agent| self.shared.piece_dir(agent)).collect(),
+        }
     }
 }
 

@@ -6,6 +6,7 @@
 //! Every agent writes its own part of the run directory, which [`merge()`] joins: the operations of
 //! a run are a function of (spec, seed, index), so the union is one machine's stream.
 
+pub mod figures;
 pub mod keys;
 pub mod offset;
 pub mod protocol;
@@ -21,7 +22,8 @@ pub mod state;
 
 pub use agent::{AgentError, Ending, Session};
 pub use coordinator::Coordinator;
+pub use figures::{LiveFigures, LiveTimes};
 pub use keys::{FleetKeys, KeysError};
 pub use merge::{MergeError, merge};
-pub use protocol::{AgentState, Hello, Job, JobFile, Progress, WorkerPlace};
+pub use protocol::{AgentState, Hello, Job, JobFile, Progress, RateOrder, WorkerPlace};
 pub use state::{FleetOptions, FleetOutcome, StatusRow};

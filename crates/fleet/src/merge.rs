@@ -1,32 +1,37 @@
 //! Joining of the agents' run directories into that of one run.
 //!
-//! Exactly the pieces of one run are taken, all of them, each once: the same run, seed,
-//! workload, version, and shares that are disjoint and complete. Records are not rewritten; they
-//! keep the number of their agent. Counts and checksums are sums, so whatever reads the result
-//! compares it with what the agents wrote.
+//! Exactly the pieces of one run are taken, all of them, each once: the same run, seed, workload,
+//! version, and shares that are disjoint and complete; with them that of the coordinator, which has
+//! the probes of the clocks, what it did to the store, what it read when the run was over. Records
+//! are not rewritten; they keep the number of their agent. Counts and checksums are sums, so
+//! whatever reads the result compares it with what the agents wrote.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use assay_history::manifest::{AgentSection, Counters, PhaseSection};
+use assay_history::manifest::{AgentSection, CoordinatorSection, Counters, PhaseSection};
 use assay_history::{
     CreateError, History, Manifest, ManifestError, Observation, ReadsWriter, RecordSum, RunDir,
-    State, TableError, agent_dir, each_read, read_events, read_observations, write_clock,
+    State, TableError, agent_dir, each_read, read_clock, read_events, read_observations,
+    write_clock,
 };
-use assay_model::{ClockBand, Event, Probe};
+use assay_model::{ClockBand, Event, EventKind, Probe, band_at};
 use assay_trace::{Digest, TraceHash};
 
 /// The source of what is seen of a client machine; that of agent `n`, but 0, has `-n` behind it.
 pub const CLIENT: &str = "client";
+/// The name of the coordinator's part.
+pub const COORDINATOR: &str = "coordinator";
 
 /// Settings of the load that are sums over the agents.
-const SUMMED: [&str; 5] =
-    ["queued", "late_answers", "in_flight_max", "worker_cpu_ns", "final_reads"];
+const SUMMED: [&str; 4] = ["queued", "late_answers", "in_flight_max", "worker_cpu_ns"];
 
-/// The probes of an agent on the run's axis, with the band of its start.
-pub type AgentClock = (u32, Vec<Probe>, Option<ClockBand>);
+/// The setting with the number of final reads, which the coordinator makes.
+const FINAL_READS: &str = "final_reads";
+/// The setting with the changes of the rate.
+const RATE_CHANGES: &str = "rate_changes";
 
 /// The pieces are not those of one run, or cannot be joined.
 #[derive(Debug, thiserror::Error)]
@@ -47,6 +52,14 @@ pub enum MergeError {
     Twice {
         /// The agent.
         agent: u32,
+        /// One piece.
+        one: PathBuf,
+        /// The other.
+        other: PathBuf,
+    },
+    /// Two pieces are of the coordinator.
+    #[error("{one} and {other} are both of the coordinator; take one of them away")]
+    TwoCoordinators {
         /// One piece.
         one: PathBuf,
         /// The other.
@@ -106,41 +119,53 @@ struct Piece {
     section: AgentSection,
 }
 
-/// Joins `pieces` into the run directory `dir`, with what the coordinator knows of the clocks.
+/// The coordinator's run directory.
+struct OwnPiece {
+    dir: PathBuf,
+    manifest: Manifest,
+    section: CoordinatorSection,
+    /// The probes of each agent's clock.
+    clocks: Vec<(u32, Vec<Probe>)>,
+}
+
+/// Joins `pieces` into the run directory `dir`: those of all agents, and that of the coordinator,
+/// if it is there. Without it events of two agents cannot be ordered.
 ///
 /// Files are moved where they can be, and copied otherwise, if `takes` is true; else copied.
 ///
 /// # Errors
 /// If they are not the pieces of one run, or a file cannot be read or written.
-pub fn merge(
-    dir: &Path,
-    pieces: &[PathBuf],
-    clocks: &[AgentClock],
-    takes: bool,
-) -> Result<Manifest, MergeError> {
-    let pieces = gathered(pieces)?;
+pub fn merge(dir: &Path, pieces: &[PathBuf], takes: bool) -> Result<Manifest, MergeError> {
+    let (pieces, own) = gathered(pieces)?;
+    let own = own.as_ref();
     let mut run_dir = RunDir::create(dir)?;
-    let mut manifest = joined(&pieces, clocks);
+    let mut manifest = joined(&pieces, own);
     for piece in &pieces {
-        place_history(dir, piece, takes)?;
-        keep_beside(dir, piece)?;
+        place_history(dir, (&piece.dir, piece.section.agent), takes)?;
+        keep_beside(dir, (&piece.dir, &piece.section.agent.to_string()))?;
     }
-    run_dir.write_events(&events(&pieces)?)?;
-    let observations = observations(&pieces)?;
+    if let Some(own) = own {
+        if own.section.records > 0 {
+            place_history(dir, (&own.dir, own.section.part), takes)?;
+        }
+        keep_beside(dir, (&own.dir, COORDINATOR))?;
+        if !own.clocks.is_empty() {
+            write_clock(dir, &own.clocks)?;
+        }
+    }
+    run_dir.write_events(&events(&pieces, own)?)?;
+    let observations = observations(&pieces, own)?;
     if !observations.is_empty() {
         run_dir.write_observations(&observations)?;
     }
-    join_reads(dir, &pieces)?;
-    if !clocks.is_empty() {
-        let probes = clocks.iter().map(|(agent, probes, _)| (*agent, probes.clone()));
-        write_clock(dir, &probes.collect::<Vec<_>>())?;
-    }
+    let dirs = pieces.iter().map(|piece| &piece.dir).chain(own.map(|own| &own.dir));
+    join_reads(dir, &dirs.map(PathBuf::as_path).collect::<Vec<_>>())?;
     run_dir.write_manifest(&manifest)?;
     let kept = History::open(dir)?.records();
     if kept != manifest.history.records && manifest.state == State::Finished {
         manifest.state = State::Failed;
         manifest.reason = Some(format!(
-            "the agents kept {} records, the merged history holds {kept}",
+            "the parts have {} records, the merged history holds {kept}",
             manifest.history.records
         ));
         run_dir.write_manifest(&manifest)?;
@@ -148,11 +173,21 @@ pub fn merge(
     Ok(manifest)
 }
 
-/// The pieces by agent: all of one run, each once.
-fn gathered(dirs: &[PathBuf]) -> Result<Vec<Piece>, MergeError> {
+/// The pieces by agent: all of one run, each once; with that of the coordinator.
+fn gathered(dirs: &[PathBuf]) -> Result<(Vec<Piece>, Option<OwnPiece>), MergeError> {
     let mut pieces: BTreeMap<u32, Piece> = BTreeMap::new();
+    let mut own: Option<OwnPiece> = None;
     for dir in dirs {
         let manifest = Manifest::read(dir)?;
+        if let (Some(section), []) = (&manifest.coordinator, &manifest.agents[..]) {
+            let section = section.clone();
+            let clocks = read_clock(dir)?.unwrap_or_default();
+            let piece = OwnPiece { dir: dir.clone(), manifest, section, clocks };
+            if let Some(other) = own.replace(piece) {
+                return Err(MergeError::TwoCoordinators { one: other.dir, other: dir.clone() });
+            }
+            continue;
+        }
         let [section] = &manifest.agents[..] else {
             return Err(MergeError::NoPart { dir: dir.clone(), found: manifest.agents.len() });
         };
@@ -163,19 +198,34 @@ fn gathered(dirs: &[PathBuf]) -> Result<Vec<Piece>, MergeError> {
         }
     }
     let first = pieces.values().next().ok_or(MergeError::Nothing)?;
-    pieces.values().try_for_each(|piece| require_same(first, piece))?;
     let agents = first.section.agents;
+    let first = (&first.dir, &first.manifest, agents);
+    for piece in pieces.values() {
+        require_same(first, (&piece.dir, &piece.manifest, piece.section.agents), &[])?;
+    }
+    if let Some(own) = &own {
+        // A load is compared by its data set before it begins; its plan has other words there.
+        let elsewhere = ["workload", "trace", "load"];
+        require_same(first, (&own.dir, &own.manifest, own.section.part), &elsewhere)?;
+    }
     let missing: Vec<String> =
         (0..agents).filter(|agent| !pieces.contains_key(agent)).map(|n| n.to_string()).collect();
     match missing.is_empty() {
-        true => Ok(pieces.into_values().collect()),
+        true => Ok((pieces.into_values().collect(), own)),
         false => Err(MergeError::Missing { agents, missing: missing.join(", ") }),
     }
 }
 
-fn require_same(first: &Piece, piece: &Piece) -> Result<(), MergeError> {
-    let identity = |piece: &Piece| {
-        let manifest = &piece.manifest;
+/// A directory with its manifest and how many agents its run has.
+type Identified<'a> = (&'a PathBuf, &'a Manifest, u32);
+
+/// Compares two pieces, but for what is `skipped`.
+fn require_same(
+    first: Identified<'_>,
+    piece: Identified<'_>,
+    skipped: &[&str],
+) -> Result<(), MergeError> {
+    let identity = |(_, manifest, agents): Identified<'_>| {
         [
             ("run", manifest.run.id.clone()),
             ("version", manifest.run.assay.clone()),
@@ -183,12 +233,12 @@ fn require_same(first: &Piece, piece: &Piece) -> Result<(), MergeError> {
             ("workload", manifest.spec.text.clone()),
             ("trace", manifest.spec.trace_hash.clone()),
             ("load", manifest.load.model.clone()),
-            ("number of agents", piece.section.agents.to_string()),
+            ("number of agents", agents.to_string()),
         ]
     };
     for ((what, own), (_, found)) in identity(first).into_iter().zip(identity(piece)) {
-        if own != found {
-            let (dir, first) = (piece.dir.clone(), first.dir.clone());
+        if own != found && !skipped.contains(&what) {
+            let (dir, first) = (piece.0.clone(), first.0.clone());
             return Err(MergeError::Foreign { dir, first, what, found, own });
         }
     }
@@ -196,17 +246,18 @@ fn require_same(first: &Piece, piece: &Piece) -> Result<(), MergeError> {
 }
 
 /// The manifest of the whole.
-fn joined(pieces: &[Piece], clocks: &[AgentClock]) -> Manifest {
+fn joined(pieces: &[Piece], own: Option<&OwnPiece>) -> Manifest {
     let mut whole = pieces[0].manifest.clone();
     let others = &pieces[1..];
     let all = |figure: &dyn Fn(&Manifest) -> u64| {
         pieces.iter().map(|piece| figure(&piece.manifest)).sum::<u64>()
     };
+    let read_finally = own.map_or(0, |own| own.section.records);
     whole.history.agent = 0;
-    whole.history.records = all(&|one| one.history.records);
+    whole.history.records = all(&|one| one.history.records) + read_finally;
     whole.history.lost = all(&|one| one.history.lost);
     whole.history.stalls = all(&|one| one.history.stalls);
-    whole.history.sum = sum(pieces).map_or(String::new(), |sum| sum.to_string());
+    whole.history.sum = sum(pieces, own).map_or(String::new(), |sum| sum.to_string());
     whole.counters = Counters {
         offered: all(&|one| one.counters.offered),
         done: all(&|one| one.counters.done),
@@ -215,10 +266,11 @@ fn joined(pieces: &[Piece], clocks: &[AgentClock]) -> Manifest {
         dropped: all(&|one| one.counters.dropped),
     };
     whole.load.workers = all(&|one| u64::from(one.load.workers)).min(u64::from(u16::MAX)) as u16;
-    whole.agents = pieces.iter().map(|piece| section(piece, clocks)).collect();
-    whole.phases = phases(pieces);
-    let ends = pieces.iter().map(|piece| piece.manifest.run.ended.clone());
-    whole.run.ended = ends.max().unwrap_or_default();
+    whole.agents = pieces.iter().map(|piece| section(piece, own)).collect();
+    whole.coordinator = own.map(|own| own.section.clone());
+    whole.phases = phases(pieces, own);
+    let manifests = pieces.iter().map(|piece| &piece.manifest).chain(own.map(|own| &own.manifest));
+    whole.run.ended = manifests.map(|one| one.run.ended.clone()).max().unwrap_or_default();
     whole.floor = pieces
         .iter()
         .filter_map(|piece| piece.manifest.floor.clone())
@@ -229,19 +281,37 @@ fn joined(pieces: &[Piece], clocks: &[AgentClock]) -> Manifest {
     }
     join_settings(&mut whole, pieces);
     join_states(&mut whole, pieces);
+    if let Some(own) = own {
+        add_own(&mut whole, &own.manifest);
+    }
     whole
 }
 
-fn sum(pieces: &[Piece]) -> Option<RecordSum> {
-    pieces.iter().try_fold(RecordSum::default(), |mut whole, piece| {
-        whole += RecordSum::parse(&piece.manifest.history.sum)?;
+/// Adds what the coordinator knows: of the store, of what it did itself.
+fn add_own(whole: &mut Manifest, own: &Manifest) {
+    whole.store = own.store.clone();
+    whole.hallmark = own.hallmark.clone();
+    whole.notes.extend(own.notes.iter().cloned());
+    whole.history.nodes = common_nodes(whole, own);
+    if let Some(count) = own.load.settings.get(FINAL_READS) {
+        whole.load.settings.insert(FINAL_READS.to_owned(), count.clone());
+    }
+}
+
+fn sum(pieces: &[Piece], own: Option<&OwnPiece>) -> Option<RecordSum> {
+    let read_finally = own.filter(|own| own.section.records > 0).map(|own| &own.section.sum);
+    let sums = pieces.iter().map(|piece| &piece.manifest.history.sum).chain(read_finally);
+    sums.into_iter().try_fold(RecordSum::default(), |mut whole, sum| {
+        whole += RecordSum::parse(sum)?;
         Some(whole)
     })
 }
 
-fn section(piece: &Piece, clocks: &[AgentClock]) -> AgentSection {
-    let clock = clocks.iter().find(|(agent, ..)| *agent == piece.section.agent);
-    let band = clock.and_then(|(_, _, band)| *band);
+fn section(piece: &Piece, own: Option<&OwnPiece>) -> AgentSection {
+    let mut clocks = own.into_iter().flat_map(|own| &own.clocks);
+    let clock = clocks.find(|(agent, _)| *agent == piece.section.agent);
+    // Both axes begin with the start.
+    let band: Option<ClockBand> = clock.and_then(|(_, probes)| band_at(probes, 0));
     // A clock that shows more than the coordinator's had its zero earlier.
     AgentSection {
         start_least_ns: band.map(|band| -band.high),
@@ -251,9 +321,10 @@ fn section(piece: &Piece, clocks: &[AgentClock]) -> AgentSection {
 }
 
 /// The phases, each until the last agent's has ended.
-fn phases(pieces: &[Piece]) -> Vec<PhaseSection> {
+fn phases(pieces: &[Piece], own: Option<&OwnPiece>) -> Vec<PhaseSection> {
     let mut phases: Vec<PhaseSection> = pieces[0].manifest.phases.clone();
-    for other in pieces.iter().flat_map(|piece| &piece.manifest.phases) {
+    let manifests = pieces.iter().map(|piece| &piece.manifest).chain(own.map(|own| &own.manifest));
+    for other in manifests.flat_map(|manifest| &manifest.phases) {
         match phases.iter_mut().find(|phase| phase.name == other.name) {
             Some(phase) => {
                 phase.from_ns = phase.from_ns.min(other.from_ns);
@@ -303,6 +374,15 @@ fn join_settings(whole: &mut Manifest, pieces: &[Piece]) {
     if !held.is_empty() {
         whole.load.settings.insert("held_back".to_owned(), held.join(";"));
     }
+    let changes = |piece: &Piece| setting(piece, RATE_CHANGES).unwrap_or_default();
+    let late = pieces.iter().find(|piece| changes(piece) != changes(&pieces[0]));
+    if let Some(late) = late {
+        whole.notes.push(format!(
+            "agents {} and {} changed the rate at different moments: what arrived meanwhile is not \
+             what one machine would have issued",
+            pieces[0].section.agent, late.section.agent
+        ));
+    }
     let issued_all =
         pieces.iter().all(|piece| setting(piece, "issued_all").as_deref() == Some("true"));
     whole.load.settings.insert("issued_all".to_owned(), issued_all.to_string());
@@ -346,10 +426,9 @@ fn join_states(whole: &mut Manifest, pieces: &[Piece]) {
     whole.reason = Some(format!("agent {}: {reason}", worst.section.agent));
 }
 
-/// Moves the parts of an agent's history to their place.
-fn place_history(dir: &Path, piece: &Piece, takes: bool) -> Result<(), MergeError> {
-    let agent = piece.section.agent;
-    let (from, to) = (agent_dir(&piece.dir, agent), agent_dir(dir, agent));
+/// Moves the parts of an agent's history from its directory to their place.
+fn place_history(dir: &Path, (from, agent): (&Path, u32), takes: bool) -> Result<(), MergeError> {
+    let (from, to) = (agent_dir(from, agent), agent_dir(dir, agent));
     let failed = |path: &Path| {
         let path = path.to_owned();
         move |source| MergeError::Put { path, source }
@@ -369,12 +448,13 @@ fn put(from: &Path, to: &Path, takes: bool) -> io::Result<()> {
     fs::copy(from, to).map(drop)
 }
 
-/// Keeps an agent's own manifest and tables, as they were written, in `agents/N`.
-fn keep_beside(dir: &Path, piece: &Piece) -> Result<(), MergeError> {
-    let to = dir.join("agents").join(piece.section.agent.to_string());
+/// Keeps the manifest and tables of an agent or of the coordinator, as they were written, in
+/// `agents/` under its name.
+fn keep_beside(dir: &Path, (from, name): (&Path, &str)) -> Result<(), MergeError> {
+    let to = dir.join("agents").join(name);
     let failed = |path: &Path, source| MergeError::Put { path: path.to_owned(), source };
     fs::create_dir_all(&to).map_err(|error| failed(&to, error))?;
-    let entries = fs::read_dir(&piece.dir).map_err(|error| failed(&piece.dir, error))?;
+    let entries = fs::read_dir(from).map_err(|error| failed(from, error))?;
     for entry in entries.flatten() {
         let path = entry.path();
         let is_kept =
@@ -386,8 +466,8 @@ fn keep_beside(dir: &Path, piece: &Piece) -> Result<(), MergeError> {
     Ok(())
 }
 
-/// The events of all agents, those that all have in common once.
-fn events(pieces: &[Piece]) -> Result<Vec<Event>, MergeError> {
+/// The events of all agents, those that all have in common once, and those of the coordinator.
+fn events(pieces: &[Piece], own: Option<&OwnPiece>) -> Result<Vec<Event>, MergeError> {
     let mut events: Vec<Event> = Vec::new();
     for piece in pieces {
         for mut event in read_events(&piece.dir)? {
@@ -395,7 +475,7 @@ fn events(pieces: &[Piece]) -> Result<Vec<Event>, MergeError> {
                 continue;
             }
             let is_own = piece.section.agent > 0;
-            if is_own && event.kind == assay_model::EventKind::Phase {
+            if is_own && event.kind == EventKind::Phase {
                 // The phases are those of the whole; an agent's own are in its own directory.
                 continue;
             }
@@ -405,13 +485,20 @@ fn events(pieces: &[Piece]) -> Result<Vec<Event>, MergeError> {
             events.push(event);
         }
     }
+    if let Some(own) = own {
+        events.extend(read_events(&own.dir)?);
+    }
     events.sort_by_key(|event| event.at);
     Ok(events)
 }
 
-/// What was seen of all machines, each under a name of its own.
-fn observations(pieces: &[Piece]) -> Result<Vec<Observation>, MergeError> {
-    let mut all = Vec::new();
+/// What was seen of all machines, each under a name of its own; with what the coordinator saw of
+/// the store's servers.
+fn observations(pieces: &[Piece], own: Option<&OwnPiece>) -> Result<Vec<Observation>, MergeError> {
+    let mut all = match own {
+        Some(own) => read_observations(&own.dir)?.unwrap_or_default(),
+        None => Vec::new(),
+    };
     for piece in pieces {
         let agent = piece.section.agent;
         for mut observed in read_observations(&piece.dir)?.unwrap_or_default() {
@@ -425,16 +512,16 @@ fn observations(pieces: &[Piece]) -> Result<Vec<Observation>, MergeError> {
     Ok(all)
 }
 
-/// The values that queries returned, of all agents; they are found by the operation's number,
-/// which no two agents share.
-fn join_reads(dir: &Path, pieces: &[Piece]) -> Result<(), MergeError> {
-    let has_reads = |piece: &&Piece| assay_history::reads_file(&piece.dir).exists();
+/// The values that queries returned, of all parts; they are found by the operation's number,
+/// which no two parts share.
+fn join_reads(dir: &Path, pieces: &[&Path]) -> Result<(), MergeError> {
+    let has_reads = |piece: &&&Path| assay_history::reads_file(piece).exists();
     if !pieces.iter().any(|piece| has_reads(&piece)) {
         return Ok(());
     }
     let (writer, mut sinks) = ReadsWriter::start(dir, 1)?;
     for piece in pieces.iter().filter(has_reads) {
-        each_read(&piece.dir, |value| sinks.iter_mut().for_each(|sink| sink.push(value)))?;
+        each_read(piece, |value| sinks.iter_mut().for_each(|sink| sink.push(value)))?;
     }
     drop(sinks);
     Ok(writer.finish()?)

@@ -5,8 +5,10 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::figures::LiveFigures;
+
 /// The version of the messages.
-pub const PROTOCOL: u32 = 1;
+pub const PROTOCOL: u32 = 2;
 
 /// What an agent says when it joins.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -60,6 +62,10 @@ pub struct Job {
     pub target: Option<String>,
     /// The files that the command line names.
     pub files: Vec<JobFile>,
+    /// Whether agents leave their parts where they are, for whoever sees them there.
+    pub leaves_parts: bool,
+    /// Whether live figures have response and service times, not response times alone.
+    pub shows_service: bool,
 }
 
 /// A file that agents fetch.
@@ -120,8 +126,12 @@ pub struct Progress {
     pub offered: u64,
     /// Those that were done.
     pub done: u64,
+    /// Those that were refused, or whose outcome is unknown.
+    pub failed: u64,
     /// Processes in flight.
     pub in_flight: u64,
+    /// The worst lag of the last second, in nanoseconds.
+    pub lag_ns: u64,
 }
 
 /// News of an agent, every tenth of a second.
@@ -144,13 +154,21 @@ pub struct Beat {
     pub failure: Option<String>,
     /// Whether its share has ended before its time: it was interrupted.
     pub is_interrupted: bool,
+    /// Where its part is, if it leaves it there.
+    pub left: Option<String>,
+    /// How many changes of the rate it has taken.
+    pub rates: u32,
+    /// The number of `figures`: the same ones may come twice, and count once.
+    pub number: u64,
+    /// What has happened since the figures before, for those who watch.
+    pub figures: LiveFigures,
 }
 
 impl Beat {
     /// Whether it says the same but for the live counters.
     pub fn is_as(&self, other: &Beat) -> bool {
-        let other = Beat { progress: self.progress, ..other.clone() };
-        *self == other
+        let (progress, number, figures) = (self.progress, self.number, self.figures.clone());
+        *self == Beat { progress, number, figures, ..other.clone() }
     }
 }
 
@@ -176,8 +194,33 @@ pub enum Command {
     Abort,
 }
 
+/// A change of the rate of an open load.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RateOrder {
+    /// From when on, in nanoseconds since the start, on each agent's own clock.
+    pub from_ns: u64,
+    /// Arrivals per second of all agents together.
+    #[serde(with = "exact")]
+    pub rate: f64,
+}
+
+/// A number as the text that is parsed to the very same number: JSON's numbers need not be.
+mod exact {
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub fn serialize<S: Serializer>(number: &f64, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(number)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
+        String::deserialize(from)?.parse().map_err(D::Error::custom)
+    }
+}
+
 /// The answer to an agent's news.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Directive {
     /// What to do.
@@ -188,6 +231,8 @@ pub struct Directive {
     pub place: Option<WorkerPlace>,
     /// The reading of its own clock at which the run begins, in nanoseconds, once it is chosen.
     pub start: Option<u64>,
+    /// Changes of the rate after those that it has taken.
+    pub rates: Vec<RateOrder>,
 }
 
 /// A file that an agent will deliver.
@@ -227,4 +272,17 @@ pub struct Received {
 pub struct RefusalText {
     /// What is wrong, and what to do.
     pub error: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rate_comes_as_it_was_sent() {
+        for rate in [0.1 + 0.2, 1e9 / 3.0, 2_200.000_000_000_000_5, 5e-324] {
+            let text = serde_json::to_string(&RateOrder { from_ns: 1, rate }).unwrap();
+            assert_eq!(serde_json::from_str::<RateOrder>(&text).unwrap().rate, rate, "{text}");
+        }
+    }
 }

@@ -47,6 +47,9 @@ impl Shared {
     pub fn tick(&self) {
         let mut board = self.board();
         board.tick(offset::moment(), self.clock.now());
+        if board.leaves_parts() {
+            return;
+        }
         let delivered = board.status().into_iter();
         let delivered = delivered.filter(|row| row.state == Some(AgentState::Delivered));
         let incoming = self.incoming();
@@ -60,17 +63,6 @@ impl Shared {
 
     /// The table of agents, as JSON.
     pub fn status(&self) -> serde_json::Value {
-        let row = |row: StatusRow| {
-            serde_json::json!({
-                "agent": row.agent,
-                "host": row.host,
-                "state": row.state.map_or("missing", AgentState::name),
-                "workers": row.workers,
-                "offered": row.progress.offered,
-                "done": row.progress.done,
-                "in_flight": row.progress.in_flight,
-            })
-        };
-        self.board().status().into_iter().map(row).collect()
+        self.board().status().iter().map(StatusRow::json).collect()
     }
 }

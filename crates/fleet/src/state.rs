@@ -5,10 +5,12 @@
 
 use std::time::{Duration, Instant};
 
-use assay_model::{ClockBand, Probe, band_at};
+use assay_model::{Probe, band_at};
 
+use crate::figures::LiveFigures;
 use crate::protocol::{
-    AgentState, Beat, Command, Directive, Hello, Job, PROTOCOL, Progress, Welcome, WorkerPlace,
+    AgentState, Beat, Command, Directive, Hello, Job, PROTOCOL, Progress, RateOrder, Welcome,
+    WorkerPlace,
 };
 
 /// The least time between the choice of the start and the start.
@@ -28,6 +30,13 @@ const BEAT_MIN_MS: u64 = 100;
 const BEAT_MAX_MS: u64 = 1000;
 /// So often at least within a lease.
 const BEATS_OF_LEASE: u64 = 5;
+
+/// Changes of the rate in one answer.
+const RATES_AT_ONCE: usize = 16;
+/// Agents know of a change so many of their news before it takes effect.
+const RATE_LEAD_BEATS: u32 = 3;
+/// And so many of the longest ways there and back.
+const RATE_LEAD_WAYS: i64 = 10;
 
 /// What a fleet is like.
 #[derive(Clone, Debug)]
@@ -57,6 +66,12 @@ pub(crate) struct Agent {
     workers: u32,
     plan: String,
     progress: Progress,
+    /// Where its part is, if it has left it there.
+    left: Option<String>,
+    /// The number of the figures that came last.
+    number: u64,
+    /// What has happened since somebody looked.
+    figures: LiveFigures,
     last: Instant,
     start: Option<i64>,
     probes: Vec<Probe>,
@@ -76,6 +91,24 @@ pub struct StatusRow {
     pub workers: u32,
     /// Its live counters.
     pub progress: Progress,
+}
+
+impl StatusRow {
+    /// As JSON.
+    pub fn json(&self) -> serde_json::Value {
+        let Progress { offered, done, failed, in_flight, lag_ns } = self.progress;
+        serde_json::json!({
+            "agent": self.agent,
+            "host": self.host,
+            "state": self.state.map_or("missing", AgentState::name),
+            "workers": self.workers,
+            "offered": offered,
+            "done": done,
+            "failed": failed,
+            "in_flight": in_flight,
+            "lag_ns": lag_ns,
+        })
+    }
 }
 
 /// How a fleet ended.
@@ -101,6 +134,8 @@ pub(crate) struct Board {
     places: Option<Vec<WorkerPlace>>,
     /// The start on the coordinator's clock.
     start: Option<i64>,
+    /// The changes of the rate, all of them.
+    rates: Vec<RateOrder>,
     is_stopping: bool,
     withdrawn: Option<(String, Instant)>,
 }
@@ -109,8 +144,16 @@ impl Board {
     pub fn new(options: FleetOptions, job: Job, now: Instant) -> Board {
         let agents = vec![None; options.agents as usize];
         let (begun, places, start) = (now, None, None);
-        let (is_stopping, withdrawn) = (false, None);
-        Board { options, job, agents, begun, places, start, is_stopping, withdrawn }
+        let (rates, is_stopping, withdrawn) = (Vec::new(), false, None);
+        Board { options, job, agents, begun, places, start, rates, is_stopping, withdrawn }
+    }
+
+    /// How often an agent tells its news while the run goes on.
+    fn beat_every(&self) -> Duration {
+        let lease_ms = self.options.lease.as_millis() as u64;
+        let beat_ms = u64::from(self.options.agents) * BEAT_ANY_MS;
+        let beat_ms = beat_ms.clamp(BEAT_MIN_MS, BEAT_MAX_MS).min(lease_ms / BEATS_OF_LEASE);
+        Duration::from_millis(beat_ms)
     }
 
     /// An agent comes.
@@ -127,14 +170,13 @@ impl Board {
             return Err(Refused(format!("the run was called off: {reason}")));
         }
         let count = self.options.agents;
+        let lease_ms = self.options.lease.as_millis() as u64;
+        let beat_ms = self.beat_every().as_millis() as u64;
         let Some(slot) = self.agents.get_mut(number as usize) else {
             return Err(Refused(format!(
                 "there are {count} agents, numbered from 0: no agent {number} is expected"
             )));
         };
-        let lease_ms = self.options.lease.as_millis() as u64;
-        let beat_ms = (u64::from(count) * BEAT_ANY_MS).clamp(BEAT_MIN_MS, BEAT_MAX_MS);
-        let beat_ms = beat_ms.min(lease_ms / BEATS_OF_LEASE);
         if let Some(there) = slot.as_ref().filter(|there| there.hello == hello) {
             // The answer to its first attempt was lost.
             let (token, job) = (there.token, self.job.clone());
@@ -156,6 +198,9 @@ impl Board {
             workers: 0,
             plan: String::new(),
             progress: Progress::default(),
+            left: None,
+            number: 0,
+            figures: LiveFigures::default(),
             last: now,
             start: None,
             probes: Vec::new(),
@@ -179,6 +224,11 @@ impl Board {
         agent.last = now;
         agent.state = agent.state.max(beat.state);
         agent.progress = beat.progress;
+        agent.left = beat.left;
+        if beat.number > agent.number {
+            agent.number = beat.number;
+            agent.figures.add(&beat.figures);
+        }
         if beat.state >= AgentState::Planned {
             (agent.workers, agent.plan) = (beat.workers, beat.plan);
         }
@@ -193,7 +243,50 @@ impl Board {
             None if self.is_stopping => (Command::Stop, String::new()),
             None => (Command::Continue, String::new()),
         };
-        Ok(Directive { command, reason, place, start })
+        // Whoever does not issue operations yet has no rate to change.
+        let taken =
+            if beat.state == AgentState::Running { beat.rates as usize } else { usize::MAX };
+        let rates = self.rates.iter().skip(taken).take(RATES_AT_ONCE).copied().collect();
+        Ok(Directive { command, reason, place, start, rates })
+    }
+
+    /// How far ahead a change of the rate must lie for all agents to know of it before; none while
+    /// they do not all issue operations.
+    pub fn rate_lead(&self) -> Option<Duration> {
+        let way = self.present().map(|agent| agent.way_max).max().unwrap_or(0);
+        let ways = Duration::from_nanos((RATE_LEAD_WAYS * way).unsigned_abs());
+        let is_running = self.withdrawn.is_none()
+            && self.agents.iter().flatten().count() == self.agents.len()
+            && self.present().all(|agent| agent.state == AgentState::Running);
+        is_running.then(|| self.beat_every() * RATE_LEAD_BEATS + ways)
+    }
+
+    /// All agents change the rate at this moment.
+    pub fn order_rate(&mut self, order: RateOrder) {
+        self.rates.push(order);
+    }
+
+    /// Whether agents leave their parts where they are.
+    pub fn leaves_parts(&self) -> bool {
+        self.job.leaves_parts
+    }
+
+    /// Where each agent has left its part, of those that have.
+    pub fn left(&self) -> Vec<String> {
+        self.present().filter_map(|agent| agent.left.clone()).collect()
+    }
+
+    /// When the run begins, on the coordinator's clock, once that is chosen.
+    pub fn start(&self) -> Option<i64> {
+        self.start
+    }
+
+    /// What has happened at all agents since this was called last.
+    pub fn take_figures(&mut self) -> LiveFigures {
+        self.agents.iter_mut().flatten().fold(LiveFigures::default(), |mut all, agent| {
+            all.add(&std::mem::take(&mut agent.figures));
+            all
+        })
     }
 
     /// How many agents there are to be.
@@ -390,9 +483,8 @@ impl Board {
         (0..).zip(&self.agents).map(row).collect()
     }
 
-    /// The probes of each agent, times counted from the run's start on each one's clock; with the
-    /// band in which the agent's start certainly was, off the coordinator's.
-    pub fn clocks(&self) -> Vec<(u32, Vec<Probe>, Option<ClockBand>)> {
+    /// The probes of each agent, times counted from the run's start on each one's clock.
+    pub fn clocks(&self) -> Vec<(u32, Vec<Probe>)> {
         let Some(start) = self.start else { return Vec::new() };
         let clock = |agent: &Agent| {
             let own = agent.start?;
@@ -402,9 +494,7 @@ impl Board {
                 replied: probe.replied - own,
                 returned: probe.returned - start,
             };
-            let probes: Vec<Probe> = agent.probes.iter().map(since).collect();
-            let band = band_at(&probes, 0);
-            Some((agent.hello.agent, probes, band))
+            Some((agent.hello.agent, agent.probes.iter().map(since).collect()))
         };
         self.present().filter_map(clock).collect()
     }

@@ -79,6 +79,9 @@ pub struct Manifest {
     /// issued everything.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub agents: Vec<AgentSection>,
+    /// What the coordinator of a fleet has done itself; none if this is no fleet's run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub coordinator: Option<CoordinatorSection>,
 }
 
 /// How far a run came.
@@ -329,6 +332,9 @@ pub struct AgentSection {
     pub fingerprint: String,
     /// The hash of what it executed, in hexadecimal digits.
     pub executed_hash: String,
+    /// The numbers that its records have used, if there are to be final reads.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub used: Option<UsedSection>,
     /// Its epoch was at least so much later than that of the run, in nanoseconds; less than zero
     /// is earlier. Absent if its clock was not probed.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -336,6 +342,34 @@ pub struct AgentSection {
     /// Its epoch was at most so much later.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub start_most_ns: Option<i64>,
+}
+
+/// The numbers that records have used: each from 0 to before this.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct UsedSection {
+    /// Of operations.
+    pub indexes: u64,
+    /// Of processes.
+    pub processes: u64,
+    /// Of records that were inserted.
+    pub inserted: u64,
+}
+
+/// The part of a fleet's coordinator, which issues none of the operations: it acts on the store
+/// during the run, and reads it when the run is over.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct CoordinatorSection {
+    /// The number under which its records are kept: the first that no agent has.
+    pub part: u32,
+    /// Its machine's name.
+    pub host: String,
+    /// Records that it kept: those of the final reads.
+    pub records: u64,
+    /// The checksum over them, in hexadecimal digits.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub sum: String,
 }
 
 /// One part of a run in time.
@@ -369,6 +403,7 @@ impl Default for Manifest {
             notes: Vec::new(),
             findings: Vec::new(),
             agents: Vec::new(),
+            coordinator: None,
         }
     }
 }
@@ -478,6 +513,11 @@ impl Manifest {
             let _ = std::fs::remove_file(&temporary);
         }
         replaced.map_err(|source| ManifestError::Write { path, source })
+    }
+
+    /// Whether more than one clock has timed the records.
+    pub fn has_several_clocks(&self) -> bool {
+        self.agents.len() > 1 || self.coordinator.as_ref().is_some_and(|own| own.records > 0)
     }
 
     /// Whether `run.toml` of the run directory `dir` is as the end of its run has left it; true of

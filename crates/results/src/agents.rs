@@ -98,9 +98,10 @@ fn value(distribution: &Distribution, quantile: f64) -> Option<Nanos> {
 /// The error of each agent's clock over the run in `dir`, for comparing events of two agents; with
 /// what a reader must know of it.
 pub fn clock_error(dir: &Path, manifest: &Manifest) -> (ClockError, Vec<String>) {
-    if manifest.agents.len() < 2 {
+    if !manifest.has_several_clocks() {
         return (ClockError::NONE, Vec::new());
     }
+    let has_own = manifest.coordinator.as_ref().is_some_and(|own| own.records > 0);
     let (clocks, mut warnings) = match read_clock(dir) {
         Ok(clocks) => (clocks.unwrap_or_default(), Vec::new()),
         Err(error) => (Vec::new(), vec![error.to_string()]),
@@ -120,7 +121,10 @@ pub fn clock_error(dir: &Path, manifest: &Manifest) -> (ClockError, Vec<String>)
         }
         whole.push(spanned(&bands).filter(|_| is_known));
     }
-    // Only agents have events, so the axis may lie in their midst: what all of them are off by
+    // The coordinator's clock is the axis of the probes; its records come after those of the last
+    // agent.
+    whole.extend(has_own.then_some(Some(ClockBand { low: 0, high: 0 })));
+    // Only they have events, so the axis may lie in their midst: what all of them are off by
     // orders none of their events differently.
     let middle = spanned(&whole.iter().flatten().copied().collect::<Vec<_>>());
     let middle = middle.map_or(0, ClockBand::center);
@@ -145,7 +149,7 @@ fn spanned(bands: &[ClockBand]) -> Option<ClockBand> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use assay_history::manifest::PhaseSection;
+    use assay_history::manifest::{CoordinatorSection, PhaseSection};
     use assay_history::write_clock;
     use assay_model::Probe;
 
@@ -164,6 +168,26 @@ mod tests {
         let (from_ns, to_ns) = (0, 1_000_000_000);
         manifest.phases = vec![PhaseSection { name: "measure".to_owned(), from_ns, to_ns }];
         manifest
+    }
+
+    #[test]
+    fn the_coordinators_clock_is_the_one_that_the_others_are_compared_with() {
+        let mut manifest = fleet("open");
+        manifest.agents.truncate(1);
+        let own = CoordinatorSection { part: 1, records: 7, ..CoordinatorSection::default() };
+        let dir = tempfile::tempdir().unwrap();
+        let probe = |n: i64| {
+            let (sent, received) = (n * 100_000_000, n * 100_000_000 + 3_000_000);
+            Probe { sent, received, replied: received, returned: sent + 1_000 }
+        };
+        write_clock(dir.path(), &[(0, (0..10).map(probe).collect())]).unwrap();
+        assert_eq!(clock_error(dir.path(), &manifest), (ClockError::NONE, Vec::new()));
+        manifest.coordinator = Some(own);
+        let (error, warnings) = clock_error(dir.path(), &manifest);
+        assert!(warnings.is_empty(), "{warnings:?}");
+        // 3 ms apart, and the axis lies in their midst.
+        let margin = error.margin(0, 1).0;
+        assert!((3_000_000..3_050_000).contains(&margin), "{margin}");
     }
 
     fn record(index: u64) -> Record {

@@ -90,9 +90,11 @@ fn counters(manifest: &Manifest, endings: &Endings) -> Option<String> {
     })
 }
 
-/// Each worker leaves a part, also if it kept nothing.
+/// Each worker leaves a part, also if it kept nothing; a coordinator only if it kept something.
 fn empty_part(manifest: &Manifest, history: &History) -> Option<String> {
-    let is_whole = history.workers().count() as u64 >= u64::from(manifest.load.workers);
+    let own = manifest.coordinator.as_ref().filter(|own| own.records > 0).map(|own| own.part);
+    let workers = history.workers().filter(|(agent, _)| Some(*agent) != own);
+    let is_whole = workers.count() as u64 >= u64::from(manifest.load.workers);
     (!is_whole)
         .then(|| format!("{}, though no record is; copy it again", missing(manifest, history)))
 }

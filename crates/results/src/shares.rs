@@ -56,7 +56,7 @@ impl ShareQuestion {
         if queries(&manifest, 0).is_some() {
             return refuse("its queries are about several records at once");
         }
-        if manifest.agents.len() > 1 {
+        if manifest.has_several_clocks() {
             return refuse("several clocks timed it");
         }
         if reads_file(dir).exists() {

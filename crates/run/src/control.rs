@@ -99,8 +99,9 @@ impl Control {
         self.rates.changes()
     }
 
-    /// A run with these arrivals begins; changes of the run before are forgotten.
-    pub(crate) fn begin(&self, rate_profile: Option<RateProfile>) {
+    /// A run with these arrivals begins, here or elsewhere; changes of the run before are
+    /// forgotten.
+    pub fn begin(&self, rate_profile: Option<RateProfile>) {
         self.rates.begin(rate_profile);
     }
 

@@ -352,7 +352,7 @@ impl<S: Sink> Sink for TimeWatch<'_, S> {
 
 impl Workers<'_> {
     /// Makes known what may be changed from outside.
-    fn begin(&self, control: &Control) {
+    pub fn begin(&self, control: &Control) {
         control.begin(match &self.load {
             Load::Open(open) => Some(open.arrivals.rate_profile.clone()),
             Load::Closed(_) => None,

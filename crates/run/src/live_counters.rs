@@ -228,6 +228,31 @@ impl Latencies {
         held.map(|(number, &count)| (Nanos(upper_end(number)), u64::from(count)))
     }
 
+    /// The buckets that hold something, rising, with how many they hold.
+    pub fn buckets(&self) -> impl Iterator<Item = (u32, u64)> {
+        let held = (0..).zip(&self.buckets).filter(|(_, count)| **count > 0);
+        held.map(|(number, &count)| (number, u64::from(count)))
+    }
+
+    /// Those of another process that has told its buckets, sum, least and greatest; what is in no
+    /// bucket of ours is left out.
+    pub fn from_buckets(
+        buckets: impl IntoIterator<Item = (u32, u64)>,
+        (sum, min, max): (u128, u64, u64),
+    ) -> Latencies {
+        let mut all = Latencies { sum, max, min, ..Latencies::default() };
+        for (number, count) in buckets {
+            if all.buckets.is_empty() {
+                all.buckets.resize(BUCKETS, 0);
+            }
+            if let Some(bucket) = all.buckets.get_mut(number as usize) {
+                *bucket = u32::try_from(count).unwrap_or(u32::MAX);
+                all.count += u64::from(*bucket);
+            }
+        }
+        all
+    }
+
     /// Their mean; zero without any.
     pub fn mean(&self) -> Nanos {
         Nanos((self.sum / u128::from(self.count.max(1))) as u64)
@@ -302,6 +327,18 @@ mod tests {
             let found = latencies.quantile(quantile).0 as f64;
             assert!((found / exact - 1.0).abs() < 0.04, "{quantile}: {found}");
         }
+    }
+
+    #[test]
+    fn buckets_that_were_told_are_those_that_were_counted() {
+        let mut latencies = Latencies::default();
+        (1..=10_000).for_each(|us| latencies.record(Nanos::from_micros(us)));
+        let facts = (latencies.sum, latencies.min, latencies.max);
+        let told = Latencies::from_buckets(latencies.buckets(), facts);
+        assert_eq!((told.count, told.mean()), (10_000, latencies.mean()));
+        assert_eq!(told.quantile(0.99), latencies.quantile(0.99));
+        let strange = Latencies::from_buckets([(u32::MAX, 3)], (9, 3, 3));
+        assert_eq!(strange.count, 0);
     }
 
     #[test]

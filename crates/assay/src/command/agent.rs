@@ -100,6 +100,10 @@ pub fn agent(matches: &ArgMatches, parse: &ParseJob) -> Result<Exit> {
     let carried_out = carry_out(&member, &dir, (text("target"), parse));
     match carried_out {
         Ok(()) => {
+            if member.session().job().leaves_parts {
+                eprintln!("agent {index} has left its part in {}", dir.display());
+                return Ok(Exit::Fine);
+            }
             eprintln!("agent {index} has delivered its part");
             if !matches.get_flag("keep") {
                 remove(&dir);
@@ -161,6 +165,10 @@ fn carry_out(
     ran?;
     match member.session().called_off() {
         Some(reason) => Err(fleet::called_off(assay_fleet::AgentError::CalledOff(reason))),
+        None if job.leaves_parts => {
+            member.session().leave(dir);
+            Ok(())
+        }
         None => member.session().deliver(dir).map_err(fleet::called_off),
     }
 }
@@ -187,6 +195,7 @@ fn execute(
 ) -> Result<()> {
     let (verb, matches) = matches.subcommand().context("a job is a command")?;
     let mut options = Options::gather(matches)?;
+    options.become_share();
     options.set("target", target, Origin::Flag);
     options.set("run-dir", &dir.display().to_string(), Origin::Flag);
     let purpose = if verb == "load" { Purpose::Load } else { Purpose::Run };

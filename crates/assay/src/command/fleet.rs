@@ -7,6 +7,7 @@ use anyhow::{Context, Result};
 use assay_fleet::client::ControlClient;
 use assay_fleet::keys::KeyFiles;
 use assay_fleet::{FleetKeys, merge};
+use assay_model::Nanos;
 use assay_results::analyze_run;
 use clap::{Arg, ArgMatches, Command, ValueHint};
 
@@ -51,7 +52,9 @@ pub fn command(display: impl IntoIterator<Item = Arg>) -> Command {
                 .required(true)
                 .num_args(1..)
                 .value_hint(ValueHint::DirPath)
-                .help("The run directory of each agent"),
+                .help(
+                    "The run directory of each agent, and that of the coordinator if it is there",
+                ),
         )
         .arg(
             text("run-dir", "DIR", "The run directory of the whole")
@@ -111,16 +114,19 @@ fn status(matches: &ArgMatches) -> Result<Exit> {
     let rows = client.get("/v1/status", STATUS_TIMEOUT).map_err(away)?;
     let rows: Vec<serde_json::Value> =
         serde_json::from_slice(&rows).context("the coordinator's answer is no table")?;
-    let mut lines = vec!["agent  state      threads    operations  host".to_owned()];
+    let mut lines =
+        vec!["agent  state      threads    operations      failed    lag max  host".to_owned()];
     for row in rows {
         let word = |name: &str| row[name].as_str().unwrap_or_default().to_owned();
         let number = |name: &str| row[name].as_u64().unwrap_or_default();
         lines.push(format!(
-            "{:>5}  {:<9}  {:>7}  {:>12}  {}",
+            "{:>5}  {:<9}  {:>7}  {:>12}  {:>10}  {:>9}  {}",
             number("agent"),
             word("state"),
             number("workers"),
             number("offered"),
+            number("failed"),
+            Nanos(number("lag_ns")).to_string(),
             word("host")
         ));
     }
@@ -134,13 +140,15 @@ fn merge_parts(matches: &ArgMatches) -> Result<Exit> {
     let dir = matches.get_one::<String>("run-dir").context("clap requires --run-dir")?;
     let parts = matches.get_many::<String>("parts").into_iter().flatten();
     let parts: Vec<PathBuf> = parts.map(PathBuf::from).collect();
-    let mut manifest = merge(Path::new(dir), &parts, &[], false).map_err(as_usage)?;
-    manifest.notes.push(
-        "merged from parts without the coordinator's probes of the clocks: events of two agents \
-         cannot be ordered"
-            .to_owned(),
-    );
-    manifest.write(Path::new(dir))?;
+    let mut manifest = merge(Path::new(dir), &parts, false).map_err(as_usage)?;
+    if manifest.coordinator.is_none() {
+        manifest.notes.push(
+            "merged without the coordinator's part, which has the probes of the clocks: events of \
+             two agents cannot be ordered"
+                .to_owned(),
+        );
+        manifest.write(Path::new(dir))?;
+    }
     let analyzed = analyze_run(Path::new(dir), None)?;
     keep_hallmark(Path::new(dir), &analyzed)?;
     show(&analyzed, &display)?;

@@ -1,13 +1,10 @@
 //! Commands that put load on a store: load, run, bench.
 
-use std::path::Path;
-
 use anyhow::Result;
 use clap::ArgMatches;
 
 use crate::coordinator;
 use crate::exit::{Exit, usage};
-use crate::experiment::Finished;
 use crate::fleet;
 use crate::load_config::Purpose;
 use crate::options::Options;
@@ -28,7 +25,8 @@ pub fn load(matches: &ArgMatches) -> Result<Exit> {
     let agents = fleet::agents(&options)?;
     let mut setup = Setup::with(matches, options, Purpose::Load)?;
     let dir = setup.dir.clone();
-    let finished = load_store(&mut setup, (agents, matches), &dir)?;
+    let fleet = agents.map(|agents| (agents, matches));
+    let finished = coordinator::load_alone_or(&mut setup, fleet, &dir)?;
     setup.show_result(&finished)
 }
 
@@ -36,15 +34,13 @@ pub fn load(matches: &ArgMatches) -> Result<Exit> {
 pub fn run(matches: &ArgMatches) -> Result<Exit> {
     parent_death::heed()?;
     let options = Options::gather(matches)?;
-    let agents = fleet::agents(&options)?;
     if let Some(times) = repeat::times(&options)? {
-        return repeat::execute(matches, options, Purpose::Run, times);
+        let agents = fleet::agents_here(&options)?;
+        return repeat::execute((agents, matches), options, Purpose::Run, times);
     }
+    let fleet = fleet::agents(&options)?.map(|agents| (agents, matches));
     let mut setup = Setup::with(matches, options, Purpose::Run)?;
-    let finished = match agents {
-        Some(agents) => coordinator::run(&mut setup, (agents, matches), Purpose::Run)?,
-        None => setup.run(Purpose::Run)?,
-    };
+    let finished = coordinator::run_alone_or(&mut setup, fleet, Purpose::Run)?;
     setup.show_result(&finished)
 }
 
@@ -53,38 +49,25 @@ pub fn bench(matches: &ArgMatches) -> Result<Exit> {
     let options = Options::gather(matches)?;
     let agents = fleet::agents_here(&options)?;
     if let Some(times) = repeat::times(&options)? {
-        return repeat::execute(matches, options, Purpose::Bench, times);
+        return repeat::execute((agents, matches), options, Purpose::Bench, times);
     }
     let mut setup = Setup::with(matches, options, Purpose::Bench)?;
     let keeps_store = setup.keeps_store()?;
-    let exit = load_and_run(&mut setup, (agents, matches));
+    let exit = load_and_run(&mut setup, agents.map(|agents| (agents, matches)));
     if exit.is_ok() && !keeps_store {
         remove_store(setup);
     }
     exit
 }
 
-fn load_and_run(setup: &mut Setup, (agents, matches): (Option<u32>, &ArgMatches)) -> Result<Exit> {
-    let loaded = load_store(setup, (agents, matches), &setup.dir.join("load"))?;
+fn load_and_run(setup: &mut Setup, fleet: Option<(u32, &ArgMatches)>) -> Result<Exit> {
+    let dir = setup.dir.join("load");
+    let loaded = coordinator::load_alone_or(setup, fleet, &dir)?;
     if loaded.exit != Exit::Fine {
         return setup.show_result(&loaded);
     }
-    let finished = match agents {
-        Some(agents) => coordinator::run(setup, (agents, matches), Purpose::Bench)?,
-        None => setup.run(Purpose::Bench)?,
-    };
+    let finished = coordinator::run_alone_or(setup, fleet, Purpose::Bench)?;
     setup.show_result(&finished)
-}
-
-fn load_store(
-    setup: &mut Setup,
-    (agents, matches): (Option<u32>, &ArgMatches),
-    dir: &Path,
-) -> Result<Finished> {
-    match agents {
-        Some(agents) => coordinator::load(setup, (agents, matches), dir),
-        None => setup.load(dir),
-    }
 }
 
 /// Removes the store that was made for this bench alone.

@@ -10,43 +10,9 @@ use bytes::Bytes;
 use clap::ArgMatches;
 
 use crate::exit::usage;
-use crate::options::{KEYS, Options, Origin, Shape, Verb};
+use crate::options::{KEYS, OF_COORDINATOR, Options, Origin, Shape, Verb};
 
 use crate::fleet::SETTINGS;
-
-/// Settings that are the coordinator's affair: the store, what is shown where, what comes before
-/// and after the run.
-const OWN: [&str; 29] = [
-    "target",
-    "up",
-    "version",
-    "network",
-    "disk",
-    "proxy",
-    "proxy-peers",
-    "option",
-    "install",
-    "lab",
-    "lab-dir",
-    "run-dir",
-    "runs-dir",
-    "format",
-    "output",
-    "color",
-    "quiet",
-    "live",
-    "port",
-    "port-any",
-    "fresh",
-    "replace",
-    "clean-up",
-    "keep",
-    "final-reads",
-    "final-wait",
-    "seed",
-    "require-hallmark",
-    "send-credentials",
-];
 
 /// The command `verb` of `matches` with its settings, with the files that it names.
 ///
@@ -72,7 +38,7 @@ pub fn words(
     for key in KEYS.iter().filter(|key| key.verbs.contains(&verb)) {
         let Some((_, given)) = options.iter().find(|(name, _)| *name == key.name) else { continue };
         let is_spec = matches!(&given.origin, Origin::File(path) if path == Path::new(spec));
-        let is_own = SETTINGS.contains(&key.name) || OWN.contains(&key.name);
+        let is_own = SETTINGS.contains(&key.name) || OF_COORDINATOR.contains(&key.name);
         if is_own || is_spec || given.origin == Origin::Default {
             continue;
         }
@@ -129,7 +95,7 @@ mod tests {
 
     #[test]
     fn own_settings_are_settings() {
-        for name in OWN.iter().chain(&SETTINGS) {
+        for name in OF_COORDINATOR.iter().chain(&SETTINGS) {
             assert!(KEYS.iter().any(|key| key.name == *name), "{name}");
         }
     }

@@ -6,16 +6,21 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anyhow::Result;
 use assay_fleet::{AgentState, Ending, Progress, Session};
 use assay_history::Manifest;
-use assay_history::manifest::AgentSection;
-use assay_model::Nanos;
+use assay_history::manifest::{AgentSection, UsedSection};
+use assay_model::{Nanos, Outcome};
 use assay_run::control::Urgency;
 use assay_run::{Control, Share, Spin, Start, Wall};
 
 use crate::exit::{Exit, Failure};
+use crate::live::interval::Gathering;
 use crate::machine;
 use crate::progress::{Observer, ProgressSnapshot};
 
+use super::figures::figures;
 use super::machines::host;
+
+/// How long the stretches are of which the worst lag is told.
+const LAG_OF: Nanos = Nanos::from_secs(1);
 
 /// An agent that carries out its share of a run.
 pub struct FleetMember {
@@ -45,8 +50,14 @@ impl FleetMember {
         (most / self.session.agents() as usize).max(1)
     }
 
-    /// From now on the coordinator's orders end the load.
+    /// From now on the coordinator's orders change the rate, and end the load.
     pub fn heed(&self, control: &Arc<Control>) {
+        let steered = Arc::clone(control);
+        self.session.on_rate(move |order| {
+            // It was possible at the coordinator, before all agents ended. What comes too late
+            // takes effect later, and the parts say so.
+            let _ = steered.set_rate(Nanos(order.from_ns), order.rate);
+        });
         let (control, is_ended) = (Arc::clone(control), Arc::clone(&self.is_ended));
         self.session.on_ending(move |ending| {
             is_ended.store(true, Ordering::Relaxed);
@@ -80,7 +91,12 @@ impl FleetMember {
     }
 
     /// What the manifest says of this agent, whose operations have the sum `fingerprint`.
-    pub fn section(&self, manifest: &Manifest, share: Share, fingerprint: u128) -> AgentSection {
+    pub fn section(
+        &self,
+        manifest: &Manifest,
+        share: Share,
+        (fingerprint, used): (u128, Option<UsedSection>),
+    ) -> AgentSection {
         let executed = manifest.load.settings.get("executed_hash");
         AgentSection {
             agent: self.session.agent(),
@@ -94,6 +110,7 @@ impl FleetMember {
             sum: manifest.history.sum.clone(),
             fingerprint: format!("{fingerprint:032x}"),
             executed_hash: executed.cloned().unwrap_or_default(),
+            used,
             start_least_ns: None,
             start_most_ns: None,
         }
@@ -101,7 +118,11 @@ impl FleetMember {
 
     /// An observer that tells the coordinator how far the run is.
     pub fn observer(self: &Arc<FleetMember>) -> Box<dyn Observer> {
-        Box::new(MemberObserver { member: Arc::clone(self), progress: Progress::default() })
+        Box::new(MemberObserver {
+            member: Arc::clone(self),
+            progress: Progress::default(),
+            gathering: Gathering::new(LAG_OF),
+        })
     }
 }
 
@@ -125,15 +146,19 @@ impl Start for FleetMember {
 struct MemberObserver {
     member: Arc<FleetMember>,
     progress: Progress,
+    gathering: Gathering,
 }
 
 impl Observer for MemberObserver {
     fn see(&mut self, snapshot: &ProgressSnapshot<'_>) {
-        let done = snapshot.stats.outcomes.iter().map(|outcomes| outcomes[0]).sum::<u64>();
         self.progress.offered += snapshot.stats.offered;
-        self.progress.done += done;
+        self.progress.done += snapshot.stats.with(Outcome::Done);
+        self.progress.failed += snapshot.stats.failed();
         self.progress.in_flight = snapshot.in_flight;
-        self.member.session.progress(self.progress);
+        if let Some(interval) = self.gathering.add(snapshot) {
+            self.progress.lag_ns = interval.lag_max.0;
+        }
+        self.member.session.progress(self.progress, &figures(snapshot.stats));
         if snapshot.at > Nanos::ZERO {
             self.member.session.report(AgentState::Running);
         }

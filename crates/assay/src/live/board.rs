@@ -3,6 +3,7 @@
 mod text;
 mod tone;
 
+use assay_fleet::StatusRow;
 use assay_model::Nanos;
 use assay_report::Letters;
 use assay_report::units::{duration, rate};
@@ -43,6 +44,8 @@ pub struct View<'a> {
     pub warnings: &'a Warnings,
     /// Whether no more operations are issued.
     pub is_ending: bool,
+    /// The agents of a fleet; none if this process issues everything itself.
+    pub agents: &'a [StatusRow],
     /// Whether the keys are explained.
     pub shows_help: bool,
 }

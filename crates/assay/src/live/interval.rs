@@ -223,7 +223,15 @@ mod tests {
         rate_profile: Option<&'a RateProfile>,
     ) -> ProgressSnapshot<'a> {
         let at = Nanos::from_millis(ms);
-        ProgressSnapshot { at, elapsed: at, in_flight: 3, stats, rate_profile, is_ending: false }
+        ProgressSnapshot {
+            at,
+            elapsed: at,
+            in_flight: 3,
+            stats,
+            rate_profile,
+            is_ending: false,
+            agents: &[],
+        }
     }
 
     #[test]

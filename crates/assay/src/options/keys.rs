@@ -110,6 +110,49 @@ pub fn two_names(old: &str, new: &str) -> anyhow::Error {
     usage(format!("{old} is the earlier name of {new}: give one of them"))
 }
 
+/// Settings that are the coordinator's affair: the store, what is done to it and read of it, what
+/// is shown where, what comes before and after the run. Agents of a fleet have none of them.
+pub const OF_COORDINATOR: [&str; 38] = [
+    "target",
+    "up",
+    "version",
+    "network",
+    "disk",
+    "proxy",
+    "proxy-peers",
+    "option",
+    "install",
+    "lab",
+    "lab-dir",
+    "run-dir",
+    "runs-dir",
+    "format",
+    "output",
+    "color",
+    "quiet",
+    "live",
+    "port",
+    "port-any",
+    "fresh",
+    "replace",
+    "clean-up",
+    "clean-up-inserts",
+    "keep",
+    "final-wait",
+    "at",
+    "nemesis",
+    "every",
+    "via",
+    "repeat",
+    "repeat-seeds",
+    "scrape",
+    "scrape-every",
+    "scrape-all",
+    "seed",
+    "require-hallmark",
+    "send-credentials",
+];
+
 /// All settings.
 pub const KEYS: &[Key] = &[
     Key {
@@ -348,6 +391,13 @@ pub const KEYS: &[Key] = &[
         Some("10s"),
         LOADING,
         "With --agents: without news for so long, an agent is lost, and ends its load by itself",
+    ),
+    text(
+        "deliver",
+        "HOW",
+        Some("send"),
+        LOADING,
+        "With --agents: send parts to the coordinator, or leave them in a directory that it sees",
     ),
     switch(
         "send-credentials",

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use assay_fleet::{AgentState, Progress, StatusRow};
 use assay_model::{Kind, Nanos, Outcome};
 
 use crate::live::interval::{KindQuantiles, Quantiles};
@@ -13,6 +14,7 @@ pub fn metrics(observed: &RunStatus) -> String {
     let mut page = Page { text: String::new() };
     about(&mut page, observed);
     flow(&mut page, observed);
+    agents(&mut page, &observed.agents);
     counts(&mut page, observed);
     let response = Latency {
         name: "assay_response",
@@ -67,6 +69,43 @@ fn flow(page: &mut Page, observed: &RunStatus) {
     let help = "The worst started minus intended in the last interval";
     page.family("assay_lag_max_seconds", "gauge", help);
     page.sample("assay_lag_max_seconds", &[], seconds(latest.lag_max));
+}
+
+/// The agents of a fleet, if it is one.
+fn agents(page: &mut Page, agents: &[StatusRow]) {
+    if agents.is_empty() {
+        return;
+    }
+    page.family("assay_agent_info", "gauge", "How far each agent of the fleet is; always 1");
+    for row in agents {
+        let number = row.agent.to_string();
+        let state = row.state.map_or("missing", AgentState::name);
+        let labels = [("agent", &*number), ("host", &*row.host), ("state", state)];
+        page.sample("assay_agent_info", &labels, 1.0);
+    }
+    type Figure = fn(&Progress) -> f64;
+    let figures: [(&str, &str, &str, Figure); 5] = [
+        ("offered_total", "counter", "Operations of the agent whose time has come", |of| {
+            of.offered as f64
+        }),
+        ("done_total", "counter", "Operations of the agent that were done", |of| of.done as f64),
+        ("failed_total", "counter", "Operations of the agent refused or unknown", |of| {
+            of.failed as f64
+        }),
+        ("in_flight", "gauge", "Processes of the agent begun and not ended", |of| {
+            of.in_flight as f64
+        }),
+        ("lag_max_seconds", "gauge", "The worst lag of the agent in its last second", |of| {
+            seconds(Nanos(of.lag_ns))
+        }),
+    ];
+    for (name, kind, help, figure) in figures {
+        let name = format!("assay_agent_{name}");
+        page.family(&name, kind, help);
+        for row in agents {
+            page.sample(&name, &[("agent", &row.agent.to_string())], figure(&row.progress));
+        }
+    }
 }
 
 fn counts(page: &mut Page, observed: &RunStatus) {

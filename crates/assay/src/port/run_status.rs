@@ -1,5 +1,6 @@
 //! Status of a run as the control port shows it.
 
+use assay_fleet::StatusRow;
 use assay_model::Nanos;
 use serde_json::{Value, json};
 
@@ -75,6 +76,8 @@ pub struct RunStatus {
     pub response: [Buckets; KINDS],
     /// Service times since the beginning, by kind.
     pub service: [Buckets; KINDS],
+    /// The agents of a fleet; none if this process issues everything itself.
+    pub agents: Vec<StatusRow>,
     gathering: Gathering,
 }
 
@@ -96,6 +99,7 @@ impl RunStatus {
             latest: None,
             response: Default::default(),
             service: Default::default(),
+            agents: Vec::new(),
             gathering: Gathering::new(EVERY),
         }
     }
@@ -112,6 +116,7 @@ impl RunStatus {
             Nanos::ZERO => RunPhase::Preparing,
             _ => RunPhase::Issuing,
         };
+        self.agents = progress_snapshot.agents.to_vec();
         (self.at, self.in_flight) = (progress_snapshot.at, progress_snapshot.in_flight);
         self.rate = progress_snapshot
             .rate_profile
@@ -147,7 +152,7 @@ impl RunStatus {
         let seconds = |time: Nanos| time.as_secs_f64();
         let [done, refused, unknown, dropped] =
             assay_model::Outcome::ALL.map(|outcome| self.totals().with(outcome));
-        json!({
+        let mut status = json!({
             "state": self.phase.name(),
             "phase": self.phase(),
             "workload": subject.workload,
@@ -167,7 +172,11 @@ impl RunStatus {
                 "missed": self.totals().missed(),
             },
             "last_interval": self.latest.as_ref().map(latest),
-        })
+        });
+        if !self.agents.is_empty() {
+            status["agents"] = self.agents.iter().map(StatusRow::json).collect();
+        }
+        status
     }
 }
 

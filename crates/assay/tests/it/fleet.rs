@@ -1,13 +1,15 @@
 //! A fleet of real processes: shares, start, loss, refusals, strangers, merging.
 
 use std::io::{Read, Write};
-use std::net::TcpStream;
+use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
-use assay_history::{Manifest, State, read_clock, write_clock};
-use assay_model::Outcome;
+use assay_history::{Manifest, State, read_clock, read_events, write_clock};
+use assay_model::{Event, EventKind, Kind, Nanos, Outcome, Record};
 use rustix::process::Signal;
+use serde_json::Value;
 
+use crate::http::http_request;
 use crate::place::{Place, Ran, Running, wait_until};
 use crate::redis_server::Server;
 use crate::run_dir::{assert_balanced, manifest, number, records, requested, text};
@@ -319,7 +321,9 @@ fn a_fleet_refuses_what_it_cannot_share() {
     let few = run("-t null: --agents 4 --local --closed 3 --operations 100");
     few.code(2).says("4 agents cannot share 3 sessions");
     run("-t null: --local --rate 1k/s").code(2).says("only a fleet has that");
-    run("-t null: --agents 2 --local --repeat 3").code(2).says("--repeat cannot be used");
+    let remote = run("-t null: --agents 2 --repeat 3 --rate 1k/s");
+    remote.code(2).says("an agent serves one: give --local as well");
+    run("-t null: --agents 2 --via http").code(2).says("the server in between is on this machine");
     run("-t null: --agents 2 --local --lease 10ms").code(2).says("give at least 1.00 s");
     run("-t null: --agents 2 --listen here --keys k").code(2);
     assert!(!place.path("b/history").exists());
@@ -471,7 +475,8 @@ fn a_check_orders_events_of_two_agents_only_as_far_as_their_clocks_allow() {
     let words = format!("register -t {} --seed 3", server.url(""));
     place.fine(&format!("load {words} -q --agents 2 --local --run-dir l"));
     place.fine(&format!("run {words} --duration 700ms -q --agents 2 --local --run-dir b"));
-    place.fine("check b").shows("2 clocks, off by up to");
+    // Those of the agents, and that of the coordinator, which has made the final reads.
+    place.fine("check b").shows("3 clocks, off by up to");
     // Half a second of error of one clock, planted: nothing that two agents did is ordered.
     let dir = place.path("b");
     let mut probes = read_clock(&dir).expect("it is ours").expect("clocks were probed");
@@ -480,7 +485,7 @@ fn a_check_orders_events_of_two_agents_only_as_far_as_their_clocks_allow() {
         probe.replied += 500_000_000;
     }
     write_clock(&dir, &probes).expect("the directory is ours");
-    let ran = place.fine("check b").shows("2 clocks, off by up to 250 ms");
+    let ran = place.fine("check b").shows("3 clocks, off by up to 250 ms");
     ran.shows("clocks are too far apart");
     // A clock that jumps in the midst of the run.
     let half = probes[0].1.len() / 2;
@@ -508,4 +513,306 @@ fn an_agent_whose_disk_is_full_withdraws_the_result() {
     ran.says("agent 1 on").says("its share failed").says("there is no result");
     limited.wait().code(1).says("its share failed: cannot write");
     healthy.wait().code(4).says("agent 1 on");
+}
+
+/// The events of the run directory `b` that are about the lab.
+fn lab_events(place: &Place) -> Vec<Event> {
+    let events = read_events(&place.path("b")).expect("they were written");
+    events.into_iter().filter(|event| event.text.starts_with("lab: ")).collect()
+}
+
+#[test]
+fn a_fault_at_the_coordinators_lab_shows_as_an_outage_of_the_whole() {
+    let place = Place::new();
+    place.write("assay.toml", "lab-dir = \"labs\"\n");
+    let words = "bench ycsb-a --up redis --records 200 --rate 1k/s --duration 7s --agents 2 \
+                 --local --timeout 300ms --run-dir b --format json --seed 4 -q";
+    let mut command = place.command(words);
+    command.args(["--at", "2s: kill 1; 4s: restart 1"]);
+    let result = place.spawn(command).wait().code(0).json();
+    let events = lab_events(&place);
+    let texts: Vec<&str> = events.iter().map(|event| event.text.as_str()).collect();
+    assert!(texts[0].starts_with("lab: kill node 1"), "{texts:?}");
+    assert!(texts.iter().any(|text| text.starts_with("lab: restart node 1 is done")), "{texts:?}");
+    // On the axis of the run: the moment is that of the schedule.
+    let late = events[0].at.since(Nanos::from_secs(2));
+    assert!(late < Nanos::from_millis(500), "{:?}", events[0]);
+    let failed: Vec<_> =
+        records(&place.path("b")).into_iter().filter(|one| one.outcome != Outcome::Done).collect();
+    assert!(failed.len() > 500, "{}", failed.len());
+    let first = failed.iter().map(|one| one.started).min().expect("there are some");
+    assert!(first.0.abs_diff(events[0].at.0) < 700_000_000, "{first} {:?}", events[0]);
+    let outages = result["availability"]["outages"].as_array().expect("availability is analyzed");
+    assert!(!outages.is_empty(), "{}", result["availability"]);
+    let effects = result["effects"].as_array().expect("there is an effect of each action");
+    assert!(!effects.is_empty(), "{result:#}");
+    // The agents were told nothing of it, and the coordinator has seen the server's resources.
+    assert!(!place.read("b/agents/0/run.toml").contains("--at=2s"));
+    assert!(place.path("b/agents/coordinator/observations.parquet").is_file());
+    let whole = manifest(&place, "b");
+    assert_eq!(whole.coordinator.expect("it has a part").part, 2);
+}
+
+#[test]
+fn an_action_that_fails_is_told_with_its_own_exit_code() {
+    let place = Place::new();
+    place.write("assay.toml", "lab-dir = \"labs\"\n");
+    let words = "bench ycsb-c --up redis --records 100 --rate 500/s --operations 500 --agents 2 \
+                 --local --run-dir b --seed 4 -q";
+    let mut command = place.command(words);
+    command.args(["--at", "300s: kill 1"]);
+    let ran = place.spawn(command).wait().code(7);
+    ran.says("lab: kill node 1 was not done, the run was over before");
+    assert_eq!(manifest(&place, "b").state, State::Finished);
+}
+
+/// The verdict on lost writes of the run directory `dir`.
+fn lost_writes(place: &Place, dir: &str) -> (u64, Value) {
+    let verdicts = place.fine(&format!("check {dir} --format json")).json();
+    let findings = verdicts["findings"].as_array().expect("there are findings").clone();
+    let is_it = |finding: &&Value| finding["quality"] == "no-lost-writes";
+    let finding = findings.iter().find(is_it).expect("lost writes are judged").clone();
+    (number(&verdicts, "/lost_writes/count"), finding["verdict"].clone())
+}
+
+/// Runs `register` in which each record is written once, in a Redis that loses every third key
+/// between the load and the final reads; the verdict, and how many final reads there are.
+fn lossy(words: &str) -> (u64, Value, u64) {
+    let (server, place) = (Server::start(&[]), Place::new());
+    let url = server.url("");
+    let workload =
+        format!("register -t {url} --seed 7 --set operations.update=0 --set operations.insert=50");
+    // Long enough that the keys are gone before they are read once more.
+    let words =
+        format!("bench {workload} --rate 400/s --duration 2s --final-wait 4s {words} --run-dir b");
+    let running = place.start(&words);
+    wait_until("the load is over", || running.said().contains("waiting for the store to respond"));
+    let keys = server.cli("keys user*");
+    let mut lost: Vec<&str> = keys.lines().collect();
+    lost.sort_unstable();
+    let lost: Vec<&str> = lost.into_iter().step_by(3).collect();
+    assert!(lost.len() > 20, "{keys}");
+    server.cli(&format!("del {}", lost.join(" ")));
+    running.wait().code(0);
+    let (count, verdict) = lost_writes(&place, "b");
+    let read = manifest(&place, "b").load.settings["final_reads"].parse().expect("a number");
+    (count, verdict, read)
+}
+
+#[test]
+fn acknowledged_writes_that_are_gone_are_found_as_by_one_machine() {
+    let alone = lossy("");
+    let shared = lossy("--agents 4 --local");
+    assert!(alone.0 > 20, "{alone:?}");
+    assert_eq!(alone, shared);
+}
+
+#[test]
+fn a_store_that_loses_nothing_is_not_accused() {
+    let (server, place) = (Server::start(&[]), Place::new());
+    let words = format!("register -t {} --seed 3", server.url(""));
+    place.fine(&format!("load {words} -q --agents 2 --local --run-dir l"));
+    let run = format!("run {words} --duration 700ms --final-wait 100ms -q --agents 2 --local");
+    place.fine(&format!("{run} --run-dir b"));
+    assert_eq!(lost_writes(&place, "b"), (0, "none-found".into()));
+    let whole = manifest(&place, "b");
+    let own = whole.coordinator.expect("it has read");
+    assert!(own.records >= 50, "{own:?}");
+    assert_eq!(place.list("b/history"), ["agent=0", "agent=1", "agent=2"]);
+    let result = place.fine("report b --format json").json();
+    assert_balanced(&result);
+    let checks = result["hallmark"]["checks"].as_array().expect("there are checks").iter();
+    let identity = checks.clone().find(|check| check["name"] == "identity");
+    assert_eq!(text(identity.expect("identity is checked"), "/verdict"), "pass");
+    assert_eq!(result["agents"].as_array().map(Vec::len), Some(2));
+}
+
+/// The address of the control port.
+fn port_of(running: &Running) -> SocketAddr {
+    let address = || {
+        let said = running.said();
+        let from = said.split_once("control port: http://")?.1;
+        from.split_once('/')?.0.parse().ok()
+    };
+    wait_until("the port is open", || address().is_some());
+    address().expect("it was there")
+}
+
+#[test]
+fn the_rate_of_a_fleet_is_changed_at_one_moment_for_all() {
+    let place = Place::new();
+    let words = "run ycsb-c -t null: --records 500 --rate 2k/s --arrivals constant --duration 40s \
+                 --floor 0s --run-dir b -q --port 0 --agents 2 --local --seed 6";
+    let running = place.start(words);
+    let address = port_of(&running);
+    assert_eq!(http_request(address, "POST", "/rate", "8k/s").status, 409, "nobody issues yet");
+    let status = || http_request(address, "GET", "/", "").json();
+    wait_until("there are figures", || !status()["last_interval"].is_null());
+    let answer = http_request(address, "POST", "/rate", "8k/s");
+    assert_eq!(answer.status, 200, "{}", answer.body);
+    let from = Nanos(answer.json()["from_ns"].as_u64().expect("a moment"));
+    let achieved = || status()["last_interval"]["achieved_per_s"].as_f64();
+    wait_until("the rate is reached", || achieved() > Some(7500.0));
+    let agents = status()["agents"].clone();
+    assert_eq!(agents.as_array().map(Vec::len), Some(2), "{agents}");
+    assert!(agents.as_array().unwrap().iter().all(|row| row["state"] == "running"), "{agents}");
+    let metrics = http_request(address, "GET", "/metrics", "").body;
+    assert!(metrics.contains("\nassay_intended_rate 8000\n"), "{metrics}");
+    assert!(metrics.contains("\nassay_agent_done_total{agent=\"1\"} "), "{metrics}");
+    assert!(metrics.contains("assay_service_seconds_bucket{kind=\"read\""), "{metrics}");
+    assert_eq!(http_request(address, "POST", "/stop", "").status, 200);
+    running.wait().code(130);
+    let events = read_events(&place.path("b")).expect("they were written");
+    let changes: Vec<_> = events.iter().filter(|one| one.kind == EventKind::Change).collect();
+    assert_eq!(changes.len(), 1, "{changes:?}");
+    assert_eq!(changes[0].at, from);
+    // The union is what one machine would have issued: one arrival in each step of the schedule.
+    let mut intended: Vec<u64> =
+        records(&place.path("b")).iter().map(|record| record.intended.0).collect();
+    intended.sort_unstable();
+    let rate_until = |from: u64, until: u64| {
+        let count = intended.iter().filter(|at| (from..until).contains(at)).count();
+        count as f64 * 1e9 / (until - from) as f64
+    };
+    assert_eq!(rate_until(from.0 - 500_000_000, from.0).round(), 2000.0);
+    assert_eq!(rate_until(from.0, from.0 + 500_000_000).round(), 8000.0);
+    let gaps = |within: std::ops::Range<u64>| -> Vec<u64> {
+        let within: Vec<&u64> = intended.iter().filter(|at| within.contains(at)).collect();
+        let mut gaps: Vec<u64> = within.windows(2).map(|two| two[1] - two[0]).collect();
+        gaps.dedup();
+        gaps
+    };
+    assert_eq!(gaps(0..from.0), [500_000]);
+    assert_eq!(gaps(from.0..from.0 + 500_000_000), [125_000]);
+    let notes = manifest(&place, "b").notes;
+    assert!(!notes.iter().any(|note| note.contains("at different moments")), "{notes:?}");
+}
+
+#[test]
+fn repeated_runs_of_a_fleet_are_one_result() {
+    let place = Place::new();
+    let words = "run ycsb-c -t null: --records 200 --rate 1k/s --duration 400ms --repeat 2 \
+                 --agents 2 --local --run-dir g --seed 5 -q";
+    place.fine(words).shows("2 runs");
+    for run in ["g/1", "g/2"] {
+        assert_eq!(manifest(&place, run).agents.len(), 2, "{run}");
+    }
+}
+
+#[test]
+fn a_server_in_between_serves_all_agents() {
+    let place = Place::new();
+    let words = "fmke -t memory: --via http --closed 4 --operations 200 --agents 2 --local";
+    let ran = place.assay(&format!("bench {words} --run-dir b -q --seed 3"));
+    ran.code(0);
+    let whole = manifest(&place, "b");
+    assert_eq!(whole.agents.len(), 2);
+    assert!(whole.store.settings.iter().any(|setting| setting.name == "via"));
+}
+
+#[test]
+fn the_cells_of_a_study_are_runs_of_a_fleet_if_it_says_so() {
+    let place = Place::new();
+    let study = "title = \"two agents\"\nrecords = 200\noperations = 400\nworkloads = \
+                 [\"ycsb-c\"]\n[[load]]\nclosed = [4]\n[[store]]\nname = \"null\"\nurl = \
+                 \"null:\"\n[run]\nagents = 2\nlocal = true\n";
+    place.write("s.toml", study);
+    place.fine("study s.toml --seed 3 -q --dir s");
+    assert_eq!(manifest(&place, "s/cells/null-ycsb-c-closed-4-r1/run").agents.len(), 2);
+}
+
+#[test]
+fn a_comparison_of_two_numbers_of_agents_tells_the_gain_by_another_one() {
+    let place = Place::new();
+    // A store that is busy for a while per operation: twice the processes do twice as much.
+    let words = "run ycsb-c -t null:?spin=300us --records 100 --closed 2 --threads 1 --duration 1s \
+                 --floor 0s --seed 3 -q";
+    place.fine(&format!("{words} --run-dir one"));
+    place.fine(&format!("{words} --agents 2 --local --run-dir two"));
+    let shown = place.fine("compare one two").shows("B6 gain by another agent");
+    shown.shows("at most 3 %").shows("the client holds the throughput back");
+    // At a rate that is given, nobody is saturated.
+    let words = words.replace("--closed 2", "--rate 500/s");
+    place.fine(&format!("{words} --run-dir three"));
+    place.fine(&format!("{words} --agents 2 --local --run-dir four"));
+    let ran = place.fine("compare three four");
+    assert!(!ran.out.contains("B6"), "{}", ran.out);
+}
+
+#[test]
+fn what_was_broken_is_mended_when_the_run_of_a_fleet_is_interrupted() {
+    let place = Place::new();
+    place.write("assay.toml", "lab-dir = \"labs\"\n");
+    let words = "bench ycsb-c --up redis --records 100 --rate 500/s --duration 60s --agents 2 \
+                 --local --timeout 300ms --run-dir b --seed 4";
+    let mut command = place.command(words);
+    command.args(["--at", "500ms: kill 1; 50s: restart 1"]);
+    let running = place.spawn(command);
+    // Twice: for the load, and for the run.
+    wait_until("both issue", || running.said().matches("all 2 agents are armed").count() == 2);
+    std::thread::sleep(Duration::from_secs(4));
+    running.signal(Signal::INT);
+    running.wait().code(130);
+    let texts: Vec<String> = lab_events(&place).into_iter().map(|event| event.text).collect();
+    assert_eq!(texts.len(), 4, "{texts:?}");
+    assert!(texts[3].starts_with("lab: restart node 1 is done"), "{texts:?}");
+}
+
+#[test]
+fn what_agents_have_inserted_is_deleted_if_that_is_wanted() {
+    let (server, place) = (Server::start(&[]), Place::new());
+    let url = server.url("");
+    let words = "--records 200 --seed 3 --agents 2 --local -q";
+    place.fine(&format!("load ycsb-d -t {url} {words} --run-dir l"));
+    let run = format!("run ycsb-d -t {url} {words} --rate 1k/s --duration 1s --clean-up-inserts");
+    place.fine(&format!("{run} --run-dir b"));
+    let is_insert = |record: &&Record| record.kind == Kind::Insert;
+    assert!(records(&place.path("b")).iter().filter(is_insert).count() > 10);
+    assert_eq!(server.cli("zcard _indices"), "200");
+}
+
+#[test]
+fn parts_that_are_left_where_the_coordinator_sees_them_are_joined_from_there() {
+    let words = "-t null: --records 100 --rate 1k/s --duration 700ms --seed 4 --deliver leave";
+    let fleet = Fleet::of(2, words);
+    let agents = [fleet.agent(0), fleet.agent(1)];
+    for agent in agents {
+        agent.wait().code(0).says("has left its part in part-");
+    }
+    fleet.coordinator.wait().code(0).shows("Agents");
+    let place = &fleet.place;
+    assert_eq!(place.list("b/history"), ["agent=0", "agent=1"]);
+    null_run(place, "--rate 1k/s --duration 500ms --agents 2 --local --deliver leave", "c");
+    assert_eq!(manifest(place, "c").agents.len(), 2);
+    place.assay("run ycsb-c -t null: --agents 2 --local --deliver it").code(2).says("leave");
+}
+
+#[test]
+fn parts_that_were_left_elsewhere_are_merged_with_what_the_coordinator_knows() {
+    let words = "-t null: --records 100 --rate 1k/s --duration 60s --seed 4 --deliver leave";
+    let fleet = Fleet::of(2, words);
+    let agents = [fleet.agent(0), fleet.agent(1)];
+    fleet.until("all 2 agents are running");
+    let place = &fleet.place;
+    // A machine whose directory nobody else sees.
+    fleet.coordinator.signal(Signal::STOP);
+    std::thread::sleep(Duration::from_millis(500));
+    agents[1].signal(Signal::TERM);
+    wait_until("its part is closed", || {
+        let part = place.path("part-1");
+        let is_closed = Manifest::read(&part).is_ok_and(|part| part.state != State::Running);
+        is_closed && !part.join("lock").exists()
+    });
+    std::fs::rename(place.path("part-1"), place.path("elsewhere")).expect("both are ours");
+    fleet.coordinator.signal(Signal::CONT);
+    for agent in agents {
+        agent.wait();
+    }
+    let ran = fleet.coordinator.wait().code(1).says("there is no part of an agent in");
+    ran.says("assay fleet merge");
+    let merge = "fleet merge part-0 elsewhere b/pieces/coordinator --run-dir m";
+    place.fine(merge).shows("INTERRUPTED");
+    assert!(place.path("m/clock.parquet").is_file(), "the clocks are known");
+    let notes = manifest(place, "m").notes;
+    assert!(!notes.iter().any(|note| note.contains("cannot be ordered")), "{notes:?}");
 }

@@ -26,6 +26,7 @@ mod exec;
 mod faults;
 mod final_reads;
 mod fleet;
+mod fleet_namespaces;
 mod fmke;
 mod full_disk;
 mod golden;

@@ -115,9 +115,45 @@ fn each_agent_is_told_the_start_on_its_own_clock() {
     fleet.pass(0, 1_600_000_000);
     assert_eq!(fleet.board.outcome(fleet.now, Duration::from_secs(2)), None);
     let clocks = fleet.board.clocks();
-    assert!(clocks.iter().all(|(_, probes, band)| {
+    assert!(clocks.iter().all(|(_, probes)| {
+        let band = band_at(probes, 0);
         probes.len() == 10 && band.is_some_and(|band| band.low <= 0 && 0 <= band.high)
     }));
+    assert_eq!(fleet.board.start(), Some(start as i64));
+}
+
+#[test]
+fn a_change_of_the_rate_is_told_to_each_agent_once() {
+    let mut fleet = Fleet::prepared();
+    assert_eq!(fleet.board.rate_lead(), None, "nobody issues operations");
+    (0..2).for_each(|agent| drop(fleet.beat(agent, AgentState::Running)));
+    assert_eq!(fleet.board.rate_lead(), None, "agent 2 does not yet");
+    fleet.all(AgentState::Running);
+    let lead = fleet.board.rate_lead().expect("all of them do");
+    // Three times the tenth of a second in which each tells its news, and ten ways of 20 ns.
+    assert_eq!(lead, Duration::from_millis(300) + Duration::from_nanos(200));
+    let orders = [(1, 500.0), (2, 0.5)].map(|(from_ns, rate)| RateOrder { from_ns, rate });
+    orders.into_iter().for_each(|order| fleet.board.order_rate(order));
+    assert_eq!(fleet.beat(0, AgentState::Running).rates, orders);
+    let beat = Beat { rates: 1, ..fleet.beat_of(0, AgentState::Running) };
+    assert_eq!(fleet.board.beat(beat, fleet.now).unwrap().rates, orders[1..]);
+    let beat = Beat { rates: 2, ..fleet.beat_of(0, AgentState::Running) };
+    assert_eq!(fleet.board.beat(beat, fleet.now).unwrap().rates, []);
+    assert_eq!(fleet.beat(1, AgentState::Done).rates, [], "its load is over");
+    assert_eq!(fleet.board.rate_lead(), None);
+}
+
+#[test]
+fn figures_that_come_twice_count_once() {
+    let mut fleet = Fleet::prepared();
+    let figures = LiveFigures { offered: 5, ..LiveFigures::default() };
+    for (agent, number) in [(0, 1), (0, 1), (1, 1), (0, 2)] {
+        let figures = figures.clone();
+        let beat = Beat { number, figures, ..fleet.beat_of(agent, AgentState::Running) };
+        fleet.board.beat(beat, fleet.now).unwrap();
+    }
+    assert_eq!(fleet.board.take_figures().offered, 15);
+    assert_eq!(fleet.board.take_figures(), LiveFigures::default());
 }
 
 #[test]

@@ -166,10 +166,15 @@ fn what_is_not_known_is_said_in_one_line() {
     let alone =
         check(CheckId::Saturation, CheckVerdict::NotAssessable(Inapplicable::OneAgent), None);
     let facts = facts(Verdict::Valid, vec![alone]);
-    assert_eq!(untold(&facts), "saturation: there was one agent");
+    assert_eq!(untold(&facts), "saturation: `assay compare` with a run of more agents tells it");
     // As far in as what all titles say.
     let page = crate::terminal(&facts, &crate::sample::summary(), crate::terminal::Style::PLAIN);
-    assert!(page.contains("\n  unchecked saturation: there was one agent\n"), "{page}");
+    assert!(
+        page.contains(
+            "\n  unchecked saturation: `assay compare` with a run of more agents tells it\n"
+        ),
+        "{page}"
+    );
 }
 
 #[test]

@@ -116,7 +116,7 @@ const fn because(why: Inapplicable) -> &'static str {
         Inapplicable::NeverSettled => "the run never settled",
         Inapplicable::UnknownProcess => "the arrival process is not known",
         Inapplicable::DependentArrivals => "arrivals depend on each other by plan",
-        Inapplicable::OneAgent => "there was one agent",
+        Inapplicable::OneAgent => "`assay compare` with a run of more agents tells it",
         Inapplicable::NoNetwork => "no request left this process",
         Inapplicable::VaryingLoad => "the rate changes by plan",
         Inapplicable::HeldBack => {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use assay_analysis::hallmark::Thresholds;
 use assay_history::Manifest;
 use assay_report::compare::{Difference, Weight};
 use assay_workload::Spec;
@@ -38,6 +39,7 @@ pub fn differences(old: &[MeasuredRun], new: &[MeasuredRun]) -> Vec<Difference> 
     analysis_options(&mut found, first, second);
     place(&mut found, &first.manifest, &second.manifest);
     chance(&mut found, old, new);
+    gain(&mut found, old, new);
     found.list.sort_by_key(|difference| difference.weight);
     found.list
 }
@@ -154,6 +156,7 @@ fn place(found: &mut Differences, old: &Manifest, new: &Manifest) {
             |manifest: &Manifest| manifest.machine.facts.get(name).cloned().unwrap_or_default();
         note(name, fact(old), fact(new));
     }
+    note("agents", agents(old).to_string(), agents(new).to_string());
     note("threads", old.load.workers.to_string(), new.load.workers.to_string());
     for name in ["spin", "cpu-list"] {
         let setting =
@@ -161,6 +164,43 @@ fn place(found: &mut Differences, old: &Manifest, new: &Manifest) {
         note(name, setting(old), setting(new));
     }
     note("assay", old.run.assay.clone(), new.run.assay.clone());
+}
+
+/// Processes that have issued the operations.
+fn agents(manifest: &Manifest) -> usize {
+    manifest.agents.len().max(1)
+}
+
+/// The hallmark's B6: how much more each further agent has reached, where nothing but the store or
+/// the client holds the throughput back. Beyond the threshold it was the client.
+fn gain(found: &mut Differences, old: &[MeasuredRun], new: &[MeasuredRun]) {
+    let is_saturated = |run: &MeasuredRun| {
+        let load = &run.manifest.load;
+        load.model == "closed" && !load.settings.contains_key("target-throughput")
+    };
+    let count = |side: &[MeasuredRun]| side.first().map_or(1, |run| agents(&run.manifest));
+    if count(old) == count(new) || !old.iter().chain(new).all(is_saturated) {
+        return;
+    }
+    let (few, many) = if count(old) < count(new) { (old, new) } else { (new, old) };
+    let mean = |side: &[MeasuredRun]| {
+        let rates = side.iter().map(|run| run.analyzed.summary.overall.rates.done_per_s);
+        rates.sum::<f64>() / side.len().max(1) as f64
+    };
+    let further = (count(many) - count(few)) as f64;
+    let gain = (mean(many) / mean(few) - 1.0) / further;
+    let most = Thresholds::default().gain_pass;
+    let verdict = match gain <= most {
+        true => "passes: the client does not hold the throughput back",
+        // Also where it is no number because nothing was done.
+        false => "fails: the client holds the throughput back",
+    };
+    found.list.push(Difference {
+        what: "B6 gain by another agent".to_owned(),
+        old: format!("at most {:.0} %", most * 100.0),
+        new: format!("{:.1} %, {verdict}", gain * 100.0),
+        weight: Weight::Slight,
+    });
 }
 
 /// A store inside the run directory has another address in each run.

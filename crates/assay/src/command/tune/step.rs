@@ -402,6 +402,7 @@ mod tests {
                 stats: &stats,
                 rate_profile: None,
                 is_ending: false,
+                agents: &[],
             };
             warden.see(&progress_snapshot);
             warden.must_stop

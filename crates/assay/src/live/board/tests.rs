@@ -1,5 +1,6 @@
 //! Screens of a sequence of snapshots, at three sizes.
 
+use assay_fleet::{AgentState, Progress};
 use assay_model::{Kind, Nanos, Outcome};
 use assay_report::Style;
 use assay_run::WorkerStats;
@@ -22,6 +23,7 @@ struct Scene {
     at: Nanos,
     shows_help: bool,
     is_ending: bool,
+    agents: Vec<StatusRow>,
 }
 
 impl Scene {
@@ -45,6 +47,7 @@ impl Scene {
             at: Nanos::ZERO,
             shows_help: false,
             is_ending: false,
+            agents: Vec::new(),
         };
         (1..=seconds).for_each(|second| scene.pass(second));
         scene
@@ -64,8 +67,15 @@ impl Scene {
         let (at, elapsed) = (self.at, self.at);
         let rate_profile = RateProfile::constant(20e3);
         let (stats, rate_profile) = (&stats, Some(&rate_profile));
-        let progress_snapshot =
-            ProgressSnapshot { at, elapsed, in_flight: 12, stats, rate_profile, is_ending: false };
+        let progress_snapshot = ProgressSnapshot {
+            at,
+            elapsed,
+            in_flight: 12,
+            stats,
+            rate_profile,
+            is_ending: false,
+            agents: &[],
+        };
         self.latest = self.gathering.add(&progress_snapshot);
         let latest = self.latest.as_ref().expect("a second fills an interval");
         self.time_series.add(latest);
@@ -83,6 +93,7 @@ impl Scene {
             time_series: &self.time_series,
             warnings: &self.warnings,
             is_ending: self.is_ending,
+            agents: &self.agents,
             shows_help: self.shows_help,
         };
         terminal.draw(|frame| draw(frame, &view)).unwrap();
@@ -98,6 +109,77 @@ impl Scene {
         });
         expected.assert_eq(&lines.collect::<String>());
     }
+}
+
+/// Agents of which the last one has not come, and the one before has the worst lag.
+fn agents(count: u32) -> Vec<StatusRow> {
+    let row = |agent| {
+        let lag_ns = if agent + 2 == count { 9_000_000 } else { 80_000 };
+        let is_missing = agent + 1 == count;
+        let progress = Progress { offered: 5_000, done: 4_990, failed: 0, in_flight: 3, lag_ns };
+        StatusRow {
+            agent,
+            host: if is_missing { String::new() } else { "left".to_owned() },
+            state: (!is_missing).then_some(AgentState::Running),
+            workers: 1,
+            progress: if is_missing { Progress::default() } else { progress },
+        }
+    };
+    (0..count).map(row).collect()
+}
+
+#[test]
+fn a_fleet_has_a_row_for_each_agent() {
+    let scene = Scene { agents: agents(3), ..Scene::after(3) };
+    scene.check(
+        80,
+        24,
+        &expect![[r#"
+        run ycsb-c on redis://127.0.0.1:6379
+        poisson arrivals at 20000/s, at most 4096 in flight, then queue
+        ████░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░  10 %  measure 00:03, 00:27 left
+        offered      achieved     in flight    lag max      errors       misses
+        20 000/s     19 998/s     12           15.0 µs      6            300
+                          p50          p99        p99.9          max
+        response       104 µs       104 µs       104 µs       104 µs
+        service        103 µs       103 µs       103 µs       103 µs
+        59 994 done, 6 refused; mean lag 1.00 µs
+        agent  state          offered         done    failed    lag max  host
+            0  running          5 000        4 990         0    80.0 µs  left
+            1  running          5 000        4 990         0    9.00 ms  left
+            2  missing              0            0         0       0 ns
+        achieved over the run, up to 19 998/s
+        ███
+        ███
+        ███
+        p99 of response over the run, up to 104 µs
+        ▇▇█
+        ███
+        ███
+
+
+        rate 20 000/s  +/- 10 %  [/] half/twice  q end  ? help
+    "#]],
+    );
+}
+
+#[test]
+fn of_many_agents_those_are_shown_that_are_worth_a_look() {
+    let scene = Scene { agents: agents(40), ..Scene::after(3) };
+    let buffer = scene.terminal(80, 40).backend().buffer().clone();
+    let lines: Vec<String> = buffer
+        .content
+        .chunks(80)
+        .map(|cells| cells.iter().map(|cell| cell.symbol()).collect::<String>())
+        .collect();
+    let has = |text: &str| lines.iter().any(|line| line.contains(text));
+    assert!(has("   39  missing"), "{lines:#?}");
+    assert!(has("   38  running") && has("9.00 ms"), "{lines:#?}");
+    assert!(has("24 more are as far as these"), "{lines:#?}");
+    // Without room for them the agents are left out first.
+    let small = scene.terminal(80, 14).backend().buffer().clone();
+    let text: String = small.content.iter().map(|cell| cell.symbol()).collect();
+    assert!(text.contains("done") && !text.contains("missing"), "{text}");
 }
 
 #[test]

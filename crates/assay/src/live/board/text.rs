@@ -1,5 +1,8 @@
 //! The lines of figures on the dashboard.
 
+use std::cmp::Reverse;
+
+use assay_fleet::{AgentState, Progress, StatusRow};
 use assay_model::{Nanos, Outcome};
 use assay_report::units::{count, duration, rate};
 use ratatui::text::{Line, Span};
@@ -10,6 +13,9 @@ use crate::live::interval::{Interval, Quantiles};
 
 /// The least width of a figure with its name above.
 const CELL_COLUMNS: u16 = 13;
+
+/// Rows of agents at most: of more, the others have nothing that is worth a look.
+const AGENT_ROWS_MAX: usize = 16;
 
 /// What achieved falls short of offered by before it is worth a look.
 const SHORTFALL: f64 = 0.05;
@@ -27,14 +33,56 @@ pub fn sections(view: &View<'_>, columns: u16) -> Vec<Section> {
     let section = |rank, lines| Section { rank, lines };
     let title = Line::styled(fitted(view, &view.caption.title, columns), paint(view, Tone::Strong));
     let model = Line::styled(fitted(view, &view.caption.model, columns), paint(view, Tone::Label));
-    vec![
+    let mut sections = vec![
         section(1, vec![title]),
         section(4, vec![model]),
         section(0, vec![progress(view, columns)]),
         section(0, cells(view, columns)),
         section(2, latencies(view, columns)),
         section(3, vec![counts(view)]),
-    ]
+    ];
+    if !view.agents.is_empty() {
+        sections.push(section(5, agents(view)));
+    }
+    sections
+}
+
+/// The agents of a fleet, a row each; of many those that are behind, and those with the worst lag.
+fn agents(view: &View<'_>) -> Vec<Line<'static>> {
+    let letters = view.caption.style.letters;
+    let mut rows: Vec<&StatusRow> = view.agents.iter().collect();
+    let left_out = rows.len().saturating_sub(AGENT_ROWS_MAX);
+    if left_out > 0 {
+        rows.sort_by_key(|row| (row.state, Reverse(row.progress.lag_ns)));
+        rows.truncate(AGENT_ROWS_MAX);
+        rows.sort_by_key(|row| row.agent);
+    }
+    let head = format!(
+        "{:>5}  {:<9}  {:>11}  {:>11}  {:>8}  {:>9}  host",
+        "agent", "state", "offered", "done", "failed", "lag max"
+    );
+    let line = |row: &StatusRow| {
+        let Progress { offered, done, failed, lag_ns, .. } = row.progress;
+        let state = row.state.map_or("missing", AgentState::name);
+        let text = format!(
+            "{:>5}  {state:<9}  {:>11}  {:>11}  {:>8}  {:>9}  {}",
+            row.agent,
+            count(offered),
+            count(done),
+            count(failed),
+            duration(Nanos(lag_ns), letters),
+            row.host
+        );
+        let tone = if failed > 0 { Tone::Bad } else { Tone::Plain };
+        Line::styled(text, paint(view, tone))
+    };
+    let mut lines = vec![Line::styled(head, paint(view, Tone::Label))];
+    lines.extend(rows.into_iter().map(line));
+    if left_out > 0 {
+        let text = format!("{left_out} more are as far as these, with less lag");
+        lines.push(Line::styled(text, paint(view, Tone::Label)));
+    }
+    lines
 }
 
 /// As much of `text` as fits into a line, with a sign where some is missing.

@@ -83,9 +83,25 @@ fn observed() -> RunStatus {
             stats: &stats,
             rate_profile: Some(&rate_profile),
             is_ending: false,
+            agents: &[],
         });
     }
     observed
+}
+
+#[test]
+fn each_agent_of_a_fleet_has_figures_of_its_own() {
+    let progress = Progress { offered: 9, done: 7, failed: 2, in_flight: 1, lag_ns: 5_000_000 };
+    let (host, state) = ("a\"b".to_owned(), Some(AgentState::Running));
+    let row = StatusRow { agent: 3, host, state, workers: 2, progress };
+    let mut fleet = observed();
+    fleet.agents = vec![row];
+    let page = metrics(&fleet);
+    let samples = parse(&page);
+    assert_eq!(samples["assay_agent_failed_total{agent=\"3\"}"], 2.0);
+    assert_eq!(samples["assay_agent_lag_max_seconds{agent=\"3\"}"], 0.005);
+    assert!(page.contains("{agent=\"3\",host=\"a\\\"b\",state=\"running\"} 1\n"), "{page}");
+    assert!(!metrics(&observed()).contains("assay_agent_"));
 }
 
 #[test]
