@@ -72,7 +72,7 @@ def in_process(
         return steps.filter(_share_of(steps["key"], shares, number))
 
     seen: list[int] = []
-    if pyarrow.compute.any(pyarrow.compute.equal(steps["outcome"], UNKNOWN)).as_py():
+    if UNKNOWN in steps["outcome"].unique().to_pylist():
         found = (
             _native.seen_of_records(steps_on(number), values(number)) for number in range(shares)
         )
@@ -97,6 +97,6 @@ def power_of_two(shares: int) -> int:
     return 1 << (shares - 1).bit_length()
 
 
-def _share_of(keys: pyarrow.ChunkedArray, shares: int, number: int) -> pyarrow.ChunkedArray:
-    remainder = pyarrow.compute.bit_wise_and(keys, pyarrow.scalar(shares - 1, pyarrow.int64()))
-    return pyarrow.compute.equal(remainder, number)
+def _share_of(keys: pyarrow.ChunkedArray[Any], shares: int, number: int) -> Any:
+    compute: Any = pyarrow.compute
+    return compute.equal(compute.bit_wise_and(keys, shares - 1), number)

@@ -23,11 +23,11 @@ use clap::ArgMatches;
 
 use crate::exit::{Exit, Failure, as_usage, from_open, usage};
 use crate::experiment::{Experiment, Finished, SeenBeside, rfc3339};
-use crate::fleet::{boot_id, build, leaves_parts, length, nonce, write_secret};
+use crate::fleet::{boot_id, build, leaves_parts, length, write_secret};
 use crate::load_config::{LoadConfig, Purpose};
 use crate::note::Note;
 use crate::options::{Options, Verb};
-use crate::setup::Setup;
+use crate::setup::{Setup, random};
 
 /// How often the coordinator looks.
 const LOOK: Duration = Duration::from_millis(50);
@@ -340,7 +340,7 @@ fn fleet_options(options: &Options, fleet: &Fleet<'_>) -> Result<FleetOptions> {
         lease: length(options, "lease")?,
         version: build(),
         boot_id: boot_id(),
-        nonce: nonce()?,
+        nonce: random()?,
     })
 }
 

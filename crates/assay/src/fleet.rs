@@ -90,17 +90,6 @@ pub fn length(options: &Options, name: &str) -> Result<Duration> {
     }
 }
 
-/// A number that nobody can guess.
-///
-/// # Errors
-/// If the system gives none.
-pub fn nonce() -> Result<u64> {
-    let mut bytes = [0; 8];
-    getrandom::fill(&mut bytes)
-        .map_err(|error| anyhow::anyhow!("the system gives no random number: {error}"))?;
-    Ok(u64::from_le_bytes(bytes))
-}
-
 /// Writes a file that only its owner may read.
 ///
 /// # Errors

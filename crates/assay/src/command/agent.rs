@@ -14,7 +14,7 @@ use crate::exit::{Exit, as_usage, usage};
 use crate::fleet::{self, FleetMember};
 use crate::load_config::Purpose;
 use crate::options::{Options, Origin};
-use crate::setup::Setup;
+use crate::setup::{Setup, random};
 use crate::signals::Listening;
 use crate::{coordinator, machine, parent_death, run_dirs, units};
 
@@ -91,7 +91,7 @@ pub fn agent(matches: &ArgMatches, parse: &ParseJob) -> Result<Exit> {
         cores: machine::cores() as u32,
         boot_id: fleet::boot_id(),
         pid: std::process::id(),
-        nonce: fleet::nonce()?,
+        nonce: random()?,
     };
     let address = text("join").context("clap requires --join")?;
     let session = Session::join(address, keys, hello, wait).map_err(fleet::called_off)?;
