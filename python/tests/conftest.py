@@ -32,9 +32,13 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
             "register", "sim:?lost=1%", rate="2k/s", duration="20s", seed=5,
             run_dir=root / "losing", **simulated,
         ),
-        "lists": assay.bench(
-            "list-append", "sim:?stale_cache=5%", rate="1k/s", duration="20s", seed=6,
-            run_dir=root / "lists", **simulated,
+        "forks": assay.bench(
+            "long-fork", "sim:?stale_cache=20%", rate="1k/s", duration="10s", seed=6,
+            run_dir=root / "forks", **simulated,
+        ),
+        "chains": assay.bench(
+            "causal-chain", "sim:?stale_cache=20%", rate="1k/s", duration="10s", seed=6,
+            run_dir=root / "chains", **simulated,
         ),
         "transactions": assay.bench(
             "list-append", "sqlite:" + str(root / "lists.db"), closed=4, operations=8000, seed=7,

@@ -38,6 +38,7 @@ def same(ours: assay.Verdicts, theirs: dict[str, Any]) -> None:
     assert left == right
 
 
+OF_TRANSACTIONS = ["forks", "chains", "transactions"]
 # Cycles through what was there before all writes count once for each island.
 MORE_OFTEN = {"fractured-read", "non-monotonic-view", "causality-violation"}
 
@@ -58,7 +59,7 @@ def same_isolation(ours: assay.Verdicts, theirs: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("shares", [1, 5])
-@pytest.mark.parametrize("name", ["lists", "transactions"])
+@pytest.mark.parametrize("name", OF_TRANSACTIONS)
 def test_isolation_equals_the_command_line(
     runs: dict[str, Path], command: Callable[..., Any], name: str, shares: int
 ) -> None:

@@ -4,6 +4,8 @@ PySpark is no package of `cargo xtask wheel`, being 700 MB: these tests run wher
 ``pandas<3`` and Java 17.
 """
 
+# pyright: reportMissingImports=false
+
 import os
 import sys
 from collections.abc import Callable, Iterator
@@ -12,7 +14,7 @@ from typing import Any
 
 import assay
 import pytest
-from test_engines import NAMES, same, same_isolation
+from test_engines import NAMES, OF_TRANSACTIONS, same, same_isolation
 
 pytest.importorskip("pyspark", reason="NOT RUN: no PySpark (pip install assay-bench[spark])")
 
@@ -45,7 +47,7 @@ def test_verdicts_equal_the_command_line(
     same(ours, command("check", runs[name]))
 
 
-@pytest.mark.parametrize("name", ["lists", "transactions"])
+@pytest.mark.parametrize("name", OF_TRANSACTIONS)
 def test_isolation_equals_the_command_line(
     spark: Any, runs: dict[str, Path], command: Callable[..., Any], name: str
 ) -> None:
