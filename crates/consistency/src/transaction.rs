@@ -20,7 +20,8 @@ pub mod invariants;
 mod tests;
 
 pub use levels::{implied, violated_by};
-pub use report::{AnomalyCount, TransactionReport, judge};
+pub use log::AnomalyCount;
+pub use report::{TransactionReport, judge};
 
 use assay_model::{Nanos, Outcome};
 

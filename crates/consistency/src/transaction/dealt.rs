@@ -1,13 +1,14 @@
 //! Histories of transactions that are dealt out: by record first, then by island.
 //!
 //! For histories of which nobody holds more than a share, on engines that deal out rows. What is
-//! wrong on one record is found by [`judge_records`] where all steps on that record are, which also
-//! gives the dependencies that follow from it. Cycles of dependencies are found by [`judge_island`]:
-//! put the transactions in the order in which they began. Sessions and real time never lead back in
-//! this order, so in a cycle some dependencies do, and each moment between two of its transactions
-//! lies between both ends of one that does, because the cycle returns. Hence every cycle lies
-//! within one of the [`Islands`], the pieces that the spans of such dependencies leave when they are
-//! joined; what is outside of them is on no cycle. [`judge_sessions`] counts what is neither.
+//! wrong on one record is found by [`judge_records`] where all steps on that record are, which
+//! also gives the dependencies that follow from it. Cycles of dependencies are found by
+//! [`judge_island`]: put the transactions in the order in which they began. Sessions and real time
+//! never lead back in this order, so in a cycle some dependencies do, and each moment between two
+//! of its transactions lies between both ends of one that does, because the cycle returns. Hence
+//! every cycle lies within one of the [`Islands`], the pieces that the spans of such dependencies
+//! leave when they are joined; what is outside of them is on no cycle. [`judge_sessions`] counts
+//! what is neither.
 //!
 //! The levels are those of [`super::judge`], and their verdicts the same, with these limits: one
 //! clock timed all agents; where the order of a register's versions is not known, levels that need
@@ -22,9 +23,9 @@ use serde::{Deserialize, Serialize};
 use crate::clock::ClockError;
 use crate::transaction::facts::Facts;
 use crate::transaction::graph::{Edge, Graph, sort};
-use crate::transaction::log::Log;
+use crate::transaction::log::{AnomalyCount, Log};
 use crate::transaction::order::{Dependencies, NOBODY, SourceRead};
-use crate::transaction::report::{AnomalyCount, Evidence, TransactionReport, report};
+use crate::transaction::report::{Evidence, TransactionReport, report};
 use crate::transaction::weak::Suspects;
 use crate::transaction::{
     ObservedTransaction, TransactionHistory, TransactionStep, cycles, lists, registers, weak,

@@ -3,10 +3,23 @@
 use std::collections::BTreeMap;
 
 use assay_model::Nanos;
+use serde::{Deserialize, Serialize};
 
 use crate::transaction::TransactionHistory;
-use crate::transaction::report::AnomalyCount;
 use crate::verdict::{Anomaly, Edges, Violations, Witness};
+
+/// How often an anomaly was found, by edges of these sorts.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AnomalyCount {
+    /// What was found.
+    pub anomaly: Anomaly,
+    /// The edges that it needs.
+    pub edges: Edges,
+    /// Cycles count once per group of transactions that have some; the others count each.
+    pub count: u64,
+    /// Some of them; at most [`Violations::WITNESSES`].
+    pub witnesses: Vec<Witness>,
+}
 
 /// The anomalies of a history; [`Violations::WITNESSES`] of each sort are kept.
 pub(super) struct Log<'h> {

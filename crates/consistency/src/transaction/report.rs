@@ -8,7 +8,7 @@ use crate::quality::Quality;
 use crate::transaction::facts::Facts;
 use crate::transaction::graph::{Graph, sort};
 use crate::transaction::levels::{JUDGED, implied, violated_by};
-use crate::transaction::log::Log;
+use crate::transaction::log::{AnomalyCount, Log};
 use crate::transaction::order::{Dependencies, end};
 use crate::transaction::weak::Suspects;
 use crate::transaction::{TransactionHistory, cycles, lists, registers, weak};
@@ -16,19 +16,6 @@ use crate::verdict::{
     Anomaly, Edges, Limitation, QualityFinding, QualityVerdict, VerdictPower, VersionOrder,
     Violations, Witness,
 };
-
-/// How often an anomaly was found, by edges of these sorts.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct AnomalyCount {
-    /// What was found.
-    pub anomaly: Anomaly,
-    /// The edges that it needs.
-    pub edges: Edges,
-    /// Cycles count once per group of transactions that have some; the others count each.
-    pub count: u64,
-    /// Some of them; at most [`Violations::WITNESSES`].
-    pub witnesses: Vec<Witness>,
-}
 
 /// What a history of transactions shows.
 #[derive(Clone, Debug, PartialEq)]
