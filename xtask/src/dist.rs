@@ -25,8 +25,9 @@ use contents::Contents;
 /// and macros.
 const TARGET: &str = "x86_64-unknown-linux-gnu";
 
-/// The C library inside.
-const STATIC: &str = "-C target-feature=+crt-static";
+/// The C library inside; random numbers from the kernel, since a root without `/dev` has no file of
+/// them, which is where a static program would look.
+const STATIC: &str = "-C target-feature=+crt-static --cfg getrandom_backend=\"linux_getrandom\"";
 
 /// What the binary has beyond the usual stores. RocksDB's C++ takes longer to build than everything
 /// else together.
