@@ -102,7 +102,7 @@ pub fn judge_sessions(py: Python<'_>, question: &str, stream: Stream) -> PyResul
 pub fn seen_of_records(py: Python<'_>, steps: Stream, values: Stream) -> PyResult<Vec<u64>> {
     let done = detached(py, move || {
         let (parts, _) = parts_of_records(steps_of(steps)?, values_of(values)?);
-        Ok::<_, Wrong>(unknown_but_seen(&parts))
+        Ok::<_, Wrong>(unknown_but_seen(parts))
     })?;
     done.map_err(wrong)
 }
@@ -118,7 +118,7 @@ pub fn judge_records_of_share(
     let done = detached(py, move || {
         let (parts, incomplete) = parts_of_records(steps_of(steps)?, values_of(values)?);
         let seen: HashSet<u64> = seen.into_iter().collect();
-        let (dependencies, tally) = judge_records(&parts, &seen);
+        let (dependencies, tally) = judge_records(parts, &seen);
         let note = json!({
             "tally": tally, "incomplete": incomplete, "unordered": tally.unordered(),
         });

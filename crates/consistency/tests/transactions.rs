@@ -120,12 +120,11 @@ fn dealt(history: &TransactionHistory, shares: u64) -> (TransactionReport, usize
         };
         history.transactions.iter().map(part).filter(|part| !part.places.is_empty()).collect()
     };
-    let seen: HashSet<u64> =
-        (0..shares).flat_map(|share| unknown_but_seen(&parts(share))).collect();
+    let seen: HashSet<u64> = (0..shares).flat_map(|share| unknown_but_seen(parts(share))).collect();
     let (mut tally, mut islands) = (TransactionTally::default(), Islands::default());
     let mut all: Vec<Dependency> = Vec::new();
     for share in 0..shares {
-        let (dependencies, of_share) = judge_records(&parts(share), &seen);
+        let (dependencies, of_share) = judge_records(parts(share), &seen);
         dependencies.iter().for_each(|one| islands.add(one));
         // Junctions have numbers of their own in each share, and keys that no other share has.
         all.extend(dependencies);

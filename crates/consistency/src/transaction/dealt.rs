@@ -312,27 +312,26 @@ pub fn judge_sessions(mut transactions: Vec<TransactionOutline>) -> TransactionT
 }
 
 /// The transactions of unknown outcome whose writes to these records were read.
-pub fn unknown_but_seen(parts: &[TransactionPart]) -> Vec<u64> {
-    let history = history(parts);
+pub fn unknown_but_seen(parts: Vec<TransactionPart>) -> Vec<u64> {
+    let (history, _) = split(parts);
     let mut log = Log::new(&history);
     let facts = Facts::new(&history, &mut log);
     let mut dependencies = Dependencies::new(&history);
-    observe(&facts, &mut dependencies, &mut log);
-    let is_seen = |at: &usize| {
-        dependencies.is_committed[*at] && history.transactions[*at].outcome == Outcome::Unknown
-    };
-    let all = (0..history.transactions.len()).filter(is_seen);
-    all.map(|at| history.transactions[at].index).collect()
+    lists::all(&facts).iter().for_each(|list| list.observe(&mut dependencies, &mut log));
+    registers::all(&facts).iter().for_each(|one| one.observe(&mut dependencies, &mut log));
+    let both = history.transactions.iter().zip(&dependencies.is_committed);
+    let seen = both.filter(|(one, is_seen)| **is_seen && one.outcome == Outcome::Unknown);
+    seen.map(|(one, _)| one.index).collect()
 }
 
 /// Judges all that was done to some records; gives the dependencies that follow from it.
 ///
 /// `seen` are the transactions of unknown outcome whose writes to any record were read.
 pub fn judge_records(
-    parts: &[TransactionPart],
+    parts: Vec<TransactionPart>,
     seen: &HashSet<u64>,
 ) -> (Vec<Dependency>, TransactionTally) {
-    let history = history(parts);
+    let (history, places) = split(parts);
     let mut log = Log::new(&history);
     let facts = Facts::new(&history, &mut log);
     let mut tally = TransactionTally::default();
@@ -344,9 +343,11 @@ pub fn judge_records(
     for (at, one) in history.transactions.iter().enumerate() {
         dependencies.is_committed[at] |= seen.contains(&one.index);
     }
-    observe(&facts, &mut dependencies, &mut log);
-    lists::all(&facts).iter().for_each(|list| list.link(&mut dependencies, &mut log));
-    registers::all(&facts).iter().for_each(|register| register.link(&mut dependencies, &mut log));
+    let (lists, registers) = (lists::all(&facts), registers::all(&facts));
+    lists.iter().for_each(|list| list.observe(&mut dependencies, &mut log));
+    registers.iter().for_each(|register| register.observe(&mut dependencies, &mut log));
+    lists.iter().for_each(|list| list.link(&mut dependencies, &mut log));
+    registers.iter().for_each(|register| register.link(&mut dependencies, &mut log));
     let anti_dependencies = dependencies.edges.iter().filter(|edge| edge.sort == sort::RW).count();
     tally.evidence = Evidence {
         reads: dependencies.reads.len() as u64,
@@ -357,34 +358,33 @@ pub fn judge_records(
         order: Some(dependencies.order),
         ..Evidence::default()
     };
-    let found = Emitted { dependencies: &dependencies, parts, keys: &facts.keys }.all();
+    let emitted = Emitted { dependencies: &dependencies, places: &places, keys: &facts.keys };
+    let found = emitted.all();
     tally.note(log.anomalies(), &history);
     (found, tally)
 }
 
-fn history(parts: &[TransactionPart]) -> TransactionHistory {
-    let transactions = parts.iter().map(|part| part.transaction.clone()).collect();
-    TransactionHistory { transactions }
-}
-
-fn observe(facts: &Facts, dependencies: &mut Dependencies, log: &mut Log) {
-    lists::all(facts).iter().for_each(|list| list.observe(dependencies, log));
-    registers::all(facts).iter().for_each(|register| register.observe(dependencies, log));
+/// The parts as a history of their own, and the places of each one's steps.
+fn split(parts: Vec<TransactionPart>) -> (TransactionHistory, Vec<Vec<u32>>) {
+    let both = parts.into_iter().map(|part| (part.transaction, part.places));
+    let (transactions, places) = both.unzip();
+    (TransactionHistory { transactions }, places)
 }
 
 /// What is known of some records, about to leave for where its island is judged.
 struct Emitted<'a, 'h> {
     dependencies: &'a Dependencies<'h>,
-    parts: &'a [TransactionPart],
+    places: &'a [Vec<u32>],
     keys: &'a [u64],
 }
 
 impl Emitted<'_, '_> {
     fn all(&self) -> Vec<Dependency> {
         let junctions = self.junctions();
-        let head = |node: u32| match self.parts.get(node as usize) {
-            Some(part) => TransactionHead::of(&part.transaction),
-            None => junctions[node as usize - self.parts.len()],
+        let transactions = &self.dependencies.history.transactions;
+        let head = |node: u32| match transactions.get(node as usize) {
+            Some(transaction) => TransactionHead::of(transaction),
+            None => junctions[node as usize - transactions.len()],
         };
         let key = |number: u32| self.keys[number as usize];
         let of_edge = |edge: &Edge| {
@@ -400,12 +400,12 @@ impl Emitted<'_, '_> {
         };
         let of_read = |read: &SourceRead| {
             let to = head(read.transaction);
-            let part = &self.parts[read.transaction as usize];
+            let places = &self.places[read.transaction as usize];
             let (from, sort) = match read.source {
                 NOBODY => (to, DependencySort::ReadFirst),
                 source => (head(source), DependencySort::Read),
             };
-            let place = part.places.get(read.step as usize).copied().unwrap_or(read.step);
+            let place = places.get(read.step as usize).copied().unwrap_or(read.step);
             Dependency { from, to, key: key(read.key), sort, place }
         };
         let of_write = |(writer, number): &(u32, u32)| {
@@ -419,7 +419,8 @@ impl Emitted<'_, '_> {
 
     /// The nodes that are no transactions: each stands where the append does that it leads to.
     fn junctions(&self) -> Vec<TransactionHead> {
-        let count = self.dependencies.nodes() - self.parts.len();
+        let transactions = &self.dependencies.history.transactions;
+        let count = self.dependencies.nodes() - transactions.len();
         let blank = |number| TransactionHead {
             index: TransactionHead::JUNCTIONS + number,
             session: 0,
@@ -429,8 +430,8 @@ impl Emitted<'_, '_> {
         };
         let mut junctions: Vec<TransactionHead> = (0..count as u64).map(blank).collect();
         for edge in self.dependencies.edges.iter().filter(|edge| edge.sort == sort::THROUGH) {
-            if let Some(part) = self.parts.get(edge.to as usize) {
-                junctions[edge.from as usize - self.parts.len()].started = part.transaction.started;
+            if let Some(append) = transactions.get(edge.to as usize) {
+                junctions[edge.from as usize - transactions.len()].started = append.started;
             }
         }
         junctions
