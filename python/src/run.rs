@@ -8,7 +8,7 @@ use assay_analysis::{Distribution, Group, Interval, Latency, Percentile, Phases}
 use assay_history::{History, Manifest};
 use assay_model::Kind;
 use assay_results::compare::condition;
-use assay_results::{AnalyzedRun, NamedDir, OPERATIONS_MAX, run_dirs};
+use assay_results::{AnalyzedRun, NamedDir, run_dirs};
 use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
 
@@ -70,7 +70,7 @@ impl RunDirectory {
 
     /// The text of `assay check --format json`.
     fn check_json(&self, py: Python<'_>) -> PyResult<String> {
-        let judged = work(py, || assay_results::judge_run(&self.dir, OPERATIONS_MAX))?;
+        let judged = work(py, || assay_results::judge_run(&self.dir, None))?;
         Ok(assay_report::consistency::json(&judged))
     }
 

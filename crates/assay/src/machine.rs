@@ -65,13 +65,6 @@ pub fn load_average() -> Option<f64> {
     fs::read_to_string("/proc/loadavg").ok()?.split_whitespace().next()?.parse().ok()
 }
 
-/// Memory that programs can have without others being driven out, where the system tells.
-pub fn memory_free() -> Option<u64> {
-    let text = fs::read_to_string("/proc/meminfo").ok()?;
-    let line = text.lines().find(|line| line.starts_with("MemAvailable:"))?;
-    Some(line.split_whitespace().nth(1)?.parse::<u64>().ok()? << 10)
-}
-
 /// Memory that this process holds, where the system tells.
 pub fn memory_resident() -> Option<u64> {
     let text = fs::read_to_string("/proc/self/status").ok()?;

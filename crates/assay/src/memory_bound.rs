@@ -5,6 +5,7 @@ use std::io::{self, Read};
 use std::rc::Rc;
 
 use assay_report::units::{count, percent};
+use assay_results::memory;
 
 use crate::machine;
 
@@ -33,10 +34,7 @@ impl MemoryLimit {
         machine::memory_resident()?;
         match chosen {
             Some(bytes) => Some(MemoryLimit { bytes, is_chosen: true }),
-            None => {
-                let bytes = machine::memory_free()? / 5 * 4;
-                Some(MemoryLimit { bytes, is_chosen: false })
-            }
+            None => Some(MemoryLimit { bytes: memory::usable()?, is_chosen: false }),
         }
     }
 }

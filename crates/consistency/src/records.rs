@@ -196,18 +196,25 @@ impl RecordCollector {
         self.operations.retain(|operation| removed.binary_search(&operation.key).is_err());
         self.seen.removed = removed.len() as u64;
         self.operations.sort_unstable_by_key(|operation| (operation.key, operation.started));
-        let mut judged = Vec::with_capacity(self.operations.len());
+        let (mut firsts, mut ambiguous) = (Vec::new(), Vec::new());
         for record in self.operations.chunk_by(|one, other| one.key == other.key) {
             match self.first_value(record) {
-                Some(first) => judge_from(first, record, &mut judged),
-                None => self.seen.ambiguous += 1,
+                Some(WrittenValue::ABSENT) => {}
+                Some(first) => firsts.push(first_write(first, &record[0])),
+                None => ambiguous.push(record[0].key),
             }
         }
-        let told = told(std::mem::take(&mut self.told), &judged);
+        self.seen.ambiguous = ambiguous.len() as u64;
+        if !ambiguous.is_empty() {
+            self.operations.retain(|operation| ambiguous.binary_search(&operation.key).is_err());
+        }
+        let mut operations = self.operations;
+        operations.reserve_exact(firsts.len());
+        operations.append(&mut firsts);
         Collected {
             history: RegisterHistory {
-                told,
-                operations: judged,
+                told: told(std::mem::take(&mut self.told), &operations),
+                operations,
                 has_final_reads: self.final_reads_from != Nanos::NEVER,
                 final_reads_from: self.final_reads_from,
                 writes_whole_records: self.options.writes_whole_records,
@@ -285,27 +292,18 @@ fn session(agent: u16, session: u32) -> u32 {
     u32::from(agent) << 24 ^ session
 }
 
-/// Adds `operations` on one record that had the value `first` when the run began.
-fn judge_from(
-    first: WrittenValue,
-    operations: &[RegisterOperation],
-    judged: &mut Vec<RegisterOperation>,
-) {
-    let Some(some) = operations.first() else { return };
-    if first != WrittenValue::ABSENT {
-        judged.push(RegisterOperation {
-            node: 0,
-            index: u64::MAX,
-            key: some.key,
-            session: u32::MAX,
-            agent: some.agent,
-            started: Nanos::ZERO,
-            ended: Nanos::ZERO,
-            outcome: Outcome::Done,
-            access: Access::Write(first),
-        });
+/// The write of the value that a record had when the run began, of whose operations `some` is one.
+fn first_write(first: WrittenValue, some: &RegisterOperation) -> RegisterOperation {
+    RegisterOperation {
+        node: 0,
+        index: u64::MAX,
+        session: u32::MAX,
+        started: Nanos::ZERO,
+        ended: Nanos::ZERO,
+        outcome: Outcome::Done,
+        access: Access::Write(first),
+        ..*some
     }
-    judged.extend_from_slice(operations);
 }
 
 #[cfg(test)]
@@ -333,7 +331,9 @@ mod tests {
     fn collected(options: RecordOptions, records: &[Record]) -> Collected {
         let mut collector = RecordCollector::new(options);
         collector.add(0, records);
-        collector.finish()
+        let mut collected = collector.finish();
+        collected.history.operations.sort_by_key(|operation| (operation.key, operation.started));
+        collected
     }
 
     #[test]

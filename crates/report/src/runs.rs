@@ -150,7 +150,7 @@ fn in_path(name: &str) -> String {
 /// A page that says why there is none.
 pub fn error_html(why: &str) -> String {
     let body = format!(
-        "<header><p class=\"brand\">Assay</p>\n<h1>That is not here</h1></header>\n\
+        "<header><p class=\"brand\">Assay</p>\n<h1>There is nothing to show</h1></header>\n\
          <section><p>{}</p></section>\n",
         escape(why)
     );

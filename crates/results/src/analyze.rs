@@ -26,10 +26,11 @@ use assay_workload::script::tpcc::Think;
 use assay_workload::script::tpcc::conditions::NOT_AUDITED;
 
 use crate::agents::AgentFigures;
-use crate::consistency::{self, Judge};
+use crate::consistency::Judge;
 use crate::error::ResultsError;
 use crate::evidence;
 use crate::identity::{self, Endings};
+use crate::memory::OperationBounds;
 use crate::observed;
 use crate::shell::repeating;
 use crate::truth;
@@ -90,7 +91,7 @@ pub fn analyze_beside(
     let mut validator = Validator::new(analysis_options, evidence::thresholds(&manifest));
     let mut history = History::open(dir)?;
     let mut endings = Endings::default();
-    let mut judge = Judge::new(dir, &manifest, consistency::BESIDE_ANALYSIS);
+    let mut judge = Judge::new(dir, &manifest, OperationBounds::BESIDE_ANALYSIS);
     let damages = history.each_batch(Columns::ALL, |batch| {
         analyze_run.push(batch.records);
         beside(batch.records);

@@ -19,13 +19,8 @@ use assay_workload::{PlanPhase, Spec};
 
 use crate::agents::clock_error;
 use crate::error::ResultsError;
+use crate::memory::OperationBounds;
 use crate::run_dirs;
-
-/// Operations of one run that are judged: about 2 GB.
-pub const OPERATIONS_MAX: usize = 8_000_000;
-
-/// Operations that are judged beside the analysis of a run: about 100 MB.
-pub const BESIDE_ANALYSIS: usize = 400_000;
 
 /// What a run directory says of its workload, as far as verdicts need it.
 pub struct Judge {
@@ -66,8 +61,8 @@ pub(crate) enum WrittenFields {
 }
 
 impl Judge {
-    /// A judge of the run in `dir`, who keeps at most `operations_max` operations.
-    pub fn new(dir: &Path, manifest: &Manifest, operations_max: usize) -> Judge {
+    /// A judge of the run in `dir`, who keeps at most so many operations.
+    pub fn new(dir: &Path, manifest: &Manifest, bounds: OperationBounds) -> Judge {
         let is_fresh = run_dirs::load_of(dir).is_some();
         // A run that was killed has lost its last moments, writes that others read among them.
         let has_end = matches!(manifest.state, State::Finished | State::Interrupted)
@@ -77,8 +72,8 @@ impl Judge {
             dir: dir.to_owned(),
             source: dir.display().to_string(),
             title: format!("{} on {}", manifest.spec.name, manifest.store.name),
-            collector: queries(manifest, operations_max)
-                .unwrap_or_else(|| records(manifest, is_fresh, operations_max)),
+            collector: queries(manifest, bounds.of_queries)
+                .unwrap_or_else(|| records(manifest, is_fresh, bounds.of_records)),
             is_fresh,
             nodes: manifest.history.nodes.clone(),
             clocks: clock_error(dir, manifest),
@@ -373,13 +368,14 @@ pub(crate) fn not_assessable(findings: &mut [QualityFinding], limitation: Limita
     }
 }
 
-/// The verdicts on the run in `dir`, of which at most `operations_max` operations are kept.
+/// The verdicts on the run in `dir`, within so many bytes of `memory`; without a number within
+/// four fifths of what is available. Of more operations those on a sample of the records are judged.
 ///
 /// # Errors
 /// If it is no run directory, or its history cannot be read.
-pub fn judge_run(dir: &Path, operations_max: usize) -> Result<ConsistencyResult, ResultsError> {
+pub fn judge_run(dir: &Path, memory: Option<u64>) -> Result<ConsistencyResult, ResultsError> {
     let manifest = Manifest::read(dir)?;
-    let mut judge = Judge::new(dir, &manifest, operations_max);
+    let mut judge = Judge::new(dir, &manifest, OperationBounds::within(memory));
     let mut history = History::open(dir)?;
     let damage = history.each_batch(Columns::ALL, |batch| judge.add(batch.agent, batch.records))?;
     Ok(judge.finish(history.records(), damage.is_empty()))
@@ -399,7 +395,7 @@ pub enum RunHistory {
 /// If it is no run directory, its history cannot be read, or holds no such operations.
 pub fn history_of(dir: &Path) -> Result<(RunHistory, Vec<String>), ResultsError> {
     let manifest = Manifest::read(dir)?;
-    let mut judge = Judge::new(dir, &manifest, EXPORTED);
+    let mut judge = Judge::new(dir, &manifest, OperationBounds::same(EXPORTED));
     let mut history = History::open(dir)?;
     let damage = history.each_batch(Columns::ALL, |batch| judge.add(batch.agent, batch.records))?;
     let wrong = |reason: &str| ResultsError::Invalid(format!("{}: {reason}", dir.display()));

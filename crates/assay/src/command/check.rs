@@ -7,8 +7,7 @@ use assay_consistency::validity::{VerdictCheck, VerdictCheckOutcome};
 use assay_consistency::{Quality, QualityVerdict};
 use assay_report::Letters;
 use assay_report::consistency::{self, ConsistencyResult};
-use assay_results::run_dirs;
-use assay_results::{OPERATIONS_MAX, judge_run};
+use assay_results::{judge_run, run_dirs};
 use clap::ArgMatches;
 
 use crate::consistency::{is_out_of_reach, judge_file, quality};
@@ -22,11 +21,12 @@ pub fn check(matches: &ArgMatches) -> Result<Exit> {
     let options = Options::gather(matches)?;
     let display = Display::from(&options)?;
     let required = required(matches)?;
-    let limit = MemoryLimit::new(matches.get_one::<u64>("memory").copied());
+    let memory = matches.get_one::<u64>("memory").copied();
+    let limit = MemoryLimit::new(memory);
     let names = matches.get_many::<String>("run").into_iter().flatten();
     let results = names.map(|name| match Path::new(name) {
         file if file.is_file() => judge_file(file, limit, options.is_quiet()?),
-        _ => Ok(judge_run(&run_dirs::find(options.runs_dir(), name)?, OPERATIONS_MAX)?),
+        _ => Ok(judge_run(&run_dirs::find(options.runs_dir(), name)?, memory)?),
     });
     let results = results.collect::<Result<Vec<_>>>()?;
     put(&text(&results, &display)?, display.output.as_deref())?;

@@ -191,6 +191,16 @@ fn a_stale_read_of_a_register_is_no_linearizable_one() {
 }
 
 #[test]
+fn of_a_run_that_needs_more_memory_than_there_may_be_a_sample_is_judged() {
+    let place = Place::new();
+    place.assay("bench ycsb-a -t memory: --closed 2 --operations 20k -q").code(0);
+    let whole = place.assay("check last --format json").code(0).json();
+    assert_eq!(whole["record_share"], 1.0);
+    let sample = place.assay("check last --memory 1MB").code(0);
+    sample.shows(" % of the records with all their operations");
+}
+
+#[test]
 fn a_history_that_needs_more_memory_than_there_may_be_is_refused() {
     let place = Place::new();
     let write = |index: u64| {

@@ -5,12 +5,13 @@ use std::path::Path;
 use anyhow::Result;
 use assay_lab::recipes;
 use assay_model::Nanos;
+use assay_results::memory;
 use rustix::fs::{stat, statvfs};
 
 use super::commands::Target;
 use super::plan::{Plan, PlannedCell};
 use crate::exit::usage;
-use crate::{machine, units};
+use crate::units;
 
 /// Bytes that a record of a sealed history takes.
 const SEALED_BYTES: u64 = 16;
@@ -113,7 +114,7 @@ pub fn require(
     let Some((most, cell)) = needs.clone().max_by_key(|(need, _)| need.memory_mib) else {
         return Ok(());
     };
-    if let Some(free) = machine::memory_free().map(|bytes| bytes / MIB)
+    if let Some(free) = memory::available().map(|bytes| bytes / MIB)
         && most.memory_mib > free
     {
         return Err(usage(format!(
