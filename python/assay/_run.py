@@ -179,8 +179,8 @@ class Run:
         return Verdicts(json.loads(self._native.check_json()))
 
     def check(self) -> Verdicts:
-        """As ``assay check``: the verdicts on consistency. Memory: about 250 bytes for each of at
-        most 8 million operations."""
+        """As ``assay check``: the verdicts on consistency. Memory: 200 bytes for each operation, of
+        four fifths of what is available; of a larger run a sample of the records is judged."""
         return self.verdicts
 
     def percentile(

@@ -369,7 +369,8 @@ pub(crate) fn not_assessable(findings: &mut [QualityFinding], limitation: Limita
 }
 
 /// The verdicts on the run in `dir`, within so many bytes of `memory`; without a number within
-/// four fifths of what is available. Of more operations those on a sample of the records are judged.
+/// four fifths of what is available. Of more operations those on a sample of the records are
+/// judged.
 ///
 /// # Errors
 /// If it is no run directory, or its history cannot be read.

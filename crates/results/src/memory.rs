@@ -1,4 +1,4 @@
-//! How many operations of a run can be judged in the memory that there is.
+//! Bounds on the operations of a run that are judged, by the memory that there is.
 
 use std::fs;
 
