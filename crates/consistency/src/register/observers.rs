@@ -57,6 +57,9 @@ struct Sight {
     doubt: u32,
 }
 
+/// Looking a session up among those that knew a record takes about as long as looking at so many.
+const SEARCH_COST: usize = 16;
+
 /// A read of a version although somebody knew a newer one.
 #[derive(Clone, Copy, Debug)]
 struct Doubt {
@@ -137,6 +140,7 @@ impl Observations {
             cursors,
             observations: self,
             seen: vec![Seen::NOTHING; sights.len()],
+            sessions_seen: Vec::new(),
             waiting: None,
             result: Observed {
                 monotonic_writes: Guarantee::default(),
@@ -150,6 +154,7 @@ impl Observations {
             order.extend(sights.iter().zip(0..).map(|(sight, place)| (sight.started, place)));
             radix::sort_by_key(&mut order, |pair: &(u64, u32)| pair.0);
             observer.waiting = None;
+            observer.sessions_seen.clear();
             for places in order.chunks(BLOCK) {
                 block.clear();
                 block.extend(places.iter().map(|pair| sights[pair.1 as usize]));
@@ -182,6 +187,8 @@ struct Observer<'p> {
     cursors: [Vec<Cursor>; 2],
     /// By the session that wrote.
     seen: Vec<Seen>,
+    /// The sessions of which this observer has seen something.
+    sessions_seen: Vec<u32>,
     /// The last read, which may not have ended yet.
     waiting: Option<Sight>,
     result: Observed,
@@ -214,6 +221,9 @@ impl Observer<'_> {
         self.waiting = None;
         // The absence has no writer.
         let Some(seen) = self.seen.get_mut(waiting.writer as usize) else { return };
+        if seen.observer != observer {
+            self.sessions_seen.push(waiting.writer);
+        }
         if seen.observer != observer || seen.until < waiting.write_began {
             *seen = Seen {
                 observer,
@@ -232,14 +242,25 @@ impl Observer<'_> {
         let knowledge = &self.observations.knowledge[side as usize];
         let parts = knowledge.records[doubt.record as usize].clone();
         let seen = &self.seen;
-        let found = self.cursors[side as usize][parts].iter_mut().find_map(|cursor| {
+        let look = |cursor: &mut Cursor| {
             let seen = seen[cursor.session as usize];
             if cursor.session == observer || seen.observer != observer {
                 return None;
             }
             cursor.advance(observer, seen.until, &knowledge.known);
             (cursor.high > doubt.low).then(|| (knowledge.known[cursor.next as usize - 1], seen))
-        });
+        };
+        let cursors = &mut self.cursors[side as usize][parts];
+        // Sessions of an open loop are as many as its processes, and each sees a few others only.
+        let found = if self.sessions_seen.len() * SEARCH_COST < cursors.len() {
+            let found = self.sessions_seen.iter().filter_map(|session| {
+                let place = cursors.binary_search_by_key(session, |one| one.session).ok()?;
+                Some((*session, look(&mut cursors[place])?))
+            });
+            found.min_by_key(|(session, _)| *session).map(|(_, found)| found)
+        } else {
+            cursors.iter_mut().find_map(look)
+        };
         let Some((known, seen)) = found else { return false };
         let (anomaly, guarantee) = match side {
             Side::Writes => (Anomaly::NonMonotonicWrite, &mut self.result.monotonic_writes),
