@@ -179,8 +179,8 @@ class Run:
         return Verdicts(json.loads(self._native.check_json()))
 
     def check(self) -> Verdicts:
-        """As ``assay check``: the verdicts on consistency. Memory: 200 bytes for each operation, of
-        four fifths of what is available; of a larger run a sample of the records is judged."""
+        """As ``assay check``: the verdicts on consistency. Memory: up to 330 bytes for each operation,
+        within four fifths of what is available; a larger run is judged in parts of its records."""
         return self.verdicts
 
     def percentile(

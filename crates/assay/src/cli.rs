@@ -229,8 +229,8 @@ fn check() -> Command {
              (EDN, JSON), AWDIT, dbcop or porcupine",
         ))
         .arg(Arg::new("memory").long("memory").value_name("SIZE").value_parser(memory).help(
-            "The most memory that judging may take, such as 4GB: of a larger run a sample is \
-             judged, a larger file is refused [default: four fifths of what is available]",
+            "The most memory that judging may take, such as 4GB: a larger run is judged in \
+             parts, a larger file is refused [default: four fifths of what is available]",
         ))
         .arg(many(
             "require",

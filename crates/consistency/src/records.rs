@@ -9,9 +9,29 @@ use assay_model::{Kind, Nanos, Outcome, Phase, Record, version};
 
 use crate::register::{Access, RegisterHistory, RegisterOperation, ToldVersions, WrittenValue};
 
+/// A part of the records, by the hash of their numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KeyShare {
+    /// Which part, from 0.
+    pub number: u64,
+    /// How many parts there are, at least 1.
+    pub of: u64,
+}
+
+impl KeyShare {
+    /// All records.
+    pub const WHOLE: KeyShare = KeyShare { number: 0, of: 1 };
+
+    fn holds(self, key: u64) -> bool {
+        self.of == 1 || mix(key) % self.of == self.number
+    }
+}
+
 /// What must be known of a run beside its records.
 #[derive(Clone, Debug)]
 pub struct RecordOptions {
+    /// Of which records the operations are kept; others are counted only.
+    pub share: KeyShare,
     /// More operations than this are not kept; each takes 64 bytes.
     pub operations_max: usize,
     /// The records that were there when the run began, by their numbers.
@@ -74,6 +94,18 @@ pub struct Seen {
     pub unknown: u64,
 }
 
+impl Seen {
+    /// Adds what was seen of another part of the records, of which only those that were left out
+    /// and the versions are of that part alone.
+    pub fn merge(&mut self, other: &Seen) {
+        self.with_version += other.with_version;
+        self.without_version += other.without_version;
+        self.unversioned_writes += other.unversioned_writes;
+        self.removed += other.removed;
+        self.ambiguous += other.ambiguous;
+    }
+}
+
 impl RecordCollector {
     /// A collector without operations.
     pub fn new(options: RecordOptions) -> RecordCollector {
@@ -107,7 +139,7 @@ impl RecordCollector {
             self.seen.of_records += 1;
             self.seen.refused += u64::from(record.outcome == Outcome::Refused);
             self.seen.unknown += u64::from(record.outcome == Outcome::Unknown);
-            if mix(record.key) > self.threshold {
+            if !self.options.share.holds(record.key) || mix(record.key) > self.threshold {
                 continue;
             }
             if record.kind == Kind::Delete {
@@ -311,6 +343,7 @@ mod tests {
     use super::*;
 
     const FRESH: RecordOptions = RecordOptions {
+        share: KeyShare::WHOLE,
         operations_max: 1000,
         loaded: 0..10,
         is_fresh: true,

@@ -5,6 +5,7 @@ mod collector;
 mod guarantee;
 mod linearizable;
 mod lost;
+mod merge;
 mod observers;
 mod order;
 mod partition;

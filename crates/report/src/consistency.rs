@@ -185,6 +185,30 @@ impl ConsistencyResult {
         self.findings.extend(findings);
     }
 
+    /// Whether only a sample of the records was judged.
+    pub fn is_sample(&self) -> bool {
+        self.share_left_out > 0.0
+    }
+
+    /// Adds the verdicts on other records of the same run.
+    pub fn merge(&mut self, other: ConsistencyResult) {
+        self.operations += other.operations;
+        self.seen.merge(&other.seen);
+        for (own, more) in self.findings.iter_mut().zip(other.findings) {
+            own.merge(more);
+        }
+        for (own, more) in self.times.iter_mut().zip(&other.times) {
+            own.merge(more);
+        }
+        self.staleness.merge(&other.staleness);
+        self.gamma = self.gamma.max(other.gamma);
+        self.delta = self.delta.max(other.delta);
+        self.lost_writes.merge(other.lost_writes);
+        self.witnessed.extend(other.witnessed);
+        self.evidence.add(&other.evidence);
+        self.check(self.evidence.is_whole && other.evidence.is_whole);
+    }
+
     /// Checks whether the verdicts, all of which are there, can be believed; `is_whole` says that
     /// everything that was recorded was judged or counted.
     pub fn check(&mut self, is_whole: bool) {
@@ -465,7 +489,7 @@ fn heading(result: &ConsistencyResult) -> String {
             format!("{} and {transactions}", plural(operations, "operation"))
         }
     };
-    let share = match result.share_left_out > 0.0 {
+    let share = match result.is_sample() {
         true => format!(
             ", {} of the records with all their operations",
             percent(1.0 - result.share_left_out)

@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 use assay_consistency::register::judge;
 use assay_consistency::transaction::judge as judge_transactions;
 use assay_consistency::{
-    AggregateRules, ClockError, Collected, CollectedQueries, Limitation, Quality, QualityFinding,
-    QualityVerdict, QueryCollector, QueryModel, QueryOptions, RecordCollector, RecordOptions,
-    RegisterHistory, TransactionHistory, VersionOrder, judge_aggregates, judge_prescriptions,
+    AggregateRules, ClockError, Collected, CollectedQueries, KeyShare, Limitation, Quality,
+    QualityFinding, QualityVerdict, QueryCollector, QueryModel, QueryOptions, RecordCollector,
+    RecordOptions, RegisterHistory, TransactionHistory, VersionOrder, judge_aggregates,
+    judge_prescriptions,
 };
 use assay_history::{Columns, History, Manifest, State, each_read};
 use assay_model::Seed;
@@ -63,6 +64,16 @@ pub(crate) enum WrittenFields {
 impl Judge {
     /// A judge of the run in `dir`, who keeps at most so many operations.
     pub fn new(dir: &Path, manifest: &Manifest, bounds: OperationBounds) -> Judge {
+        Judge::of_share(dir, manifest, bounds, KeyShare::WHOLE)
+    }
+
+    /// A judge of a part of the records in `dir`.
+    fn of_share(
+        dir: &Path,
+        manifest: &Manifest,
+        bounds: OperationBounds,
+        share: KeyShare,
+    ) -> Judge {
         let is_fresh = run_dirs::load_of(dir).is_some();
         // A run that was killed has lost its last moments, writes that others read among them.
         let has_end = matches!(manifest.state, State::Finished | State::Interrupted)
@@ -73,7 +84,7 @@ impl Judge {
             source: dir.display().to_string(),
             title: format!("{} on {}", manifest.spec.name, manifest.store.name),
             collector: queries(manifest, bounds.of_queries)
-                .unwrap_or_else(|| records(manifest, is_fresh, bounds.of_records)),
+                .unwrap_or_else(|| records(manifest, is_fresh, bounds.of_records, share)),
             is_fresh,
             nodes: manifest.history.nodes.clone(),
             clocks: clock_error(dir, manifest),
@@ -172,13 +183,19 @@ enum RunOperations {
     Queries(CollectedQueries, QueryModel),
 }
 
-fn records(manifest: &Manifest, is_fresh: bool, operations_max: usize) -> Collector {
+fn records(
+    manifest: &Manifest,
+    is_fresh: bool,
+    operations_max: usize,
+    share: KeyShare,
+) -> Collector {
     let spec = Spec::from_toml(&manifest.spec.text, "run.toml", &no_files).ok();
     let dataset = spec.as_ref().map(|spec| &spec.dataset);
     let loaded = dataset
         .map_or(0..0, |dataset| dataset.first..dataset.first.saturating_add(dataset.share()));
     let fields = spec.as_ref().map_or(WrittenFields::One, written_fields);
     let options = RecordOptions {
+        share,
         operations_max,
         loaded,
         is_fresh,
@@ -369,14 +386,69 @@ pub(crate) fn not_assessable(findings: &mut [QualityFinding], limitation: Limita
 }
 
 /// The verdicts on the run in `dir`, within so many bytes of `memory`; without a number within
-/// four fifths of what is available. Of more operations those on a sample of the records are
-/// judged.
+/// four fifths of what is available. More operations on single records are judged in parts, one
+/// after another, for each of which the history is read; where a few records have most of the
+/// operations, a sample of the records is judged.
 ///
 /// # Errors
 /// If it is no run directory, or its history cannot be read.
 pub fn judge_run(dir: &Path, memory: Option<u64>) -> Result<ConsistencyResult, ResultsError> {
     let manifest = Manifest::read(dir)?;
-    let mut judge = Judge::new(dir, &manifest, OperationBounds::within(memory));
+    let bounds = OperationBounds::within(memory);
+    let least = parts_needed(&manifest, bounds);
+    if least > 1 {
+        // Records are dealt out by their hash, so one part may have more operations than another.
+        for of in [least, least * 2, least * 4] {
+            if let Some(whole) = judge_in_parts(dir, &manifest, bounds, of)? {
+                return Ok(whole);
+            }
+        }
+    }
+    judge_share(dir, &manifest, bounds, KeyShare::WHOLE)
+}
+
+/// In how many parts of the records a run has to be judged.
+fn parts_needed(manifest: &Manifest, bounds: OperationBounds) -> u64 {
+    match queries(manifest, 0) {
+        Some(_) => 1,
+        None => manifest.history.records.div_ceil(bounds.of_records as u64).max(1),
+    }
+}
+
+/// The verdicts on all records, in `of` parts; nothing if one of them has too many operations.
+fn judge_in_parts(
+    dir: &Path,
+    manifest: &Manifest,
+    bounds: OperationBounds,
+    of: u64,
+) -> Result<Option<ConsistencyResult>, ResultsError> {
+    let mut whole: Option<ConsistencyResult> = None;
+    for number in 0..of {
+        let part = judge_share(dir, manifest, bounds, KeyShare { number, of })?;
+        if part.is_sample() {
+            return Ok(None);
+        }
+        match &mut whole {
+            Some(whole) => whole.merge(part),
+            None => whole = Some(part),
+        }
+    }
+    if let Some(whole) = &mut whole {
+        whole.warnings.push(format!(
+            "judged in {of} parts of the records, as memory allows: monotonic-writes and \
+             writes-follow-reads within each"
+        ));
+    }
+    Ok(whole)
+}
+
+fn judge_share(
+    dir: &Path,
+    manifest: &Manifest,
+    bounds: OperationBounds,
+    share: KeyShare,
+) -> Result<ConsistencyResult, ResultsError> {
+    let mut judge = Judge::of_share(dir, manifest, bounds, share);
     let mut history = History::open(dir)?;
     let damage = history.each_batch(Columns::ALL, |batch| judge.add(batch.agent, batch.records))?;
     Ok(judge.finish(history.records(), damage.is_empty()))

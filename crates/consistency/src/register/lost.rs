@@ -143,7 +143,7 @@ fn judge_group(
     acknowledged().count() as u64
 }
 
-fn windows(writes: &[RegisterOperation]) -> Vec<LostWriteWindow> {
+pub(super) fn windows(writes: &[RegisterOperation]) -> Vec<LostWriteWindow> {
     let window = |writes: &[RegisterOperation]| LostWriteWindow {
         first: writes[0].ended,
         last: writes[writes.len() - 1].ended,
