@@ -25,7 +25,7 @@ pub use clock::ClockError;
 pub use fmke::{PrescriptionAccess, PrescriptionOperation, judge_prescriptions};
 pub use quality::Quality;
 pub use queries::{CollectedQueries, QueryCollector, QueryModel, QueryOptions};
-pub use records::{Collected, KeyShare, RecordCollector, RecordOptions, Seen};
+pub use records::{Collected, RecordCollector, RecordOptions, RecordShare, Seen};
 pub use register::{Access, RegisterHistory, RegisterOperation, ToldVersions, WrittenValue};
 pub use transaction::{ObservedTransaction, TransactionHistory, TransactionStep};
 pub use verdict::{

@@ -11,16 +11,16 @@ use crate::register::{Access, RegisterHistory, RegisterOperation, ToldVersions, 
 
 /// A part of the records, by the hash of their numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct KeyShare {
+pub struct RecordShare {
     /// Which part, from 0.
     pub number: u64,
     /// How many parts there are, at least 1.
     pub of: u64,
 }
 
-impl KeyShare {
+impl RecordShare {
     /// All records.
-    pub const WHOLE: KeyShare = KeyShare { number: 0, of: 1 };
+    pub const WHOLE: RecordShare = RecordShare { number: 0, of: 1 };
 
     fn holds(self, key: u64) -> bool {
         self.of == 1 || mix(key) % self.of == self.number
@@ -31,7 +31,7 @@ impl KeyShare {
 #[derive(Clone, Debug)]
 pub struct RecordOptions {
     /// Of which records the operations are kept; others are counted only.
-    pub share: KeyShare,
+    pub share: RecordShare,
     /// More operations than this are not kept; each takes 64 bytes.
     pub operations_max: usize,
     /// The records that were there when the run began, by their numbers.
@@ -343,7 +343,7 @@ mod tests {
     use super::*;
 
     const FRESH: RecordOptions = RecordOptions {
-        share: KeyShare::WHOLE,
+        share: RecordShare::WHOLE,
         operations_max: 1000,
         loaded: 0..10,
         is_fresh: true,

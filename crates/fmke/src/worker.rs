@@ -93,7 +93,7 @@ impl Worker {
                 expired = now;
                 self.shared.application.gateway.expire(&mut *self.client, now);
             }
-            match self.step(now, wait) {
+            match self.step(wait) {
                 true => wait = SHORTEST_WAIT,
                 false => wait = LONGEST_WAIT.min(wait * 2),
             }
@@ -105,22 +105,27 @@ impl Worker {
     }
 
     /// Lets tasks go on, then the client; waits if neither has anything. Whether anything came.
-    fn step(&mut self, now: Nanos, wait: Duration) -> bool {
-        let gateway = &self.shared.application.gateway;
-        if !gateway.is_busy() {
-            let is_over = || self.is_closed.get() && self.connections.get() == 0;
-            // A task may have to go on although the store has nothing to do: then it is awake.
-            self.runtime.block_on(until_busy_or_late(gateway, is_over));
-        } else {
-            self.runtime.block_on(tokio::task::yield_now());
-        }
-        let has_started = gateway.start(&mut *self.client, now);
-        let has_come = gateway.poll(&mut *self.client, now);
-        if has_started || has_come || !gateway.is_busy() {
+    ///
+    /// The client is polled within the runtime, where waking a task takes no system call.
+    fn step(&mut self, wait: Duration) -> bool {
+        let (gateway, clock) = (&self.shared.application.gateway, self.clock);
+        let is_over = || self.is_closed.get() && self.connections.get() == 0;
+        let client = &mut self.client;
+        let has_come = self.runtime.block_on(async {
+            match gateway.is_busy() {
+                true => tokio::task::yield_now().await,
+                // A task may have to go on although the store has nothing to do: then it is awake.
+                false => until_busy_or_late(gateway, is_over).await,
+            }
+            let now = clock();
+            let has_started = gateway.start(&mut **client, now);
+            gateway.poll(&mut **client, now) || has_started || !gateway.is_busy()
+        });
+        if has_come {
             return true;
         }
-        self.client.wait(wait);
-        gateway.poll(&mut *self.client, (self.clock)())
+        client.wait(wait);
+        self.runtime.block_on(async { gateway.poll(&mut **client, clock()) })
     }
 }
 

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use assay_consistency::register::judge;
 use assay_consistency::transaction::judge as judge_transactions;
 use assay_consistency::{
-    AggregateRules, ClockError, Collected, CollectedQueries, KeyShare, Limitation, Quality,
-    QualityFinding, QualityVerdict, QueryCollector, QueryModel, QueryOptions, RecordCollector,
-    RecordOptions, RegisterHistory, TransactionHistory, VersionOrder, judge_aggregates,
+    AggregateRules, ClockError, Collected, CollectedQueries, Limitation, Quality, QualityFinding,
+    QualityVerdict, QueryCollector, QueryModel, QueryOptions, RecordCollector, RecordOptions,
+    RecordShare, RegisterHistory, TransactionHistory, VersionOrder, judge_aggregates,
     judge_prescriptions,
 };
 use assay_history::{Columns, History, Manifest, State, each_read};
@@ -64,7 +64,7 @@ pub(crate) enum WrittenFields {
 impl Judge {
     /// A judge of the run in `dir`, who keeps at most so many operations.
     pub fn new(dir: &Path, manifest: &Manifest, bounds: OperationBounds) -> Judge {
-        Judge::of_share(dir, manifest, bounds, KeyShare::WHOLE)
+        Judge::of_share(dir, manifest, bounds, RecordShare::WHOLE)
     }
 
     /// A judge of a part of the records in `dir`.
@@ -72,7 +72,7 @@ impl Judge {
         dir: &Path,
         manifest: &Manifest,
         bounds: OperationBounds,
-        share: KeyShare,
+        share: RecordShare,
     ) -> Judge {
         let is_fresh = run_dirs::load_of(dir).is_some();
         // A run that was killed has lost its last moments, writes that others read among them.
@@ -187,7 +187,7 @@ fn records(
     manifest: &Manifest,
     is_fresh: bool,
     operations_max: usize,
-    share: KeyShare,
+    share: RecordShare,
 ) -> Collector {
     let spec = Spec::from_toml(&manifest.spec.text, "run.toml", &no_files).ok();
     let dataset = spec.as_ref().map(|spec| &spec.dataset);
@@ -404,7 +404,7 @@ pub fn judge_run(dir: &Path, memory: Option<u64>) -> Result<ConsistencyResult, R
             }
         }
     }
-    judge_share(dir, &manifest, bounds, KeyShare::WHOLE)
+    judge_share(dir, &manifest, bounds, RecordShare::WHOLE)
 }
 
 /// In how many parts of the records a run has to be judged.
@@ -424,7 +424,7 @@ fn judge_in_parts(
 ) -> Result<Option<ConsistencyResult>, ResultsError> {
     let mut whole: Option<ConsistencyResult> = None;
     for number in 0..of {
-        let part = judge_share(dir, manifest, bounds, KeyShare { number, of })?;
+        let part = judge_share(dir, manifest, bounds, RecordShare { number, of })?;
         if part.is_sample() {
             return Ok(None);
         }
@@ -446,7 +446,7 @@ fn judge_share(
     dir: &Path,
     manifest: &Manifest,
     bounds: OperationBounds,
-    share: KeyShare,
+    share: RecordShare,
 ) -> Result<ConsistencyResult, ResultsError> {
     let mut judge = Judge::of_share(dir, manifest, bounds, share);
     let mut history = History::open(dir)?;

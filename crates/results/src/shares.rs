@@ -8,7 +8,7 @@
 use std::path::Path;
 
 use assay_consistency::register::judge;
-use assay_consistency::{ClockError, KeyShare, RecordCollector, RecordOptions, VerdictPower};
+use assay_consistency::{ClockError, RecordCollector, RecordOptions, RecordShare, VerdictPower};
 use assay_history::{Manifest, reads_file};
 use assay_model::{Nanos, Record};
 use assay_report::consistency::ConsistencyResult;
@@ -108,7 +108,7 @@ impl ShareJudge {
     /// A judge that answers `question` about the records it is given.
     pub fn new(question: ShareQuestion) -> ShareJudge {
         let options = RecordOptions {
-            share: KeyShare::WHOLE,
+            share: RecordShare::WHOLE,
             operations_max: usize::MAX,
             loaded: question.loaded.0..question.loaded.1,
             is_fresh: question.is_fresh,
