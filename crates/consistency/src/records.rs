@@ -23,8 +23,14 @@ impl RecordShare {
     pub const WHOLE: RecordShare = RecordShare { number: 0, of: 1 };
 
     fn holds(self, key: u64) -> bool {
-        self.of == 1 || mix(key) % self.of == self.number
+        self.of == 1 || hash(key) % self.of == self.number
     }
+}
+
+/// What decides which records are sampled. Record 0, often the most popular one, has none of 0,
+/// which no threshold excludes.
+fn hash(key: u64) -> u64 {
+    mix(key.wrapping_add(1))
 }
 
 /// What must be known of a run beside its records.
@@ -139,7 +145,7 @@ impl RecordCollector {
             self.seen.of_records += 1;
             self.seen.refused += u64::from(record.outcome == Outcome::Refused);
             self.seen.unknown += u64::from(record.outcome == Outcome::Unknown);
-            if !self.options.share.holds(record.key) || mix(record.key) > self.threshold {
+            if !self.options.share.holds(record.key) || hash(record.key) > self.threshold {
                 continue;
             }
             if record.kind == Kind::Delete {
@@ -213,8 +219,8 @@ impl RecordCollector {
     fn halve(&mut self) {
         self.threshold /= 2;
         let threshold = self.threshold;
-        self.operations.retain(|operation| mix(operation.key) <= threshold);
-        self.removed.retain(|key| mix(*key) <= threshold);
+        self.operations.retain(|operation| hash(operation.key) <= threshold);
+        self.removed.retain(|key| hash(*key) <= threshold);
     }
 
     /// The history of what was added.
@@ -475,6 +481,14 @@ mod tests {
         }
         assert!(result.share < 0.3 && result.share > 0.1, "{}", result.share);
         assert_eq!(result.seen.of_records, 4000);
+    }
+
+    #[test]
+    fn a_record_with_too_many_operations_is_left_out_once() {
+        let records: Vec<Record> = (0..5000).map(|n| read(0, version::loaded(0), n)).collect();
+        let mut collector = RecordCollector::new(FRESH);
+        collector.add(0, &records);
+        assert!(collector.operations.len() <= 1000, "{}", collector.operations.len());
     }
 
     #[test]
