@@ -387,8 +387,8 @@ pub(crate) fn not_assessable(findings: &mut [QualityFinding], limitation: Limita
 
 /// The verdicts on the run in `dir`, within so many bytes of `memory`; without a number within
 /// four fifths of what is available. More operations on single records are judged in parts, one
-/// after another, for each of which the history is read; where a few records have most of the
-/// operations, a sample of the records is judged.
+/// after another, for each of which the history is read; where that would be more than 64, or a few
+/// records have most of the operations, a sample of the records is judged.
 ///
 /// # Errors
 /// If it is no run directory, or its history cannot be read.
@@ -396,7 +396,7 @@ pub fn judge_run(dir: &Path, memory: Option<u64>) -> Result<ConsistencyResult, R
     let manifest = Manifest::read(dir)?;
     let bounds = OperationBounds::within(memory);
     let least = parts_needed(&manifest, bounds);
-    if least > 1 {
+    if (2..=PARTS_MAX).contains(&least) {
         // Records are dealt out by their hash, so one part may have more operations than another.
         for of in [least, least * 2, least * 4] {
             if let Some(whole) = judge_in_parts(dir, &manifest, bounds, of)? {
@@ -406,6 +406,9 @@ pub fn judge_run(dir: &Path, memory: Option<u64>) -> Result<ConsistencyResult, R
     }
     judge_share(dir, &manifest, bounds, RecordShare::WHOLE)
 }
+
+/// More parts than this are not worth their time, as the history is read for each.
+const PARTS_MAX: u64 = 64;
 
 /// In how many parts of the records a run has to be judged.
 fn parts_needed(manifest: &Manifest, bounds: OperationBounds) -> u64 {
