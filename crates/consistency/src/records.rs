@@ -22,13 +22,13 @@ impl RecordShare {
     /// All records.
     pub const WHOLE: RecordShare = RecordShare { number: 0, of: 1 };
 
-    fn holds(self, key: u64) -> bool {
-        self.of == 1 || hash(key) % self.of == self.number
+    fn holds(self, hash: u64) -> bool {
+        self.of == 1 || hash % self.of == self.number
     }
 }
 
-/// What decides which records are sampled. Record 0, often the most popular one, has none of 0,
-/// which no threshold excludes.
+/// What decides in which part and sample a record is. Not of the number itself: `mix` leaves 0 as it
+/// is, which no threshold excludes, and record 0 is often the most popular one.
 fn hash(key: u64) -> u64 {
     mix(key.wrapping_add(1))
 }
@@ -145,7 +145,8 @@ impl RecordCollector {
             self.seen.of_records += 1;
             self.seen.refused += u64::from(record.outcome == Outcome::Refused);
             self.seen.unknown += u64::from(record.outcome == Outcome::Unknown);
-            if !self.options.share.holds(record.key) || hash(record.key) > self.threshold {
+            let hash = hash(record.key);
+            if hash > self.threshold || !self.options.share.holds(hash) {
                 continue;
             }
             if record.kind == Kind::Delete {

@@ -33,16 +33,16 @@ impl QualityFinding {
             (QualityVerdict::NotAssessable(_), stated)
             | (stated, QualityVerdict::NotAssessable(_)) => stated,
             (QualityVerdict::NoneFound(own), QualityVerdict::NoneFound(other)) => {
-                QualityVerdict::NoneFound(own.with(other))
+                QualityVerdict::NoneFound(own.plus(other))
             }
             (QualityVerdict::Violated(mut violations), QualityVerdict::NoneFound(power))
             | (QualityVerdict::NoneFound(power), QualityVerdict::Violated(mut violations)) => {
-                violations.power = violations.power.with(power);
+                violations.power = violations.power.plus(power);
                 QualityVerdict::Violated(violations)
             }
             (QualityVerdict::Violated(mut own), QualityVerdict::Violated(other)) => {
                 own.count += other.count;
-                own.power = own.power.with(other.power);
+                own.power = own.power.plus(other.power);
                 own.witnesses.extend(other.witnesses);
                 own.witnesses.sort_by_key(|witness| std::cmp::Reverse(witness.margin));
                 own.witnesses.truncate(Violations::WITNESSES);
@@ -62,7 +62,7 @@ impl QualityFinding {
 }
 
 impl VerdictPower {
-    fn with(self, other: VerdictPower) -> VerdictPower {
+    fn plus(self, other: VerdictPower) -> VerdictPower {
         VerdictPower {
             opportunities: self.opportunities + other.opportunities,
             judged: self.judged + other.judged,
