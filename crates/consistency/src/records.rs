@@ -27,8 +27,8 @@ impl RecordShare {
     }
 }
 
-/// What decides in which part and sample a record is. Not of the number itself: `mix` leaves 0 as it
-/// is, which no threshold excludes, and record 0 is often the most popular one.
+/// What decides in which part and sample a record is. Not of the number itself: `mix` leaves 0 as
+/// it is, which no threshold excludes, and record 0 is often the most popular one.
 fn hash(key: u64) -> u64 {
     mix(key.wrapping_add(1))
 }
