@@ -5,7 +5,7 @@
 //! | create, update a person or place | one, which checks by itself |
 //! | create a prescription | reads it, patient, staff, pharmacy; writes it, three lists |
 //! | process, add drugs | reads the prescription; writes it and, if nested, its three copies |
-//! | read | reads the record and its list |
+//! | read | reads the record and its list, which does not depend on it |
 //!
 //! Where the store has transactions each operation of several queries is one; where not, queries
 //! that do not depend on each other are sent together.
@@ -171,19 +171,24 @@ impl Unit<'_> {
     }
 
     async fn read(&mut self, entity: Entity, id: i64) -> Result<Vec<u8>, Fault> {
-        let record = match entity.owner() {
-            None => self.alone(entity.read(), &[Datum::Int(id)]).await?,
-            Some(_) if self.layout() == FmkeLayout::NestedPacked => {
-                self.alone(entity.read(), &[Datum::Int(id)]).await?
-            }
-            Some(_) => self.query(entity.read(), &[Datum::Int(id)]).await?,
+        let list = match (entity.owner(), self.layout()) {
+            (None, _) | (_, FmkeLayout::NestedPacked) => None,
+            (Some(owner), FmkeLayout::Normalised) => Some(FmkeQuery::ListNumbers(owner)),
+            (Some(owner), FmkeLayout::Nested) => Some(FmkeQuery::ListRead(owner)),
         };
+        let list = list.map(|query| (query, vec![Datum::Int(id)]));
+        let (record, rows) = self.with_list(entity, id, list).await?;
         if record.count == 0 {
             return Err(NOT_FOUND);
         }
-        let list = match entity.owner() {
-            None => Listed::Nothing,
-            Some(owner) => self.listed(owner, id, &record).await?,
+        let list = match (rows, self.layout()) {
+            (Some(rows), FmkeLayout::Normalised) => {
+                let numbers: Option<Vec<i64>> = rows.columns().map(number).collect();
+                Listed::Numbers(numbers.ok_or(GARBLED)?)
+            }
+            (Some(rows), _) => Listed::Prescriptions(Prescription::all(&rows).ok_or(GARBLED)?),
+            (None, _) if entity.owner().is_some() => Listed::Prescriptions(packed(&record)?),
+            (None, _) => Listed::Nothing,
         };
         let as_text = self.has_text_ids();
         let mut columns = record.columns();
@@ -208,20 +213,19 @@ impl Unit<'_> {
         }))
     }
 
-    /// The list in the record of its owner, which is `record`.
-    async fn listed(&mut self, owner: Owner, id: i64, record: &QueryRows) -> Result<Listed, Fault> {
-        match self.layout() {
-            FmkeLayout::Normalised => {
-                let rows = self.query(FmkeQuery::ListNumbers(owner), &[Datum::Int(id)]).await?;
-                let numbers: Option<Vec<i64>> = rows.columns().map(number).collect();
-                Ok(Listed::Numbers(numbers.ok_or(GARBLED)?))
-            }
-            FmkeLayout::Nested => {
-                let rows = self.query(FmkeQuery::ListRead(owner), &[Datum::Int(id)]).await?;
-                Ok(Listed::Prescriptions(Prescription::all(&rows).ok_or(GARBLED)?))
-            }
-            FmkeLayout::NestedPacked => Ok(Listed::Prescriptions(packed(record)?)),
-        }
+    /// A record and, with it, what `list` finds, where the list is not within the record.
+    async fn with_list(
+        &mut self,
+        entity: Entity,
+        id: i64,
+        list: Option<(FmkeQuery, Vec<Datum<'_>>)>,
+    ) -> Result<(QueryRows, Option<QueryRows>), Failed> {
+        let record = (entity.read(), vec![Datum::Int(id)]);
+        let Some(list) = list else {
+            return Ok((self.alone(record.0, &record.1).await?, None));
+        };
+        let [record, list] = self.together(&[record, list]).await;
+        Ok((record?, Some(list?)))
     }
 
     /// The prescriptions of an owner, by themselves.
@@ -233,25 +237,20 @@ impl Unit<'_> {
     ) -> Result<Vec<u8>, Fault> {
         let missing = Fault::Word(entity.missing());
         let owner = entity.owner().ok_or(missing)?;
-        let is_packed = self.layout() == FmkeLayout::NestedPacked;
-        let record = match is_packed {
-            true => self.alone(entity.read(), &[Datum::Int(id)]).await?,
-            false => self.query(entity.read(), &[Datum::Int(id)]).await?,
+        let list = match (self.layout(), selection) {
+            (FmkeLayout::NestedPacked, _) => None,
+            (_, Selection::All) => Some((FmkeQuery::ListRead(owner), vec![Datum::Int(id)])),
+            (_, Selection::Processed) => {
+                Some((FmkeQuery::ListProcessed(owner), vec![Datum::Int(id), Datum::Int(1)]))
+            }
         };
+        let (record, rows) = self.with_list(entity, id, list).await?;
         if record.count == 0 {
             return Err(missing);
         }
-        let mut all = match (is_packed, selection) {
-            (true, _) => packed(&record)?,
-            (false, Selection::All) => {
-                let rows = self.query(FmkeQuery::ListRead(owner), &[Datum::Int(id)]).await?;
-                Prescription::all(&rows).ok_or(GARBLED)?
-            }
-            (false, Selection::Processed) => {
-                let arguments = [Datum::Int(id), Datum::Int(1)];
-                let rows = self.query(FmkeQuery::ListProcessed(owner), &arguments).await?;
-                Prescription::all(&rows).ok_or(GARBLED)?
-            }
+        let mut all = match rows {
+            None => packed(&record)?,
+            Some(rows) => Prescription::all(&rows).ok_or(GARBLED)?,
         };
         if selection == Selection::Processed {
             all.retain(|prescription| prescription.is_processed);
