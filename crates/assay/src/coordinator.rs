@@ -99,9 +99,9 @@ pub fn run(
     if purpose == Purpose::Bench {
         words.extend(bench_words(setup, &experiment.load_config));
     }
-    let finished =
+    let mut finished =
         coordinate(setup, Fleet { agents, matches, verb: Verb::Run, experiment, words })?;
-    setup.look_after(&finished, undoes_inserts)?;
+    setup.look_after(&mut finished, undoes_inserts)?;
     Ok(finished)
 }
 
@@ -213,14 +213,13 @@ fn coordinate(setup: &Setup, mut fleet: Fleet<'_>) -> Result<Finished> {
     }
     driven.seen.done.say_undone(merged.state);
     let counters = &merged.counters;
-    let issued_all = merged.load.settings.get("issued_all").is_some_and(|text| text == "true");
-    let is_whole = issued_all && counters.done == counters.offered;
+    let is_whole = merged.execution.issued_all && counters.done == counters.offered;
     let exit = match merged.state {
         // A part that was never closed.
         State::Running => Exit::Internal,
         state => driven.seen.done.exit(state),
     };
-    Ok(Finished { dir, exit, is_whole })
+    Ok(Finished { dir, manifest: merged, exit, is_whole })
 }
 
 /// The failure to join parts of which one was left where this process does not see it; the run

@@ -1,14 +1,16 @@
 //! One load or run from plan to sealed run directory: the function that joins all crates.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, Scope, ScopedJoinHandle};
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use anyhow::{Context, Result};
-use assay_history::manifest::{FloorSection, PhaseSection, SettingSection};
+use assay_history::manifest::{
+    ExecutionSection, FloorSection, HeldStretch, LoadPhase, LoadSettings, PhaseSection,
+    RateChangeSection, SettingSection, Spinning,
+};
 use assay_history::{
     Manifest, Memory, Observation, ReadsSink, ReadsWriter, RunDir, State, WorkerSink, WriteError,
     Writer,
@@ -124,10 +126,24 @@ pub struct Experiment {
 pub struct Finished {
     /// The run directory.
     pub dir: PathBuf,
+    /// What its `run.toml` says.
+    pub manifest: Manifest,
     /// The code that the program should end with because of it.
     pub exit: Exit,
     /// Whether the whole plan was issued, and succeeded.
     pub is_whole: bool,
+}
+
+impl Finished {
+    /// Adds a remark that a reader must see.
+    ///
+    /// # Errors
+    /// If `run.toml` cannot be written again.
+    pub fn remark(&mut self, text: String) -> Result<()> {
+        self.manifest.notes.push(text);
+        self.manifest.write(&self.dir)?;
+        Ok(())
+    }
 }
 
 /// A sink of the history as the executor sees it.
@@ -240,7 +256,8 @@ impl Experiment {
         self.say_undone(&outcome);
         let is_whole = self.has_issued_all(&outcome)
             && outcome.sum(|worker| worker.outcomes[0]) == outcome.sum(|worker| worker.offered);
-        Ok(Finished { dir: self.dir.clone(), exit: self.exit(&outcome), is_whole })
+        let exit = self.exit(&outcome);
+        Ok(Finished { dir: self.dir, manifest: self.manifest, exit, is_whole })
     }
 
     /// What keeps the values that `workers` workers observe in `dir`, if they are judged.
@@ -626,29 +643,23 @@ impl Experiment {
         manifest.history.lost = broken.map_or(0, |error| error.lost);
         manifest.history.stalls = stalls;
         let executed = TraceHash::from_sum(outcome.fingerprint()).seal(&self.header).to_string();
-        let mut note = |name: &str, value: String| {
-            manifest.load.settings.insert(name.to_owned(), value);
-        };
-        if let Some(rate) = planned_rate {
-            note("planned_rate", rate.to_string());
-        }
         let changes = self.listening.control().rate_changes();
-        if !changes.is_empty() {
-            let texts = changes.iter().map(|change| format!("{}@{}", change.at.0, change.rate));
-            note("rate_changes", texts.collect::<Vec<_>>().join(","));
-        }
-        note("issued_all", issued_all.to_string());
-        note("executed_hash", executed);
-        note("queued", outcome.sum(|worker| worker.queued).to_string());
-        if self.final_reads.is_some() {
-            note("final_reads", self.read_finally.records.to_string());
-        }
-        if let Some(held) = held_back(outcome) {
-            note("held_back", held);
-        }
-        note("late_answers", outcome.sum(|worker| worker.late_answers).to_string());
-        note("in_flight_max", outcome.sum(|worker| worker.in_flight_max as u64).to_string());
-        note("worker_cpu_ns", outcome.sum(|worker| worker.cpu.0).to_string());
+        let changes = changes.iter();
+        let read_finally = self.read_finally.records;
+        manifest.execution = ExecutionSection {
+            issued_all,
+            executed_hash: Some(executed),
+            planned_rate,
+            queued: Some(outcome.sum(|worker| worker.queued)),
+            held_back: held_back(outcome),
+            late_answers: Some(outcome.sum(|worker| worker.late_answers)),
+            in_flight_max: Some(outcome.sum(|worker| worker.in_flight_max as u64)),
+            worker_cpu_ns: Some(outcome.sum(|worker| worker.cpu.0)),
+            final_reads: self.final_reads.as_ref().map(|_| read_finally),
+            rate_changes: changes
+                .map(|change| RateChangeSection { at_ns: change.at.0, rate: change.rate })
+                .collect(),
+        };
         self.remark(outcome);
     }
 
@@ -862,15 +873,15 @@ impl Experiment {
     }
 }
 
-/// When arrivals waited because the bound on operations in flight was reached, as `from-until` in
-/// nanoseconds: commas between the stretches of a worker, semicolons between workers. None if none
-/// ever waited.
-fn held_back(outcome: &Outcome) -> Option<String> {
-    let stretch = |(from, until): &(Nanos, Nanos)| format!("{}-{}", from.0, until.0);
-    let worker =
-        |worker: &WorkerOutcome| worker.held_back.iter().map(stretch).collect::<Vec<_>>().join(",");
-    let workers: Vec<String> = outcome.workers.iter().map(worker).collect();
-    workers.iter().any(|worker| !worker.is_empty()).then(|| workers.join(";"))
+/// When arrivals of each worker waited because the bound on operations in flight was reached; empty
+/// if none ever did.
+fn held_back(outcome: &Outcome) -> Vec<Vec<HeldStretch>> {
+    if outcome.workers.iter().all(|worker| worker.held_back.is_empty()) {
+        return Vec::new();
+    }
+    let stretch = |(from, until): &(Nanos, Nanos)| (from.0, until.0);
+    let worker = |worker: &WorkerOutcome| worker.held_back.iter().map(stretch).collect();
+    outcome.workers.iter().map(worker).collect()
 }
 
 /// The first operation that was refused or is unknown, in a sentence.
@@ -989,54 +1000,43 @@ fn from_execute(error: assay_run::ExecuteError) -> anyhow::Error {
 }
 
 /// The settings of the load model that the analyzer needs to know.
-pub fn load_settings(
-    load_config: &LoadConfig,
-    time: StoreTime,
-    is_load: bool,
-) -> BTreeMap<String, String> {
-    let mut settings = BTreeMap::new();
-    let mut note = |name: &str, value: String| settings.insert(name.to_owned(), value);
-    note("phase", if is_load { "load" } else { "run" }.to_owned());
+pub fn load_settings(load_config: &LoadConfig, time: StoreTime, phase: LoadPhase) -> LoadSettings {
+    let mut settings = LoadSettings {
+        phase,
+        timeout_ns: Some(load_config.timeout.0),
+        deadline_ns: Some(load_config.deadline.0),
+        blocking_threads: load_config.blocking_threads as u64,
+        spin: match load_config.spin {
+            Spin::Never => Spinning::Never,
+            Spin::LastStretch => Spinning::LastStretch,
+            Spin::Always => Spinning::Always,
+        },
+        cpu_list: (!load_config.processors.is_empty())
+            .then(|| assay_run::processors::show(&load_config.processors)),
+        simulated_time: time == StoreTime::Simulated,
+        ..LoadSettings::default()
+    };
     match &load_config.load {
         Load::Open(open) => {
             let Arrivals { rate_profile, process } = &open.arrivals;
-            let (name, text) = match (process, rate_profile.constant_rate()) {
+            match (process, rate_profile.constant_rate()) {
                 // No one number tells how fast a written schedule is at any moment.
                 (ArrivalProcess::Recorded(written), Some(rate)) => {
-                    ("speed", (rate / written.rate()).to_string())
+                    settings.speed = Some(rate / written.rate());
                 }
-                (_, Some(rate)) => ("rate", rate.to_string()),
-                (_, None) => ("rate", rate_profile.to_string()),
-            };
-            note(name, text);
-            note("arrivals", process.to_string());
-            note("in-flight", open.in_flight.to_string());
-            if load_config.in_flight(open) < open.in_flight {
-                note("in-flight-bound", load_config.in_flight(open).to_string());
+                (_, Some(rate)) => settings.rate = Some(rate.to_string()),
+                (_, None) => settings.rate = Some(rate_profile.to_string()),
             }
-            note("overflow", crate::load_config::overflow_name(open.overflow).to_owned());
+            let bound = load_config.in_flight(open);
+            settings.arrivals = Some(process.to_string());
+            settings.in_flight = Some(open.in_flight as u64);
+            settings.in_flight_bound = (bound < open.in_flight).then_some(bound as u64);
+            settings.overflow = Some(crate::load_config::overflow_name(open.overflow).to_owned());
         }
         Load::Closed(closed) => {
-            note("closed", closed.sessions.to_string());
-            if let Some(target_rate) = closed.target_rate {
-                note("target-throughput", target_rate.to_string());
-            }
+            settings.closed = Some(closed.sessions as u64);
+            settings.target_throughput = closed.target_rate;
         }
-    }
-    note("timeout", humantime::format_duration(Duration::from(load_config.timeout)).to_string());
-    note("deadline", humantime::format_duration(Duration::from(load_config.deadline)).to_string());
-    note("blocking-threads", load_config.blocking_threads.to_string());
-    let spin = match load_config.spin {
-        Spin::Never => "never",
-        Spin::LastStretch => "last-stretch",
-        Spin::Always => "always",
-    };
-    note("spin", spin.to_owned());
-    if !load_config.processors.is_empty() {
-        note("cpu-list", assay_run::processors::show(&load_config.processors));
-    }
-    if time == StoreTime::Simulated {
-        note("time", "simulated".to_owned());
     }
     settings
 }

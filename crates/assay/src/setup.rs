@@ -8,13 +8,13 @@ use anyhow::{Context, Result};
 use assay_drivers::registry;
 use assay_fleet::gather::sha256_of;
 use assay_history::manifest::{
-    HistorySection, LoadSection, MachineSection, RunSection, SettingSection, SpecSection,
-    StoreSection,
+    HistorySection, LoadPhase, LoadSection, LoadSettings, MachineSection, RunSection,
+    SettingSection, SpecSection, StoreSection,
 };
 use assay_history::{Manifest, read_events, write_events};
 use assay_model::{Event, EventKind, Kind, Nanos, Seed, Setting, quantity};
 use assay_report::Style;
-use assay_results::analyze_run;
+use assay_results::analyze_beside;
 use assay_run::{Extent, Latency, Load, Spin, clock};
 use assay_store::resumed_load::ResumedLoad;
 use assay_store::{Calls, Capabilities, Existing, Isolation, OpenError, Store, StoreTime};
@@ -252,11 +252,9 @@ impl Setup {
         let loading = Note::loading(&dataset, self.seed);
         self.store.keep_note(&loading.to_text()).map_err(from_open)?;
         let load_config = self.load_config(&plan, Purpose::Load, self.loaded(plan.len())?)?;
-        let finished = self.experiment(&plan, load_config, dir, true)?.execute()?;
+        let mut finished = self.experiment(&plan, load_config, dir, true)?.execute()?;
         if self.options.resumes()? {
-            let mut manifest = Manifest::read(dir)?;
-            manifest.notes.push(RESUMED.to_owned());
-            manifest.write(dir)?;
+            finished.remark(RESUMED.to_owned())?;
         }
         if finished.exit == Exit::Fine && finished.is_whole {
             self.store.flush().map_err(from_open)?;
@@ -406,8 +404,8 @@ impl Setup {
         // The coordinator of a fleet makes them when all its agents have ended.
         let is_asked = self.member.is_some() && self.reads_finally()?;
         let used = (final_reads.is_some() || is_asked).then(UsedNumbers::default);
-        let finished = Experiment { final_reads, used, ..experiment }.execute()?;
-        self.look_after(&finished, undoes_inserts)?;
+        let mut finished = Experiment { final_reads, used, ..experiment }.execute()?;
+        self.look_after(&mut finished, undoes_inserts)?;
         Ok(finished)
     }
 
@@ -415,13 +413,13 @@ impl Setup {
     ///
     /// # Errors
     /// If the store does not let us, or the run directory cannot be changed.
-    pub fn look_after(&self, finished: &Finished, undoes_inserts: bool) -> Result<()> {
+    pub fn look_after(&self, finished: &mut Finished, undoes_inserts: bool) -> Result<()> {
         self.examine(finished)?;
         if undoes_inserts {
-            self.cleanup_inserts(&finished.dir)?;
+            self.cleanup_inserts(finished)?;
         }
         if self.options.cleans_up()? {
-            self.clean_up(&finished.dir)?;
+            self.clean_up(finished)?;
         }
         Ok(())
     }
@@ -468,18 +466,18 @@ impl Setup {
     }
 
     /// Removes what was loaded; the last phase of a run, which its run directory has as an event.
-    pub fn clean_up(&self, dir: &Path) -> Result<()> {
+    pub fn clean_up(&self, finished: &Finished) -> Result<()> {
         let begun = clock::monotonic();
         self.store.clear().map_err(from_open)?;
         let took = clock::monotonic().since(begun);
-        let mut events = read_events(dir)?;
-        let end = Manifest::read(dir)?.phases.iter().map(|phase| phase.to_ns).max();
+        let mut events = read_events(&finished.dir)?;
+        let end = finished.manifest.phases.iter().map(|phase| phase.to_ns).max();
         events.push(Event {
             at: Nanos(end.unwrap_or_default()),
             kind: EventKind::Phase,
             text: format!("clean-up, {took}"),
         });
-        write_events(dir, &events)?;
+        write_events(&finished.dir, &events)?;
         Ok(())
     }
 
@@ -503,30 +501,29 @@ impl Setup {
     }
 
     /// Deletes what the run has inserted. A run is worth its figures even if that fails.
-    fn cleanup_inserts(&self, dir: &Path) -> Result<()> {
+    fn cleanup_inserts(&self, finished: &mut Finished) -> Result<()> {
         let plan = self.workload.plan(self.seed, PlanPhase::Run)?;
         let loaded = plan.layout().map_or(0, |layout| layout.records);
         let encoder = plan.encoder();
-        if let Err(error) = cleanup::cleanup_inserts(&*self.store, &*encoder, loaded, dir) {
+        let undone = cleanup::cleanup_inserts(&*self.store, &*encoder, loaded, &finished.dir);
+        if let Err(error) = undone {
             let reported =
                 format!("what the run inserted is still there, in part or whole: {error:#}");
             eprintln!("warning: {reported}");
-            let mut manifest = Manifest::read(dir)?;
-            manifest.notes.push(reported);
-            manifest.write(dir)?;
+            finished.remark(reported)?;
         }
         Ok(())
     }
 
     /// Looks at the rows that the run has left behind, if the workload says what must hold of them.
-    fn examine(&self, finished: &Finished) -> Result<()> {
+    fn examine(&self, finished: &mut Finished) -> Result<()> {
         // While other agents go on, nothing has to hold.
         if self.store.capabilities().is_no_op || self.member.is_some() {
             return Ok(());
         }
         let script = self.workload.trace.as_ref().and_then(|trace| trace.header().script.as_ref());
         let ddl = script.map_or(&[][..], |script| &script.ddl[..]);
-        let mut manifest = Manifest::read(&finished.dir)?;
+        let manifest = &mut finished.manifest;
         match conditions::examinable(&self.workload.requested, ddl, finished.exit) {
             Examinable::Spec(spec) => match conditions::examine(&self.store, spec) {
                 Ok(findings) => manifest.findings = findings,
@@ -819,6 +816,7 @@ impl Setup {
     ) -> Manifest {
         let capabilities = self.store.capabilities();
         let trace_hash = self.workload.trace.as_ref().filter(|_| !is_load);
+        let phase = if is_load { LoadPhase::Load } else { LoadPhase::Run };
         let version = env!("CARGO_PKG_VERSION").to_owned();
         let name = self.dir.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let own = || (if is_load { format!("{name}-load") } else { name }, self.command.clone());
@@ -844,11 +842,10 @@ impl Setup {
                     }
                 },
                 workers: load_config.workers as u16,
-                settings: self.with_arrivals(load_settings(
-                    load_config,
-                    capabilities.time,
-                    is_load,
-                )),
+                settings: LoadSettings {
+                    arrival_seed: (self.arrivals != self.seed).then_some(self.arrivals.0),
+                    ..load_settings(load_config, capabilities.time, phase)
+                },
             },
             store: StoreSection {
                 url: self.url.clone(),
@@ -877,21 +874,14 @@ impl Setup {
         }
     }
 
-    /// Settings of the load model with the seed of the arrivals, if they have one of their own.
-    fn with_arrivals(&self, mut settings: BTreeMap<String, String>) -> BTreeMap<String, String> {
-        if self.arrivals != self.seed {
-            settings.insert("arrival-seed".to_owned(), self.arrivals.to_string());
-        }
-        settings
-    }
-
     /// Analyzes the finished run directory, keeps its hallmark with its page, shows the result,
     /// says where it is kept; returns the exit code.
     ///
     /// # Errors
     /// If the run directory cannot be read or the result cannot be written.
     pub fn show_result(&self, finished: &Finished) -> Result<Exit> {
-        let analyzed = analyze_run(&finished.dir, None)?;
+        let known = finished.manifest.clone();
+        let analyzed = analyze_beside(&finished.dir, known, None, &mut |_| {})?;
         // A disk that takes no more does not hide what was found.
         let is_kept = keep_hallmark(&finished.dir, &analyzed);
         show(&analyzed, &Display::from(&self.options)?)?;

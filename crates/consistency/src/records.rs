@@ -294,6 +294,10 @@ impl RecordCollector {
         for operation in operations {
             let Access::Read(read) = operation.access else { continue };
             let may_be_first = operation.started <= replaced;
+            // An earlier run left nothing that hides an acknowledged write: the record is lost.
+            if read == WrittenValue::ABSENT && !may_be_first {
+                continue;
+            }
             match written.binary_search_by_key(&read, |(value, _)| *value) {
                 Ok(place) if operation.ended < written[place].1 => return None,
                 // The value of an earlier run may have the same version.
@@ -426,6 +430,19 @@ mod tests {
         let result = collected(used, &[read(3, version::written(1), 7), update(3, 1, 20)]);
         assert!(result.history.operations.is_empty());
         assert_eq!(result.seen.ambiguous, 1);
+    }
+
+    #[test]
+    fn a_record_that_is_missing_after_a_write_is_judged_whatever_ran_before() {
+        let used = RecordOptions { is_fresh: false, ..FRESH };
+        let missed = Record { found: false, phase: Phase::Final, ..read(3, version::NONE, 40) };
+        let result = collected(used.clone(), &[update(3, 1, 20), missed]);
+        assert_eq!((result.seen.ambiguous, result.history.operations.len()), (0, 3));
+        // Before any write it says how the record began: some run has removed it.
+        let missed = Record { found: false, ..read(3, version::NONE, 7) };
+        let result = collected(used, &[missed, update(3, 1, 20), read(3, version::written(1), 40)]);
+        let written = |one: &&RegisterOperation| matches!(one.access, Access::Write(_));
+        assert_eq!(result.history.operations.iter().filter(written).count(), 1);
     }
 
     #[test]

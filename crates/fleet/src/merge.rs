@@ -11,7 +11,9 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use assay_history::manifest::{AgentSection, CoordinatorSection, Counters, PhaseSection};
+use assay_history::manifest::{
+    AgentSection, CoordinatorSection, Counters, ExecutionSection, PhaseSection,
+};
 use assay_history::{
     CreateError, History, Manifest, ManifestError, Observation, ReadsWriter, RecordSum, RunDir,
     State, TableError, agent_dir, each_read, read_clock, read_events, read_observations,
@@ -24,14 +26,6 @@ use assay_trace::{Digest, TraceHash};
 pub const CLIENT: &str = "client";
 /// The name of the coordinator's part.
 pub const COORDINATOR: &str = "coordinator";
-
-/// Settings of the load that are sums over the agents.
-const SUMMED: [&str; 4] = ["queued", "late_answers", "in_flight_max", "worker_cpu_ns"];
-
-/// The setting with the number of final reads, which the coordinator makes.
-const FINAL_READS: &str = "final_reads";
-/// The setting with the changes of the rate.
-const RATE_CHANGES: &str = "rate_changes";
 
 /// The pieces are not those of one run, or cannot be joined.
 #[derive(Debug, thiserror::Error)]
@@ -279,7 +273,7 @@ fn joined(pieces: &[Piece], own: Option<&OwnPiece>) -> Manifest {
     for piece in others {
         whole.history.nodes = common_nodes(&whole, &piece.manifest);
     }
-    join_settings(&mut whole, pieces);
+    join_executions(&mut whole, pieces);
     join_states(&mut whole, pieces);
     if let Some(own) = own {
         add_own(&mut whole, &own.manifest);
@@ -293,9 +287,7 @@ fn add_own(whole: &mut Manifest, own: &Manifest) {
     whole.hallmark = own.hallmark.clone();
     whole.notes.extend(own.notes.iter().cloned());
     whole.history.nodes = common_nodes(whole, own);
-    if let Some(count) = own.load.settings.get(FINAL_READS) {
-        whole.load.settings.insert(FINAL_READS.to_owned(), count.clone());
-    }
+    whole.execution.final_reads = own.execution.final_reads;
 }
 
 fn sum(pieces: &[Piece], own: Option<&OwnPiece>) -> Option<RecordSum> {
@@ -361,20 +353,24 @@ fn common_nodes(one: &Manifest, other: &Manifest) -> Vec<String> {
     if long.starts_with(short) { long.clone() } else { Vec::new() }
 }
 
-fn join_settings(whole: &mut Manifest, pieces: &[Piece]) {
-    let setting = |piece: &Piece, name: &str| piece.manifest.load.settings.get(name).cloned();
-    for name in SUMMED {
-        let values = pieces.iter().filter_map(|piece| setting(piece, name)?.parse::<u64>().ok());
-        if whole.load.settings.contains_key(name) {
-            let sum = values.sum::<u64>().to_string();
-            whole.load.settings.insert(name.to_owned(), sum);
-        }
+fn join_executions(whole: &mut Manifest, pieces: &[Piece]) {
+    let all = || pieces.iter().map(|piece| &piece.manifest.execution);
+    let sum = |of: fn(&ExecutionSection) -> Option<u64>| all().map(of).sum::<Option<u64>>();
+    let execution = &mut whole.execution;
+    execution.queued = sum(|one| one.queued);
+    execution.late_answers = sum(|one| one.late_answers);
+    execution.in_flight_max = sum(|one| one.in_flight_max);
+    execution.worker_cpu_ns = sum(|one| one.worker_cpu_ns);
+    execution.held_back = all().flat_map(|one| one.held_back.iter().cloned()).collect();
+    execution.issued_all = all().all(|one| one.issued_all);
+    execution.executed_hash = executed(pieces).map(|hash| hash.to_string());
+    if execution.executed_hash.is_none() {
+        whole.notes.push(
+            "the agents executed shares of different plans: there is no hash of the whole"
+                .to_owned(),
+        );
     }
-    let held: Vec<String> = pieces.iter().filter_map(|piece| setting(piece, "held_back")).collect();
-    if !held.is_empty() {
-        whole.load.settings.insert("held_back".to_owned(), held.join(";"));
-    }
-    let changes = |piece: &Piece| setting(piece, RATE_CHANGES).unwrap_or_default();
+    let changes = |piece: &Piece| piece.manifest.execution.rate_changes.clone();
     let late = pieces.iter().find(|piece| changes(piece) != changes(&pieces[0]));
     if let Some(late) = late {
         whole.notes.push(format!(
@@ -383,19 +379,6 @@ fn join_settings(whole: &mut Manifest, pieces: &[Piece]) {
             pieces[0].section.agent, late.section.agent
         ));
     }
-    let issued_all =
-        pieces.iter().all(|piece| setting(piece, "issued_all").as_deref() == Some("true"));
-    whole.load.settings.insert("issued_all".to_owned(), issued_all.to_string());
-    match executed(pieces) {
-        Some(hash) => whole.load.settings.insert("executed_hash".to_owned(), hash.to_string()),
-        None => {
-            whole.notes.push(
-                "the agents executed shares of different plans: there is no hash of the whole"
-                    .to_owned(),
-            );
-            whole.load.settings.remove("executed_hash")
-        }
-    };
 }
 
 /// The hash of what all agents executed.

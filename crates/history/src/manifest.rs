@@ -3,6 +3,9 @@
 //! Unknown keys are skipped when reading, absent ones take their defaults, so that releases can
 //! read each other's manifests within one format version.
 
+mod earlier;
+mod load;
+
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
@@ -16,27 +19,13 @@ use crate::part::publish;
 use crate::place;
 use crate::table;
 
+pub use load::{
+    ExecutionSection, HeldStretch, LoadPhase, LoadSection, LoadSettings, RateChangeSection,
+    Spinning, TuneStepSection,
+};
+
 /// The version of the manifest format that this crate writes.
 pub const VERSION: u32 = 1;
-
-/// Words in the text of the load that have changed since earlier releases.
-// tidy: allow words: they are what is looked for.
-const OLD_WORDS: [(&str, &str); 3] = [
-    ("; patience ", "; timeout "),
-    (" workers per lane", " blocking threads per worker"),
-    ("; in told time", "; in simulated time"),
-];
-
-/// The simulated store's name in earlier releases, and now.
-const OLD_STORE: (&str, &str) = ("sick", "sim");
-
-/// Settings of the load that had another name in earlier releases.
-const OLD_SETTINGS: [(&str, &str); 4] = [
-    ("pace", "target-throughput"),
-    ("workers", "blocking-threads"),
-    ("asked_all", "issued_all"),
-    ("lane_cpu_ns", "worker_cpu_ns"),
-];
 
 /// The whole of `run.toml`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -55,6 +44,8 @@ pub struct Manifest {
     pub spec: SpecSection,
     /// The load.
     pub load: LoadSection,
+    /// What became of it.
+    pub execution: ExecutionSection,
     /// What was examined.
     pub store: StoreSection,
     /// The client machine.
@@ -142,21 +133,6 @@ pub struct SpecSection {
     pub text: String,
 }
 
-/// The load.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct LoadSection {
-    /// `open`, `closed` or `partly-open`.
-    pub model: String,
-    /// Everything about it in words, for example `constant 20000/s for 30 s`.
-    pub text: String,
-    /// The threads of the executor.
-    #[serde(rename = "threads", alias = "lanes")]
-    pub workers: u16,
-    /// Single settings by name, for example `timeout`.
-    pub settings: BTreeMap<String, String>,
-}
-
 /// What was examined.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -171,21 +147,6 @@ pub struct StoreSection {
     pub capabilities: BTreeMap<String, String>,
     /// Its effective settings.
     pub settings: Vec<SettingSection>,
-}
-
-impl StoreSection {
-    /// Gives the store the name `new` if it has the name `old`.
-    fn rename(&mut self, (old, new): (&str, &str)) {
-        if self.name != old {
-            return;
-        }
-        new.clone_into(&mut self.name);
-        if let Some(rest) = self.url.strip_prefix(old).filter(|rest| rest.starts_with(':')) {
-            self.url = format!("{new}{rest}");
-        }
-        let settings = self.settings.iter_mut().filter(|setting| setting.name == old);
-        settings.for_each(|setting| new.clone_into(&mut setting.name));
-    }
 }
 
 /// One effective setting.
@@ -393,6 +354,7 @@ impl Default for Manifest {
             run: RunSection::default(),
             spec: SpecSection::default(),
             load: LoadSection::default(),
+            execution: ExecutionSection::default(),
             store: StoreSection::default(),
             machine: MachineSection::default(),
             history: HistorySection::default(),
@@ -470,27 +432,7 @@ impl Manifest {
         if found > VERSION {
             return Err(ManifestError::Newer { path, found });
         }
-        let manifest: Manifest = toml::from_str(&text)
-            .map_err(|error| ManifestError::Parse { path, source: Box::new(error) })?;
-        Ok(manifest.with_current_names())
-    }
-
-    /// Renames the settings of the load that had other names in earlier releases.
-    fn with_current_names(mut self) -> Manifest {
-        let settings = &mut self.load.settings;
-        for (old, new) in OLD_SETTINGS {
-            if let Some(value) = settings.remove(old) {
-                settings.entry(new.to_owned()).or_insert(value);
-            }
-        }
-        if let Some(time) = settings.get_mut("time").filter(|time| *time == "told") {
-            *time = "simulated".to_owned();
-        }
-        for (old, new) in OLD_WORDS {
-            self.load.text = self.load.text.replace(old, new);
-        }
-        self.store.rename(OLD_STORE);
-        self
+        parse(&text).map_err(|error| ManifestError::Parse { path, source: Box::new(error) })
     }
 
     /// Writes `run.toml` of the run directory `dir`; a reader sees the old one or the new one,
@@ -561,6 +503,14 @@ struct OnlyFormat {
     format: u32,
 }
 
+fn parse(text: &str) -> Result<Manifest, toml::de::Error> {
+    let written: toml::Table = toml::from_str(text)?;
+    let mut current = written.clone();
+    earlier::upgrade(&mut current);
+    // Only the text itself tells in which line an error is.
+    if current == written { toml::from_str(text) } else { current.try_into() }
+}
+
 /// Puts `bytes` into the place of `path`, whole or not at all.
 pub(crate) fn replace(temporary: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
     put(temporary, bytes)?;
@@ -596,6 +546,27 @@ mod wide {
         match Wide::deserialize(from)? {
             Wide::Number(number) => Ok(number),
             Wide::Text(text) => text.parse().map_err(D::Error::custom),
+        }
+    }
+
+    /// The same of a number that may be absent.
+    pub(super) mod optional {
+        use serde::{Deserializer, Serializer};
+
+        pub(crate) fn serialize<S: Serializer>(
+            value: &Option<u64>,
+            into: S,
+        ) -> Result<S::Ok, S::Error> {
+            match value {
+                Some(value) => super::serialize(value, into),
+                None => into.serialize_none(),
+            }
+        }
+
+        pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
+            from: D,
+        ) -> Result<Option<u64>, D::Error> {
+            super::deserialize(from).map(Some)
         }
     }
 }

@@ -8,7 +8,7 @@ use assay_analysis::{
     AnalysisOptions, Analyzer, Atomicity, DEADLINE, Held, LoadModel, Phases, Processes, Series,
     Summary, Window, effect, recovery, servers,
 };
-use assay_history::manifest::FindingSection;
+use assay_history::manifest::{FindingSection, HeldStretch, LoadPhase};
 use assay_history::{
     Columns, Damage, History, Manifest, Observation, State as ManifestState, read_events,
     read_observations,
@@ -20,7 +20,6 @@ use assay_report::units::count;
 use assay_report::{
     ActionEffect, Facts, PhaseSpan, RuleFinding, State, StoreFacts, WorkloadFigure,
 };
-use assay_run::text;
 use assay_workload::ScriptSpec;
 use assay_workload::script::tpcc::Think;
 use assay_workload::script::tpcc::conditions::NOT_AUDITED;
@@ -51,6 +50,8 @@ pub struct AnalyzedRun {
     pub facts: Facts,
     /// The figures.
     pub summary: Summary,
+    /// What `run.toml` says.
+    pub manifest: Manifest,
 }
 
 impl AnalyzedRun {
@@ -65,20 +66,20 @@ impl AnalyzedRun {
 /// # Errors
 /// If the run directory is not one, or its history cannot be read.
 pub fn analyze_run(dir: &Path, phases: Option<Phases>) -> Result<AnalyzedRun, ResultsError> {
-    analyze_beside(dir, phases, &mut |_| {})
+    analyze_beside(dir, Manifest::read(dir)?, phases, &mut |_| {})
 }
 
-/// Analyzes the history of the run directory `dir`, and passes all its records to `beside` on the
-/// way.
+/// Analyzes the history of the run directory `dir` with this manifest, and passes all its
+/// records to `beside` on the way.
 ///
 /// # Errors
-/// If the run directory is not one, or its history cannot be read.
+/// If its history cannot be read.
 pub fn analyze_beside(
     dir: &Path,
+    manifest: Manifest,
     phases: Option<Phases>,
     beside: &mut dyn FnMut(&[Record]),
 ) -> Result<AnalyzedRun, ResultsError> {
-    let manifest = Manifest::read(dir)?;
     let (events, unread) = events_of(dir);
     let analysis_options = analysis_options(&manifest, phases);
     let phases = analysis_options.phases;
@@ -140,7 +141,7 @@ pub fn analyze_beside(
         ));
     }
     let timeline = whole.map(|whole| whole.series);
-    Ok(AnalyzedRun { dir: dir.to_owned(), phases, timeline, facts, summary })
+    Ok(AnalyzedRun { dir: dir.to_owned(), phases, timeline, facts, summary, manifest })
 }
 
 /// The events of the run in `dir`, with what is wrong of the files beside its history, which is
@@ -222,24 +223,24 @@ fn observations(dir: &Path, facts: &mut Facts) -> Option<Vec<Observation>> {
 
 /// The options of the analysis of the run of `manifest`.
 pub fn analysis_options(manifest: &Manifest, phases: Option<Phases>) -> AnalysisOptions {
-    let settings = &manifest.load.settings;
-    let text = |name: &str| settings.get(name).map(String::as_str);
-    let number = |name: &str| text(name).and_then(|text| text.parse::<f64>().ok());
+    let (settings, execution) = (&manifest.load.settings, &manifest.execution);
     let load = match manifest.load.model.as_str() {
         "open" => {
             // What was planned over the window, where the rate runs over time or was changed.
-            let rate = number("planned_rate").or_else(|| number("rate"));
-            let limit = number("in-flight-bound").or_else(|| number("in-flight"));
-            LoadModel::Open { rate, limit: limit.map(|limit| limit as u64) }
+            let constant = || settings.rate.as_ref().and_then(|rate| rate.parse().ok());
+            LoadModel::Open {
+                rate: execution.planned_rate.or_else(constant),
+                limit: settings.in_flight_bound.or(settings.in_flight),
+            }
         }
         _ => LoadModel::Closed {
-            sessions: number("closed").unwrap_or(0.0) as u64,
-            target: number("target-throughput"),
+            sessions: settings.closed.unwrap_or(0),
+            target: settings.target_throughput,
         },
     };
-    let usual = match settings.get("phase").map(String::as_str) {
-        Some("load") => Phases::Load,
-        _ => Phases::Measure,
+    let usual = match settings.phase {
+        LoadPhase::Load => Phases::Load,
+        LoadPhase::Run => Phases::Measure,
     };
     let phases = phases.unwrap_or(usual);
     let expected = match phases {
@@ -262,26 +263,16 @@ pub fn analysis_options(manifest: &Manifest, phases: Option<Phases>) -> Analysis
         phases,
         window,
         load,
-        deadline: text("deadline").and_then(|text| text::duration(text).ok()).unwrap_or(DEADLINE),
-        held: held(text("held_back").unwrap_or_default()).unwrap_or_default(),
+        deadline: settings.deadline_ns.map_or(DEADLINE, Nanos),
+        held: held(&execution.held_back),
         ..AnalysisOptions::default()
     }
 }
 
-/// The stretches in which arrivals were held back, as the manifest has them; none if it is
-/// invalid.
-fn held(text: &str) -> Option<Held> {
-    let stretch = |text: &str| {
-        let (from, until) = text.split_once('-')?;
-        let window = Window { from: Nanos(from.parse().ok()?), until: Nanos(until.parse().ok()?) };
-        (window.from <= window.until).then_some(window)
-    };
-    let worker = |worker: &str| {
-        let stretches = worker.split(',').filter(|text| !text.is_empty());
-        let stretches: Option<Vec<Window>> = stretches.map(stretch).collect();
-        stretches.filter(|all| all.is_sorted_by_key(|stretch| stretch.from))
-    };
-    text.split(';').map(worker).collect::<Option<_>>().map(Held)
+/// The stretches in which arrivals were held back.
+fn held(workers: &[Vec<HeldStretch>]) -> Held {
+    let window = |&(from, until): &HeldStretch| Window { from: Nanos(from), until: Nanos(until) };
+    Held(workers.iter().map(|worker| worker.iter().map(window).collect()).collect())
 }
 
 /// Plans of queries may have processes of several transactions.
@@ -305,10 +296,9 @@ fn facts(dir: &Path, manifest: &Manifest, summary: &Summary) -> Facts {
     let phase = |name: &str| Phase::ALL.into_iter().find(|phase| phase.name() == name);
     let started = humantime::parse_rfc3339(&manifest.run.started).ok();
     let unix = started.and_then(|at| at.duration_since(std::time::UNIX_EPOCH).ok());
-    let settings = &manifest.load.settings;
     let sessions = match manifest.load.model.as_str() {
         "open" => summary.overall.counts.offered,
-        _ => settings.get("closed").and_then(|text| text.parse().ok()).unwrap_or(0),
+        _ => manifest.load.settings.closed.unwrap_or(0),
     };
     let some = |text: &String| (!text.is_empty()).then(|| text.clone());
     Facts {
@@ -318,7 +308,7 @@ fn facts(dir: &Path, manifest: &Manifest, summary: &Summary) -> Facts {
         seed: manifest.spec.seed,
         spec: manifest.spec.name.clone(),
         trace_hash_planned: some(&manifest.spec.trace_hash),
-        trace_hash_executed: settings.get("executed_hash").cloned(),
+        trace_hash_executed: manifest.execution.executed_hash.clone(),
         store: StoreFacts {
             name: manifest.store.name.clone(),
             url: manifest.store.url.clone(),
@@ -397,7 +387,7 @@ const TPMC_OF_WAREHOUSE_MAX: f64 = 12.86;
 fn figures(manifest: &Manifest, summary: &Summary) -> Vec<WorkloadFigure> {
     let spec = ScriptSpec::from_toml(&manifest.spec.text, "run.toml");
     let Ok(ScriptSpec::Tpcc(spec)) = spec else { return Vec::new() };
-    if manifest.load.settings.get("phase").map(String::as_str) == Some("load") {
+    if manifest.load.settings.phase == LoadPhase::Load {
         return Vec::new();
     }
     let new_orders = summary.transactions.iter().find(|types| types.name == "new-order");
@@ -446,7 +436,7 @@ pub fn ycsb_block(analyzed: &AnalyzedRun) -> Result<String, ResultsError> {
     let options = assay_report::ycsb::Options {
         interval: assay_report::ycsb::Interval::Both,
         percentiles: vec![50.0, 95.0, 99.0, 99.9],
-        transactions: Manifest::read(&analyzed.dir)?.history.transaction_types,
+        transactions: analyzed.manifest.history.transaction_types.clone(),
         ..Default::default()
     };
     let lines = assay_report::ycsb::lines(&measurements.finish(), &options);

@@ -4,6 +4,7 @@ use assay_analysis::hallmark::{
     Evidence, ExpectedArrivals, Floor, Gaps, Hiccups, Network, Plan, Thresholds, Trace,
 };
 use assay_analysis::{Queried, Summary, Window};
+use assay_history::manifest::{RateChangeSection, Spinning};
 use assay_history::{Manifest, Observation, State};
 use assay_model::{Event, EventKind, Kind, Nanos};
 use assay_run::{ArrivalProcess, RateProfile, text};
@@ -34,12 +35,9 @@ pub fn gather(
     contradictions: usize,
 ) -> Evidence {
     let settings = &manifest.load.settings;
-    let setting = |name: &str| settings.get(name).map(String::as_str);
     let capability = |name: &str| manifest.store.capabilities.get(name).map(String::as_str);
     let is_no_op = capability("no_op") == Some("true");
     let in_process = matches!(capability("calls"), Some("inline" | "blocking"));
-    let has_blocking_threads =
-        setting("blocking-threads").is_some_and(|blocking_threads| blocking_threads != "0");
     // Of several machines, the worst counts: one bad client spoils the figures of all.
     let observed = observations.map(|all| ObservedWindow::of_machines(all, summary.window));
     let machines = || observed.iter().flatten();
@@ -47,13 +45,13 @@ pub fn gather(
     let is_over = manifest.state != State::Running;
     let on_purpose = |event: &&Event| matches!(event.kind, EventKind::Fault | EventKind::Change);
     Evidence {
-        is_simulated_time: setting("time") == Some("simulated"),
+        is_simulated_time: settings.simulated_time,
         arrivals: promise(manifest, summary.window),
         trace: trace(manifest),
-        queued: setting("queued").and_then(|text| text.parse().ok()),
+        queued: manifest.execution.queued,
         workers: machines().flat_map(ObservedWindow::workers).collect(),
-        spins: setting("spin").is_some_and(|spin| spin != "never"),
-        store_in_workers: in_process && !has_blocking_threads,
+        spins: settings.spin != Spinning::Never,
+        store_in_workers: in_process && settings.blocking_threads == 0,
         steal: machines().filter_map(ObservedWindow::steal).max_by(f64::total_cmp),
         throttled: machines().filter_map(ObservedWindow::throttled).max_by(f64::total_cmp),
         hiccups: worst_hiccups(machines()),
@@ -97,7 +95,7 @@ fn promise(manifest: &Manifest, window: Window) -> Option<ExpectedArrivals> {
         return None;
     }
     let settings = &manifest.load.settings;
-    let text = settings.get("arrivals")?;
+    let text = settings.arrivals.as_ref()?;
     // A schedule from a trace cannot be read again without it; its gaps are what they are.
     let named = text::arrival_process(text).ok().flatten();
     let process = match named {
@@ -107,9 +105,9 @@ fn promise(manifest: &Manifest, window: Window) -> Option<ExpectedArrivals> {
         Some(ArrivalProcess::Jitter(_)) => Gaps::Jittered,
         Some(ArrivalProcess::Mmpp2(_) | ArrivalProcess::Recorded(_)) | None => Gaps::Dependent,
     };
-    let rate_profile = settings.get("rate").and_then(|text| text::rate_profile(text).ok());
-    let changes = settings.get("rate_changes").map_or("", String::as_str);
-    let rate_profile = rate_profile.and_then(|rate_profile| changed(rate_profile, changes));
+    let rate_profile = settings.rate.as_ref().and_then(|text| text::rate_profile(text).ok());
+    let changes = &manifest.execution.rate_changes;
+    let rate_profile = rate_profile.map(|rate_profile| changed(rate_profile, changes));
     let dispersion = named.zip(rate_profile.as_ref());
     let dispersion =
         dispersion.and_then(|(named, rate_profile)| dispersion_of(&named, rate_profile, window));
@@ -120,13 +118,11 @@ fn promise(manifest: &Manifest, window: Window) -> Option<ExpectedArrivals> {
     Some(ExpectedArrivals { process, plan, dispersion })
 }
 
-/// The shape with the changes that were made while the run went on: `at_ns@rate,…`.
-fn changed(rate_profile: RateProfile, changes: &str) -> Option<RateProfile> {
-    let mut changes = changes.split(',').filter(|text| !text.is_empty());
-    changes.try_fold(rate_profile, |rate_profile, text| {
-        let (at, rate) = text.split_once('@')?;
-        Some(rate_profile.changed(Nanos(at.parse().ok()?), rate.parse().ok()?))
-    })
+/// The shape with the changes that were made while the run went on.
+fn changed(rate_profile: RateProfile, changes: &[RateChangeSection]) -> RateProfile {
+    // Whoever has edited the file may have written anything.
+    let changes = changes.iter().filter(|change| change.rate.is_finite() && change.rate >= 0.0);
+    changes.fold(rate_profile, |profile, change| profile.changed(Nanos(change.at_ns), change.rate))
 }
 
 /// Variance by mean of the number of arrivals in the window; unknown for a written schedule.
@@ -147,13 +143,12 @@ fn dispersion_of(
 
 /// The hashes of the planned and the executed trace, if the plan was issued in full.
 fn trace(manifest: &Manifest) -> Option<Trace> {
-    let settings = &manifest.load.settings;
-    if settings.get("issued_all").map(String::as_str) != Some("true") {
+    if !manifest.execution.issued_all {
         return None;
     }
     let hash = |text: &str| u128::from_str_radix(text, 16).ok();
     let planned = hash(&manifest.spec.trace_hash)?;
-    Some(Trace { planned, executed: hash(settings.get("executed_hash")?)? })
+    Some(Trace { planned, executed: hash(manifest.execution.executed_hash.as_ref()?)? })
 }
 
 fn floor(manifest: &Manifest) -> Option<Floor> {
@@ -216,12 +211,11 @@ fn bytes_per_record(spec: &Spec) -> Option<f64> {
 mod tests {
     use super::*;
 
-    fn open(settings: &[(&str, &str)]) -> Manifest {
+    fn open(rate: &str, arrivals: &str) -> Manifest {
         let mut manifest = Manifest::default();
         manifest.load.model = "open".to_owned();
-        for (name, text) in settings {
-            manifest.load.settings.insert((*name).to_owned(), (*text).to_owned());
-        }
+        manifest.load.settings.rate = Some(rate.to_owned());
+        manifest.load.settings.arrivals = Some(arrivals.to_owned());
         manifest
     }
 
@@ -231,7 +225,7 @@ mod tests {
 
     #[test]
     fn a_constant_rate_promises_the_same_all_the_time() {
-        let manifest = open(&[("rate", "1000"), ("arrivals", "poisson")]);
+        let manifest = open("1000", "poisson");
         let expected = ExpectedArrivals::steady(Gaps::Poisson);
         assert_eq!(promise(&manifest, seconds(0, 3)), Some(expected));
         assert_eq!(promise(&Manifest::default(), seconds(0, 3)), None);
@@ -239,8 +233,10 @@ mod tests {
 
     #[test]
     fn a_changed_rate_promises_what_is_left_to_either() {
-        let changes = ("rate_changes", "2500000000@50,3000000000@10");
-        let manifest = open(&[("rate", "100"), ("arrivals", "constant"), changes]);
+        let mut manifest = open("100", "constant");
+        manifest.execution.rate_changes = [(2_500_000_000, 50.0), (3_000_000_000, 10.0)]
+            .map(|(at_ns, rate)| RateChangeSection { at_ns, rate })
+            .into();
         let plan = promise(&manifest, seconds(1, 4)).expect("it is open").plan;
         let plan = plan.expect("it varies");
         let until = |ms| plan.before(Nanos::from_millis(ms)).round();
@@ -250,7 +246,7 @@ mod tests {
     #[test]
     fn a_process_tells_how_far_its_counts_scatter() {
         let of = |arrivals| {
-            let manifest = open(&[("rate", "100"), ("arrivals", arrivals)]);
+            let manifest = open("100", arrivals);
             promise(&manifest, seconds(1, 1001)).and_then(|promise| promise.dispersion)
         };
         assert_eq!(of("gamma:3"), Some(9.0));
@@ -262,10 +258,11 @@ mod tests {
 
     #[test]
     fn traces_are_compared_only_if_the_plan_was_issued_in_full() {
-        let mut manifest = open(&[("executed_hash", "ff"), ("issued_all", "false")]);
+        let mut manifest = Manifest::default();
+        manifest.execution.executed_hash = Some("ff".to_owned());
         manifest.spec.trace_hash = "fe".to_owned();
         assert_eq!(trace(&manifest), None);
-        manifest.load.settings.insert("issued_all".to_owned(), "true".to_owned());
+        manifest.execution.issued_all = true;
         assert_eq!(trace(&manifest), Some(Trace { planned: 0xfe, executed: 0xff }));
     }
 

@@ -10,9 +10,6 @@ use assay_model::{Outcome, Phase, Record};
 /// during a run.
 const SLACK: Duration = Duration::from_secs(60);
 
-/// The setting that names a run's clock.
-const TIME: &str = "time";
-
 /// The records by outcome, final reads apart, to compare with the counts in `run.toml`.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Endings([u64; Outcome::ALL.len()]);
@@ -116,7 +113,7 @@ fn phases(manifest: &Manifest, history: &History) -> Option<String> {
 
 /// A window that goes on after the run had ended was not written by that run.
 fn window(manifest: &Manifest) -> Option<String> {
-    if manifest.load.settings.get(TIME).is_some_and(|time| time == "simulated") {
+    if manifest.load.settings.simulated_time {
         return None;
     }
     let moment = |text: &str| humantime::parse_rfc3339(text).ok();
@@ -179,7 +176,7 @@ mod tests {
         let said = window(&ending_at(1 << 63)).expect("292 years are too long");
         assert!(said.contains("after 9223372036 s and the run after 30 s"), "{said}");
         let mut reported = ending_at(1 << 63);
-        reported.load.settings.insert(TIME.to_owned(), "simulated".to_owned());
+        reported.load.settings.simulated_time = true;
         assert_eq!(window(&reported), None);
     }
 

@@ -13,8 +13,6 @@ use crate::run_dirs;
 pub struct MeasuredRun {
     /// The run directory.
     pub dir: PathBuf,
-    /// The run directory's manifest.
-    pub manifest: Manifest,
     /// Facts with figures.
     pub analyzed: AnalyzedRun,
     /// The figures with their replicates.
@@ -45,22 +43,21 @@ pub fn measure_all(dir: &Path, first: u64) -> Result<Vec<MeasuredRun>, ResultsEr
 /// # Errors
 /// If the run directory is not one, or its history cannot be read.
 pub fn measure(dir: &Path, number: u64) -> Result<MeasuredRun, ResultsError> {
-    let manifest = Manifest::read(dir)?;
     let analyzed = analyze_run(dir, None)?;
-    let mut sampler = Sampler::new(analysis_options(&manifest, None));
+    let mut sampler = Sampler::new(analysis_options(&analyzed.manifest, None));
     let mut history = History::open(dir)?;
     history.each_batch(Columns::ALL, |batch| sampler.push(batch.records))?;
-    let cpu_ns = cpu_ns(&manifest);
+    let cpu_ns = cpu_ns(&analyzed.manifest);
     let figures = sampler.finish(&analyzed.summary, cpu_ns, Resampling::of_run(number));
     let figures = match &analyzed.facts.hallmark {
         Some(hallmark) => figures.examined(hallmark),
         None => figures,
     };
-    Ok(MeasuredRun { dir: dir.to_owned(), manifest, analyzed, figures })
+    Ok(MeasuredRun { dir: dir.to_owned(), analyzed, figures })
 }
 
 /// Processor time of the workers per operation, over the whole run.
 fn cpu_ns(manifest: &Manifest) -> Option<f64> {
-    let sum = manifest.load.settings.get("worker_cpu_ns")?.parse::<f64>().ok()?;
+    let sum = manifest.execution.worker_cpu_ns? as f64;
     (manifest.counters.offered > 0).then(|| sum / manifest.counters.offered as f64)
 }

@@ -15,7 +15,6 @@ use anyhow::{Context, Result};
 use assay_analysis::DEADLINE;
 use assay_analysis::ycsb::Statuses;
 use assay_drivers::registry;
-use assay_history::Manifest;
 use assay_model::{Nanos, Seed};
 use assay_report::ycsb::Form;
 use assay_report::{Letters, Style};
@@ -80,12 +79,12 @@ pub fn ycsb(matches: &ArgMatches) -> Result<Exit> {
     }
     eprintln!("Starting test.");
     let finished = execute(&mut setup, &request)?;
-    let (analyzed, measures) = output.analyze(&finished.dir)?;
+    let (analyzed, measures) = output.analyze(&finished.dir, finished.manifest)?;
     let is_kept = keep_hallmark(&finished.dir, &analyzed);
     output
         .print(&analyzed, &measures)
         .with_context(|| format!("all is kept in {}", finished.dir.display()))?;
-    for note in &Manifest::read(&finished.dir)?.notes {
+    for note in &analyzed.manifest.notes {
         eprintln!("note: {note}");
     }
     is_kept?;

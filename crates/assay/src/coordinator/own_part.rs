@@ -99,7 +99,7 @@ fn read_finally(
         manifest.phases = vec![PhaseSection { name, from_ns: from.0, to_ns: to.0 }];
     }
     manifest.history.nodes = experiment.store.nodes();
-    manifest.load.settings.insert("final_reads".to_owned(), read.records.to_string());
+    manifest.execution.final_reads = Some(read.records);
     let sealed = run_dir.seal(manifest.history.agent, &manifest.facts())?;
     read.notes.extend(sealed.damage.iter().map(ToString::to_string));
     if let Some(section) = &mut manifest.coordinator {

@@ -97,7 +97,6 @@ impl FleetMember {
         share: Share,
         (fingerprint, used): (u128, Option<UsedSection>),
     ) -> AgentSection {
-        let executed = manifest.load.settings.get("executed_hash");
         AgentSection {
             agent: self.session.agent(),
             agents: self.session.agents(),
@@ -109,7 +108,7 @@ impl FleetMember {
             records: manifest.history.records,
             sum: manifest.history.sum.clone(),
             fingerprint: format!("{fingerprint:032x}"),
-            executed_hash: executed.cloned().unwrap_or_default(),
+            executed_hash: manifest.execution.executed_hash.clone().unwrap_or_default(),
             used,
             start_least_ns: None,
             start_most_ns: None,

@@ -178,7 +178,7 @@ fn simulated_time_has_one_worker_and_says_so() {
     ran.says("runs in simulated time with one worker").shows("in simulated time; 1 worker");
     let manifest = manifest(&place, "b");
     assert_eq!(manifest.load.workers, 1);
-    assert_eq!(manifest.load.settings.get("time").map(String::as_str), Some("simulated"));
+    assert!(manifest.load.settings.simulated_time);
     place.fine("report b --format md").shows("in simulated time");
 }
 

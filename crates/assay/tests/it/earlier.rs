@@ -86,10 +86,10 @@ fn flags_of_an_earlier_release_do_what_they_did() {
     );
     let load = manifest(&place, "paced").load;
     assert_eq!(load.workers, 1);
-    assert_eq!(load.settings["target-throughput"], "1000");
+    assert_eq!(load.settings.target_throughput, Some(1000.0));
     let open = "run ycsb-a --records 20 --rate 1k --duration 50ms --workers 3 --bundle open";
     place.fine(&format!("{open} -t fjall:st -q"));
-    assert_eq!(manifest(&place, "open").load.settings["blocking-threads"], "3");
+    assert_eq!(manifest(&place, "open").load.settings.blocking_threads, 3);
     place.fine("run ycsb-a --records 20 --operations 20 --closed 1 -t sick:healthy --bundle s -q");
     assert_eq!(manifest(&place, "s").store.name, "sim");
     place.fine(
@@ -160,7 +160,7 @@ fn the_results_of_an_earlier_release_say_text_that_is_still_read() {
     let place = earlier();
     let load = manifest(&place, "runs/1").load;
     assert!(load.text.ends_with("; timeout 10.00 s; in simulated time"), "{}", load.text);
-    assert_eq!(load.settings["time"], "simulated");
+    assert!(load.settings.simulated_time);
     let result = place.fine("report runs/1 --format json").json();
     assert_eq!(text(&result, "/store/name"), "sim");
 }

@@ -156,12 +156,12 @@ fn final_reads_are_in_the_history_but_in_no_figure() {
     assert_eq!(number(&with, "/overall/counts/offered"), 5000);
     assert_eq!(records(&place.path("c")), by_phase(&place).0);
     let [with, without] = ["b", "c"].map(|name| manifest(&place, name));
-    assert_eq!(with.load.settings["executed_hash"], without.load.settings["executed_hash"]);
+    assert_eq!(with.execution.executed_hash, without.execution.executed_hash);
     assert_eq!((with.counters.offered, with.counters.done), (5000, 5000));
     let (run, last) = by_phase(&place);
     let records = run.len() + last.len();
     assert_eq!(with.history.records, records as u64);
-    assert_eq!(with.load.settings["final_reads"], last.len().to_string());
+    assert_eq!(with.execution.final_reads, Some(last.len() as u64));
     let inserted = run.iter().filter(|record| record.kind == Kind::Insert).count();
     assert_eq!(last.len(), 50 + inserted, "each record once");
     let end = run.iter().map(|record| record.ended).max().expect("there are some");

@@ -70,7 +70,7 @@ fn four_agents_issue_what_one_process_issues() {
         null_run(&place, load, &alone);
         null_run(&place, &format!("{load} --agents 4 --local"), &shared);
         assert_eq!(requested(&place.path(&alone)), requested(&place.path(&shared)), "{name}");
-        let hash = |dir: &str| manifest(&place, dir).load.settings["executed_hash"].clone();
+        let hash = |dir: &str| manifest(&place, dir).execution.executed_hash;
         assert_eq!(hash(&alone), hash(&shared), "{name}");
         let whole = manifest(&place, &shared);
         assert_eq!(whole.state, State::Finished, "{:?}", whole.reason);
@@ -384,7 +384,7 @@ fn parts_that_were_left_where_they_are_are_merged_later() {
     place.assay("fleet merge part-0 part-0 --run-dir m").code(2).says("are both of agent 0");
     place.assay("fleet merge b --run-dir m").code(2).says("is no agent's part");
     place.fine("fleet merge part-1 part-0 --run-dir m").shows("Agents");
-    let hash = |dir: &str| manifest(place, dir).load.settings["executed_hash"].clone();
+    let hash = |dir: &str| manifest(place, dir).execution.executed_hash;
     assert_eq!(hash("b"), hash("m"));
     assert_eq!(requested(&place.path("b")), requested(&place.path("m")));
     let sum = |dir: &str| manifest(place, dir).history.sum;
@@ -412,7 +412,7 @@ fn a_trace_is_replayed_by_all_agents_together() {
     place.fine("run t.trace -t null: --agents 3 --local --run-dir b -q");
     assert_eq!(requested(&place.path("b")), requested(&place.path("alone")));
     let whole = manifest(&place, "b");
-    assert_eq!(whole.load.settings["executed_hash"], whole.spec.trace_hash);
+    assert_eq!(whole.execution.executed_hash.as_ref(), Some(&whole.spec.trace_hash));
 }
 
 #[test]
@@ -537,11 +537,17 @@ fn a_fault_at_the_coordinators_lab_shows_as_an_outage_of_the_whole() {
     // On the axis of the run: the moment is that of the schedule.
     let late = events[0].at.since(Nanos::from_secs(2));
     assert!(late < Nanos::from_millis(500), "{:?}", events[0]);
-    let failed: Vec<_> =
-        records(&place.path("b")).into_iter().filter(|one| one.outcome != Outcome::Done).collect();
-    assert!(failed.len() > 500, "{}", failed.len());
-    let first = failed.iter().map(|one| one.started).min().expect("there are some");
-    assert!(first.0.abs_diff(events[0].at.0) < 700_000_000, "{first} {:?}", events[0]);
+    // A busy machine may let a request time out before the server is killed.
+    let failed = |from: Nanos, until: Nanos| {
+        let all = records(&place.path("b"));
+        let failed = all.into_iter().filter(|one| one.outcome != Outcome::Done);
+        failed.filter(|one| (from..until).contains(&one.started)).count()
+    };
+    let killed = events[0].at;
+    let during = failed(killed, Nanos::from_secs(4));
+    assert!(during > 500, "{during}");
+    assert!(failed(killed, killed + Nanos::from_millis(700)) > 100, "from when on: {killed}");
+    assert!(failed(Nanos::ZERO, killed) < during / 10, "before {killed}");
     let outages = result["availability"]["outages"].as_array().expect("availability is analyzed");
     assert!(!outages.is_empty(), "{}", result["availability"]);
     let effects = result["effects"].as_array().expect("there is an effect of each action");
@@ -595,7 +601,7 @@ fn lossy(words: &str) -> (u64, Value, u64) {
     server.cli(&format!("del {}", lost.join(" ")));
     running.wait().code(0);
     let (count, verdict) = lost_writes(&place, "b");
-    let read = manifest(&place, "b").load.settings["final_reads"].parse().expect("a number");
+    let read = manifest(&place, "b").execution.final_reads.expect("there are some");
     (count, verdict, read)
 }
 

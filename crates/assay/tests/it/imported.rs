@@ -54,7 +54,7 @@ fn a_trace_of_twitter_is_loaded_then_replayed_at_its_own_times() {
     assert_eq!(missed.count(), 0);
     let writes = records.iter().filter(|record| record.kind == Kind::Insert);
     assert!(writes.clone().count() == 8 && writes.clone().all(|record| record.bytes >= 50));
-    assert_eq!(manifest(&place, "b").load.settings["arrivals"], "trace");
+    assert_eq!(manifest(&place, "b").load.settings.arrivals.as_deref(), Some("trace"));
 }
 
 #[test]
@@ -71,7 +71,7 @@ fn a_replay_has_the_given_speed() {
     assert!(times.iter().zip(&recorded).all(|(one, other)| one.0.abs_diff(other.0) <= 1));
     // A rate has an arrival process of its own; a closed loop has no schedule.
     place.fine("run cache.trace -t memory: --rate 5k/s --run-dir rate -q");
-    assert_eq!(manifest(&place, "rate").load.settings["arrivals"], "poisson");
+    assert_eq!(manifest(&place, "rate").load.settings.arrivals.as_deref(), Some("poisson"));
     place.fine("run cache.trace -t memory: --closed 1 --run-dir closed -q");
     assert_eq!(requested(&place.path("closed")).len(), 40);
     let wrong = "run cache.trace -t memory: --rate 5k/s --speed 2";

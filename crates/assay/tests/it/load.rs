@@ -53,8 +53,8 @@ fn stages_end_the_run_with_what_they_planned() {
     let manifest = manifest(&place, "b");
     let window = manifest.phases.last().expect("it was measured");
     assert_eq!((window.from_ns, window.to_ns), (0, 500 * MS));
-    assert_eq!(manifest.load.settings["rate"], "200ms@1000,200ms@1000..3000,100ms@0");
-    assert_eq!(manifest.load.settings["planned_rate"], "1200");
+    assert_eq!(manifest.load.settings.rate.as_deref(), Some("200ms@1000,200ms@1000..3000,100ms@0"));
+    assert_eq!(manifest.execution.planned_rate, Some(1200.0));
     let times = intended(&place.path("b"));
     let before = |ms: u64| times.iter().filter(|time| time.0 < ms * MS).count();
     // In the ramp the integral after x seconds is 1000x + 5000x².
@@ -129,7 +129,7 @@ fn a_trace_with_a_schedule_is_replayed_as_it_is_written() {
     }
     assert!(requested(&place.path("replay-3")) == requested(&place.path("direct")));
     let settings = manifest(&place, "fast-1").load.settings;
-    assert_eq!((settings["arrivals"].as_str(), settings["speed"].as_str()), ("trace", "2"));
+    assert_eq!((settings.arrivals.as_deref(), settings.speed), (Some("trace"), Some(2.0)));
 }
 
 #[test]

@@ -55,7 +55,8 @@ fn the_load_model_decides_where_the_workload_leaves_it_to_it() {
     let place = Place::new();
     let words = format!("{SMALL} -t memory: --workload tpcc-benchfoundry-corrected --run-dir s");
     place.fine(&format!("{words} --arrivals constant"));
-    assert_eq!(manifest(&place, "s/factor-50").load.settings["arrivals"], "constant");
+    let settings = manifest(&place, "s/factor-50").load.settings;
+    assert_eq!(settings.arrivals.as_deref(), Some("constant"));
     let words = "study benchfoundry -t memory: --arrivals constant --duration 1s";
     place.assay(words).code(2).says("the workload says itself when processes begin");
 }

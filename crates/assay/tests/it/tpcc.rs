@@ -49,7 +49,8 @@ fn the_same_seed_issues_the_same_operations_on_every_store_and_from_a_trace() {
     let place = Place::new();
     let words = format!("{SMALL} --seed 7");
     place.fine(&format!("trace gen tpcc {words} --operations 50 -o t.trace"));
-    let executed = |run_dir: &str| manifest(&place, run_dir).load.settings["executed_hash"].clone();
+    let executed =
+        |run_dir: &str| manifest(&place, run_dir).execution.executed_hash.expect("it ended");
     let common = format!("{words} --operations 50 -q");
     place.fine(&format!("bench tpcc -t sqlite:a.db {common} --closed 2 --run-dir a"));
     place.fine(&format!("run tpcc -t memory: {common} --closed 2 --run-dir b"));

@@ -63,8 +63,8 @@ fn every_step_has_a_run_directory_that_says_how_to_repeat_it() {
          --warm-up 400ms --seed 7 --arrival-seed 10"
     );
     let settings = &manifest["load"]["settings"];
-    assert_eq!(settings["tune"].as_str(), Some("t"));
-    assert_eq!(settings["tune_purpose"].as_str(), Some("climb"));
+    assert_eq!(settings["tune"]["directory"].as_str(), Some("t"));
+    assert_eq!(settings["tune"]["purpose"].as_str(), Some("climb"));
     // The step as a run of its own gives the same figures.
     let again = place.fine(&format!("{} --format json", words[1..].join(" "))).json();
     let reported = place.fine("report t/step-003 --format json").json();

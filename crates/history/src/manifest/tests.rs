@@ -22,6 +22,26 @@ fn full() -> Manifest {
             capabilities: BTreeMap::from([("scan".to_owned(), "true".to_owned())]),
             ..StoreSection::default()
         },
+        load: LoadSection {
+            model: "open".to_owned(),
+            workers: 2,
+            settings: LoadSettings {
+                rate: Some("10..20,period=2s".to_owned()),
+                arrival_seed: Some(u64::MAX),
+                deadline_ns: Some(1_500_000_000),
+                spin: Spinning::LastStretch,
+                ..LoadSettings::default()
+            },
+            ..LoadSection::default()
+        },
+        execution: ExecutionSection {
+            issued_all: true,
+            executed_hash: Some("00ff".to_owned()),
+            queued: Some(3),
+            held_back: vec![vec![(1, 2), (4, 8)], vec![], vec![(3, 3)]],
+            rate_changes: vec![RateChangeSection { at_ns: 5, rate: 0.5 }],
+            ..ExecutionSection::default()
+        },
         counters: Counters { offered: 4, done: 1, refused: 1, unknown: 1, dropped: 1 },
         phases: vec![PhaseSection { name: "load".to_owned(), from_ns: 0, to_ns: 9 }],
         notes: vec!["a remark".to_owned()],
@@ -78,4 +98,84 @@ fn a_garbled_manifest_is_named_with_its_line() {
     std::fs::write(place::manifest(&dir), "format = 1\nstate = \"asleep\"\n").unwrap();
     let error = Manifest::read(&dir).unwrap_err().to_string();
     assert!(error.contains("run.toml") && error.contains("line 2"), "{error}");
+}
+
+#[test]
+fn texts_of_an_earlier_release_become_values() {
+    let dir = tempdir("manifest-earlier");
+    let text = r#"
+format = 1
+state = "finished"
+[load]
+model = "open"
+text = "constant 100/s; patience 10.00 s"
+lanes = 3
+[load.settings]
+phase = "load"
+rate = "100"
+arrival-seed = "9223372036854775808"
+in-flight = "64"
+timeout = "1m 1s 500ms"
+deadline = "soon"
+workers = "2"
+spin = "always"
+time = "told"
+asked_all = "true"
+executed_hash = "00ff"
+queued = "many"
+held_back = "1-2,4-8;;3-3"
+late_answers = "7"
+lane_cpu_ns = "12"
+planned_rate = "99.5"
+rate_changes = "5@0.5,9@10"
+tune = "runs/t"
+tune_step = "2"
+tune_purpose = "confirm"
+[store]
+name = "sick"
+url = "sick:healthy"
+"#;
+    std::fs::write(place::manifest(&dir), text).unwrap();
+    let manifest = Manifest::read(&dir).unwrap();
+    let load = &manifest.load;
+    assert_eq!((load.workers, load.text.as_str()), (3, "constant 100/s; timeout 10.00 s"));
+    let tune = TuneStepSection { directory: "runs/t".into(), step: 2, purpose: "confirm".into() };
+    let expected = LoadSettings {
+        phase: LoadPhase::Load,
+        rate: Some("100".to_owned()),
+        arrival_seed: Some(1 << 63),
+        in_flight: Some(64),
+        timeout_ns: Some(61_500_000_000),
+        blocking_threads: 2,
+        spin: Spinning::Always,
+        simulated_time: true,
+        tune: Some(tune),
+        ..LoadSettings::default()
+    };
+    assert_eq!(load.settings, expected);
+    let expected = ExecutionSection {
+        issued_all: true,
+        executed_hash: Some("00ff".to_owned()),
+        planned_rate: Some(99.5),
+        held_back: vec![vec![(1, 2), (4, 8)], vec![], vec![(3, 3)]],
+        late_answers: Some(7),
+        worker_cpu_ns: Some(12),
+        rate_changes: [(5, 0.5), (9, 10.0)]
+            .map(|(at_ns, rate)| RateChangeSection { at_ns, rate })
+            .into(),
+        ..ExecutionSection::default()
+    };
+    assert_eq!(manifest.execution, expected);
+    assert_eq!((manifest.store.name.as_str(), manifest.store.url.as_str()), ("sim", "sim:healthy"));
+    manifest.write(&dir).unwrap();
+    assert_eq!(Manifest::read(&dir).unwrap(), manifest);
+}
+
+#[test]
+fn stretches_that_run_backwards_are_refused() {
+    let dir = tempdir("manifest-stretches");
+    std::fs::write(place::manifest(&dir), "format = 1\n[execution]\nheld_back = \"8-4\"\n")
+        .unwrap();
+    let error = Manifest::read(&dir).unwrap_err().to_string();
+    assert!(error.contains("held_back is from-until"), "{error}");
 }

@@ -5,7 +5,9 @@ use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use assay_analysis::hallmark::{CheckId, CheckVerdict};
-use assay_history::manifest::{Counters, HistorySection, PhaseSection};
+use assay_history::manifest::{
+    Counters, ExecutionSection, HistorySection, LoadSettings, PhaseSection, RateChangeSection,
+};
 use assay_history::{Memory, RecordSum, RunDir, TruthRow, TruthWriter};
 use assay_model::{Ends, Kind, Outcome, Reason, Seed};
 use assay_report::{Letters, Style};
@@ -69,18 +71,22 @@ fn manifest(id: &str, seed: u64, all: &[Record]) -> Manifest {
     manifest.spec.seed = seed;
     manifest.load.model = "open".to_owned();
     manifest.load.workers = WORKERS as u16;
-    let settings = [
-        ("rate", "sine:50..150,period=2s"),
-        ("arrivals", "poisson"),
-        ("in-flight", "4096"),
-        ("planned_rate", "100"),
-        ("issued_all", "true"),
-        ("executed_hash", "00ff"),
-        ("queued", "0"),
-        ("rate_changes", "2500000000@50,3000000000@100"),
-    ];
-    let settings = settings.map(|(name, text)| (name.to_owned(), text.to_owned()));
-    manifest.load.settings = settings.into_iter().collect();
+    manifest.load.settings = LoadSettings {
+        rate: Some("sine:50..150,period=2s".to_owned()),
+        arrivals: Some("poisson".to_owned()),
+        in_flight: Some(4096),
+        ..LoadSettings::default()
+    };
+    manifest.execution = ExecutionSection {
+        issued_all: true,
+        executed_hash: Some("00ff".to_owned()),
+        planned_rate: Some(100.0),
+        queued: Some(0),
+        rate_changes: [(2_500_000_000, 50.0), (3_000_000_000, 100.0)]
+            .map(|(at_ns, rate)| RateChangeSection { at_ns, rate })
+            .into(),
+        ..ExecutionSection::default()
+    };
     let count = |outcome| all.iter().filter(|one| one.outcome == outcome).count() as u64;
     let [done, refused, unknown, dropped] = Outcome::ALL.map(count);
     let offered = all.len() as u64;
@@ -251,7 +257,8 @@ enum ReadOutcome {
 fn look(dir: &Path, form: u64) -> ReadOutcome {
     let mut sum = RecordSum::default();
     let analyzed = catch_unwind(AssertUnwindSafe(|| {
-        let analyzed = analyze_beside(dir, None, &mut |records| sum.add(records))?;
+        let analyzed =
+            analyze_beside(dir, Manifest::read(dir)?, None, &mut |records| sum.add(records))?;
         let (facts, summary) = (&analyzed.facts, &analyzed.summary);
         let style = Style { colour: false, width: 100, letters: Letters::Ascii };
         let displayed = match form % 4 {

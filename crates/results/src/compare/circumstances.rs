@@ -20,8 +20,8 @@ const CLOSE: f64 = 0.01;
 /// If the two are of different phases.
 pub fn require_comparable(old: &[MeasuredRun], new: &[MeasuredRun]) -> Result<(), ResultsError> {
     let phase = |side: &[MeasuredRun]| {
-        let phase = side.first().and_then(|run| run.manifest.load.settings.get("phase").cloned());
-        phase.unwrap_or_else(|| "run".to_owned())
+        let phase = side.first().map(|run| run.analyzed.manifest.load.settings.phase);
+        phase.unwrap_or_default().name()
     };
     let (old, new) = (phase(old), phase(new));
     if old == new {
@@ -37,7 +37,7 @@ pub fn differences(old: &[MeasuredRun], new: &[MeasuredRun]) -> Vec<Difference> 
     let (Some(first), Some(second)) = (old.first(), new.first()) else { return Vec::new() };
     let mut found = Differences::default();
     analysis_options(&mut found, first, second);
-    place(&mut found, &first.manifest, &second.manifest);
+    place(&mut found, &first.analyzed.manifest, &second.analyzed.manifest);
     chance(&mut found, old, new);
     gain(&mut found, old, new);
     found.list.sort_by_key(|difference| difference.weight);
@@ -60,7 +60,7 @@ impl Differences {
 
 /// The operations and the load.
 fn analysis_options(found: &mut Differences, old: &MeasuredRun, new: &MeasuredRun) {
-    let (first, second) = (&old.manifest, &new.manifest);
+    let (first, second) = (&old.analyzed.manifest, &new.analyzed.manifest);
     let mut note = |what: &str, old: &str, new: &str| found.note(Weight::Question, what, old, new);
     note("workload", &first.spec.name, &second.spec.name);
     let (mine, theirs) = only_there(&current(&first.spec.text), &current(&second.spec.text));
@@ -68,16 +68,16 @@ fn analysis_options(found: &mut Differences, old: &MeasuredRun, new: &MeasuredRu
     note("trace", &first.spec.trace_hash, &second.spec.trace_hash);
     note("load model", &first.load.model, &second.load.model);
     note("load", &first.load.text, &second.load.text);
-    let sessions =
-        |manifest: &Manifest| manifest.load.settings.get("closed").cloned().unwrap_or_default();
+    let sessions = |manifest: &Manifest| {
+        manifest.load.settings.closed.map_or_else(String::new, |sessions| sessions.to_string())
+    };
     note("sessions", &sessions(first), &sessions(second));
     let is_same_plan = first.spec.text == second.spec.text
         && first.spec.seed == second.spec.seed
         && first.counters.offered == second.counters.offered;
     if is_same_plan {
-        let hash = |manifest: &Manifest| {
-            manifest.load.settings.get("executed_hash").cloned().unwrap_or_default()
-        };
+        let hash =
+            |manifest: &Manifest| manifest.execution.executed_hash.clone().unwrap_or_default();
         note("operations", &hash(first), &hash(second));
     }
     let warm_up = |manifest: &Manifest| {
@@ -158,11 +158,11 @@ fn place(found: &mut Differences, old: &Manifest, new: &Manifest) {
     }
     note("agents", agents(old).to_string(), agents(new).to_string());
     note("threads", old.load.workers.to_string(), new.load.workers.to_string());
-    for name in ["spin", "cpu-list"] {
-        let setting =
-            |manifest: &Manifest| manifest.load.settings.get(name).cloned().unwrap_or_default();
-        note(name, setting(old), setting(new));
-    }
+    let spin = |manifest: &Manifest| manifest.load.settings.spin.name().to_owned();
+    note("spin", spin(old), spin(new));
+    let cpu_list =
+        |manifest: &Manifest| manifest.load.settings.cpu_list.clone().unwrap_or_default();
+    note("cpu-list", cpu_list(old), cpu_list(new));
     note("assay", old.run.assay.clone(), new.run.assay.clone());
 }
 
@@ -175,10 +175,10 @@ fn agents(manifest: &Manifest) -> usize {
 /// the client holds the throughput back. Beyond the threshold it was the client.
 fn gain(found: &mut Differences, old: &[MeasuredRun], new: &[MeasuredRun]) {
     let is_saturated = |run: &MeasuredRun| {
-        let load = &run.manifest.load;
-        load.model == "closed" && !load.settings.contains_key("target-throughput")
+        let load = &run.analyzed.manifest.load;
+        load.model == "closed" && load.settings.target_throughput.is_none()
     };
-    let count = |side: &[MeasuredRun]| side.first().map_or(1, |run| agents(&run.manifest));
+    let count = |side: &[MeasuredRun]| side.first().map_or(1, |run| agents(&run.analyzed.manifest));
     if count(old) == count(new) || !old.iter().chain(new).all(is_saturated) {
         return;
     }
@@ -218,16 +218,16 @@ fn url(manifest: &Manifest) -> String {
 /// What differs by chance, or by the order of the runs.
 fn chance(found: &mut Differences, old: &[MeasuredRun], new: &[MeasuredRun]) {
     let seeds = |side: &[MeasuredRun]| {
-        let seed = |run: &MeasuredRun| match run.manifest.load.settings.get("arrival-seed") {
-            Some(arrivals) => format!("{} (arrivals {arrivals})", run.manifest.spec.seed),
-            None => run.manifest.spec.seed.to_string(),
+        let seed = |run: &MeasuredRun| match run.analyzed.manifest.load.settings.arrival_seed {
+            Some(arrivals) => format!("{} (arrivals {arrivals})", run.analyzed.manifest.spec.seed),
+            None => run.analyzed.manifest.spec.seed.to_string(),
         };
         side.first().map(seed).unwrap_or_default()
     };
     found.note(Weight::Slight, "seed", seeds(old), seeds(new));
     found.note(Weight::Slight, "runs", old.len(), new.len());
     let starts = |side: &[MeasuredRun]| -> Vec<String> {
-        side.iter().map(|run| run.manifest.run.started.clone()).collect()
+        side.iter().map(|run| run.analyzed.manifest.run.started.clone()).collect()
     };
     let (old, new) = (starts(old), starts(new));
     let is_apart = old.iter().max() < new.iter().min() || new.iter().max() < old.iter().min();

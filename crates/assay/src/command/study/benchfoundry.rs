@@ -233,7 +233,7 @@ impl RunningStudy {
     fn analyze(&self, dir: &Path) -> Result<PrecisionFigures> {
         let manifest = Manifest::read(dir).map_err(as_usage)?;
         let mut starts = Starts::new(manifest.history.width);
-        let analyzed = analyze_beside(dir, None, &mut |records| starts.push(records))?;
+        let analyzed = analyze_beside(dir, manifest, None, &mut |records| starts.push(records))?;
         keep_hallmark(dir, &analyzed)?;
         Ok(figures(&analyzed, &starts))
     }

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anyhow::{Context, Result};
 use assay_analysis::Verdict;
 use assay_analysis::tune::{Outcome, Overload, Request, StepContext, Waiting, assess};
+use assay_history::manifest::TuneStepSection;
 use assay_history::{Manifest, State};
 use assay_model::{Nanos, Seed};
 use assay_results::{analysis_options, analyze_beside};
@@ -149,8 +150,7 @@ impl Steps {
                 .with_context(|| format!("cannot move {} aside", dir.display()))?;
             return Ok(false);
         }
-        let requested =
-            manifest.load.settings.get("rate").and_then(|text| text.parse::<f64>().ok());
+        let requested = manifest.load.settings.rate.and_then(|text| text.parse::<f64>().ok());
         if requested != Some(request.rate) {
             return Err(usage(format!(
                 "--resume: {} is of another tune: its rate is {}/s where this one has {}/s",
@@ -229,10 +229,11 @@ impl Steps {
         let mut experiment = setup.ready(Purpose::Run)?;
         let manifest = &mut experiment.manifest;
         manifest.run.command = run_command(&setup.command, &changes);
-        let settings = &mut manifest.load.settings;
-        settings.insert("tune".to_owned(), root.display().to_string());
-        settings.insert("tune_step".to_owned(), (request.number + 1).to_string());
-        settings.insert("tune_purpose".to_owned(), request.purpose.name().to_owned());
+        manifest.load.settings.tune = Some(TuneStepSection {
+            directory: root.to_owned(),
+            step: request.number as u64 + 1,
+            purpose: request.purpose.name().to_owned(),
+        });
         if self.load.is_empty() {
             self.load = without_rate(&manifest.load.text, request.rate);
         }
@@ -265,7 +266,7 @@ impl Steps {
     fn assess(&mut self, dir: &Path, request: Request, is_stopped: bool) -> Result<Outcome> {
         let manifest = Manifest::read(dir).map_err(as_usage)?;
         let mut waiting = Waiting::new(analysis_options(&manifest, None).window);
-        let analyzed = analyze_beside(dir, None, &mut |records| waiting.push(records))?;
+        let analyzed = analyze_beside(dir, manifest, None, &mut |records| waiting.push(records))?;
         keep_hallmark(dir, &analyzed)?;
         let circumstances = StepContext {
             target: request.rate,

@@ -7,6 +7,7 @@ use anyhow::{Context, Result};
 use assay_analysis::Phases;
 use assay_analysis::ycsb::{self as measure, Failures, Measurements, Measures, Status, Statuses};
 use assay_history::Manifest;
+use assay_model::Record;
 use assay_report::ycsb::{self as block, Exporter, Form, MeasurementType};
 use assay_results::{AnalyzedRun, analyze_beside};
 use assay_workload::ycsb::{ClientOptions, Interval};
@@ -68,14 +69,16 @@ impl OutputOptions {
         })
     }
 
-    /// Analyzes the run in `dir`, and measures it as YCSB would on the way.
+    /// Analyzes the run in `dir`, of which `manifest` is known, and measures it as YCSB would on
+    /// the way.
     ///
     /// # Errors
     /// If its history cannot be read.
-    pub fn analyze(&mut self, dir: &Path) -> Result<(AnalyzedRun, Measures)> {
-        self.block.transactions = Manifest::read(dir)?.history.transaction_types;
+    pub fn analyze(&mut self, dir: &Path, manifest: Manifest) -> Result<(AnalyzedRun, Measures)> {
+        self.block.transactions = manifest.history.transaction_types.clone();
         let mut measurements = Measurements::new(self.measurement.clone());
-        let analyzed = analyze_beside(dir, None, &mut |records| measurements.push(records))?;
+        let beside = &mut |records: &[Record]| measurements.push(records);
+        let analyzed = analyze_beside(dir, manifest, None, beside)?;
         Ok((analyzed, measurements.finish()))
     }
 

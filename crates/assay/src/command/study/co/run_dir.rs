@@ -7,8 +7,8 @@ use std::time::SystemTime;
 use anyhow::Result;
 use assay_analysis::DEADLINE;
 use assay_history::manifest::{
-    Counters, HistorySection, LoadSection, PhaseSection, RunSection, SettingSection, SpecSection,
-    StoreSection,
+    Counters, HistorySection, LoadPhase, LoadSection, PhaseSection, RunSection, SettingSection,
+    SpecSection, StoreSection,
 };
 use assay_history::{Manifest, Memory, RunDir, State};
 use assay_model::{Nanos, Phase, Record};
@@ -89,7 +89,7 @@ fn manifest(
             model: model.to_owned(),
             text: format!("{}; in simulated time", load_config.describe()),
             workers: 1,
-            settings: load_settings(&load_config, StoreTime::Simulated, false),
+            settings: load_settings(&load_config, StoreTime::Simulated, LoadPhase::Run),
         },
         store: StoreSection {
             url: "sim:".to_owned(),

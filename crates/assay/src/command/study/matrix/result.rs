@@ -7,7 +7,7 @@ use anyhow::Result;
 use assay_analysis::hallmark::Hallmark;
 use assay_analysis::matrix::published::{Mix, PublishedFigure, Terms};
 use assay_analysis::matrix::{Cell, Matrix, durability, figures};
-use assay_history::{Manifest, SheetColumn, SheetValues, write_sheet};
+use assay_history::{SheetColumn, SheetValues, write_sheet};
 use assay_model::{Nanos, Setting};
 use assay_report::matrix::{
     CellFacts, FailedCell, MatrixStudy, PublishedFigures, StudyLoad, StudyStore, matrix_csv,
@@ -49,16 +49,16 @@ pub fn gather(
         match record.state {
             CellState::Done => {
                 let dir = kept.run_dir(&cell.id);
-                match read(&dir) {
-                    Ok((manifest, analyzed)) => {
+                match analyze_run(&dir, None) {
+                    Ok(analyzed) => {
                         if !dir.join(HALLMARK_FILE).exists()
                             && let Err(error) = keep_hallmark(&dir, &analyzed)
                         {
                             study.notes.push(format!("{}: {error:#}", cell.id));
                         }
-                        add(&mut study, cell, record, &manifest, &analyzed);
+                        add(&mut study, cell, record, &analyzed);
                     }
-                    Err(error) => study.failed.push(unreadable(cell, &dir, &error)),
+                    Err(error) => study.failed.push(unreadable(cell, &dir, &error.into())),
                 }
             }
             CellState::Failed => study.failed.push(FailedCell {
@@ -145,24 +145,13 @@ fn empty(plan: &Plan, ending: StudyEnd, published: Option<PublishedFigures>) -> 
     }
 }
 
-/// Analyzes a run directory that is whole.
-fn read(dir: &Path) -> Result<(Manifest, AnalyzedRun)> {
-    Ok((Manifest::read(dir)?, analyze_run(dir, None)?))
-}
-
 /// Adds a cell that was analyzed.
-fn add(
-    study: &mut MatrixStudy,
-    cell: &PlannedCell,
-    record: &CellRecord,
-    manifest: &Manifest,
-    analyzed: &AnalyzedRun,
-) {
+fn add(study: &mut MatrixStudy, cell: &PlannedCell, record: &CellRecord, analyzed: &AnalyzedRun) {
     let hallmark = analyzed.facts.hallmark.as_ref();
     let settings: Vec<Setting> =
-        manifest.store.settings.iter().cloned().map(Setting::from).collect();
+        analyzed.manifest.store.settings.iter().cloned().map(Setting::from).collect();
     let mut figures = figures(&analyzed.summary, hallmark.map(|hallmark| hallmark.verdict));
-    for (kind, misses) in expected_misses(manifest, &analyzed.summary) {
+    for (kind, misses) in expected_misses(&analyzed.manifest, &analyzed.summary) {
         figures.expect_misses(kind, misses);
     }
     study.matrix.cells.push(Cell {
