@@ -8,8 +8,8 @@ use anyhow::{Context, Result};
 use assay_drivers::registry;
 use assay_fleet::gather::sha256_of;
 use assay_history::manifest::{
-    HistorySection, LoadPhase, LoadSection, LoadSettings, MachineSection, RunSection,
-    SettingSection, SpecSection, StoreSection,
+    CallForm, CapabilitiesSection, HistorySection, LoadPhase, LoadSection, LoadSettings,
+    MachineSection, RunSection, SettingSection, SpecSection, StoreSection,
 };
 use assay_history::{Manifest, read_events, write_events};
 use assay_model::{Event, EventKind, Kind, Nanos, Seed, Setting, quantity};
@@ -851,7 +851,7 @@ impl Setup {
                 url: self.url.clone(),
                 name: capabilities.name.to_owned(),
                 version: self.lab.as_ref().map_or(String::new(), |lab| lab.version().to_owned()),
-                capabilities: flags(&capabilities),
+                capabilities: capabilities_section(&capabilities),
                 settings: settings.into_iter().map(SettingSection::from).collect(),
             },
             machine: MachineSection {
@@ -911,26 +911,19 @@ fn open_port(options: &Options) -> Result<Option<Arc<Port>>> {
     Ok(port::place(options)?.map(Port::open).transpose()?.map(Arc::new))
 }
 
-/// The store's settings that the analyzer needs, by name.
-fn flags(capabilities: &Capabilities) -> BTreeMap<String, String> {
-    [
-        ("no_op", capabilities.is_no_op.to_string()),
-        ("calls", calls_name(capabilities.calls).to_owned()),
-        ("persistent", capabilities.is_persistent.to_string()),
-        ("keeps_other_fields", capabilities.keeps_other_fields.to_string()),
-        ("isolation", capabilities.isolation.map_or("none", Isolation::name).to_owned()),
-        ("hidden_retries", capabilities.hidden_retries.unwrap_or("none").to_owned()),
-    ]
-    .map(|(name, value)| (name.to_owned(), value))
-    .into()
-}
-
-/// How a client works, in one word.
-fn calls_name(calls: Calls) -> &'static str {
-    match calls {
-        Calls::Inline => "inline",
-        Calls::Blocking => "blocking",
-        Calls::Pipelined => "pipelined",
+/// What the analysis has to know of a store's client.
+fn capabilities_section(of: &Capabilities) -> CapabilitiesSection {
+    CapabilitiesSection {
+        no_op: of.is_no_op,
+        calls: Some(match of.calls {
+            Calls::Inline => CallForm::Inline,
+            Calls::Blocking => CallForm::Blocking,
+            Calls::Pipelined => CallForm::Pipelined,
+        }),
+        persistent: of.is_persistent,
+        keeps_other_fields: of.keeps_other_fields,
+        isolation: Some(of.isolation.map_or("none", Isolation::name).to_owned()),
+        hidden_retries: Some(of.hidden_retries.unwrap_or("none").to_owned()),
     }
 }
 

@@ -143,10 +143,68 @@ pub struct StoreSection {
     pub name: String,
     /// Its version as it tells it.
     pub version: String,
-    /// What it can do, by name.
-    pub capabilities: BTreeMap<String, String>,
+    /// What the analysis has to know of its client.
+    pub capabilities: CapabilitiesSection,
     /// Its effective settings.
     pub settings: Vec<SettingSection>,
+}
+
+/// What the analysis has to know of a store's client.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct CapabilitiesSection {
+    /// Whether it answers without doing anything.
+    pub no_op: bool,
+    /// How its calls come back; absent if nobody has said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub calls: Option<CallForm>,
+    /// Whether what is written survives the process.
+    pub persistent: bool,
+    /// Whether an update of some fields keeps the others.
+    pub keeps_other_fields: bool,
+    /// The isolation of its transactions; `none` without them, absent if nobody has said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub isolation: Option<String>,
+    /// What its library sends again by itself; `none` if it sends nothing twice.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hidden_retries: Option<String>,
+}
+
+impl CapabilitiesSection {
+    /// Each name in the file with its value as text, empty if it is absent.
+    pub fn named(&self) -> [(&'static str, String); 6] {
+        [
+            ("no_op", self.no_op.to_string()),
+            ("calls", self.calls.map_or("", CallForm::name).to_owned()),
+            ("persistent", self.persistent.to_string()),
+            ("keeps_other_fields", self.keeps_other_fields.to_string()),
+            ("isolation", self.isolation.clone().unwrap_or_default()),
+            ("hidden_retries", self.hidden_retries.clone().unwrap_or_default()),
+        ]
+    }
+}
+
+/// How calls of a client come back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CallForm {
+    /// At once, in the process.
+    Inline,
+    /// They keep their thread until then.
+    Blocking,
+    /// Later, over a connection that takes others meanwhile.
+    Pipelined,
+}
+
+impl CallForm {
+    /// The name in the file.
+    pub const fn name(self) -> &'static str {
+        match self {
+            CallForm::Inline => "inline",
+            CallForm::Blocking => "blocking",
+            CallForm::Pipelined => "pipelined",
+        }
+    }
 }
 
 /// One effective setting.

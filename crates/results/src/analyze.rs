@@ -285,7 +285,7 @@ fn processes(manifest: &Manifest) -> Processes {
 
 /// Whether the run has queries on a store without transactions; older run directories do not say.
 fn atomicity(manifest: &Manifest) -> Atomicity {
-    let isolation = manifest.store.capabilities.get("isolation").map(String::as_str);
+    let isolation = manifest.store.capabilities.isolation.as_deref();
     match isolation == Some("none") && !manifest.history.queries.is_empty() {
         true => Atomicity::BestEffort,
         false => Atomicity::Whole,
@@ -313,7 +313,7 @@ fn facts(dir: &Path, manifest: &Manifest, summary: &Summary) -> Facts {
             name: manifest.store.name.clone(),
             url: manifest.store.url.clone(),
             settings: manifest.store.settings.iter().cloned().map(Into::into).collect(),
-            is_no_op: manifest.store.capabilities.get("no_op").is_some_and(|text| text == "true"),
+            is_no_op: manifest.store.capabilities.no_op,
             is_best_effort: atomicity(manifest) == Atomicity::BestEffort,
         },
         load: manifest.load.text.clone(),

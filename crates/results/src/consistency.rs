@@ -223,7 +223,7 @@ pub(crate) fn queries(manifest: &Manifest, operations_max: usize) -> Option<Coll
         _ => return None,
     };
     let roles = ScriptPlan::new(&spec, Seed(0), PlanPhase::Run).ok()?.roles;
-    let isolation = manifest.store.capabilities.get("isolation");
+    let isolation = manifest.store.capabilities.isolation.as_deref();
     let has_transactions = isolation.is_some_and(|isolation| isolation != "none");
     let options = QueryOptions { model, roles, has_transactions, operations_max };
     Some(Collector::Queries(QueryCollector::new(options), model))

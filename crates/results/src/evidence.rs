@@ -4,7 +4,7 @@ use assay_analysis::hallmark::{
     Evidence, ExpectedArrivals, Floor, Gaps, Hiccups, Network, Plan, Thresholds, Trace,
 };
 use assay_analysis::{Queried, Summary, Window};
-use assay_history::manifest::{RateChangeSection, Spinning};
+use assay_history::manifest::{CallForm, RateChangeSection, Spinning};
 use assay_history::{Manifest, Observation, State};
 use assay_model::{Event, EventKind, Kind, Nanos};
 use assay_run::{ArrivalProcess, RateProfile, text};
@@ -35,9 +35,8 @@ pub fn gather(
     contradictions: usize,
 ) -> Evidence {
     let settings = &manifest.load.settings;
-    let capability = |name: &str| manifest.store.capabilities.get(name).map(String::as_str);
-    let is_no_op = capability("no_op") == Some("true");
-    let in_process = matches!(capability("calls"), Some("inline" | "blocking"));
+    let capabilities = &manifest.store.capabilities;
+    let in_process = matches!(capabilities.calls, Some(CallForm::Inline | CallForm::Blocking));
     // Of several machines, the worst counts: one bad client spoils the figures of all.
     let observed = observations.map(|all| ObservedWindow::of_machines(all, summary.window));
     let machines = || observed.iter().flatten();
@@ -68,7 +67,10 @@ pub fn gather(
             Some(_) => misses(summary),
             None => misses_of_fmke(manifest, summary),
         },
-        expected_bytes_per_record: spec.filter(|_| !is_no_op).as_ref().and_then(bytes_per_record),
+        expected_bytes_per_record: spec
+            .filter(|_| !capabilities.no_op)
+            .as_ref()
+            .and_then(bytes_per_record),
         events: events.iter().filter(on_purpose).map(|event| event.at).collect(),
     }
 }

@@ -69,6 +69,9 @@ const EXECUTION: [(&str, Form); 10] = [
     ("rate_changes", Form::Changes),
 ];
 
+/// What is true or false of a store.
+const CAPABILITIES: [&str; 3] = ["no_op", "persistent", "keeps_other_fields"];
+
 /// Brings a manifest up to date; one that is stays as it is. A text that says nothing is left out.
 pub(super) fn upgrade(manifest: &mut Table) {
     if let Some(load) = manifest.get_mut("load").and_then(Value::as_table_mut) {
@@ -83,6 +86,13 @@ pub(super) fn upgrade(manifest: &mut Table) {
     }
     if let Some(store) = manifest.get_mut("store").and_then(Value::as_table_mut) {
         rename_store(store);
+        if let Some(capabilities) = store.get_mut("capabilities").and_then(Value::as_table_mut) {
+            for name in CAPABILITIES {
+                if let Some((_, value)) = taken(capabilities, name, Form::Truth) {
+                    capabilities.insert(name.to_owned(), value);
+                }
+            }
+        }
     }
 }
 

@@ -19,7 +19,12 @@ fn full() -> Manifest {
                 value: "everysec".to_owned(),
                 meaning: "a crash loses a second".to_owned(),
             }],
-            capabilities: BTreeMap::from([("scan".to_owned(), "true".to_owned())]),
+            capabilities: CapabilitiesSection {
+                calls: Some(CallForm::Pipelined),
+                persistent: true,
+                isolation: Some("none".to_owned()),
+                ..CapabilitiesSection::default()
+            },
             ..StoreSection::default()
         },
         load: LoadSection {
@@ -134,6 +139,10 @@ tune_purpose = "confirm"
 [store]
 name = "sick"
 url = "sick:healthy"
+[store.capabilities]
+no_op = "true"
+calls = "inline"
+persistent = "false"
 "#;
     std::fs::write(place::manifest(&dir), text).unwrap();
     let manifest = Manifest::read(&dir).unwrap();
@@ -167,6 +176,8 @@ url = "sick:healthy"
     };
     assert_eq!(manifest.execution, expected);
     assert_eq!((manifest.store.name.as_str(), manifest.store.url.as_str()), ("sim", "sim:healthy"));
+    let capabilities = &manifest.store.capabilities;
+    assert_eq!((capabilities.no_op, capabilities.calls), (true, Some(CallForm::Inline)));
     manifest.write(&dir).unwrap();
     assert_eq!(Manifest::read(&dir).unwrap(), manifest);
 }

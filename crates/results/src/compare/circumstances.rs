@@ -137,13 +137,9 @@ fn place(found: &mut Differences, old: &Manifest, new: &Manifest) {
     for name in names.into_iter().filter(|name| *name != "seed") {
         note(&format!("setting {name}"), setting(old, name), setting(new, name));
     }
-    let capability = |manifest: &Manifest, name: &str| {
-        manifest.store.capabilities.get(name).cloned().unwrap_or_default()
-    };
-    let names: BTreeSet<&String> =
-        old.store.capabilities.keys().chain(new.store.capabilities.keys()).collect();
-    for name in names {
-        note(&format!("store {name}"), capability(old, name), capability(new, name));
+    let (mine, theirs) = (old.store.capabilities.named(), new.store.capabilities.named());
+    for ((name, mine), (_, theirs)) in mine.into_iter().zip(theirs) {
+        note(&format!("store {name}"), mine, theirs);
     }
     note("system", old.machine.system.clone(), new.machine.system.clone());
     note("processor", old.machine.processor.clone(), new.machine.processor.clone());

@@ -1,14 +1,13 @@
 //! Keeps a run of the study as a run directory that every other command can read.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::SystemTime;
 
 use anyhow::Result;
 use assay_analysis::DEADLINE;
 use assay_history::manifest::{
-    Counters, HistorySection, LoadPhase, LoadSection, PhaseSection, RunSection, SettingSection,
-    SpecSection, StoreSection,
+    CapabilitiesSection, Counters, HistorySection, LoadPhase, LoadSection, PhaseSection,
+    RunSection, SettingSection, SpecSection, StoreSection,
 };
 use assay_history::{Manifest, Memory, RunDir, State};
 use assay_model::{Nanos, Phase, Record};
@@ -95,7 +94,7 @@ fn manifest(
             url: "sim:".to_owned(),
             name: store.capabilities().name.to_owned(),
             version: String::new(),
-            capabilities: BTreeMap::new(),
+            capabilities: CapabilitiesSection::default(),
             settings: settings.into_iter().map(SettingSection::from).collect(),
         },
         history: HistorySection {
