@@ -105,10 +105,8 @@ fn a_garbled_manifest_is_named_with_its_line() {
     assert!(error.contains("run.toml") && error.contains("line 2"), "{error}");
 }
 
-#[test]
-fn texts_of_an_earlier_release_become_values() {
-    let dir = tempdir("manifest-earlier");
-    let text = r#"
+/// What an earlier release wrote, with two texts that say nothing.
+const EARLIER: &str = r#"
 format = 1
 state = "finished"
 [load]
@@ -144,7 +142,11 @@ no_op = "true"
 calls = "inline"
 persistent = "false"
 "#;
-    std::fs::write(place::manifest(&dir), text).unwrap();
+
+#[test]
+fn texts_of_an_earlier_release_become_values() {
+    let dir = tempdir("manifest-earlier");
+    std::fs::write(place::manifest(&dir), EARLIER).unwrap();
     let manifest = Manifest::read(&dir).unwrap();
     let load = &manifest.load;
     assert_eq!((load.workers, load.text.as_str()), (3, "constant 100/s; timeout 10.00 s"));
