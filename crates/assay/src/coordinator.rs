@@ -77,7 +77,7 @@ pub fn load(
     if finished.exit == Exit::Fine && finished.is_whole {
         setup.store.flush().map_err(from_open)?;
         setup.store.keep_note(&Note::loaded(&dataset).to_text()).map_err(from_open)?;
-        setup.is_loaded = true;
+        setup.is_content_settled = true;
     }
     Ok(finished)
 }

@@ -84,8 +84,9 @@ pub struct Setup {
     pub command: Vec<String>,
     /// Changed thresholds of the hallmark, by name.
     pub thresholds: BTreeMap<String, f64>,
-    /// Whether this process has filled the store.
-    pub is_loaded: bool,
+    /// Whether nothing more is to be said of what the store holds: this process has filled it, or has
+    /// warned that nobody knows.
+    pub is_content_settled: bool,
     /// How long it took to make the store ready the last time.
     pub init: Nanos,
     /// What is done to the lab under load.
@@ -183,7 +184,7 @@ impl Setup {
             options,
             thresholds,
             scraper,
-            is_loaded: false,
+            is_content_settled: false,
             init: Nanos::ZERO,
             schedule,
             hop,
@@ -259,7 +260,7 @@ impl Setup {
         if finished.exit == Exit::Fine && finished.is_whole {
             self.store.flush().map_err(from_open)?;
             self.store.keep_note(&Note::loaded(&dataset).to_text()).map_err(from_open)?;
-            self.is_loaded = true;
+            self.is_content_settled = true;
         }
         Ok(finished)
     }
@@ -598,7 +599,7 @@ impl Setup {
             return Ok(false);
         }
         let Some(text) = self.store.note().map_err(from_open)? else {
-            if self.is_loaded {
+            if self.is_content_settled {
                 return Ok(false);
             }
             if !capabilities.is_persistent || self.has_own_lab() {
@@ -610,6 +611,7 @@ impl Setup {
                  records that are not there will be counted as misses",
                 self.url
             );
+            self.is_content_settled = true;
             return Ok(false);
         };
         let note = Note::parse(&text, &self.url)?;

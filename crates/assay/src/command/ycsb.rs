@@ -188,7 +188,7 @@ fn setup(request: &Request) -> Result<Setup> {
     workload.client = Some(reading.options.clone());
     Ok(Setup {
         scraper: None,
-        is_loaded: false,
+        is_content_settled: false,
         init: Nanos::ZERO,
         schedule: ActionSchedule::default(),
         hop: None,

@@ -79,6 +79,11 @@ impl Version {
         matches!(self.mark, Mark::Plain | Mark::Again)
     }
 
+    /// Whether nodes will cease to show it.
+    fn is_ending(&self) -> bool {
+        self.until < Nanos::NEVER
+    }
+
     fn is_shown(&self, node: usize, at: Nanos) -> bool {
         self.observed.by(node) <= at && at < self.until
     }
@@ -97,6 +102,10 @@ impl Version {
 #[derive(Clone, Debug, Default)]
 pub struct Chain {
     versions: Vec<Version>,
+    /// What all of them take, counted as they come and go: a popular record has thousands.
+    bytes: usize,
+    /// How many of them nodes will cease to show.
+    ending: usize,
 }
 
 /// What a node shows of a record, beside what there is.
@@ -133,6 +142,8 @@ impl Chain {
     /// Adds what is newer than all the others; tells how many bytes more that is.
     pub fn push(&mut self, version: Version) -> usize {
         let bytes = version.bytes();
+        self.bytes += bytes;
+        self.ending += usize::from(version.is_ending());
         self.versions.push(version);
         bytes
     }
@@ -141,33 +152,42 @@ impl Chain {
     ///
     /// Tells how many bytes that frees, and how many versions were forgotten too early.
     pub fn prune(&mut self, horizon: Nanos, most: usize) -> (usize, u64) {
-        let bytes = |versions: &[Version]| versions.iter().map(Version::bytes).sum::<usize>();
-        let before = bytes(&self.versions);
-        if self.versions.iter().any(|version| version.until <= horizon) {
-            self.versions.retain(|version| version.until > horizon);
+        let before = self.bytes;
+        if self.ending > 0 {
+            for version in self.versions.extract_if(.., |version| version.until <= horizon) {
+                self.bytes -= version.bytes();
+                self.ending -= 1;
+            }
         }
         let is_everywhere =
             |version: &Version| version.is_committed() && version.observed.by_all() <= horizon;
         if let Some(place) = self.versions.iter().rposition(is_everywhere) {
-            self.versions.drain(..place);
+            self.forget_oldest(place);
         }
         let early = self.versions.len().saturating_sub(most.max(1));
-        self.versions.drain(..early);
-        (before - bytes(&self.versions), early as u64)
+        self.forget_oldest(early);
+        (before - self.bytes, early as u64)
+    }
+
+    fn forget_oldest(&mut self, count: usize) {
+        for version in self.versions.drain(..count) {
+            self.bytes -= version.bytes();
+            self.ending -= usize::from(version.is_ending());
+        }
     }
 
     /// Keeps only what is acknowledged, shown everywhere from the beginning; tells what is freed.
     pub fn quiesce(&mut self) -> usize {
-        let before = self.bytes();
+        let before = self.bytes;
         let last = self.versions.iter().rposition(Version::is_committed);
         let kept =
             last.map(|place| self.versions.swap_remove(place)).filter(|one| one.row.is_some());
-        self.versions.clear();
+        *self = Chain::default();
         if let Some(version) = kept {
             let observed = Visibility::From(Nanos::ZERO);
-            self.versions.push(Version { at: Nanos::ZERO, observed, mark: Mark::Plain, ..version });
+            self.push(Version { at: Nanos::ZERO, observed, mark: Mark::Plain, ..version });
         }
-        before - self.bytes()
+        before - self.bytes
     }
 
     /// Whether nothing is left to show but that the record was removed, everywhere.
@@ -177,7 +197,7 @@ impl Chain {
 
     /// What all versions take.
     pub fn bytes(&self) -> usize {
-        self.versions.iter().map(Version::bytes).sum()
+        self.bytes
     }
 
     /// All that there is, oldest first.

@@ -490,7 +490,9 @@ fn the_counters_balance_whatever_the_requests() {
         let records = &world.tables[0].records;
         let kept = |(key, chain): (&Arc<[u8]>, &Chain)| {
             assert_eq!(chain.versions().len(), 1, "seed {seed}");
-            key.len() + chain.bytes()
+            let counted: usize = chain.versions().iter().map(Version::bytes).sum();
+            assert_eq!(chain.bytes(), counted, "seed {seed}");
+            key.len() + counted
         };
         assert_eq!(world.bytes, records.iter().map(kept).sum::<usize>(), "seed {seed}");
     }
