@@ -84,8 +84,8 @@ pub struct Setup {
     pub command: Vec<String>,
     /// Changed thresholds of the hallmark, by name.
     pub thresholds: BTreeMap<String, f64>,
-    /// Whether nothing more is to be said of what the store holds: this process has filled it, or has
-    /// warned that nobody knows.
+    /// Whether nothing more is to be said of what the store holds: this process has filled it, or
+    /// has warned that nobody knows.
     pub is_content_settled: bool,
     /// How long it took to make the store ready the last time.
     pub init: Nanos,
