@@ -6,12 +6,11 @@ use std::sync::Mutex;
 use arrow_array::RecordBatch;
 use arrow_array::ffi_stream::RecordBatchStreamReader;
 use arrow_pyarrow::PyArrowType;
-use assay_model::Nanos;
 use assay_results::ResultsError;
-use assay_results::shares::{ShareJudge, ShareQuestion, ShareVerdict};
+use assay_results::shares::{ShareJudge, ShareQuestion, ShareVerdict, merge};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use serde_json::{Value, json};
+use serde::Serialize;
 
 use crate::columns::{OF_VERDICTS, records};
 use crate::errors::{AssayError, WrongColumns, detached, work};
@@ -23,18 +22,22 @@ pub type Stream = PyArrowType<RecordBatchStreamReader>;
 #[pyfunction]
 pub fn question_json(py: Python<'_>, dir: PathBuf) -> PyResult<String> {
     let question = work(py, || ShareQuestion::of(&dir))?;
-    let object = json!({
-        "source": question.source,
-        "title": question.title,
-        "loaded": [question.loaded.0, question.loaded.1],
-        "is_fresh": question.is_fresh,
-        "writes_whole_records": question.writes_whole_records,
-        "is_partial": question.is_partial,
-        "final_reads_from": question.final_reads_from.map(|from| from.0),
-        "records": question.records,
-        "nodes": question.nodes,
-    });
-    Ok(object.to_string())
+    text_of(&question)
+}
+
+/// The verdicts on a run from those of all shares, as JSON.
+#[pyfunction]
+pub fn merge_json(py: Python<'_>, question: &str, shares: Vec<String>) -> PyResult<String> {
+    let question = parse(question)?;
+    work(py, || {
+        let shares: Result<Vec<ShareVerdict>, _> =
+            shares.iter().map(|share| serde_json::from_str(share)).collect();
+        let shares = shares.map_err(|error| {
+            ResultsError::Invalid(format!("{error}: no share that Judge.finish() gave"))
+        })?;
+        let whole = merge(&question, shares)?;
+        Ok(assay_report::consistency::json(&whole))
+    })
 }
 
 /// Judges the records that it is given; all records of a key must come to the same judge.
@@ -48,9 +51,7 @@ impl Judge {
     /// A judge that answers `question`, a text of [`question_json`].
     #[new]
     fn new(question: &str) -> PyResult<Judge> {
-        let question = parse(question)
-            .ok_or_else(|| PyValueError::new_err("no question; assay.question(run) makes one"))?;
-        Ok(Judge { judge: Mutex::new(Some(ShareJudge::new(question))) })
+        Ok(Judge { judge: Mutex::new(Some(ShareJudge::new(parse(question)?))) })
     }
 
     /// Adds the records of a stream; gives how many they were.
@@ -78,7 +79,7 @@ impl Judge {
         let judge = self.judge.lock().map_err(|_| AssayError::new_err(POISONED))?.take();
         let judge = judge.ok_or_else(|| AssayError::new_err(FINISHED))?;
         let verdict = work(py, || Ok::<ShareVerdict, ResultsError>(judge.finish()))?;
-        Ok(object(&verdict).to_string())
+        text_of(&verdict)
     }
 }
 
@@ -95,36 +96,11 @@ fn push(judge: &mut ShareJudge, batch: &RecordBatch) -> Result<u64, String> {
     Ok(records.len() as u64)
 }
 
-/// The verdicts of a share with what is needed to sum shares up.
-fn object(verdict: &ShareVerdict) -> Value {
-    let text = assay_report::consistency::json(&verdict.result);
-    let check: Value = serde_json::from_str(&text).unwrap_or_default();
-    let seen = &verdict.result.seen;
-    json!({
-        "check": check,
-        "judged": verdict.power.judged,
-        "unknown": verdict.power.unknown,
-        "records": verdict.records,
-        "with_version": seen.with_version,
-        "unversioned_writes": seen.unversioned_writes,
-    })
+fn parse(question: &str) -> PyResult<ShareQuestion> {
+    serde_json::from_str(question)
+        .map_err(|_| PyValueError::new_err("no question; assay.question(run) makes one"))
 }
 
-fn parse(text: &str) -> Option<ShareQuestion> {
-    let value: Value = serde_json::from_str(text).ok()?;
-    let text = |name: &str| Some(value.get(name)?.as_str()?.to_owned());
-    let flag = |name: &str| value.get(name)?.as_bool();
-    let loaded = value.get("loaded")?;
-    let names = value.get("nodes")?.as_array()?.iter();
-    Some(ShareQuestion {
-        source: text("source")?,
-        title: text("title")?,
-        loaded: (loaded.get(0)?.as_u64()?, loaded.get(1)?.as_u64()?),
-        is_fresh: flag("is_fresh")?,
-        writes_whole_records: flag("writes_whole_records")?,
-        is_partial: flag("is_partial")?,
-        final_reads_from: value.get("final_reads_from")?.as_u64().map(Nanos),
-        records: value.get("records")?.as_u64()?,
-        nodes: names.map(|name| Some(name.as_str()?.to_owned())).collect::<Option<_>>()?,
-    })
+fn text_of(value: &impl Serialize) -> PyResult<String> {
+    serde_json::to_string(value).map_err(|error| AssayError::new_err(error.to_string()))
 }

@@ -26,7 +26,7 @@ mod _native {
         judge_islands, judge_records_of_share, judge_sessions, seen_of_records, spans_of_islands,
     };
     #[pymodule_export]
-    use crate::judge::{Judge, question_json};
+    use crate::judge::{Judge, merge_json, question_json};
     #[pymodule_export]
     use crate::latencies::Latencies;
     #[pymodule_export]

@@ -136,7 +136,7 @@ def test_what_engines_make_of_columns_is_taken(runs: dict[str, Path]) -> None:
     final = polars.DataFrame(run).filter(polars.col("phase").cast(polars.String) == "final-read")
     question["final_reads_from"] = final["started"].min()
 
-    def judged(changed: pyarrow.Table) -> dict[str, Any]:
+    def judged(changed: pyarrow.Table) -> str:
         judge = assay.Judge(question)
         assert judge.push(changed) == table.num_rows
         return judge.finish()

@@ -1,9 +1,11 @@
 //! Qualities that a history can violate, by the names of those who defined them.
 
+use serde::{Deserialize, Serialize};
+
 macro_rules! qualities {
     ($($(#[$doc:meta])* $variant:ident = $name:literal,)*) => {
         /// A promise of a store that a history can show to be broken.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
         pub enum Quality { $($(#[$doc])* $variant,)* }
 
         impl Quality {

@@ -6,6 +6,7 @@
 
 use assay_model::seed::mix;
 use assay_model::{Kind, Nanos, Outcome, Phase, Record, version};
+use serde::{Deserialize, Serialize};
 
 use crate::register::{Access, RegisterHistory, RegisterOperation, ToldVersions, WrittenValue};
 
@@ -77,7 +78,7 @@ pub struct Collected {
 }
 
 /// How many operations there were of each sort.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Seen {
     /// Reads, inserts, updates of single records by key.
     pub of_records: u64,
@@ -101,6 +102,15 @@ pub struct Seen {
 }
 
 impl Seen {
+    /// Adds what was seen of another part of the operations.
+    pub fn add(&mut self, other: &Seen) {
+        self.merge(other);
+        self.of_records += other.of_records;
+        self.others += other.others;
+        self.refused += other.refused;
+        self.unknown += other.unknown;
+    }
+
     /// Adds what was seen of another part of the records, of which only those that were left out
     /// and the versions are of that part alone.
     pub fn merge(&mut self, other: &Seen) {

@@ -30,6 +30,7 @@ pub use staleness::{
 use std::collections::{HashMap, HashSet};
 
 use assay_model::{Nanos, Outcome};
+use serde::{Deserialize, Serialize};
 
 use crate::clock::ClockError;
 use crate::quality::Quality;
@@ -41,7 +42,7 @@ use crate::register::staleness::StalenessPass;
 use crate::verdict::{QualityFinding, VerdictPower, VersionOrder};
 
 /// A value, as the number of the write that wrote it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct WrittenValue(pub u64);
 
 impl WrittenValue {
@@ -52,7 +53,7 @@ impl WrittenValue {
 }
 
 /// What an operation did to its record.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Access {
     /// It returned this value.
     Read(WrittenValue),
@@ -75,7 +76,7 @@ impl Access {
 }
 
 /// One operation on one record.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RegisterOperation {
     /// Its number in the history, for witnesses.
     pub index: u64,
@@ -145,7 +146,7 @@ impl ToldVersions {
 }
 
 /// How many violations of a quality happened in each second of the run that has some.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ViolationTimes {
     /// The quality.
     pub quality: Quality,
@@ -154,7 +155,7 @@ pub struct ViolationTimes {
 }
 
 /// All that a history of single records says.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RegisterReport {
     /// A finding for each quality of single records and sessions but causality.
     pub findings: Vec<QualityFinding>,

@@ -4,6 +4,7 @@
 //! `docs/hallmark.md` says what each means to a reader.
 
 use assay_model::{Nanos, Outcome};
+use serde::{Deserialize, Serialize};
 
 use crate::aggregate::{AggregateAccess, AggregateOperation};
 use crate::fmke::PrescriptionOperation;
@@ -126,7 +127,7 @@ pub enum CheckEvidence {
 }
 
 /// Operations or transactions by what became of them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OutcomeCounts {
     /// They happened.
     pub done: u64,
@@ -153,7 +154,7 @@ impl OutcomeCounts {
 }
 
 /// What the checks must know of a history beside the verdicts.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct HistoryEvidence {
     /// What became of the operations.
     pub outcomes: OutcomeCounts,

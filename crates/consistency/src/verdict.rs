@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::quality::Quality;
 
 /// A verdict on one quality.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct QualityFinding {
     /// What was judged.
     pub quality: Quality,
@@ -17,7 +17,7 @@ pub struct QualityFinding {
 }
 
 /// What a history says about a quality; never that a store has it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum QualityVerdict {
     /// It shows violations.
     Violated(Violations),
@@ -28,7 +28,7 @@ pub enum QualityVerdict {
 }
 
 /// The violations of one quality.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Violations {
     /// How many there are.
     pub count: u64,
@@ -44,7 +44,7 @@ impl Violations {
 }
 
 /// How much a silence is worth.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VerdictPower {
     /// How often a violation could have shown itself, for example reads of a record that the same
     /// session had written before.
@@ -64,7 +64,7 @@ impl VerdictPower {
 }
 
 /// Why a quality cannot be judged.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Limitation {
     /// The history has no operation, or none whose outcome is known.
     NothingKnown,
@@ -188,7 +188,6 @@ pub struct Witness {
     pub operations: Vec<u64>,
     /// How far it is from being none: the smallest error of the clocks that would explain it, the
     /// age of a stale read, the length of a window. Zero where time has no part.
-    #[serde(with = "in_nanoseconds")]
     pub margin: Nanos,
 }
 
@@ -204,20 +203,6 @@ pub enum Edges {
     Session,
     /// What had ended before something else began.
     RealTime,
-}
-
-/// A time as a whole number.
-pub(crate) mod in_nanoseconds {
-    use assay_model::Nanos;
-    use serde::{Deserialize, Deserializer, Serializer};
-
-    pub fn serialize<S: Serializer>(time: &Nanos, to: S) -> Result<S::Ok, S::Error> {
-        to.serialize_u64(time.0)
-    }
-
-    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Nanos, D::Error> {
-        u64::deserialize(from).map(Nanos)
-    }
 }
 
 #[cfg(test)]

@@ -4,11 +4,16 @@ use std::fmt;
 use std::ops::{Add, AddAssign, Sub};
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 /// Nanoseconds since the run's epoch, or a length of time.
 ///
 /// The epoch is the moment the executor starts; it belongs to one agent's monotonic clock. 2^64 ns
 /// are 584 years, so sums of plausible times cannot overflow.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(transparent)]
 pub struct Nanos(pub u64);
 
 impl Nanos {

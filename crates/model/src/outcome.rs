@@ -1,7 +1,9 @@
 //! Outcome of an operation, as far as the client can know.
 
+use serde::{Deserialize, Serialize};
+
 /// How an operation ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[repr(u8)]
 pub enum Outcome {
     /// The store answered. A missing key is done too, with `found = false`.

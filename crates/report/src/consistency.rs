@@ -23,6 +23,7 @@ use assay_consistency::{
     Witness, WrittenValue,
 };
 use assay_model::{Nanos, Outcome, version};
+use serde::{Deserialize, Serialize};
 
 use crate::table::{Align, Table};
 use crate::units::{Letters, count, duration, percent, plural};
@@ -35,7 +36,10 @@ pub(crate) use words::anomaly;
 pub use words::limitation;
 
 /// Verdicts on one history, with the operations that their witnesses name.
-#[derive(Clone, Debug, Default, PartialEq)]
+///
+/// As data it has what is said of single records, so that verdicts on shares of them can be summed
+/// up elsewhere ([`ConsistencyResult::merge`]).
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ConsistencyResult {
     /// The run directory or file.
     pub source: String,
@@ -62,16 +66,20 @@ pub struct ConsistencyResult {
     /// When violations happened.
     pub times: Vec<ViolationTimes>,
     /// The anomalies of transactions.
+    #[serde(skip)]
     pub anomalies: Vec<AnomalyCount>,
     /// The violated qualities of transactions that imply no other violated one.
+    #[serde(skip)]
     pub weakest_violated: Vec<Quality>,
     /// The operations of witnesses.
     pub witnessed: Vec<Witnessed>,
     /// What the checks of these verdicts looked at.
     pub evidence: HistoryEvidence,
     /// Whether the verdicts can be believed.
+    #[serde(skip)]
     pub checks: Vec<VerdictCheck>,
     /// What another tool calls keys and values, if it recorded the history.
+    #[serde(skip)]
     pub names: Option<ForeignNames>,
     /// The names of the nodes that operations have by number.
     pub nodes: Vec<String>,
@@ -91,15 +99,18 @@ pub struct ViolationClass {
 }
 
 /// What a witness names by its number.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Witnessed {
     /// An operation on a single record.
     Operation(RegisterOperation),
     /// A transaction.
+    #[serde(skip)]
     Transaction(ObservedTransaction),
     /// An operation on a set, a counter, accounts.
+    #[serde(skip)]
     Aggregate(AggregateOperation),
     /// An operation on FMKe's prescriptions.
+    #[serde(skip)]
     Prescription(PrescriptionOperation),
 }
 

@@ -8,19 +8,23 @@
 use std::path::Path;
 
 use assay_consistency::register::judge;
-use assay_consistency::{ClockError, RecordCollector, RecordOptions, RecordShare, VerdictPower};
+use assay_consistency::{
+    ClockError, Limitation, Quality, QualityVerdict, RecordCollector, RecordOptions, RecordShare,
+    Seen, VerdictPower,
+};
 use assay_history::{Manifest, reads_file};
 use assay_model::{Nanos, Record};
 use assay_report::consistency::ConsistencyResult;
 use assay_workload::Spec;
 use assay_workload::spec::no_files;
+use serde::{Deserialize, Serialize};
 
-use crate::consistency::{WrittenFields, queries, written_fields};
+use crate::consistency::{WrittenFields, not_assessable, queries, written_fields};
 use crate::error::ResultsError;
 use crate::run_dirs;
 
 /// What the judge of a share must know of the run.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ShareQuestion {
     /// The run directory.
     pub source: String,
@@ -95,6 +99,7 @@ pub struct ShareJudge {
 }
 
 /// What a share says.
+#[derive(Debug, Serialize, Deserialize)]
 pub struct ShareVerdict {
     /// The verdicts, and what they saw.
     pub result: ConsistencyResult,
@@ -142,4 +147,73 @@ impl ShareJudge {
         result.add_registers(&collected.history, report);
         ShareVerdict { result, power, records: self.records }
     }
+}
+
+/// Guarantees that connect several records, which no share can judge.
+const ACROSS_RECORDS: [Quality; 2] = [Quality::MonotonicWrites, Quality::WritesFollowReads];
+
+/// The verdicts on a run from those on shares that have no record in common, and together all.
+///
+/// # Errors
+/// If there is none, or they have more than the run.
+pub fn merge(
+    question: &ShareQuestion,
+    shares: impl IntoIterator<Item = ShareVerdict>,
+) -> Result<ConsistencyResult, ResultsError> {
+    let mut merged: Option<ConsistencyResult> = None;
+    let (mut records, mut judged, mut unknown) = (0, 0, 0);
+    for share in shares {
+        records += share.records;
+        judged += share.power.judged;
+        unknown += share.power.unknown;
+        match &mut merged {
+            None => merged = Some(share.result),
+            Some(whole) => {
+                let mut seen = whole.seen;
+                seen.add(&share.result.seen);
+                whole.merge(share.result);
+                whole.seen = seen;
+            }
+        }
+    }
+    let Some(mut whole) = merged else {
+        return Err(ResultsError::Invalid("there is no share to merge".to_owned()));
+    };
+    if records > question.records {
+        return Err(ResultsError::Invalid(format!(
+            "the shares have {records} records, the run has {}: a key was given to two judges, or \
+             records were given twice",
+            question.records
+        )));
+    }
+    (whole.source, whole.title) = (question.source.clone(), question.title.clone());
+    whole.findings.retain(|finding| !ACROSS_RECORDS.contains(&finding.quality));
+    whole.times.retain(|times| !ACROSS_RECORDS.contains(&times.quality));
+    // Shares in which nothing could have shown itself were judged as well.
+    for finding in &mut whole.findings {
+        match &mut finding.verdict {
+            QualityVerdict::Violated(violations) => {
+                (violations.power.judged, violations.power.unknown) = (judged, unknown);
+            }
+            QualityVerdict::NoneFound(power) => (power.judged, power.unknown) = (judged, unknown),
+            QualityVerdict::NotAssessable(_) => {}
+        }
+    }
+    let is_whole = records == question.records;
+    if let Some(limitation) = limitation(question, is_whole, &whole.seen) {
+        not_assessable(&mut whole.findings, limitation);
+    }
+    whole.check(is_whole);
+    Ok(whole)
+}
+
+/// Why nothing can be judged, if so; in the order of `assay check`.
+fn limitation(question: &ShareQuestion, is_whole: bool, seen: &Seen) -> Option<Limitation> {
+    if !is_whole {
+        return Some(Limitation::Incomplete);
+    }
+    if seen.with_version == 0 || seen.unversioned_writes > 0 {
+        return Some(Limitation::NoVersions);
+    }
+    question.is_partial.then_some(Limitation::PartialWrites)
 }

@@ -15,6 +15,7 @@
 //! explain, are left out.
 
 use assay_model::Nanos;
+use serde::{Deserialize, Serialize};
 
 use crate::quality::Quality;
 use crate::register::collector::ViolationCollector;
@@ -28,7 +29,7 @@ use crate::verdict::{Anomaly, Limitation, QualityFinding};
 const GAP: Nanos = Nanos::from_secs(1);
 
 /// A time in which acknowledged writes were lost.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LostWriteWindow {
     /// When the first of them had ended.
     pub first: Nanos,
@@ -39,7 +40,7 @@ pub struct LostWriteWindow {
 }
 
 /// The acknowledged writes that were lost.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LostWrites {
     /// All of them, by the time of their acknowledgement.
     pub operations: Vec<RegisterOperation>,

@@ -20,6 +20,7 @@
 use std::collections::BTreeMap;
 
 use assay_model::Nanos;
+use serde::{Deserialize, Serialize};
 
 use crate::register::prepared::{NONE, PreparedHistory, RecordGroup, reported};
 use crate::verdict::VersionOrder;
@@ -28,7 +29,7 @@ use crate::verdict::VersionOrder;
 pub const VERSIONS_BEHIND: usize = 64;
 
 /// How stale reads were.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RegisterStaleness {
     /// Reads of a version that somebody wrote, of records that have writes.
     pub reads: u64,
@@ -61,7 +62,7 @@ pub struct RegisterStaleness {
 }
 
 /// A point of the curve of visibility.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VisibilityBin {
     /// The least time since the end of the write.
     pub from: Nanos,
@@ -74,7 +75,7 @@ pub struct VisibilityBin {
 }
 
 /// A number of events by their length.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DurationBin {
     /// The least length.
     pub from: Nanos,
