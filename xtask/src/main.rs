@@ -5,6 +5,7 @@ mod bench;
 mod check;
 mod deny;
 mod dist;
+mod kube;
 mod metadata;
 mod needs;
 mod process;
@@ -55,6 +56,7 @@ fn run(arguments: &[&str]) -> Result<()> {
         }
         ["bench", rest @ ..] => bench::bench(root, &bench::Options::parse(rest)?),
         ["dist", rest @ ..] => dist::dist(root, &dist::Options::parse(rest)?),
+        ["kube", rest @ ..] => kube::kube(root, &kube::Options::parse(rest)?),
         ["wheel", rest @ ..] => wheel::wheel(root, &wheel::Options::parse(rest)?),
         [] | ["help" | "--help" | "-h"] => {
             print!("{USAGE}");

@@ -94,6 +94,46 @@ pub const FOR_DEB: &[Need] = &[Need {
 pub const FOR_IMAGE: &[Need] =
     &[Need { probe: &["buildah", "--version"], package: "buildah", reason: "building the image" }];
 
+/// What a Kubernetes on this machine needs, and the fleet's pods on it. Go is not among them,
+/// because Debian's is too old.
+pub const FOR_KUBE: &[Need] = &[
+    Need {
+        probe: &["containerd", "--version"],
+        package: "containerd",
+        reason: "the runtime of a node",
+    },
+    Need { probe: &["runc", "--version"], package: "runc", reason: "the containers of a node" },
+    Need {
+        probe: &["test", "-x", "/usr/lib/cni/bridge"],
+        package: "containernetworking-plugins",
+        reason: "the network of pods",
+    },
+    Need {
+        probe: &["etcd", "--version"],
+        package: "etcd-server",
+        reason: "what the control plane keeps",
+    },
+    Need { probe: &["buildah", "--version"], package: "buildah", reason: "images" },
+    Need { probe: &["gcc", "--version"], package: "gcc", reason: "the process of a pod's sandbox" },
+    Need { probe: &["ip", "-V"], package: "iproute2", reason: "the network of a node" },
+    Need { probe: &["nft", "--version"], package: "nftables", reason: "cutting a node off" },
+    Need {
+        probe: &["openssl", "version"],
+        package: "openssl",
+        reason: "keys of the control plane",
+    },
+    Need {
+        probe: &["redis-server", "--version"],
+        package: "redis-server",
+        reason: "the store that is measured",
+    },
+    Need {
+        probe: &["python3", "-m", "ensurepip", "--version"],
+        package: "python3-venv",
+        reason: "schemas of Kubernetes",
+    },
+];
+
 /// What the benchmarks of the Redis driver need.
 pub const FOR_REDIS: &[Need] = &[Need {
     probe: &["redis-server", "--version"],

@@ -31,6 +31,8 @@ const BEAT_EVERY: Duration = Duration::from_millis(100);
 const JOIN_EVERY: Duration = Duration::from_millis(500);
 /// The longest a call takes that moves no file.
 const CALL_TIMEOUT: Duration = Duration::from_secs(5);
+/// A call that the end of the lease cuts off ends so long after it, when it has lapsed.
+const LAPSED_BY: Duration = Duration::from_millis(1);
 /// The longest a call takes that moves one.
 const FILE_TIMEOUT: Duration = Duration::from_secs(60);
 /// How often a piece is sent again before the delivery is given up.
@@ -386,7 +388,8 @@ impl Shared {
                     lease.as_secs_f64()
                 )));
             }
-            match client.post::<Beat, Directive>("/v1/beat", &beat, (lease / 2).min(CALL_TIMEOUT)) {
+            let patience = beat_timeout(lease, offset::since(heard));
+            match client.post::<Beat, Directive>("/v1/beat", &beat, patience) {
                 Ok(order) if offset::since(heard) <= lease => {
                     heard = offset::moment();
                     self.take(order, &beat);
@@ -501,4 +504,29 @@ fn probe_connection(
     std::io::Write::write_all(&mut connection, &frame)?;
     std::io::Write::flush(&mut connection)?;
     offset::answer(&mut connection, &StampClock::default())
+}
+
+/// How long the answer to news is waited for by one who has heard nothing for `silent`: at most
+/// until the lease lapses, so that the load ends then.
+fn beat_timeout(lease: Duration, silent: Duration) -> Duration {
+    let usual = (lease / 2).min(CALL_TIMEOUT);
+    match lease.checked_sub(silent) {
+        Some(left) => usual.min(left + LAPSED_BY),
+        None => usual,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn news_are_waited_for_no_longer_than_the_lease() {
+        let lease = Duration::from_secs(5);
+        let after = |silent_ms| beat_timeout(lease, Duration::from_millis(silent_ms)).as_millis();
+        assert_eq!([after(0), after(2_500), after(2_501)], [2_500, 2_500, 2_500]);
+        assert_eq!([after(4_900), after(5_000)], [101, 1]);
+        assert_eq!(after(5_001), 2_500, "it has lapsed: what is left to tell is told as usual");
+        assert_eq!(beat_timeout(lease * 10, Duration::ZERO), CALL_TIMEOUT);
+    }
 }

@@ -106,6 +106,11 @@ impl Coordinator {
         self.shared.board().stop(offset::moment());
     }
 
+    /// The agent that was told to end by somebody else, which ends the load of all.
+    pub fn interrupted(&self) -> Option<String> {
+        self.shared.board().interrupted()
+    }
+
     /// Calls the run off, or withdraws its result.
     pub fn withdraw(&self, reason: String) {
         self.shared.withdraw(reason);

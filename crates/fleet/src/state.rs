@@ -137,15 +137,26 @@ pub(crate) struct Board {
     /// The changes of the rate, all of them.
     rates: Vec<RateOrder>,
     is_stopping: bool,
+    /// Who was told to end first, other than by us.
+    interrupted: Option<String>,
     withdrawn: Option<(String, Instant)>,
 }
 
 impl Board {
     pub fn new(options: FleetOptions, job: Job, now: Instant) -> Board {
         let agents = vec![None; options.agents as usize];
-        let (begun, places, start) = (now, None, None);
-        let (rates, is_stopping, withdrawn) = (Vec::new(), false, None);
-        Board { options, job, agents, begun, places, start, rates, is_stopping, withdrawn }
+        Board {
+            options,
+            job,
+            agents,
+            begun: now,
+            places: None,
+            start: None,
+            rates: Vec::new(),
+            is_stopping: false,
+            interrupted: None,
+            withdrawn: None,
+        }
     }
 
     /// How often an agent tells its news while the run goes on.
@@ -236,7 +247,10 @@ impl Board {
         if let Some(failure) = beat.failure {
             self.withdraw(format!("agent {} on {host}: {failure}", beat.agent), now);
         }
-        self.is_stopping |= beat.is_interrupted;
+        if beat.is_interrupted && !self.is_stopping {
+            self.is_stopping = true;
+            self.interrupted = Some(format!("agent {} on {host}", beat.agent));
+        }
         let place = self.places.as_ref().map(|places| places[beat.agent as usize]);
         let (command, reason) = match &self.withdrawn {
             Some((reason, _)) => (Command::Abort, reason.clone()),
@@ -323,6 +337,11 @@ impl Board {
         if !self.present().all(|agent| agent.state >= AgentState::Running) || !self.is_complete() {
             self.withdraw("interrupted before the start".to_owned(), now);
         }
+    }
+
+    /// The agent, with its machine, that was told to end before anybody else was.
+    pub fn interrupted(&self) -> Option<String> {
+        self.interrupted.clone()
     }
 
     fn present(&self) -> impl Iterator<Item = &Agent> {

@@ -14,7 +14,12 @@ automountServiceAccountToken: false
 # Variables of services named assay-… would be taken for settings.
 enableServiceLinks: false
 terminationGracePeriodSeconds: 60
-securityContext: {runAsNonRoot: true, runAsUser: 65532, fsGroup: 65532}
+# With what a container has below, namespaces that are restricted take these pods.
+securityContext:
+  runAsNonRoot: true
+  runAsUser: 65532
+  fsGroup: 65532
+  seccompProfile: {type: RuntimeDefault}
 {{- with .Values.nodeSelector }}
 nodeSelector: {{- toYaml . | nindent 2 }}
 {{- end }}

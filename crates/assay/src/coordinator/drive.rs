@@ -121,7 +121,15 @@ fn await_end(
     let control = setup.listening.control();
     let shows = setup.show != Show::Nothing;
     let (mut shown, mut is_stopping) = (String::new(), false);
+    let mut interrupted = None;
     loop {
+        if interrupted.is_none() {
+            interrupted = coordinator.interrupted();
+            if let Some(agent) = &interrupted {
+                let line = format!("{agent} was told to end (a signal): the load of all ends");
+                setup.listening.stage().say(&line);
+            }
+        }
         if let Some(outcome) = coordinator.outcome() {
             return outcome;
         }

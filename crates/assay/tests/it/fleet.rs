@@ -214,7 +214,7 @@ fn a_deleted_pod_ends_the_load_of_all() {
     let agents = [fleet.agent(0), fleet.agent(1)];
     fleet.until("all 2 agents are running");
     agents[1].signal(Signal::TERM);
-    fleet.coordinator.wait().code(130);
+    fleet.coordinator.wait().code(130).says("agent 1 on").says("was told to end");
     agents.into_iter().for_each(|agent| drop(agent.wait().code(0)));
 }
 

@@ -245,7 +245,9 @@ fn an_interrupt_ends_the_load_of_all() {
     fleet.pass(1, 0);
     fleet.all(AgentState::Running);
     let beat = Beat { is_interrupted: true, ..fleet.beat_of(1, AgentState::Done) };
+    assert_eq!(fleet.board.interrupted(), None);
     assert_eq!(fleet.board.beat(beat, fleet.now).unwrap().command, Command::Stop);
+    assert_eq!(fleet.board.interrupted().as_deref(), Some("agent 1 on host-1"));
     assert_eq!(fleet.beat(0, AgentState::Running).command, Command::Stop);
     fleet.all(AgentState::Delivered);
     let outcome = fleet.board.outcome(fleet.now, Duration::from_secs(2));
