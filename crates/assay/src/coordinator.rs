@@ -1,6 +1,7 @@
 //! Coordinator of a run: agents come, start together, deliver; their parts become one.
 
 mod drive;
+mod in_bucket;
 mod job;
 mod local;
 mod own_part;
@@ -14,16 +15,21 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use assay_fleet::keys::KeyFiles;
-use assay_fleet::{AgentState, FleetKeys, FleetOptions, FleetOutcome, Job, StatusRow, merge};
+use assay_fleet::{
+    AgentState, BucketError, Collecting, FleetKeys, FleetOptions, FleetOutcome, Job, StatusRow,
+    bucket, merge,
+};
 use assay_history::State;
 use assay_model::quantity;
 use assay_run::Load;
 use assay_workload::PlanPhase;
 use clap::ArgMatches;
 
+use self::drive::Driven;
+use self::in_bucket::InBucket;
 use crate::exit::{Exit, Failure, as_usage, from_open, usage};
-use crate::experiment::{Experiment, Finished, SeenBeside, rfc3339};
-use crate::fleet::{boot_id, build, leaves_parts, length, write_secret};
+use crate::experiment::{Experiment, Finished, rfc3339};
+use crate::fleet::{boot_id, build, collecting, length, write_secret};
 use crate::load_config::{LoadConfig, Purpose};
 use crate::note::Note;
 use crate::options::{Options, Verb};
@@ -192,17 +198,26 @@ fn coordinate(setup: &Setup, mut fleet: Fleet<'_>) -> Result<Finished> {
     let dir = fleet.experiment.dir.clone();
     let pieces = dir.join("pieces");
     fs::create_dir_all(&pieces).with_context(|| format!("cannot create {}", pieces.display()))?;
+    // Two runs in directories of one name do not meet in the bucket.
+    let folder = format!("{}-{:016x}", fleet.experiment.manifest.run.id, random()?);
+    let collecting = collecting(&setup.options, &folder)?;
+    let bucket = InBucket::begin(collecting.clone(), fleet.agents)?;
     let _during = setup.listening.during();
     fleet.experiment.manifest.run.started = rfc3339(std::time::SystemTime::now());
-    let driven = drive::drive(setup, &mut fleet, &pieces)?;
+    let mut driven = drive::drive(setup, &mut fleet, collecting, &pieces)?;
     if let FleetOutcome::Withdrawn(reason) = &driven.outcome {
-        return Err(withdrawn(setup, fleet, (driven.seen, reason), &pieces)?.into());
+        return Err(withdrawn(setup, &fleet, (&driven, reason), &pieces)?.into());
     }
+    let fetched = bucket.as_ref().map(|bucket| bucket.fetch(setup, &mut driven, &pieces));
     let own = own_part::keep(&fleet, &driven, &pieces)?;
-    if let Some(unseen) = driven.parts.iter().find(|part| !part.join("run.toml").is_file()) {
-        return Err(left_elsewhere(&fleet, (&driven.parts, unseen), &own)?.into());
+    if let Some(bucket) = &bucket {
+        keep_in_bucket(&fleet, bucket, fetched.unwrap_or(Ok(())), &own)?;
     }
-    let parts: Vec<PathBuf> = driven.parts.iter().cloned().chain([own]).collect();
+    let parts: Vec<PathBuf> = driven.parts.iter().map(|(_, part)| part.clone()).collect();
+    if let Some(unseen) = parts.iter().find(|part| !is_part(part)) {
+        return Err(left_elsewhere(&fleet, (&parts, unseen), &own)?.into());
+    }
+    let parts: Vec<PathBuf> = parts.into_iter().chain([own]).collect();
     let merged = merge(&dir, &parts, true).map_err(as_usage)?;
     // Everything in it has been moved or copied.
     if let Err(error) = fs::remove_dir_all(&pieces) {
@@ -222,6 +237,46 @@ fn coordinate(setup: &Setup, mut fleet: Fleet<'_>) -> Result<Finished> {
     Ok(Finished { dir, manifest: merged, exit, is_whole })
 }
 
+/// Puts the coordinator's part into the bucket as well, of which the agents' parts were fetched, or
+/// not.
+///
+/// # Errors
+/// If they were not: the run directory says the same.
+fn keep_in_bucket(
+    fleet: &Fleet<'_>,
+    bucket: &InBucket,
+    fetched: Result<(), BucketError>,
+    own: &Path,
+) -> Result<()> {
+    let kept = bucket.keep(own);
+    let Err(error) = fetched else {
+        // The result is here; that it can be joined elsewhere too is beside.
+        if let Err(error) = kept {
+            eprintln!("warning: the coordinator's part is not in {}: {error}", bucket.url);
+        }
+        return Ok(());
+    };
+    let reason = format!("cannot fetch the agents' parts: {error}");
+    note_failure(fleet, &reason)?;
+    let own = match kept {
+        Ok(()) => String::new(),
+        Err(_) => format!(" {}", own.display()),
+    };
+    let message = format!(
+        "{reason}\nonce it can, join them with `assay fleet merge {}{own} --run-dir DIR`",
+        bucket.url
+    );
+    Err(Failure { exit: Exit::Internal, message }.into())
+}
+
+/// Says in the run directory that there is no result, and why.
+fn note_failure(fleet: &Fleet<'_>, reason: &str) -> Result<()> {
+    let mut manifest = fleet.experiment.manifest.clone();
+    (manifest.state, manifest.reason) = (State::Failed, Some(reason.to_owned()));
+    manifest.run.ended = rfc3339(std::time::SystemTime::now());
+    manifest.write(&fleet.experiment.dir).context("cannot note the failure")
+}
+
 /// The failure to join parts of which one was left where this process does not see it; the run
 /// directory says the same.
 fn left_elsewhere(
@@ -230,10 +285,7 @@ fn left_elsewhere(
     own: &Path,
 ) -> Result<Failure> {
     let reason = format!("there is no part of an agent in {} here", unseen.display());
-    let mut manifest = fleet.experiment.manifest.clone();
-    (manifest.state, manifest.reason) = (State::Failed, Some(reason.clone()));
-    manifest.run.ended = rfc3339(std::time::SystemTime::now());
-    manifest.write(&fleet.experiment.dir).context("cannot note the failure")?;
+    note_failure(fleet, &reason)?;
     let parts: Vec<String> = parts.iter().map(|part| part.display().to_string()).collect();
     let message = format!(
         "{reason}: bring all of them to one machine, then join them with `assay fleet merge {} {} \
@@ -248,12 +300,13 @@ fn left_elsewhere(
 /// says as well.
 fn withdrawn(
     setup: &Setup,
-    fleet: Fleet<'_>,
-    (seen, reason): (SeenBeside, &str),
+    fleet: &Fleet<'_>,
+    (driven, reason): (&Driven, &str),
     pieces: &Path,
 ) -> Result<Failure> {
+    let seen = &driven.seen;
     let is_interrupted = setup.listening.is_interrupted();
-    let mut manifest = fleet.experiment.manifest;
+    let mut manifest = fleet.experiment.manifest.clone();
     manifest.state = if is_interrupted { State::Interrupted } else { State::Failed };
     manifest.reason = Some(reason.to_owned());
     manifest.run.ended = rfc3339(std::time::SystemTime::now());
@@ -265,12 +318,33 @@ fn withdrawn(
         false if !seen.done.unmended.is_empty() => Exit::Undone,
         false => Exit::Internal,
     };
-    let place = match setup.options.is_local()? {
-        true => format!("in {}", pieces.display()),
-        false => "with them".to_owned(),
-    };
-    let message = format!("{reason}\nthere is no result; what agents have kept is {place}");
+    let mut message = format!("{reason}\nthere is no result");
+    if driven.has_begun {
+        let own = own_part::keep(fleet, driven, pieces)?.display().to_string();
+        let parts: Vec<String> =
+            (0..fleet.agents).map(|agent| kept_part(driven, pieces, agent)).collect();
+        message.push_str(&format!(
+            "; if all agents have kept their parts, `assay fleet merge {} {own} --run-dir DIR` \
+             joins them",
+            parts.join(" ")
+        ));
+    }
     Ok(Failure { exit, message })
+}
+
+/// Where the part of an agent probably is after a failure: here, in a bucket, else with it.
+fn kept_part(driven: &Driven, pieces: &Path, agent: u32) -> String {
+    let delivered = driven.parts.iter().find(|(of, _)| *of == agent).map(|(_, part)| part);
+    let is_there = |part: &&PathBuf| is_part(part) || bucket::is_bucket(&part.to_string_lossy());
+    let local = local::part(pieces, agent);
+    let found = [Some(&local).filter(is_there), delivered.filter(is_there)];
+    let found = found.into_iter().flatten().next();
+    found.map_or_else(|| format!("PART-{agent}"), |part| part.display().to_string())
+}
+
+/// Whether `dir` is a run directory.
+fn is_part(dir: &Path) -> bool {
+    dir.join("run.toml").is_file()
 }
 
 /// How many agents are how far; who is behind all others by number.
@@ -346,8 +420,8 @@ fn fleet_options(options: &Options, fleet: &Fleet<'_>) -> Result<FleetOptions> {
 fn job(
     setup: &Setup,
     fleet: &Fleet<'_>,
-    target: &str,
-    is_local: bool,
+    (target, is_local): (&str, bool),
+    collecting: Collecting,
 ) -> Result<(Job, Vec<bytes::Bytes>)> {
     let options = &setup.options;
     let (mut words, files) = job::words(fleet.matches, options, (fleet.verb, setup.seed.0))?;
@@ -362,7 +436,7 @@ fn job(
         words,
         target: is_sent.then(|| target.to_owned()),
         files,
-        leaves_parts: leaves_parts(options)?,
+        collecting,
         shows_service: fleet.experiment.shows_service(),
     };
     Ok((job, contents))

@@ -14,9 +14,10 @@ pub use member::{FleetMember, called_off};
 use std::time::Duration;
 
 use anyhow::Result;
+use assay_fleet::{Bucket, BucketError, Collecting, bucket};
 use assay_model::Nanos;
 
-use crate::exit::usage;
+use crate::exit::{Exit, Failure, as_usage, usage};
 use crate::options::Options;
 use crate::via::Via;
 
@@ -25,6 +26,11 @@ const AGENTS_MAX: u64 = 1024;
 
 /// The least time that a fleet waits for anything.
 const LENGTH_MIN: Nanos = Nanos::from_secs(1);
+
+/// How long a bucket is tried before the run begins.
+const ACCESS_PATIENCE: Duration = Duration::from_secs(5);
+/// The object with which that is tried.
+const STARTED: &str = "started";
 
 /// The settings of a coordinator, which agents do not get.
 pub const SETTINGS: [&str; 7] = ["agents", "local", "listen", "keys", "wait", "lease", "deliver"];
@@ -51,17 +57,52 @@ pub fn agents(options: &Options) -> Result<Option<u32>> {
              serve` and name its URL",
         ));
     }
-    leaves_parts(options)?;
+    collecting(options, "")?;
     ["wait", "lease"].into_iter().try_for_each(|name| length(options, name).map(drop))?;
     Ok(Some(agents as u32))
 }
 
-/// Whether agents leave their parts where they are.
+/// Where agents put their parts; in a bucket, into `folder`.
 ///
 /// # Errors
-/// If the setting is neither.
-pub fn leaves_parts(options: &Options) -> Result<bool> {
-    options.choice("deliver", &[("send", false), ("leave", true)])
+/// If the setting is nothing of that, or this build has no object storage.
+pub fn collecting(options: &Options, folder: &str) -> Result<Collecting> {
+    match options.text("deliver") {
+        None | Some("send") => Ok(Collecting::Send),
+        Some("leave") => Ok(Collecting::Leave),
+        Some(url) if bucket::is_bucket(url) => {
+            bucket::parsed(url).map_err(as_usage)?;
+            if !bucket::IS_BUILT {
+                return Err(as_usage(BucketError::NotBuilt(url.to_owned())));
+            }
+            let patience_ms = length(options, "wait")?.as_millis() as u64;
+            Ok(Collecting::Bucket { url: bucket::within(url, folder), patience_ms })
+        }
+        Some(text) => Err(options
+            .wrong("deliver", &format!("{text:?} is none of send, leave, s3://BUCKET/PREFIX"))),
+    }
+}
+
+/// Says early if the folder `url` of a bucket cannot be written or read.
+///
+/// # Errors
+/// If it cannot.
+pub fn require_access(url: &str) -> Result<()> {
+    let access =
+        Bucket::open(url, ACCESS_PATIENCE).and_then(|bucket| bucket.require_access(STARTED));
+    access.map_err(from_bucket)
+}
+
+/// A failure of a bucket, with the code that fits.
+pub fn from_bucket(error: BucketError) -> anyhow::Error {
+    let exit = match &error {
+        BucketError::Unreachable { .. } | BucketError::Denied { .. } => Exit::Unreachable,
+        error if error.is_of_settings() => Exit::Usage,
+        BucketError::NoPart(_) => Exit::Usage,
+        BucketError::Ended => Exit::Interrupted,
+        _ => Exit::Internal,
+    };
+    Failure { exit, message: error.to_string() }.into()
 }
 
 /// As [`agents`], for a command of several runs: an agent serves one, so they have to be started

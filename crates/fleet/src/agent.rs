@@ -15,6 +15,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use rustls::pki_types::ServerName;
 
+use crate::bucket::{Bucket, BucketError};
 use crate::client::{CallError, ControlClient};
 use crate::figures::LiveFigures;
 use crate::gather::{PIECE, deliveries, sha256_of};
@@ -290,10 +291,24 @@ impl Session {
         Ok(())
     }
 
+    /// Puts all files below `dir` into its folder of a bucket, and says where.
+    ///
+    /// # Errors
+    /// If a file cannot be read, the bucket does not take it, or the run is called off meanwhile.
+    pub fn put(&self, dir: &Path, (url, patience): (&str, Duration)) -> Result<(), BucketError> {
+        self.report(AgentState::Done);
+        Bucket::open(url, patience)?.send(dir, &|| self.called_off().is_none())?;
+        self.tell_place(url.to_owned());
+        Ok(())
+    }
+
     /// Leaves all files below `dir` where they are, and says where.
     pub fn leave(&self, dir: &Path) {
         let place = dir.canonicalize().unwrap_or_else(|_| dir.to_owned());
-        let place = place.to_string_lossy().into_owned();
+        self.tell_place(place.to_string_lossy().into_owned());
+    }
+
+    fn tell_place(&self, place: String) {
         self.shared.change(|news| {
             news.beat.left = Some(place);
             news.beat.state = AgentState::Delivered;

@@ -143,12 +143,13 @@ impl Coordinator {
     }
 
     /// Where the part of each agent is: with what it delivered, or where it has left it.
-    pub fn parts(&self) -> Vec<PathBuf> {
+    pub fn parts(&self) -> Vec<(u32, PathBuf)> {
         let board = self.shared.board();
-        match board.leaves_parts() {
-            true => board.left().into_iter().map(PathBuf::from).collect(),
-            false => (0..board.agents()).map(|agent| self.shared.piece_dir(agent)).collect(),
+        if board.leaves_parts() {
+            let left = board.left().into_iter();
+            return left.map(|(agent, place)| (agent, PathBuf::from(place))).collect();
         }
+        (0..board.agents()).map(|agent| (agent, self.shared.piece_dir(agent))).collect()
     }
 }
 

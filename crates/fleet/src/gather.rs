@@ -97,7 +97,7 @@ fn append(path: &Path, offset: u64, piece: &[u8]) -> io::Result<()> {
 }
 
 /// A path that stays where it belongs.
-fn inner(path: &str) -> Result<&Path, Wrong> {
+pub(crate) fn inner(path: &str) -> Result<&Path, Wrong> {
     let inner = Path::new(path);
     let is_inner = inner.components().all(|part| matches!(part, Component::Normal(_)));
     match is_inner && !path.is_empty() && !path.contains('\0') {
@@ -126,7 +126,7 @@ pub fn sha256_of(bytes: &[u8]) -> String {
     digits(ring::digest::digest(&SHA256, bytes).as_ref())
 }
 
-fn digits(bytes: &[u8]) -> String {
+pub(crate) fn digits(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 

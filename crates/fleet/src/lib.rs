@@ -12,6 +12,7 @@ pub mod offset;
 pub mod protocol;
 
 pub mod agent;
+pub mod bucket;
 pub mod client;
 pub mod coordinator;
 pub mod gather;
@@ -21,9 +22,10 @@ mod shared;
 pub mod state;
 
 pub use agent::{AgentError, Ending, Session};
+pub use bucket::{Bucket, BucketError};
 pub use coordinator::Coordinator;
 pub use figures::{LiveFigures, LiveTimes};
 pub use keys::{FleetKeys, KeysError};
 pub use merge::{MergeError, merge};
-pub use protocol::{AgentState, Hello, Job, JobFile, Progress, RateOrder, WorkerPlace};
+pub use protocol::{AgentState, Collecting, Hello, Job, JobFile, Progress, RateOrder, WorkerPlace};
 pub use state::{FleetOptions, FleetOutcome, StatusRow};

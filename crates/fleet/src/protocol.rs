@@ -3,12 +3,14 @@
 //! Both ends are the same build, which the first message compares; so a field that one of them
 //! does not know is an error.
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 
 use crate::figures::LiveFigures;
 
 /// The version of the messages.
-pub const PROTOCOL: u32 = 2;
+pub const PROTOCOL: u32 = 3;
 
 /// What an agent says when it joins.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -62,10 +64,40 @@ pub struct Job {
     pub target: Option<String>,
     /// The files that the command line names.
     pub files: Vec<JobFile>,
-    /// Whether agents leave their parts where they are, for whoever sees them there.
-    pub leaves_parts: bool,
+    /// Where agents put their parts.
+    pub collecting: Collecting,
     /// Whether live figures have response and service times, not response times alone.
     pub shows_service: bool,
+}
+
+/// Where agents put their parts.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase", deny_unknown_fields)]
+pub enum Collecting {
+    /// They send them to the coordinator.
+    #[default]
+    Send,
+    /// They leave them where they are, for whoever sees them there.
+    Leave,
+    /// They put them into a bucket, each into a folder of its own.
+    Bucket {
+        /// The folder of the run, as `s3://BUCKET/PREFIX`.
+        url: String,
+        /// How long a bucket that is away is tried again, in milliseconds.
+        patience_ms: u64,
+    },
+}
+
+impl Collecting {
+    /// The folder of `agent` in the bucket, and how long the bucket is tried, if there is one.
+    pub fn bucket(&self, agent: u32) -> Option<(String, Duration)> {
+        match self {
+            Collecting::Bucket { url, patience_ms } => {
+                Some((format!("{url}/agent-{agent}"), Duration::from_millis(*patience_ms)))
+            }
+            Collecting::Send | Collecting::Leave => None,
+        }
+    }
 }
 
 /// A file that agents fetch.

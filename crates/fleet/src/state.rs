@@ -9,8 +9,8 @@ use assay_model::{Probe, band_at};
 
 use crate::figures::LiveFigures;
 use crate::protocol::{
-    AgentState, Beat, Command, Directive, Hello, Job, PROTOCOL, Progress, RateOrder, Welcome,
-    WorkerPlace,
+    AgentState, Beat, Collecting, Command, Directive, Hello, Job, PROTOCOL, Progress, RateOrder,
+    Welcome, WorkerPlace,
 };
 
 /// The least time between the choice of the start and the start.
@@ -282,12 +282,12 @@ impl Board {
 
     /// Whether agents leave their parts where they are.
     pub fn leaves_parts(&self) -> bool {
-        self.job.leaves_parts
+        self.job.collecting != Collecting::Send
     }
 
     /// Where each agent has left its part, of those that have.
-    pub fn left(&self) -> Vec<String> {
-        self.present().filter_map(|agent| agent.left.clone()).collect()
+    pub fn left(&self) -> Vec<(u32, String)> {
+        self.present().filter_map(|agent| Some((agent.hello.agent, agent.left.clone()?))).collect()
     }
 
     /// When the run begins, on the coordinator's clock, once that is chosen.

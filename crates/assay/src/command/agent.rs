@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use assay_fleet::protocol::PROTOCOL;
-use assay_fleet::{FleetKeys, Hello, Job, Session};
+use assay_fleet::{Collecting, FleetKeys, Hello, Job, Session};
 use assay_history::Manifest;
 use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint};
 
@@ -100,11 +100,16 @@ pub fn agent(matches: &ArgMatches, parse: &ParseJob) -> Result<Exit> {
     let carried_out = carry_out(&member, &dir, (text("target"), parse));
     match carried_out {
         Ok(()) => {
-            if member.session().job().leaves_parts {
-                eprintln!("agent {index} has left its part in {}", dir.display());
-                return Ok(Exit::Fine);
+            match &member.session().job().collecting {
+                Collecting::Leave => {
+                    eprintln!("agent {index} has left its part in {}", dir.display());
+                    return Ok(Exit::Fine);
+                }
+                Collecting::Bucket { url, .. } => {
+                    eprintln!("agent {index} has put its part into {url}");
+                }
+                Collecting::Send => eprintln!("agent {index} has delivered its part"),
             }
-            eprintln!("agent {index} has delivered its part");
             if !matches.get_flag("keep") {
                 remove(&dir);
             }
@@ -149,6 +154,9 @@ fn carry_out(
     (target, parse): (Option<&str>, &ParseJob),
 ) -> Result<()> {
     let job = member.session().job().clone();
+    if let Some((url, _)) = job.collecting.bucket(member.agent()) {
+        fleet::require_access(&url)?;
+    }
     let files = dir.with_extension("job");
     let words = fetch(member, &job, &files)?;
     let target = target.map(str::to_owned).or_else(|| std::env::var(TARGET).ok());
@@ -165,11 +173,25 @@ fn carry_out(
     ran?;
     match member.session().called_off() {
         Some(reason) => Err(fleet::called_off(assay_fleet::AgentError::CalledOff(reason))),
-        None if job.leaves_parts => {
-            member.session().leave(dir);
+        None => deliver(member, dir),
+    }
+}
+
+/// Delivers what is in `dir`, as the job says.
+fn deliver(member: &FleetMember, dir: &Path) -> Result<()> {
+    let session = member.session();
+    if let Some((url, patience)) = session.job().collecting.bucket(session.agent()) {
+        return session.put(dir, (&url, patience)).map_err(|error| match session.called_off() {
+            Some(reason) => fleet::called_off(assay_fleet::AgentError::CalledOff(reason)),
+            None => fleet::from_bucket(error).context("its part was not delivered"),
+        });
+    }
+    match session.job().collecting {
+        Collecting::Leave => {
+            session.leave(dir);
             Ok(())
         }
-        None => member.session().deliver(dir).map_err(fleet::called_off),
+        _ => session.deliver(dir).map_err(fleet::called_off),
     }
 }
 

@@ -6,19 +6,21 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use assay_fleet::client::ControlClient;
 use assay_fleet::keys::KeyFiles;
-use assay_fleet::{FleetKeys, merge};
+use assay_fleet::{Bucket, FleetKeys, bucket, merge};
 use assay_model::Nanos;
 use assay_results::analyze_run;
 use clap::{Arg, ArgMatches, Command, ValueHint};
 
 use crate::exit::{Exit, Failure, as_usage, usage};
-use crate::fleet::write_secret;
+use crate::fleet::{from_bucket, write_secret};
 use crate::options::Options;
 use crate::show::{Display, keep_hallmark, put, show};
 use crate::units;
 
 /// How long keys are valid, if nothing else is said.
 const VALID: &str = "7d";
+/// How long a bucket that is away is tried.
+const BUCKET_PATIENCE: Duration = Duration::from_secs(30);
 /// How long the coordinator is waited for.
 const STATUS_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -53,7 +55,8 @@ pub fn command(display: impl IntoIterator<Item = Arg>) -> Command {
                 .num_args(1..)
                 .value_hint(ValueHint::DirPath)
                 .help(
-                    "The run directory of each agent, and that of the coordinator if it is there",
+                    "The run directory of each agent, and that of the coordinator if it is there; \
+                     s3://BUCKET/PREFIX/RUN for all that are in a bucket",
                 ),
         )
         .arg(
@@ -134,13 +137,42 @@ fn status(matches: &ArgMatches) -> Result<Exit> {
     Ok(Exit::Fine)
 }
 
+/// The folders of `parts`, of which those in a bucket are fetched into `pieces`; that, if there are
+/// such.
+fn fetched<'a>(
+    parts: impl Iterator<Item = &'a String>,
+    pieces: &Path,
+) -> Result<(Vec<PathBuf>, Option<PathBuf>)> {
+    let (mut folders, mut is_fetched) = (Vec::new(), false);
+    for part in parts {
+        if !bucket::is_bucket(part) {
+            folders.push(PathBuf::from(part));
+            continue;
+        }
+        is_fetched = true;
+        let parts = Bucket::open(part, BUCKET_PATIENCE).and_then(|bucket| bucket.parts());
+        for url in parts.map_err(from_bucket)? {
+            let folder = pieces.join(format!("part-{}", folders.len()));
+            let fetched = Bucket::open(&url, BUCKET_PATIENCE)
+                .and_then(|bucket| bucket.fetch(&folder, &|| true));
+            fetched.map_err(from_bucket)?;
+            folders.push(folder);
+        }
+    }
+    Ok((folders, is_fetched.then(|| pieces.to_owned())))
+}
+
 fn merge_parts(matches: &ArgMatches) -> Result<Exit> {
     let options = Options::gather(matches)?;
     let display = Display::from(&options)?;
     let dir = matches.get_one::<String>("run-dir").context("clap requires --run-dir")?;
     let parts = matches.get_many::<String>("parts").into_iter().flatten();
-    let parts: Vec<PathBuf> = parts.map(PathBuf::from).collect();
+    let (parts, fetched) = fetched(parts, &Path::new(dir).join("pieces"))?;
     let mut manifest = merge(Path::new(dir), &parts, false).map_err(as_usage)?;
+    if let Some(fetched) = fetched {
+        std::fs::remove_dir_all(&fetched)
+            .with_context(|| format!("cannot remove {}", fetched.display()))?;
+    }
     if manifest.coordinator.is_none() {
         manifest.notes.push(
             "merged without the coordinator's part, which has the probes of the clocks: events of \

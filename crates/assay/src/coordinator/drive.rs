@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use anyhow::{Context, Result};
-use assay_fleet::{AgentState, Coordinator, FleetOutcome, RateOrder};
+use assay_fleet::{AgentState, Collecting, Coordinator, FleetOutcome, RateOrder};
 use assay_model::{Nanos, Probe};
 use assay_run::control::Urgency;
 use assay_run::{Snapshot, Spin, Wall};
@@ -28,8 +28,10 @@ use super::{Fleet, LOOK, fleet_options, job, keys, listen, summary};
 pub struct Driven {
     /// How it ended.
     pub outcome: FleetOutcome,
+    /// Whether the start was told to the agents: some may have issued operations.
+    pub has_begun: bool,
     /// Where the part of each agent is.
-    pub parts: Vec<PathBuf>,
+    pub parts: Vec<(u32, PathBuf)>,
     /// The probes of each agent's clock.
     pub clocks: Vec<(u32, Vec<Probe>)>,
     /// What went on beside the load.
@@ -50,7 +52,12 @@ impl Followers for Coordinator {
 ///
 /// # Errors
 /// If it cannot begin.
-pub fn drive(setup: &Setup, fleet: &mut Fleet<'_>, pieces: &Path) -> Result<Driven> {
+pub fn drive(
+    setup: &Setup,
+    fleet: &mut Fleet<'_>,
+    collecting: Collecting,
+    pieces: &Path,
+) -> Result<Driven> {
     let options = &setup.options;
     let is_local = options.is_local()?;
     let (own_keys, agent_keys) = keys(options, is_local, pieces)?;
@@ -59,7 +66,7 @@ pub fn drive(setup: &Setup, fleet: &mut Fleet<'_>, pieces: &Path) -> Result<Driv
         listen(options, is_local)?,
         &own_keys,
         fleet_options(options, fleet)?,
-        job(setup, fleet, &target, is_local)?,
+        job(setup, fleet, (&target, is_local), collecting)?,
         pieces,
     )
     .map_err(as_usage)?;
@@ -107,8 +114,9 @@ pub fn drive(setup: &Setup, fleet: &mut Fleet<'_>, pieces: &Path) -> Result<Driv
         anyhow::Ok((outcome, beside.join(Vec::new())))
     })?;
     let (parts, clocks) = (coordinator.parts(), coordinator.clocks());
+    let has_begun = coordinator.start().is_some();
     local.end(&outcome);
-    Ok(Driven { outcome, parts, clocks, seen })
+    Ok(Driven { outcome, has_begun, parts, clocks, seen })
 }
 
 /// Waits for the end, says who is how far; raises the flag when no agent issues operations any

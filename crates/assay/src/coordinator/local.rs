@@ -27,6 +27,11 @@ struct LocalAgent {
     has_ended: bool,
 }
 
+/// Where agent `agent` on this machine keeps its part, below `pieces`.
+pub fn part(pieces: &Path, agent: u32) -> PathBuf {
+    pieces.join(format!("local-{agent}"))
+}
+
 impl LocalAgents {
     /// Starts them, to join the coordinator at `address` and measure the store at `target`.
     ///
@@ -52,7 +57,7 @@ impl LocalAgents {
                 .arg("--keys")
                 .arg(keys)
                 .arg("--run-dir")
-                .arg(dir.join(format!("local-{agent}")))
+                .arg(part(dir, agent))
                 .env("ASSAY_TARGET", target)
                 .stdin(Stdio::null())
                 .stdout(Stdio::null())

@@ -6,6 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
+use assay_fleet::FleetOutcome;
 use assay_fleet::merge::COORDINATOR;
 use assay_history::manifest::{CoordinatorSection, PhaseSection};
 use assay_history::{Manifest, Memory, ReadsWriter, RunDir, State, write_clock};
@@ -30,9 +31,12 @@ pub fn keep(fleet: &Fleet<'_>, driven: &Driven, pieces: &Path) -> Result<PathBuf
     let mut run_dir = RunDir::create(&dir).map_err(as_usage)?;
     let mut manifest = manifest(experiment, fleet.agents);
     run_dir.write_manifest(&manifest)?;
-    let delivered = driven.parts.iter().map(|part| Manifest::read(part));
+    let delivered = driven.parts.iter().map(|(_, part)| Manifest::read(part));
     let read = match (&experiment.final_reads, delivered.collect::<Result<Vec<_>, _>>()) {
         (None, _) => FinalReadsOutcome::default(),
+        (Some(_), _) if driven.outcome != FleetOutcome::Delivered => {
+            FinalReadsOutcome::none("the result was withdrawn")
+        }
         (Some(_), Ok(delivered)) => {
             read_finally(experiment, driven, (&delivered, &mut run_dir), &mut manifest)?
         }

@@ -397,7 +397,8 @@ pub const KEYS: &[Key] = &[
         "HOW",
         Some("send"),
         LOADING,
-        "With --agents: send parts to the coordinator, or leave them in a directory that it sees",
+        "With --agents: send parts to the coordinator, leave them in a directory that it sees, or \
+         s3://BUCKET/PREFIX, a bucket with server and credentials from AWS_… variables",
     ),
     switch(
         "send-credentials",

@@ -5,6 +5,8 @@ mod place;
 mod queue;
 mod redis_server;
 mod run_dir;
+#[cfg(feature = "s3")]
+mod s3_server;
 mod terminal;
 
 mod actions;
@@ -26,6 +28,8 @@ mod exec;
 mod faults;
 mod final_reads;
 mod fleet;
+#[cfg(feature = "s3")]
+mod fleet_bucket;
 mod fleet_namespaces;
 mod fmke;
 mod full_disk;
