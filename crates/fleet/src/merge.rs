@@ -304,6 +304,8 @@ fn section(piece: &Piece, own: Option<&OwnPiece>) -> AgentSection {
     let clock = clocks.find(|(agent, _)| *agent == piece.section.agent);
     // Both axes begin with the start.
     let band: Option<ClockBand> = clock.and_then(|(_, probes)| band_at(probes, 0));
+    // Probes that contradict each other tell that a clock has jumped, not when it began.
+    let band = band.filter(|band| band.is_possible());
     // A clock that shows more than the coordinator's had its zero earlier.
     AgentSection {
         start_least_ns: band.map(|band| -band.high),

@@ -95,11 +95,15 @@ fn a_merged_run_is_reported_as_one_with_a_row_per_agent() {
     let offered: f64 = agents.iter().map(|agent| agent["offered"].as_f64().unwrap()).sum();
     assert_eq!(offered as u64, number(&result, "/overall/counts/offered"));
     // On one kernel the raw clock tells the start to some microseconds; on a busy machine a little
-    // less.
-    for agent in &agents {
+    // less. Where a clock has jumped, nothing is told.
+    let started = |agent: &Value| {
         let [least, most] = ["start_least_ns", "start_most_ns"].map(|name| agent[name].as_i64());
-        let (least, most) = (least.expect("probed"), most.expect("probed"));
-        assert!(least <= most && most - least < 1_000_000, "{agent}");
+        Some((least?, most?))
+    };
+    let started: Vec<(i64, i64)> = agents.iter().filter_map(started).collect();
+    assert!(started.len() >= 2, "{agents:?}");
+    for (least, most) in started {
+        assert!(least <= most && most - least < 1_000_000, "{agents:?}");
     }
     let contradictions = result["hallmark"]["checks"].as_array().expect("there are checks");
     let identity = contradictions.iter().find(|check| check["name"] == "identity");
