@@ -28,6 +28,9 @@ pub const QUARANTINE: &[Quarantined] = &[];
 /// The first words of the line in which a test says that it did not run.
 const MARK: &str = "NOT RUN: ";
 
+/// How many lines of what a failed test printed are shown again at the end.
+const LONGEST_REPORT: usize = 60;
+
 /// Runs `cargo test` with `arguments`; `show` is given each line for the reader.
 ///
 /// # Errors
@@ -47,6 +50,8 @@ pub fn test(
         return Ok(());
     }
     let failed = results.broken(quarantine);
+    // Once more at the end, where a reader of thousands of lines looks.
+    failed.iter().flat_map(|name| results.report(name)).for_each(|line| show(&line));
     if !failed.is_empty() {
         bail!("{} tests failed: {}", failed.len(), failed.join(", "));
     }
@@ -69,6 +74,8 @@ struct Results {
     failed: BTreeSet<String>,
     /// Why tests did not run, by their names; some of them are among those that failed.
     not_run: BTreeMap<String, String>,
+    /// What the tests that failed printed, by their names.
+    printed: BTreeMap<String, Vec<String>>,
     /// The test whose output is printed at this line.
     section: Option<String>,
     /// Whether the output of tests that passed is being printed.
@@ -87,6 +94,14 @@ impl Results {
             self.not_run.contains_key(name) || quarantine.iter().any(|one| one.name == name)
         };
         self.failed.iter().map(String::as_str).filter(|name| !may_fail(name)).collect()
+    }
+
+    /// What a test that failed printed, its last lines if it is much.
+    fn report(&self, name: &str) -> Vec<String> {
+        let printed = self.printed.get(name).map(Vec::as_slice).unwrap_or_default();
+        let last = &printed[printed.len().saturating_sub(LONGEST_REPORT)..];
+        let heading = format!("FAILED: {name}");
+        std::iter::once(heading).chain(last.iter().map(|line| format!("  {line}"))).collect()
     }
 
     /// What is printed even if the check passes.
@@ -124,9 +139,14 @@ impl Results {
             let count = |part: &str| part.trim().strip_suffix(" failed")?.parse::<usize>().ok();
             self.counted += result.split([';', '.']).find_map(count).unwrap_or_default();
         }
+        if line == "failures:" {
+            self.section = None;
+        }
         let section = line.strip_prefix("---- ").and_then(|rest| rest.strip_suffix(" stdout ----"));
         if let Some(name) = section {
             self.section = Some(without_remark(name));
+        } else if let (Some(name), false) = (&self.section, self.is_among_successes) {
+            self.printed.entry(name.clone()).or_default().push(line.to_owned());
         }
         if let (Some(name), Some(reason)) = (&self.section, line.strip_prefix(MARK)) {
             self.not_run.insert(name.clone(), reason.to_owned());
@@ -269,6 +289,25 @@ mod tests {
         ]);
         assert_eq!(results.remarks(NONE), ["NOT RUN: 2 tests, for no Go: a::b, a::c"]);
         assert_eq!(results.broken(NONE), ["d"]);
+    }
+
+    #[test]
+    fn what_a_failed_test_printed_is_shown_again() {
+        let results = read(&[
+            "test a ... ok",
+            "test d ... FAILED",
+            "successes:",
+            "---- a stdout ----",
+            "seen",
+            "failures:",
+            "---- d stdout ----",
+            "assertion failed",
+            "failures:",
+            "    d",
+            "test result: FAILED. 1 passed; 1 failed; 0 ignored; finished in 0.1s",
+        ]);
+        assert_eq!(results.report("d"), ["FAILED: d", "  assertion failed"]);
+        assert_eq!(results.report("a"), ["FAILED: a"]);
     }
 
     #[test]
