@@ -135,17 +135,23 @@ impl Nats {
     }
 }
 
-/// Waits until a new bucket has a leader that answers.
+/// Waits until a new bucket has a leader that answers, and empties it.
+///
+/// Where the disk is slow, nats-server 2.15.2 gives a new bucket the records of one that was removed
+/// just before, under the same name.
 async fn answers(admin: &AdminConnection<'_>, bucket: &str) -> Result<(), OpenError> {
     let waiting = async {
         loop {
             let stream: Option<Stream> = admin.stream(bucket).await?;
-            let has_leader = stream.as_ref().is_some_and(|stream| {
+            let led = stream.filter(|stream| {
                 let cluster = stream.cached_info().cluster.as_ref();
                 cluster.is_none_or(|cluster| cluster.leader.is_some())
             });
-            if has_leader {
-                return Ok(());
+            if let Some(stream) = led {
+                return match stream.cached_info().state.messages {
+                    0 => Ok(()),
+                    _ => admin.empty(&stream, bucket).await,
+                };
             }
             tokio::time::sleep(BUCKET_PAUSE).await;
         }

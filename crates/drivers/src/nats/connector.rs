@@ -321,6 +321,18 @@ impl AdminConnection<'_> {
         self.failed(format!("bucket {bucket} cannot be made: {error}{hint}"))
     }
 
+    /// Removes all that is in a bucket.
+    pub(super) async fn empty(
+        &self,
+        stream: &stream::Stream,
+        bucket: &str,
+    ) -> Result<(), OpenError> {
+        let purged = stream.purge().await;
+        purged
+            .map(|_| ())
+            .map_err(|error| self.failed(format!("bucket {bucket} cannot be emptied: {error}")))
+    }
+
     /// Removes a bucket with all that is in it.
     pub(super) async fn remove(&self, bucket: &str) -> Result<(), OpenError> {
         match self.context.delete_stream(format!("KV_{bucket}")).await {
