@@ -137,8 +137,8 @@ impl Nats {
 
 /// Waits until a new bucket has a leader that answers, and empties it.
 ///
-/// Where the disk is slow, nats-server 2.15.2 gives a new bucket the records of one that was removed
-/// just before, under the same name.
+/// Where the disk is slow, nats-server 2.15.2 gives a new bucket the records of one of the same
+/// name that was removed just before: its folder is still there.
 async fn answers(admin: &AdminConnection<'_>, bucket: &str) -> Result<(), OpenError> {
     let waiting = async {
         loop {
