@@ -91,6 +91,8 @@ type RateCallback = Box<dyn Fn(RateOrder) + Send>;
 
 struct News {
     beat: Beat,
+    /// Whether the coordinator has called since the news were told.
+    is_called: bool,
     /// What happened since the figures in the beat.
     figures: LiveFigures,
     /// Whether the coordinator has those in the beat.
@@ -108,6 +110,7 @@ impl News {
     fn new(beat: Beat) -> News {
         News {
             beat,
+            is_called: false,
             figures: LiveFigures::default(),
             is_counted: true,
             heard: None,
@@ -121,6 +124,7 @@ impl News {
 
     /// What is told now: the figures before again, if nobody knows whether they have come.
     fn next_beat(&mut self) -> Beat {
+        self.is_called = false;
         if self.is_counted {
             self.is_counted = false;
             self.beat.number += 1;
@@ -250,7 +254,7 @@ impl Session {
     pub fn place(&self, workers: usize, plan: &str) -> Result<WorkerPlace, AgentError> {
         self.shared.change(|news| {
             news.beat.workers = workers as u32;
-            plan.clone_into(&mut news.beat.plan);
+            news.beat.plan = Some(plan.to_owned());
             news.beat.state = news.beat.state.max(AgentState::Planned);
         });
         self.shared.await_order(|order| order.place)
@@ -414,7 +418,8 @@ impl Shared {
                 Err(other) => self.end(Ending::Abort(other.to_string())),
             }
             let news = self.news();
-            let is_told = |news: &mut News| !news.is_over && news.beat.is_as(&beat);
+            let is_told =
+                |news: &mut News| !news.is_over && !news.is_called && news.beat.is_as(&beat);
             let pause = if beat.state == AgentState::Running { beat_every } else { BEAT_EVERY };
             let rest = self.changed.wait_timeout_while(news, pause, is_told);
             drop(rest.unwrap_or_else(PoisonError::into_inner));
@@ -430,6 +435,9 @@ impl Shared {
         self.change(|news| {
             news.heard = Some((told.state, told.failure.is_some()));
             news.is_counted = true;
+            if told.plan.is_some() {
+                news.beat.plan = None;
+            }
             news.take_rates(&order.rates);
             news.order = Some(order);
         });
@@ -490,7 +498,8 @@ impl Shared {
         while !self.news().is_over {
             // Without probes there is no start, and the coordinator says so; a connection that
             // ended is made again.
-            let _ = probe_connection(address, keys, who, lease);
+            let on_call = || self.change(|news| news.is_called = true);
+            let _ = probe_connection(address, keys, who, lease, on_call);
             thread::sleep(BEAT_EVERY);
         }
     }
@@ -501,6 +510,7 @@ fn probe_connection(
     keys: &FleetKeys,
     (agent, token): (u32, u64),
     lease: Duration,
+    on_call: impl Fn(),
 ) -> std::io::Result<()> {
     let invalid = |text: String| std::io::Error::other(text);
     let tls = keys.client(ALPN_PROBE).map_err(invalid)?;
@@ -518,7 +528,7 @@ fn probe_connection(
     frame[8..16].copy_from_slice(&token.to_le_bytes());
     std::io::Write::write_all(&mut connection, &frame)?;
     std::io::Write::flush(&mut connection)?;
-    offset::answer(&mut connection, &StampClock::default())
+    offset::answer(&mut connection, &StampClock::default(), on_call)
 }
 
 /// How long the answer to news is waited for by one who has heard nothing for `silent`: at most

@@ -18,7 +18,7 @@ use crate::keys::FleetKeys;
 use crate::offset::{self, StampClock};
 use crate::protocol::{Job, RateOrder};
 use crate::server;
-use crate::shared::Shared;
+use crate::shared::{Bell, Shared};
 use crate::state::{Board, FleetOptions, FleetOutcome, StatusRow};
 
 /// How long agents are given to learn that a run was called off.
@@ -71,6 +71,7 @@ impl Coordinator {
         let address = listener.local_addr().map_err(listen)?;
         let shared = Arc::new(Shared {
             board: Mutex::new(Board::new(options, job, offset::moment())),
+            bell: Bell::default(),
             incoming: Mutex::default(),
             files,
             pieces: pieces.to_owned(),
@@ -103,7 +104,7 @@ impl Coordinator {
 
     /// Ends the load of all agents; before the start, calls the run off.
     pub fn stop(&self) {
-        self.shared.board().stop(offset::moment());
+        self.shared.act(|board| board.stop(offset::moment()));
     }
 
     /// The agent that was told to end by somebody else, which ends the load of all.
@@ -134,7 +135,7 @@ impl Coordinator {
 
     /// Tells all agents to change the rate.
     pub fn order_rate(&self, order: RateOrder) {
-        self.shared.board().order_rate(order);
+        self.shared.act(|board| board.order_rate(order));
     }
 
     /// Each agent's probes on the run's time axis.
@@ -156,6 +157,7 @@ impl Coordinator {
 impl Drop for Coordinator {
     fn drop(&mut self) {
         self.shared.is_over.store(true, Ordering::Relaxed);
+        self.shared.bell.ring();
         drop(self.open.take());
         if let Some(thread) = self.thread.take() {
             // Its panic has been reported.

@@ -16,15 +16,20 @@ pub const FRAME: usize = 48;
 /// How often an agent's clock is probed, at most: between two probes the band is wider by what
 /// clocks can drift until the nearer one, 2 µs.
 const PROBE_EVERY_MIN: Duration = Duration::from_millis(20);
-/// The pause between the probes of all agents together: a probe costs some tens of microseconds of
-/// a processor, so that those of any number of agents take a hundredth of one.
-const PROBE_ANY: Duration = Duration::from_millis(5);
-/// How often an agent's clock is probed, at least.
-const PROBE_EVERY_MAX: Duration = Duration::from_millis(500);
+/// The pause between the probes of all agents together: a probe costs about 60 µs of a processor,
+/// so that those of any number of agents take less than half a hundredth of one.
+const PROBE_ANY: Duration = Duration::from_millis(25);
+/// How often an agent's clock is probed, at least: the band is wider by 250 µs between two probes.
+const PROBE_EVERY_MAX: Duration = Duration::from_millis(2500);
 
-/// How often the clock of each of `agents` agents is probed.
-pub fn probe_every(agents: u32) -> Duration {
-    (PROBE_ANY * agents).clamp(PROBE_EVERY_MIN, PROBE_EVERY_MAX)
+/// So many times as often as during the run before it, which begins after some probes of each.
+const PROBES_BEFORE: u32 = 5;
+
+/// How often the clock of each of `agents` agents is probed, before the run `has_begun` or after.
+pub fn probe_every(agents: u32, has_begun: bool) -> Duration {
+    let during = (PROBE_ANY * agents).min(PROBE_EVERY_MAX);
+    let pause = if has_begun { during } else { during / PROBES_BEFORE };
+    pause.max(PROBE_EVERY_MIN)
 }
 
 /// The most by which two readings of the kernel's raw clock may be apart to be compared: the
@@ -93,7 +98,8 @@ fn probe_of_pairs(coordinator: Pair, agent: Pair) -> Option<Probe> {
 }
 
 /// Probes an agent once over `connection`; the probe of the way there and back, and where both
-/// are on one kernel, the much narrower one of its raw clock.
+/// are on one kernel, the much narrower one of its raw clock. The agent learns how many `calls` it
+/// has had.
 ///
 /// # Errors
 /// If the connection ends, or the agent answers something else.
@@ -101,19 +107,17 @@ pub fn probe<C: Read + Write>(
     connection: &mut C,
     clock: &StampClock,
     is_one_kernel: bool,
+    calls: u64,
 ) -> io::Result<Vec<Probe>> {
     let mut frame = [0; FRAME];
+    frame[8..16].copy_from_slice(&calls.to_le_bytes());
     let sent = clock.now();
     frame[..8].copy_from_slice(&sent.to_le_bytes());
     connection.write_all(&frame)?;
     connection.flush()?;
     connection.read_exact(&mut frame)?;
     let returned = clock.now();
-    let word = |place: usize| {
-        let mut bytes = [0; 8];
-        bytes.copy_from_slice(&frame[8 * place..8 * place + 8]);
-        i64::from_le_bytes(bytes)
-    };
+    let word = |place| word(&frame, place) as i64;
     if word(0) != sent {
         return Err(io::Error::new(io::ErrorKind::InvalidData, "the reply is of another probe"));
     }
@@ -123,15 +127,29 @@ pub fn probe<C: Read + Write>(
     Ok([Some(way), pair].into_iter().flatten().collect())
 }
 
-/// Answers probes until the connection ends.
+/// The number at a place of a frame.
+pub(crate) fn word(frame: &[u8; FRAME], place: usize) -> u64 {
+    let mut bytes = [0; 8];
+    bytes.copy_from_slice(&frame[8 * place..8 * place + 8]);
+    u64::from_le_bytes(bytes)
+}
+
+/// Answers probes until the connection ends; does `on_call` when a probe tells of more calls than
+/// those before.
 ///
 /// # Errors
 /// When it has ended.
-pub fn answer<C: Read + Write>(connection: &mut C, clock: &StampClock) -> io::Result<()> {
+pub fn answer<C: Read + Write>(
+    connection: &mut C,
+    clock: &StampClock,
+    on_call: impl Fn(),
+) -> io::Result<()> {
     let mut frame = [0; FRAME];
+    let mut heard = 0;
     loop {
         connection.read_exact(&mut frame)?;
         let received = clock.now();
+        let calls = word(&frame, 1);
         let pair = clock.pair();
         let mut put = |place: usize, value: i64| {
             frame[8 * place..8 * place + 8].copy_from_slice(&value.to_le_bytes());
@@ -143,6 +161,10 @@ pub fn answer<C: Read + Write>(connection: &mut C, clock: &StampClock) -> io::Re
         put(2, clock.now());
         connection.write_all(&frame)?;
         connection.flush()?;
+        if calls > heard {
+            heard = calls;
+            on_call();
+        }
     }
 }
 
@@ -155,10 +177,11 @@ mod tests {
     #[test]
     fn the_probes_of_one_clock_find_no_offset() {
         let (mut here, mut there) = UnixStream::pair().unwrap();
-        let answering = std::thread::spawn(move || answer(&mut there, &StampClock::default()));
+        let answering =
+            std::thread::spawn(move || answer(&mut there, &StampClock::default(), || ()));
         let clock = StampClock::default();
         let probes: Vec<Probe> =
-            (0..50).flat_map(|_| probe(&mut here, &clock, true).unwrap()).collect();
+            (0..50).flat_map(|_| probe(&mut here, &clock, true, 0).unwrap()).collect();
         drop(here);
         assert!(answering.join().unwrap().is_err());
         assert_eq!(probes.len(), 100);
@@ -187,11 +210,11 @@ mod tests {
         let (other, mut there) = UnixStream::pair().unwrap();
         pass_on(relay.try_clone().unwrap(), other.try_clone().unwrap(), Duration::from_millis(2));
         pass_on(other, relay, Duration::ZERO);
-        std::thread::spawn(move || answer(&mut there, &StampClock::default()));
+        std::thread::spawn(move || answer(&mut there, &StampClock::default(), || ()));
         let clock = StampClock::default();
         // Two machines: no clock is shared.
         let probes: Vec<Probe> =
-            (0..20).flat_map(|_| probe(&mut here, &clock, false).unwrap()).collect();
+            (0..20).flat_map(|_| probe(&mut here, &clock, false, 0).unwrap()).collect();
         let band = band_at(&probes, probes[10].sent).unwrap();
         assert!(band.low <= 0 && 0 <= band.high, "{band:?}");
         assert!(band.center() > 900_000, "the middle is off by half of the delay: {band:?}");
@@ -200,8 +223,25 @@ mod tests {
 
     #[test]
     fn many_agents_are_probed_less_often() {
-        let pauses = [1, 4, 10, 1000].map(|agents| probe_every(agents).as_millis());
-        assert_eq!(pauses, [20, 20, 50, 500]);
+        let pauses =
+            |has_begun| [1, 4, 10, 1000].map(|agents| probe_every(agents, has_begun).as_millis());
+        assert_eq!(pauses(true), [25, 100, 250, 2500]);
+        assert_eq!(pauses(false), [20, 20, 50, 500], "a run begins after some probes of each");
+    }
+
+    #[test]
+    fn an_agent_hears_of_each_call_once() {
+        let (mut here, mut there) = UnixStream::pair().unwrap();
+        let (called, calls) = std::sync::mpsc::channel();
+        std::thread::spawn(move || {
+            answer(&mut there, &StampClock::default(), || called.send(()).unwrap())
+        });
+        let clock = StampClock::default();
+        for number in [0, 0, 1, 1, 3] {
+            probe(&mut here, &clock, false, number).unwrap();
+        }
+        drop(here);
+        assert_eq!(calls.iter().count(), 2);
     }
 
     #[test]

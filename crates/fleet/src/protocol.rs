@@ -178,8 +178,9 @@ pub struct Beat {
     pub state: AgentState,
     /// Its workers, once it knows.
     pub workers: u32,
-    /// What its data set, its plan and its load are, once it knows; all agents must say the same.
-    pub plan: String,
+    /// What its data set, its plan and its load are, from when it knows until the coordinator does;
+    /// all agents must say the same.
+    pub plan: Option<String>,
     /// Its live counters.
     pub progress: Progress,
     /// Why it has failed, if it has.

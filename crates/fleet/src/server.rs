@@ -47,7 +47,7 @@ const HEAD_BYTES: usize = 16 * 1024;
 /// Bytes of a request's body: a piece, or the list of what is delivered.
 const BODY_BYTES: usize = 2 * PIECE;
 /// How often the board looks what is due.
-const TICK: Duration = Duration::from_millis(50);
+const TICK: Duration = Duration::from_millis(100);
 /// How long a probe may take, after which its connection is given up.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -130,18 +130,17 @@ fn probe<C: Read + Write>(connection: &mut C, shared: &Shared) {
     if connection.read_exact(&mut frame).is_err() {
         return;
     }
-    let [number, token] = [0, 1].map(|place| {
-        let mut word = [0; 8];
-        word.copy_from_slice(&frame[8 * place..8 * place + 8]);
-        u64::from_le_bytes(word)
-    });
-    let agent = number as u32;
+    let (agent, token) = (offset::word(&frame, 0) as u32, offset::word(&frame, 1));
     let Ok(is_one_kernel) = shared.board().is_one_kernel(agent, token) else { return };
-    let pause = probe_every(shared.board().agents());
+    let mut calls = 0;
     while !shared.is_over.load(Ordering::Relaxed) {
-        let Ok(probes) = offset::probe(connection, &shared.clock, is_one_kernel) else { return };
-        shared.board().add_probes(agent, &probes);
-        thread::sleep(pause);
+        let probes = offset::probe(connection, &shared.clock, is_one_kernel, calls);
+        let Ok(probes) = probes else { return };
+        let mut board = shared.board();
+        board.add_probes(agent, &probes);
+        let pause = probe_every(board.agents(), board.start().is_some());
+        drop(board);
+        calls = shared.bell.wait(calls, pause);
     }
 }
 
@@ -183,7 +182,7 @@ fn answer(method: &Method, path: &str, body: &Bytes, shared: &Shared) -> Result<
         }
         (&Method::POST, ["v1", "beat"]) => {
             let beat: Beat = parsed(body)?;
-            shared.board().beat(beat, offset::moment()).map(|order| to_json(&order))
+            shared.act(|board| board.beat(beat, offset::moment())).map(|order| to_json(&order))
         }
         (&Method::GET, ["v1", "status"]) => Ok(to_json(&shared.status())),
         (&Method::GET, ["v1", "files", number]) => {

@@ -22,19 +22,21 @@ const ARMED_BEFORE: i64 = 500_000_000;
 /// Probes of an agent's clock before the start is chosen.
 const PROBES_MIN: usize = 10;
 
-/// The time between the news of all agents together during a run: 100 a second take less than a
+/// The time between the news of all agents together during a run: 50 a second take about half a
 /// hundredth of a processor.
-const BEAT_ANY_MS: u64 = 10;
+const BEAT_ANY_MS: u64 = 20;
 /// How often an agent tells its news, at most and at least.
 const BEAT_MIN_MS: u64 = 100;
-const BEAT_MAX_MS: u64 = 1000;
+const BEAT_MAX_MS: u64 = 2000;
 /// So often at least within a lease.
 const BEATS_OF_LEASE: u64 = 5;
 
 /// Changes of the rate in one answer.
 const RATES_AT_ONCE: usize = 16;
-/// Agents know of a change so many of their news before it takes effect.
-const RATE_LEAD_BEATS: u32 = 3;
+/// A change of the rate lies so far ahead that agents, which are called, know of it before.
+const RATE_LEAD: Duration = Duration::from_millis(300);
+/// So much further for each agent.
+const RATE_LEAD_AGENT: Duration = Duration::from_millis(1);
 /// And so many of the longest ways there and back.
 const RATE_LEAD_WAYS: i64 = 10;
 
@@ -240,8 +242,8 @@ impl Board {
             agent.number = beat.number;
             agent.figures.add(&beat.figures);
         }
-        if beat.state >= AgentState::Planned {
-            (agent.workers, agent.plan) = (beat.workers, beat.plan);
+        if let Some(plan) = beat.plan {
+            (agent.workers, agent.plan) = (beat.workers, plan);
         }
         let start = agent.start.map(|start| start as u64);
         if let Some(failure) = beat.failure {
@@ -272,12 +274,24 @@ impl Board {
         let is_running = self.withdrawn.is_none()
             && self.agents.iter().flatten().count() == self.agents.len()
             && self.present().all(|agent| agent.state == AgentState::Running);
-        is_running.then(|| self.beat_every() * RATE_LEAD_BEATS + ways)
+        is_running.then(|| RATE_LEAD + RATE_LEAD_AGENT * self.options.agents + ways)
     }
 
     /// All agents change the rate at this moment.
     pub fn order_rate(&mut self, order: RateOrder) {
         self.rates.push(order);
+    }
+
+    /// How much there is for the agents to hear that cannot wait.
+    pub fn orders(&self) -> usize {
+        let ends = [self.is_stopping, self.withdrawn.is_some()];
+        self.rates.len() + ends.into_iter().filter(|is_said| *is_said).count()
+    }
+
+    /// The agents that say they have delivered.
+    pub fn delivered(&self) -> impl Iterator<Item = u32> {
+        let delivered = self.present().filter(|agent| agent.state == AgentState::Delivered);
+        delivered.map(|agent| agent.hello.agent)
     }
 
     /// Whether agents leave their parts where they are.
