@@ -45,6 +45,22 @@ const ROWS: &[Row] = &[
         tests: &[],
     },
     Row {
+        name: "study",
+        imports: &[
+            "analysis",
+            "consistency",
+            "history",
+            "lab",
+            "model",
+            "report",
+            "results",
+            "run",
+            "store",
+            "workload",
+        ],
+        tests: &[],
+    },
+    Row {
         name: "python",
         imports: &["analysis", "consistency", "history", "model", "report", "results"],
         tests: &[],

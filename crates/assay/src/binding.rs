@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use assay_drivers::registry;
+use assay_model::percent_encoded;
 use assay_workload::Spec;
 use assay_workload::spec::FieldLength;
 
@@ -26,7 +27,7 @@ pub fn with_properties(url: String, properties: &BTreeMap<String, String>) -> St
         query.split('&').any(|pair| pair.starts_with(&begin))
     };
     let new = properties.iter().filter(|(name, _)| !is_named(name));
-    let pairs = new.map(|(name, value)| format!("p.{name}={}", escaped(value))).collect();
+    let pairs = new.map(|(name, value)| format!("p.{name}={}", percent_encoded(value))).collect();
     with_options(url, pairs)
 }
 
@@ -48,10 +49,10 @@ pub fn is_java(url: &str) -> bool {
 pub fn url(class: &str, class_path: &[String], machine: &[String]) -> String {
     let mut options = Vec::new();
     if !class_path.is_empty() {
-        options.push(format!("classpath={}", escaped(&class_path.join(":"))));
+        options.push(format!("classpath={}", percent_encoded(&class_path.join(":"))));
     }
     let words = machine.iter().flat_map(|words| words.split_whitespace());
-    options.extend(words.map(|word| format!("jvm={}", escaped(word))));
+    options.extend(words.map(|word| format!("jvm={}", percent_encoded(word))));
     with_options(format!("{SCHEME}{class}"), options)
 }
 
@@ -67,17 +68,6 @@ fn with_options(url: String, options: Vec<String>) -> String {
     }
     let mark = if url.contains('?') { '&' } else { '?' };
     format!("{url}{mark}{}", options.join("&"))
-}
-
-/// A text as a URL can hold it.
-pub fn escaped(text: &str) -> String {
-    let byte = |byte: u8| match byte {
-        b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => {
-            char::from(byte).to_string()
-        }
-        other => format!("%{other:02X}"),
-    };
-    text.bytes().map(byte).collect()
 }
 
 /// An argument of a command line as run directories keep it: without secrets.

@@ -6,13 +6,12 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use assay_history::{Column, Columns, History, read_events, write_events};
 use assay_model::{Event, EventKind, Fields, Kind, Nanos, OperationEncoder, Outcome, Reason};
+use assay_results::run_dirs::UNDONE;
 use assay_run::clock;
 use assay_store::{Answer, Answers, Client, Request, Store, Ticket, Values};
 
 use crate::exit::from_open;
 
-/// What the event says that tells of it.
-const UNDONE: &str = "inserts undone";
 /// How many deletions are under way at the same time.
 const SESSIONS: u32 = 64;
 /// How long nothing may be answered.
@@ -47,12 +46,6 @@ pub fn cleanup_inserts(
     };
     events.push(Event { at, kind: EventKind::Phase, text });
     write_events(dir, &events).context("cannot note that the inserts are undone")
-}
-
-/// Whether everything that the run in `dir` inserted is gone again.
-pub fn is_undone(dir: &Path) -> bool {
-    let is_it = |event: &Event| event.kind == EventKind::Phase && event.text.starts_with(UNDONE);
-    read_events(dir).is_ok_and(|events| events.iter().any(is_it))
 }
 
 /// What may be there because of a run.

@@ -5,13 +5,13 @@ use std::ffi::OsStr;
 use assay_drivers::registry;
 use assay_lab::recipes;
 use assay_results::run_dirs;
+use assay_study::builtin as studies;
 use assay_workload::builtin;
 use clap::ArgMatches;
 use clap_complete::engine::{
     ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter,
 };
 
-use crate::command::study::builtin as studies;
 use crate::options::Options;
 
 /// Our workloads, and files.

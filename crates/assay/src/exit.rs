@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use assay_results::ResultsError;
 use assay_store::OpenError;
+use assay_study::StudyError;
 
 /// Why a command ends with something else than success.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,9 +82,23 @@ pub fn code(error: &anyhow::Error) -> Exit {
     }
     let of_cause = |cause: &(dyn std::error::Error + 'static)| {
         let of_results = || cause.downcast_ref::<ResultsError>().map(of_results);
-        cause.downcast_ref::<Failure>().map(|failure| failure.exit).or_else(of_results)
+        let of_study = || cause.downcast_ref::<StudyError>().and_then(of_study);
+        let of_failure = cause.downcast_ref::<Failure>().map(|failure| failure.exit);
+        of_failure.or_else(of_results).or_else(of_study)
     };
     error.chain().find_map(of_cause).unwrap_or(Exit::Internal)
+}
+
+/// The code of an error of a study, unless its cause has it.
+fn of_study(error: &StudyError) -> Option<Exit> {
+    match error {
+        StudyError::Invalid(_) => Some(Exit::Usage),
+        StudyError::Results(error) => Some(of_results(error)),
+        StudyError::Failed { .. }
+        | StudyError::Run(_)
+        | StudyError::Manifest(_)
+        | StudyError::Other(_) => None,
+    }
 }
 
 fn of_results(error: &ResultsError) -> Exit {

@@ -11,6 +11,7 @@ use assay_history::{Meeting, Repeat, RepeatedRun};
 use assay_model::Seed;
 use assay_report::repeated;
 use assay_results::group_beside;
+use assay_results::run_dirs::HALLMARK;
 use assay_store::Capabilities;
 use clap::ArgMatches;
 
@@ -23,7 +24,7 @@ use crate::options::{Options, Origin};
 use crate::progress::Show;
 use crate::run_dirs;
 use crate::setup::{Setup, command_line, typed};
-use crate::show::{Display, Format, HALLMARK_FILE, keep_hallmark, put, require_hallmark};
+use crate::show::{Display, Format, keep_hallmark, put, require_hallmark};
 
 /// More runs than this are a slip of the finger.
 const MOST: u64 = 1_000;
@@ -254,7 +255,7 @@ pub fn show(dir: &Path, options: &Options, display: &Display) -> Result<Exit> {
     let mut exit = Exit::Fine;
     let group = group_beside(dir, |run| {
         // The first to analyze a run keeps its hallmark.
-        if !run.dir.join(HALLMARK_FILE).exists() {
+        if !run.dir.join(HALLMARK).exists() {
             keep_hallmark(&run.dir, &run.analyzed)?;
         }
         if exit == Exit::Fine {

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use assay_report::{Letters, Style};
+use assay_results::run_dirs::HALLMARK;
 use assay_results::{AnalyzedRun, ycsb_block};
 use rustix::fs::{OFlags, fcntl_getfl, fstat, stat};
 
@@ -140,9 +141,6 @@ pub fn require_hallmark(options: &Options, analyzed: &AnalyzedRun) -> Result<Exi
     }
 }
 
-/// The file in a run directory that holds its hallmark.
-pub const HALLMARK_FILE: &str = "hallmark.json";
-
 /// The file in a run directory that shows its result in a browser.
 pub const PAGE_FILE: &str = "report.html";
 
@@ -154,7 +152,7 @@ pub const PAGE_FILE: &str = "report.html";
 pub fn keep_hallmark(dir: &Path, analyzed: &AnalyzedRun) -> Result<()> {
     let AnalyzedRun { facts, summary, timeline, .. } = analyzed;
     if let Some(text) = assay_report::hallmark::json(facts) {
-        keep(&dir.join(HALLMARK_FILE), &text)?;
+        keep(&dir.join(HALLMARK), &text)?;
     }
     keep(&dir.join(PAGE_FILE), &assay_report::html(facts, summary, timeline.as_ref()))
 }

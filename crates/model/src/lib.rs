@@ -5,6 +5,7 @@
 //! numbers into bytes, and a [`Record`] says what became of one operation.
 
 pub mod nanos;
+pub mod percent;
 pub mod properties;
 pub mod quantity;
 pub mod seed;
@@ -39,6 +40,7 @@ pub use nanos::Nanos;
 pub use observed::{ObservedValue, QueryRole};
 pub use operation::{Fields, Kind, Operation};
 pub use outcome::{Outcome, Reason, Verified};
+pub use percent::percent_encoded;
 pub use query::{Catalogue, Named, Query, Statement};
 pub use record::{Ends, NODES_MAX, Phase, Record};
 pub use schema::{Column, ColumnType, Relation, Schema};

@@ -2,6 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use assay_history::read_events;
+use assay_model::{Event, EventKind};
+
 use crate::error::ResultsError;
 
 /// The file that makes a directory a run directory.
@@ -12,6 +15,12 @@ pub const LOAD: &str = "load";
 
 /// The file that makes a directory a group of repeated runs.
 pub const GROUP: &str = "repeat.toml";
+
+/// The file in a run directory that holds its hallmark.
+pub const HALLMARK: &str = "hallmark.json";
+
+/// What the event says that tells that the inserts of a run are deleted.
+pub const UNDONE: &str = "inserts undone";
 
 /// The run directory that `text` means: a directory, a name in `runs_dir`, `last`, or `last-1`.
 ///
@@ -27,6 +36,12 @@ pub fn find(runs_dir: &Path, text: &str) -> Result<PathBuf, ResultsError> {
     Err(ResultsError::NotARun(format!(
         "{text} is a group of repeated runs: name one of them, such as {dir}/1"
     )))
+}
+
+/// Whether everything that the run in `dir` inserted is gone again.
+pub fn is_undone(dir: &Path) -> bool {
+    let is_it = |event: &Event| event.kind == EventKind::Phase && event.text.starts_with(UNDONE);
+    read_events(dir).is_ok_and(|events| events.iter().any(is_it))
 }
 
 /// The run directory or the group of repeated runs that `text` means.

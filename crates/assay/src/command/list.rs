@@ -4,13 +4,13 @@ use std::fmt::Write as _;
 
 use anyhow::{Context, Result};
 use assay_drivers::registry;
+use assay_study::anomalies::file::AnomalyFile;
+use assay_study::file::StudyFile;
 use assay_workload::script::{ScriptName, ScriptSpec};
 use assay_workload::{Spec, builtin};
 use clap::ArgMatches;
 
 use crate::atomic_file;
-use crate::command::study::anomalies::file::AnomalyFile;
-use crate::command::study::matrix::file::StudyFile;
 use crate::exit::{Exit, as_usage, usage};
 use crate::options::{KEYS, Options, Origin};
 use crate::show::put;

@@ -1,29 +1,26 @@
-//! The experiment LOAD of the paper on BenchFoundry: how punctual processes are under load.
+//! `assay study benchfoundry`: the runs of the experiment LOAD of the paper on BenchFoundry.
 //!
 //! D. Bermbach et al., "BenchFoundry: A Benchmarking Framework for Cloud Storage Services", ICSOC
 //! 2017, section 5.
 
 mod expected;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
-use assay_analysis::{Boxplot, Counts, Group, Starts, Summary};
-use assay_history::Manifest;
 use assay_model::{Seed, quantity};
-use assay_report::hallmark;
 use assay_report::precision::{
-    Precision, PrecisionFigures, PrecisionRun, RunEnd, precision_html, precision_json,
-    precision_markdown, precision_text,
+    Precision, PrecisionRun, RunEnd, precision_html, precision_json, precision_markdown,
+    precision_text,
 };
 use assay_report::units::rate;
 use assay_results::shell::quoted;
-use assay_results::{AnalyzedRun, analyze_beside};
+use assay_study::precision::{dir_of, reason, starts, tabulate, unit_rate};
 use assay_workload::script::benchfoundry::{BenchfoundrySpec, Starts as When};
 use clap::ArgMatches;
 
-use crate::exit::{Exit, Failure, as_usage, from_open};
+use crate::exit::{Exit, Failure, from_open};
 use crate::load_config::Purpose;
 use crate::options::{Options, Origin};
 use crate::progress::Show;
@@ -159,16 +156,11 @@ impl RunningStudy {
         ]
     }
 
-    /// Processes per second at the load factor 1.
-    fn unit_rate(&self) -> f64 {
-        self.spec.process.weights().iter().sum()
-    }
-
     /// Runs the factor at `place`; its outcome is reported, not returned as an error.
     fn run(&mut self, place: usize) -> PrecisionRun {
         let factor = self.expected.factors[place];
         let dir = dir_of(&self.root, factor);
-        let attempt = self.send(place, &dir);
+        let attempt = self.send(place);
         let is_stopped = matches!(attempt, Ok(Exit::Interrupted));
         self.interrupts += u32::from(is_stopped);
         let ending = match attempt {
@@ -177,21 +169,12 @@ impl RunningStudy {
             Ok(_) => RunEnd::Failed(reason(&dir)),
             Err(error) => RunEnd::Failed(format!("{error:#}")),
         };
-        let (figures, ending) = match (self.analyze(&dir), ending) {
-            (Ok(figures), ending) => (Some(figures), ending),
-            (Err(error), RunEnd::Whole) => (None, RunEnd::Failed(format!("{error:#}"))),
-            (Err(_), ending) => (None, ending),
-        };
-        PrecisionRun {
-            factor,
-            planned_per_s: factor * self.unit_rate(),
-            run_dir: name_of(factor),
-            ending,
-            figures,
-        }
+        tabulate(&self.root, factor, &self.spec, ending, &|dir, analyzed| {
+            keep_hallmark(dir, analyzed).map_err(|error| format!("{error:#}"))
+        })
     }
 
-    fn send(&mut self, place: usize, dir: &Path) -> Result<Exit> {
+    fn send(&mut self, place: usize) -> Result<Exit> {
         let factor = self.expected.factors[place];
         // What ended the run before does not end this one.
         self.setup.listening.control().go_on();
@@ -199,8 +182,8 @@ impl RunningStudy {
         // New rows get keys of the run's seed: two runs of one seed would write the same.
         self.setup.seed = Seed(self.seed.0.wrapping_add(place as u64 + 1));
         self.setup.arrivals = self.setup.seed;
-        self.setup.dir = dir.to_owned();
-        let planned = self.unit_rate() * factor;
+        self.setup.dir = dir_of(&self.root, factor);
+        let planned = unit_rate(&self.spec) * factor;
         let duration = quantity::write_time(self.expected.duration);
         self.setup.options.set("duration", &duration, Origin::Flag);
         if self.spec.process.starts == When::Model {
@@ -230,14 +213,6 @@ impl RunningStudy {
         words
     }
 
-    fn analyze(&self, dir: &Path) -> Result<PrecisionFigures> {
-        let manifest = Manifest::read(dir).map_err(as_usage)?;
-        let mut starts = Starts::new(manifest.history.width);
-        let analyzed = analyze_beside(dir, manifest, None, &mut |records| starts.push(records))?;
-        keep_hallmark(dir, &analyzed)?;
-        Ok(figures(&analyzed, &starts))
-    }
-
     /// A line on what came of a run.
     fn say(&self, run: &PrecisionRun) {
         match &run.ending {
@@ -260,11 +235,6 @@ impl RunningStudy {
 
     fn precision(&self, runs: Vec<PrecisionRun>) -> Precision {
         let capabilities = self.setup.store.capabilities();
-        let starts = match self.spec.process.starts {
-            When::Second => "all processes of a second begin at once, as the generator has it",
-            When::Even => "processes begin at even distances, as the paper describes it",
-            When::Model => "processes begin when the load model says",
-        };
         let mut command = typed();
         if self.setup.options.given("seed").is_none() {
             command.extend(["--seed".to_owned(), self.seed.to_string()]);
@@ -275,9 +245,9 @@ impl RunningStudy {
             dir: self.root.display().to_string(),
             url: self.setup.url.clone(),
             is_no_op: capabilities.is_no_op,
-            starts: format!("{}: {starts}", self.setup.workload.name),
+            starts: format!("{}: {}", self.setup.workload.name, starts(&self.spec)),
             loaded: self.loaded.to_owned(),
-            unit_per_s: self.unit_rate(),
+            unit_per_s: unit_rate(&self.spec),
             duration: self.expected.duration,
             seed: self.seed.0,
             machine: format!("{} x {}", machine::cores(), machine::processor()),
@@ -292,52 +262,6 @@ impl RunningStudy {
             .with_context(|| format!("cannot write {}", path.display()))?;
         atomic_file::write_text(&path, &precision_json(precision))
     }
-}
-
-/// The figures of an analyzed run for the study.
-fn figures(analyzed: &AnalyzedRun, starts: &Starts) -> PrecisionFigures {
-    let groups = processes(&analyzed.summary);
-    let response = Boxplot::over(groups.iter().map(|group| &group.hits.response));
-    let sum = |of: fn(&Group) -> f64| groups.iter().map(|group| of(group)).sum::<f64>();
-    let line = hallmark::line(&analyzed.facts);
-    let name = line.as_ref().map_or("none", |line| line.name);
-    PrecisionFigures {
-        starts: starts.boxplot(),
-        response,
-        done_per_s: sum(|group| group.rates.done_per_s),
-        failed: groups.iter().map(|group| failed(&group.counts)).sum(),
-        hallmark: name.trim_start_matches("HALLMARK ").to_lowercase(),
-        reasons: line.map_or_else(String::new, |line| line.reasons),
-    }
-}
-
-/// How many were not done.
-fn failed(counts: &Counts) -> u64 {
-    counts.refused + counts.unknown + counts.dropped
-}
-
-/// The groups that hold each process once: where every process is one transaction, transactions
-/// are the processes.
-fn processes(summary: &Summary) -> Vec<&Group> {
-    match &summary.processes {
-        Some(processes) => vec![&processes.group],
-        None => summary.transactions.iter().map(|transactions| &transactions.group).collect(),
-    }
-}
-
-/// Why the run in `dir` ended as it did.
-fn reason(dir: &Path) -> String {
-    let manifest = Manifest::read(dir).ok();
-    let reason = manifest.and_then(|manifest| manifest.reason);
-    reason.unwrap_or_else(|| "none of its operations was done".to_owned())
-}
-
-fn name_of(factor: f64) -> String {
-    format!("factor-{factor}")
-}
-
-fn dir_of(root: &Path, factor: f64) -> PathBuf {
-    root.join(name_of(factor))
 }
 
 /// Forms that the study can take.

@@ -1,43 +1,27 @@
 //! `assay study FILE`: stores × workloads × nodes × loads, each cell a run directory.
 
-pub mod commands;
-pub mod directory;
-pub mod execute;
-pub mod file;
-mod java;
-pub mod plan;
-mod published;
-mod result;
-pub mod shift;
-mod space;
-
-use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use assay_drivers::registry;
-use assay_model::Nanos;
-use assay_report::Letters;
 use assay_report::matrix::{
     MatrixStudy, matrix_csv, matrix_html, matrix_json, matrix_markdown, matrix_text,
 };
-use assay_report::units::{count, duration};
+use assay_study::command_line::CommandLine;
+use assay_study::execute::StudyEnd;
+use assay_study::file::StudyFile;
+use assay_study::matrix::{MatrixRequest, listed, published, run};
+use assay_study::plan::{StudyPlan, StudyRequest};
+use assay_study::program::Program;
+use assay_study::{builtin, published as figures};
 use clap::{Arg, ArgAction, ArgMatches, ValueHint};
 
-use commands::{OWN_DIR, Target};
-use directory::Kept;
-use execute::{StudyEnd, StudyExecutor};
-use file::StudyFile;
-use plan::{Plan, PlannedCell, StudyRequest};
-use shift::Stop;
-
-use crate::command::study::builtin;
+use super::program::OwnProgram;
 use crate::completion;
 use crate::exit::{Exit, usage};
 use crate::lab::Labs;
 use crate::options::Options;
 use crate::show::{Display, Format, put};
-use crate::{machine, units};
+use crate::{machine, setup, units};
 
 /// Settings of `assay study FILE`, which other commands have too.
 pub const KEYS: [&str; 8] =
@@ -101,12 +85,13 @@ pub fn matrix(matches: &ArgMatches) -> Result<Exit> {
     let display = Display::from(&options)?;
     require_format(&options, &display)?;
     let expected = TypedOptions::from(matches, &options)?;
-    let file = read(&expected.path)?;
+    let mut program = OwnProgram::new(&options)?;
+    let file = read(&expected.path, program.command_line())?;
     let timeout = units::duration(&file.give_up)
         .map_err(|error| usage(format!("{}: give-up: {error}", expected.path.display())))?;
-    let mut plan = Plan::new(file, &expected.path, &expected.study_request)?;
-    let figures = expected.published.as_deref().map(published::read).transpose()?;
-    let published = figures.map(|figures| result::published(&plan, figures)).transpose()?;
+    let mut plan = StudyPlan::new(file, &expected.path, &expected.study_request, &program)?;
+    let figures = expected.published.as_deref().map(figures::read).transpose()?;
+    let published = figures.map(|figures| published(&plan, figures)).transpose()?;
     if expected.is_plan {
         put(&listed(&plan, None), display.output.as_deref())?;
         return Ok(Exit::Fine);
@@ -116,49 +101,33 @@ pub fn matrix(matches: &ArgMatches) -> Result<Exit> {
         plan.note_labs(&place);
     }
     let dir = directory(matches, &options, &plan.name);
-    let mut kept = Kept::open(&dir, &plan.name)?;
-    kept.look(plan.cells.iter().map(|cell| cell.id.as_str()))?;
-    if expected.retries_failed {
-        kept.retry_failed();
+    program.listen()?;
+    let request = MatrixRequest {
+        dir: &dir,
+        labs: labs.root(),
+        lab_dir: options.given("lab-dir"),
+        command: &setup::typed(),
+        timeout,
+        retries_failed: expected.retries_failed,
+        replaces: expected.replaces,
+        is_forced: expected.is_forced,
+        published,
+    };
+    let result = run(&plan, request, &program)?;
+    if result.ended.is_ok() || !result.study.matrix.cells.is_empty() {
+        show(&result.study, &display)?;
     }
-    kept.require_same(&plan)?;
-    let missing: Vec<&PlannedCell> =
-        plan.cells.iter().filter(|cell| !kept.is_settled(&cell.id)).collect();
-    if !expected.replaces {
-        require_empty_stores(&missing)?;
-    }
-    if !expected.is_forced {
-        space::require(&plan, &missing, kept.leftovers(&missing), &dir, labs.root())?;
-    }
-    kept.keep_file(&plan.file)?;
-    let is_quiet = options.is_quiet()?;
-    if !is_quiet {
-        eprint_plan(&plan, missing.len(), &dir);
-    }
-    directory::write_whole(&dir.join("order.txt"), &listed(&plan, Some(&kept)))?;
-    let stop = Stop::listen()?;
-    let ended = StudyExecutor::new(&plan, &mut kept, &labs, &stop, &options, timeout)
-        .quiet(is_quiet)
-        .execute();
-    // A full disk ends the study, but not the report of the cells before.
-    let ending = *ended.as_ref().unwrap_or(&StudyEnd::Interrupted);
-    let study = result::gather(&plan, &kept, ending, published);
-    let is_kept = result::keep(&dir, &study);
-    if ended.is_ok() || !study.matrix.cells.is_empty() {
-        show(&study, &display)?;
-    }
-    ended.context("the study cannot go on; what is done stays, and the same command goes on")?;
-    is_kept?;
-    if !is_quiet {
-        eprintln!("kept in {}; the page is {}", dir.display(), dir.join("study.html").display());
-    }
-    Ok(exit(&study, ending))
+    let ending = result.ended?;
+    result.is_kept?;
+    let page = dir.join("study.html");
+    program.tell(&format!("kept in {}; the page is {}", dir.display(), page.display()));
+    Ok(exit(&result.study, ending))
 }
 
 /// The study in `path`, or the built-in one of that name.
-fn read(path: &Path) -> Result<StudyFile> {
+fn read(path: &Path, command_line: &CommandLine) -> Result<StudyFile> {
     if path.is_file() {
-        return StudyFile::read(path);
+        return Ok(StudyFile::read(path, command_line)?);
     }
     let Some(study) = builtin::find(path) else { return Err(no_such_file(path)) };
     eprintln!(
@@ -167,7 +136,7 @@ fn read(path: &Path) -> Result<StudyFile> {
         study.name,
         study.name
     );
-    StudyFile::parse(study.text, path)
+    Ok(StudyFile::parse(study.text, path, command_line)?)
 }
 
 impl TypedOptions {
@@ -209,24 +178,6 @@ impl TypedOptions {
             is_forced: matches.get_flag("force"),
         })
     }
-}
-
-/// Refuses to empty a store that may be needed.
-fn require_empty_stores(missing: &[&PlannedCell]) -> Result<()> {
-    let emptied = missing.iter().find_map(|cell| match &cell.workload_kind.target {
-        Target::Url(url) if cell.workload_kind.fill.is_some() && !url.contains(OWN_DIR) => {
-            Some((url, cell))
-        }
-        _ => None,
-    });
-    let Some((url, cell)) = emptied else { return Ok(()) };
-    Err(usage(format!(
-        "{}: before each of its cells the study removes what Assay has in {}, tables with all rows \
-         included; say --replace if nobody needs it, or give the store {OWN_DIR} or up in the \
-         study file",
-        cell.id,
-        registry::without_secrets(url)
-    )))
 }
 
 fn no_such_file(path: &Path) -> anyhow::Error {
@@ -283,76 +234,4 @@ fn exit(study: &MatrixStudy, ending: StudyEnd) -> Exit {
         StudyEnd::All if !study.failed.is_empty() => Exit::Internal,
         StudyEnd::All => Exit::Fine,
     }
-}
-
-/// How much is to be done, before it begins.
-fn eprint_plan(plan: &Plan, missing: usize, dir: &Path) {
-    let done = plan.cells.len() - missing;
-    eprintln!(
-        "{}: {} cells, {} done, {} to do; order by seed {}, in {}",
-        plan.name,
-        count(plan.cells.len() as u64),
-        count(done as u64),
-        count(missing as u64),
-        plan.seed,
-        dir.join("order.txt").display()
-    );
-}
-
-/// The cells in their order, with what they need.
-fn listed(plan: &Plan, kept: Option<&Kept>) -> String {
-    let mut text = format!(
-        "{}: {} stores x {} workloads x {} loads, {} repetitions: {} cells; seed {}\n",
-        plan.name,
-        plan.stores.len(),
-        plan.workloads.len(),
-        plan.loads.len(),
-        plan.repetitions,
-        plan.cells.len(),
-        plan.seed
-    );
-    let mut before = None;
-    for (place, cell) in plan.cells.iter().enumerate() {
-        let shift = (cell.repetition, &cell.shift);
-        if before != Some(shift) && cell.shift != cell.id {
-            let need = space::need(plan, cell);
-            let _ = writeln!(
-                text,
-                "  {}, repetition {}: about {} MiB of memory, {} MiB on disk",
-                cell.shift, cell.repetition, need.memory_mib, need.disk_mib
-            );
-        }
-        before = Some(shift);
-        let is_done = kept.is_some_and(|kept| kept.is_settled(&cell.id));
-        let state = if is_done { "  (done before)" } else { "" };
-        let _ = writeln!(text, "  {:>6}  {}{state}", place + 1, cell.id);
-    }
-    for line in &plan.skipped {
-        let _ = writeln!(text, "  {line}");
-    }
-    text + &estimate(plan)
-}
-
-/// The estimated duration before the first run.
-fn estimate(plan: &Plan) -> String {
-    let setting = |cell: &PlannedCell, name: &str| cell.settings.get(name).cloned();
-    let time = |cell: &PlannedCell| {
-        let of = |name| setting(cell, name).and_then(|text| units::duration(&text).ok());
-        let parts = [of("duration"), of("warm-up")];
-        parts.into_iter().flatten().fold(0, |all: u64, time: Nanos| all.saturating_add(time.0))
-    };
-    let operations = |cell: &PlannedCell| {
-        setting(cell, "operations").and_then(|text| text.parse::<u64>().ok()).unwrap_or(0)
-    };
-    let records = |cell: &PlannedCell| plan.workloads[cell.setup.workload].records.unwrap_or(0);
-    let sum =
-        |of: &dyn Fn(&PlannedCell) -> u64| plan.cells.iter().map(of).fold(0, u64::saturating_add);
-    format!(
-        "to issue: {} operations, and {} by the clock; to fill: up to {} records; histories: about \
-         {} MiB\n",
-        count(sum(&operations)),
-        duration(Nanos(sum(&time)), Letters::Ascii),
-        count(sum(&records)),
-        space::histories_mib(plan, &plan.cells.iter().collect::<Vec<_>>())
-    )
 }

@@ -6,8 +6,8 @@ use std::path::Path;
 
 use anyhow::Result;
 use assay_analysis::ycsb::{Status, Statuses};
+use assay_model::percent_encoded;
 
-use crate::binding::escaped;
 use crate::exit::usage;
 use crate::workload::read_properties;
 
@@ -147,7 +147,7 @@ impl UsedProperties<'_> {
     /// `name=value` for each property that is given.
     fn options(&self, pairs: &[(&str, &str)]) -> Vec<String> {
         let pair = |(property, option): &(&str, &str)| {
-            self.get(property).map(|value| format!("{option}={}", escaped(value)))
+            self.get(property).map(|value| format!("{option}={}", percent_encoded(value)))
         };
         pairs.iter().filter_map(pair).collect()
     }
@@ -156,8 +156,8 @@ impl UsedProperties<'_> {
 fn login(user: &str, password: &str) -> String {
     match (user, password) {
         ("", "") => String::new(),
-        (user, "") => format!("{}@", escaped(user)),
-        (user, password) => format!("{}:{}@", escaped(user), escaped(password)),
+        (user, "") => format!("{}@", percent_encoded(user)),
+        (user, password) => format!("{}:{}@", percent_encoded(user), percent_encoded(password)),
     }
 }
 
@@ -273,7 +273,7 @@ fn dynamodb(given: &UsedProperties<'_>) -> Result<String> {
         None => String::new(),
     };
     let reads = if given.is("dynamodb.consistentReads") { "on" } else { "off" };
-    let options = format!("region={region}&key={}&consistent_read={reads}", escaped(key));
+    let options = format!("region={region}&key={}&consistent_read={reads}", percent_encoded(key));
     Ok(format!("{scheme}://{login}{host}/?{options}"))
 }
 

@@ -2,11 +2,10 @@
 
 use std::path::Path;
 
-use anyhow::Result;
 use assay_analysis::matrix::OperationFilter;
 use assay_analysis::matrix::published::{PublishedFigure, PublishedMeasure};
 
-use crate::exit::usage;
+use crate::error::{StudyError, invalid};
 
 /// The columns that the file must have, in any order.
 const COLUMNS: [&str; 6] = ["system", "workload", "nodes", "metric", "unit", "value"];
@@ -19,11 +18,11 @@ const UNITS: [(&str, f64); 6] =
 ///
 /// # Errors
 /// If the file cannot be read, or a line is invalid.
-pub fn read(path: &Path) -> Result<Vec<PublishedFigure>> {
+pub fn read(path: &Path) -> Result<Vec<PublishedFigure>, StudyError> {
     let displayed = path.display();
     let text = std::fs::read_to_string(path)
-        .map_err(|error| usage(format!("--published: cannot read {displayed}: {error}")))?;
-    parse(&text).map_err(|reason| usage(format!("--published: {displayed}{reason}")))
+        .map_err(|error| invalid(format!("--published: cannot read {displayed}: {error}")))?;
+    parse(&text).map_err(|reason| invalid(format!("--published: {displayed}{reason}")))
 }
 
 fn parse(text: &str) -> Result<Vec<PublishedFigure>, String> {

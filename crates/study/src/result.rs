@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use anyhow::Result;
 use assay_analysis::hallmark::Hallmark;
 use assay_analysis::matrix::published::{Mix, PublishedFigure, Terms};
 use assay_analysis::matrix::{Cell, Matrix, durability, figures};
@@ -14,16 +13,15 @@ use assay_report::matrix::{
     matrix_html, matrix_json, matrix_markdown, matrix_sheet,
 };
 use assay_results::evidence::expected_misses;
+use assay_results::run_dirs::HALLMARK;
 use assay_results::shell::quoted;
-use assay_results::{AnalyzedRun, analyze_run};
+use assay_results::{AnalyzedRun, ResultsError, analyze_run};
 
-use super::directory::{CellRecord, CellState, Kept, write_whole};
-use super::execute::StudyEnd;
-use super::file::PublishedSection;
-use super::plan::{Plan, PlannedCell};
-use crate::exit::usage;
-use crate::show::{HALLMARK_FILE, keep_hallmark};
-use crate::{machine, setup};
+use crate::directory::{CellRecord, CellState, StudyDirectory, write_whole};
+use crate::error::{StudyError, invalid, other};
+use crate::file::{PublishedSection, StoreSection};
+use crate::plan::{PlannedCell, PlannedLoad, StudyPlan};
+use crate::program::Program;
 
 /// Where what the study found is kept in its directory.
 const SHEET: &str = "cells.parquet";
@@ -33,12 +31,13 @@ const STAND_IN: &str = "stand-in";
 
 /// Reads everything that has come of the cells.
 pub fn gather(
-    plan: &Plan,
-    kept: &Kept,
-    ending: StudyEnd,
+    plan: &StudyPlan,
+    kept: &StudyDirectory,
+    program: &dyn Program,
+    command: &[String],
     published: Option<PublishedFigures>,
 ) -> MatrixStudy {
-    let mut study = empty(plan, ending, published);
+    let mut study = empty(plan, program, command, published);
     let mut took = Nanos::ZERO;
     let mut began: Vec<&CellRecord> = Vec::new();
     for cell in &plan.cells {
@@ -51,14 +50,14 @@ pub fn gather(
                 let dir = kept.run_dir(&cell.id);
                 match analyze_run(&dir, None) {
                     Ok(analyzed) => {
-                        if !dir.join(HALLMARK_FILE).exists()
-                            && let Err(error) = keep_hallmark(&dir, &analyzed)
+                        if !dir.join(HALLMARK).exists()
+                            && let Err(error) = program.keep_hallmark(&dir, &analyzed)
                         {
-                            study.notes.push(format!("{}: {error:#}", cell.id));
+                            study.notes.push(format!("{}: {error}", cell.id));
                         }
                         add(&mut study, cell, record, &analyzed);
                     }
-                    Err(error) => study.failed.push(unreadable(cell, &dir, &error.into())),
+                    Err(error) => study.failed.push(unreadable(cell, &dir, &error)),
                 }
             }
             CellState::Failed => study.failed.push(FailedCell {
@@ -85,29 +84,35 @@ pub fn gather(
 }
 
 /// A run directory that cannot be read does not prevent the page of the others.
-fn unreadable(cell: &PlannedCell, run_dir: &Path, error: &anyhow::Error) -> FailedCell {
+fn unreadable(cell: &PlannedCell, run_dir: &Path, error: &ResultsError) -> FailedCell {
     let dir = run_dir.parent().unwrap_or(run_dir).display();
     FailedCell {
         id: cell.id.clone(),
         setup: cell.setup,
         reason: format!(
-            "it came to its end, but its run directory cannot be read: {error:#}; remove {dir} \
+            "it came to its end, but its run directory cannot be read: {error}; remove {dir} \
              and the \
              same command runs it again"
         ),
     }
 }
 
-fn empty(plan: &Plan, ending: StudyEnd, published: Option<PublishedFigures>) -> MatrixStudy {
+fn empty(
+    plan: &StudyPlan,
+    program: &dyn Program,
+    command: &[String],
+    published: Option<PublishedFigures>,
+) -> MatrixStudy {
+    let machine = program.machine();
     let title = match plan.file.title.is_empty() {
         true => format!("The study {}", plan.name),
         false => plan.file.title.clone(),
     };
-    let store = |section: &super::file::StoreSection| StudyStore {
+    let store = |section: &StoreSection| StudyStore {
         name: section.name.clone(),
         label: section.label.clone(),
     };
-    let load = |load: &super::plan::PlannedLoad| StudyLoad {
+    let load = |load: &PlannedLoad| StudyLoad {
         name: load.name.clone(),
         text: load.text.clone(),
         clients: load.clients,
@@ -117,15 +122,9 @@ fn empty(plan: &Plan, ending: StudyEnd, published: Option<PublishedFigures>) -> 
         name: plan.name.clone(),
         title,
         about: plan.file.about.clone(),
-        command: quoted(&setup::typed()),
+        command: quoted(command),
         seed: plan.seed,
-        machine: format!(
-            "{} × {}, {} GiB, {}",
-            machine::cores(),
-            machine::processor(),
-            (machine::memory_bytes() + (1 << 29)) >> 30,
-            machine::system()
-        ),
+        machine: format!("{}, {}", machine.describe(), machine.system),
         stores: plan.stores.iter().map(store).collect(),
         workloads: plan.workloads.iter().map(|workload| workload.name.clone()).collect(),
         loads: plan.loads.iter().map(load).collect(),
@@ -135,7 +134,7 @@ fn empty(plan: &Plan, ending: StudyEnd, published: Option<PublishedFigures>) -> 
         fits: Vec::new(),
         facts: Vec::new(),
         failed: Vec::new(),
-        is_interrupted: ending == StudyEnd::Interrupted,
+        is_interrupted: false,
         scale: plan.scale,
         took: Nanos::ZERO,
         order: Vec::new(),
@@ -163,7 +162,7 @@ fn add(study: &mut MatrixStudy, cell: &PlannedCell, record: &CellRecord, analyze
     });
     study.facts.push(CellFacts {
         id: cell.id.clone(),
-        run_dir: Kept::run_dir_name(&cell.id),
+        run_dir: StudyDirectory::run_dir_name(&cell.id),
         commands: record.commands.clone(),
         settings,
         fill: record.fill_ns.map(Nanos),
@@ -196,8 +195,8 @@ fn label(study: &mut MatrixStudy) {
 ///
 /// # Errors
 /// If they cannot be written.
-pub fn keep(dir: &Path, study: &MatrixStudy) -> Result<()> {
-    write_sheet(&dir.join(SHEET), "assay.study.1", &columns(study))?;
+pub fn keep(dir: &Path, study: &MatrixStudy) -> Result<(), StudyError> {
+    write_sheet(&dir.join(SHEET), "assay.study.1", &columns(study)).map_err(other)?;
     for (name, text) in [
         ("study.html", matrix_html(study)),
         ("study.md", matrix_markdown(study)),
@@ -225,25 +224,25 @@ fn columns(study: &MatrixStudy) -> Vec<SheetColumn> {
 /// Refuses names that no rule could use: nothing would be found wrong in figures that nobody held
 /// against each other.
 fn require_known(
-    plan: &Plan,
+    plan: &StudyPlan,
     section: &PublishedSection,
     figures: &[PublishedFigure],
-) -> Result<()> {
+) -> Result<(), StudyError> {
     if section.operations == 0 || section.clients == 0 {
-        return Err(usage("[beside]: operations and clients are at least 1"));
+        return Err(invalid("[beside]: operations and clients are at least 1"));
     }
     if section.workloads.is_empty() {
-        return Err(usage(
+        return Err(invalid(
             "[beside]: say which of their workloads is which of ours: workloads = \
              { ycsb-a = \"A\" }",
         ));
     }
     for (ours, theirs) in &section.workloads {
         if !plan.file.names_workload(ours) {
-            return Err(usage(format!("[beside] workloads: the study has no workload {ours}")));
+            return Err(invalid(format!("[beside] workloads: the study has no workload {ours}")));
         }
         if !figures.iter().any(|figure| figure.workload == *theirs) {
-            return Err(usage(format!(
+            return Err(invalid(format!(
                 "[beside] workloads: no figure is of workload {theirs:?}, which {ours} is to be \
                  beside; they are of {}",
                 listed(figures)
@@ -263,9 +262,12 @@ fn listed(figures: &[PublishedFigure]) -> String {
 ///
 /// # Errors
 /// If the study file does not say that.
-pub fn published(plan: &Plan, figures: Vec<PublishedFigure>) -> Result<PublishedFigures> {
+pub fn published(
+    plan: &StudyPlan,
+    figures: Vec<PublishedFigure>,
+) -> Result<PublishedFigures, StudyError> {
     let section = plan.file.published.as_ref().ok_or_else(|| {
-        usage(
+        invalid(
             "--published: the study file has no section [beside], which says how many operations \
              and \
              clients the figures are of:\n  [beside]\n  name = \"the paper\"\n  operations = \

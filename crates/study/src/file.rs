@@ -4,16 +4,17 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
 
-use anyhow::Result;
-use assay_drivers::registry::names_a_secret;
 use assay_model::{closest, quantity};
 use schemars::JsonSchema;
 use serde::de::{Error as _, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::commands::display;
-use crate::exit::usage;
-use crate::options::{KEYS, Key, Shape, Verb, current, require_one_name, text_of};
+use crate::command_line::{CommandLine, CommandSetting};
+use crate::error::{StudyError, invalid};
+
+/// The commands of a cell.
+const LOAD: &str = "load";
+const RUN: &str = "run";
 
 /// A study as its author writes it. `docs/study.md` describes every key.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -349,27 +350,33 @@ impl StudyFile {
     ///
     /// # Errors
     /// If it cannot be read, has an unknown key, or a value is invalid.
-    pub fn read(path: &Path) -> Result<StudyFile> {
+    pub fn read(path: &Path, command_line: &CommandLine) -> Result<StudyFile, StudyError> {
         let displayed = path.display();
         let text = std::fs::read_to_string(path)
-            .map_err(|error| usage(format!("cannot read the study file {displayed}: {error}")))?;
-        StudyFile::parse(&text, path)
+            .map_err(|error| invalid(format!("cannot read the study file {displayed}: {error}")))?;
+        StudyFile::parse(&text, path, command_line)
     }
 
     /// Reads the text of the study file `path`.
     ///
     /// # Errors
     /// If it has an unknown key, or a value is invalid.
-    pub fn parse(text: &str, path: &Path) -> Result<StudyFile> {
+    pub fn parse(
+        text: &str,
+        path: &Path,
+        command_line: &CommandLine,
+    ) -> Result<StudyFile, StudyError> {
         let displayed = path.display().to_string();
         let mut file: StudyFile =
-            toml::from_str(text).map_err(|error| usage(message(&error, text, &displayed)))?;
-        file.check(path)?;
+            toml::from_str(text).map_err(|error| invalid(message(&error, text, &displayed)))?;
+        file.check(path, command_line)?;
         let of_stores = file.stores.iter_mut().map(|store| &mut store.run);
         for settings in of_stores.chain([&mut file.run]) {
-            require_one_name(&displayed, settings.keys().map(String::as_str))?;
+            let names: Vec<&str> = settings.keys().map(String::as_str).collect();
+            (command_line.require_one_name)(&displayed, &names).map_err(invalid)?;
             let settings_now = std::mem::take(settings).into_iter();
-            settings.extend(settings_now.map(|(name, value)| (current(&name).to_owned(), value)));
+            let renamed = |name: &str| command_line.current(name).to_owned();
+            settings.extend(settings_now.map(|(name, value)| (renamed(&name), value)));
         }
         Ok(file)
     }
@@ -381,7 +388,8 @@ impl StudyFile {
     }
 
     /// The same without secrets.
-    pub fn without_secrets(&self) -> StudyFile {
+    pub fn without_secrets(&self, command_line: &CommandLine) -> StudyFile {
+        let display = |flag: &str, value: &str| command_line.display(flag, value);
         let mut file = self.clone();
         let clean = |settings: &mut toml::Table| {
             for (name, value) in settings.iter_mut() {
@@ -396,7 +404,8 @@ impl StudyFile {
             store.url = store.url.as_deref().map(|url| display("target", url));
             let options = store.url_options.as_deref();
             store.url_options = options.map(|options| display("url-options", options));
-            let secrets = store.option.iter_mut().filter(|(name, _)| names_a_secret(name));
+            let secrets =
+                store.option.iter_mut().filter(|(name, _)| command_line.names_a_secret(name));
             secrets.for_each(|(_, value)| *value = "…".to_owned());
         }
         file
@@ -407,8 +416,8 @@ impl StudyFile {
         schemars::schema_for!(StudyFile).to_value()
     }
 
-    fn check(&self, path: &Path) -> Result<()> {
-        let wrong = |reason: &str| usage(format!("{}: {reason}", path.display()));
+    fn check(&self, path: &Path, command_line: &CommandLine) -> Result<(), StudyError> {
+        let wrong = |reason: &str| invalid(format!("{}: {reason}", path.display()));
         if self.repetitions == 0 {
             return Err(wrong("repetitions = 0: nothing would be issued; give at least 1"));
         }
@@ -418,10 +427,10 @@ impl StudyFile {
         if self.stores.is_empty() {
             return Err(wrong("no store: write a section [[store]] for each"));
         }
-        check_settings(&self.run, "[run]").map_err(|reason| wrong(&reason))?;
+        check_settings(&self.run, "[run]", command_line).map_err(|reason| wrong(&reason))?;
         for store in &self.stores {
             let name = &store.name;
-            check_settings(&store.run, &format!("[store.run] of {name}"))
+            check_settings(&store.run, &format!("[store.run] of {name}"), command_line)
                 .map_err(|reason| wrong(&reason))?;
             match (&store.up, &store.url) {
                 (Some(_), None) => {}
@@ -473,59 +482,64 @@ fn check_load(load: &LoadSection) -> Result<(), String> {
 }
 
 /// Settings of runs that exist, that a study does not decide itself, and that say something.
-fn check_settings(settings: &toml::Table, place: &str) -> Result<(), String> {
+fn check_settings(
+    settings: &toml::Table,
+    place: &str,
+    command_line: &CommandLine,
+) -> Result<(), String> {
     for (name, value) in settings {
-        if DECIDED.contains(&current(name)) {
+        if DECIDED.contains(&command_line.current(name)) {
             return Err(format!(
                 "{place}: {name} is not for settings: the study's other keys decide it"
             ));
         }
-        let Some(key) = setting(name) else {
-            let all = KEYS.iter().filter(|key| key.verbs.contains(&Verb::Run)).map(|key| key.name);
+        let Some(setting) = setting(command_line, name) else {
+            let all = command_line.settings_of(RUN).map(|setting| setting.name);
             let hint = match closest(name, all.filter(|name| !DECIDED.contains(name))) {
                 Some(near) => format!("did you mean {near}?"),
                 None => "`assay run --help` lists them".to_owned(),
             };
             return Err(format!("{place}: there is no setting {name}; {hint}"));
         };
-        match (key.shape, value) {
-            (Shape::Switch, toml::Value::Boolean(_)) => {}
-            (Shape::Switch, _) => {
+        match (setting.is_switch, value) {
+            (true, toml::Value::Boolean(_)) => {}
+            (true, _) => {
                 return Err(format!("{place}: {name} is a switch: write {name} = true or false"));
             }
-            (Shape::Text | Shape::List, toml::Value::Table(_)) => {
+            (false, toml::Value::Table(_)) => {
                 return Err(format!("{place}: {name} is one value, no section"));
             }
-            (Shape::Text | Shape::List, value) if text_of(value.clone()).is_empty() => {
+            (false, value) if command_line.text_of(value).is_empty() => {
                 return Err(format!("{place}: {name} is empty; leave it out, or say what it is"));
             }
-            (Shape::Text | Shape::List, _) => {}
+            (false, _) => {}
         }
     }
     Ok(())
 }
 
 /// The setting of runs that is called `name`.
-fn setting(name: &str) -> Option<&'static Key> {
-    KEYS.iter().find(|key| key.name == current(name) && key.verbs.contains(&Verb::Run))
+fn setting<'a>(command_line: &'a CommandLine, name: &str) -> Option<&'a CommandSetting> {
+    command_line.setting(RUN, name)
 }
 
 /// Whether a setting's value is the name of a file, whose content counts.
-pub fn names_a_file(name: &str) -> bool {
-    setting(name).is_some_and(|key| key.value == "FILE")
+pub fn names_a_file(command_line: &CommandLine, name: &str) -> bool {
+    setting(command_line, name).is_some_and(|setting| setting.is_file)
 }
 
 /// Whether a setting of the runs holds while their store is filled, too.
-pub fn is_of_fill_too(name: &str) -> bool {
-    let is_of_load = setting(name).is_some_and(|key| key.verbs.contains(&Verb::Load));
+pub fn is_of_fill_too(command_line: &CommandLine, name: &str) -> bool {
+    let is_of_load = |setting: &CommandSetting| setting.verbs.contains(&LOAD);
+    let is_of_load = setting(command_line, name).is_some_and(is_of_load);
     is_of_load && !DECIDED.contains(&name)
 }
 
 /// A setting as the flag's value, empty for a switch; `None` for a switch that is off.
-pub fn flag(name: &str, value: &toml::Value) -> Option<String> {
-    match setting(name).map(|key| key.shape) {
-        Some(Shape::Switch) => (value.as_bool() == Some(true)).then(String::new),
-        _ => Some(text_of(value.clone())),
+pub fn flag(command_line: &CommandLine, name: &str, value: &toml::Value) -> Option<String> {
+    match setting(command_line, name).map(|setting| setting.is_switch) {
+        Some(true) => (value.as_bool() == Some(true)).then(String::new),
+        _ => Some(command_line.text_of(value)),
     }
 }
 
@@ -550,90 +564,6 @@ pub fn message(error: &toml::de::Error, text: &str, origin: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    const SMALL: &str = "workloads = [\"ycsb-a\"]\n[[store]]\nname = \"m\"\nurl = \"memory:\"\n";
-
-    fn read(text: &str) -> Result<StudyFile, String> {
-        let path = Path::new("s.toml");
-        let file: StudyFile =
-            toml::from_str(text).map_err(|error| message(&error, text, "s.toml"))?;
-        file.check(path).map_err(|error| error.to_string())?;
-        Ok(file)
-    }
-
-    #[test]
-    fn a_small_study_needs_four_lines() {
-        let file = read(SMALL).unwrap();
-        assert_eq!((file.repetitions, file.stores.len(), file.fill.closed), (1, 1, 16));
-        assert_eq!(file.name_of(Path::new("studies/kvbench.toml")), "kvbench");
-        let named = read(&format!("name = \"x\"\nrecords = \"100k\"\n{SMALL}")).unwrap();
-        assert_eq!(
-            (named.name_of(Path::new("y.toml")).as_str(), named.records),
-            ("x", Some(100_000))
-        );
-    }
-
-    #[test]
-    fn what_is_invalid_says_why() {
-        for (text, part) in [
-            (
-                format!("repetition = 3\n{SMALL}"),
-                "s.toml:1: unknown key \"repetition\"; did you mean",
-            ),
-            (format!("repetitions = 0\n{SMALL}"), "repetitions = 0: nothing would be issued"),
-            (format!("records = \"many\"\n{SMALL}"), "\"many\" is no whole number"),
-            ("workloads = [\"a\"]\nstore = []\n".to_owned(), "no store"),
-            (SMALL.replace("\"ycsb-a\"", ""), "no workload"),
-            (SMALL.replace("url", "urls"), "unknown key \"urls\"; did you mean \"url\"?"),
-            (format!("{SMALL}up = \"etcd\"\n"), "say either up"),
-            (format!("{SMALL}nodes = [3]\n"), "nodes is for stores that are started here"),
-            (format!("{SMALL}[[load]]\n"), "say either closed"),
-            (format!("{SMALL}[[load]]\nrate = [\"1k/s\"]\n"), "a rate needs a duration"),
-            (format!("{SMALL}[[load]]\nclosed = [0]\n"), "issues nothing"),
-            (format!("{SMALL}[run]\ntimout = \"1s\"\n"), "did you mean timeout?"),
-            (format!("{SMALL}[run]\nseed = 3\n"), "seed is not for settings"),
-            (format!("{SMALL}[run]\nforce = \"yes\"\n"), "force is a switch: write force = true"),
-            (format!("{SMALL}[run]\ntimeout = \"\"\n"), "timeout is empty"),
-            (format!("{SMALL}[fill]\nwhen = \"each\"\n"), "unknown value \"each\""),
-        ] {
-            let reported = read(&text).unwrap_err();
-            assert!(reported.contains(part), "{text}: {reported}");
-        }
-    }
-
-    #[test]
-    fn what_a_study_decides_are_settings_that_exist() {
-        for name in DECIDED {
-            assert!(KEYS.iter().any(|key| key.name == name), "{name}");
-        }
-    }
-
-    #[test]
-    fn the_studies_that_come_along_can_be_read() {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../studies");
-        for (name, stores) in [("kvbench.toml", 3), ("chronicle.toml", 7), ("fmke.toml", 2)] {
-            let file = StudyFile::read(&folder.join(name)).unwrap();
-            assert_eq!((file.stores.len(), file.repetitions), (stores, 3), "{name}");
-        }
-    }
-
-    #[test]
-    fn what_is_kept_of_a_file_says_the_same_without_secrets() {
-        let text = "# url = \"redis://me:old@h\"\n".to_owned()
-            + "workloads = [\"ycsb-a\"]\n[run]\ntimeout = \"1s\"\n[[load]]\nclosed = [2]\n"
-            + "[[store]]\nname = \"r\"\nurl = \"redis://me:s3\\u0063ret@h?password=s3cret\"\n"
-            + "[[store]]\nname = \"e\"\nup = \"etcd\"\noption = { password = \"s3cret\" }\n\
-               url-options = \"token=s3cret&a=1\"\nrun = { workers = 1 }\n\
-               skip = [{ nodes = 3, reason = \"slow\" }]\n";
-        let file = read(&text).unwrap();
-        let kept = toml::to_string(&toml::Table::try_from(file.without_secrets()).unwrap());
-        let kept = kept.unwrap();
-        assert!(!kept.contains("s3cret") && !kept.contains("old"), "{kept}");
-        let again = read(&kept).unwrap();
-        assert_eq!((again.load, again.run), (file.load, file.run));
-        assert_eq!(again.stores[1].skip, file.stores[1].skip);
-        assert_eq!(again.stores[1].url_options.as_deref(), Some("token=…&a=1"));
-    }
 
     #[test]
     fn the_schema_has_every_key() {

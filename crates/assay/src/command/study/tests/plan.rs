@@ -1,9 +1,17 @@
-//! Tests of plans of small study files.
+//! Tests of plans of small study files with the commands of this program.
 
 use std::collections::BTreeSet;
 
-use super::super::space;
-use super::*;
+use std::path::Path;
+
+use assay_study::commands::differences;
+use assay_study::file::StudyFile;
+use assay_study::plan::{PlannedCell, StudyPlan, StudyRequest};
+use assay_study::program::Program;
+use assay_study::space;
+
+use crate::command::study::program::OwnProgram;
+use crate::options::Options;
 
 const STUDY: &str = r#"
 repetitions = 3
@@ -43,9 +51,12 @@ fn study_request() -> StudyRequest {
     }
 }
 
-fn compile(text: &str, study_request: &StudyRequest) -> Result<Plan, String> {
+fn compile(text: &str, study_request: &StudyRequest) -> Result<StudyPlan, String> {
     let file: StudyFile = toml::from_str(text).map_err(|error| error.to_string())?;
-    Plan::new(file, Path::new("s.toml"), study_request).map_err(|error| format!("{error:#}"))
+    let options = Options::default();
+    let program = OwnProgram::new(&options).unwrap();
+    StudyPlan::new(file, Path::new("s.toml"), study_request, &program)
+        .map_err(|error| error.to_string())
 }
 
 #[test]
@@ -72,7 +83,7 @@ fn the_order_is_drawn_repetition_by_repetition_and_shift_by_shift() {
     let stretches = shifts.chunk_by(|a, b| a == b).count();
     let different: BTreeSet<_> = shifts.iter().collect();
     assert_eq!(stretches, different.len());
-    let ids = |plan: &Plan| plan.cells.iter().map(|cell| cell.id.clone()).collect::<Vec<_>>();
+    let ids = |plan: &StudyPlan| plan.cells.iter().map(|cell| cell.id.clone()).collect::<Vec<_>>();
     assert_eq!(ids(&plan), ids(&compile(STUDY, &study_request()).unwrap()));
     let other = compile(STUDY, &StudyRequest { seed: Some(2), ..study_request() }).unwrap();
     assert_ne!(ids(&plan), ids(&other));
@@ -114,7 +125,7 @@ fn settings_tell_whether_a_cell_was_run_alike() {
         let other = compile(text, &study_request()).unwrap();
         let first = &compile(STUDY, &study_request()).unwrap().cells[0];
         let same = other.cells.iter().find(|cell| cell.id == first.id).unwrap();
-        crate::command::study::matrix::commands::differences(&same.settings, &first.settings)
+        differences(&same.settings, &first.settings)
     };
     assert_eq!(settings(STUDY), settings(&format!("title = \"x\"\n{STUDY}")));
     assert_eq!(differ(STUDY), [""; 0]);
@@ -190,9 +201,12 @@ fn only_cells_that_are_missing_need_space() {
 
 #[test]
 fn the_studies_that_come_along_become_cells() {
+    let options = Options::default();
+    let program = OwnProgram::new(&options).unwrap();
     for (name, cells) in [("kvbench.toml", 648), ("chronicle.toml", 504), ("fmke.toml", 120)] {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../studies").join(name);
-        let plan = Plan::new(StudyFile::read(&path).unwrap(), &path, &study_request()).unwrap();
+        let file = StudyFile::read(&path, program.command_line()).unwrap();
+        let plan = StudyPlan::new(file, &path, &study_request(), &program).unwrap();
         assert_eq!(plan.cells.len(), cells, "{name}");
     }
 }

@@ -2,16 +2,15 @@
 
 use std::path::Path;
 
-use anyhow::Result;
 use assay_lab::recipes;
 use assay_model::Nanos;
 use assay_results::memory;
+use assay_run::text;
 use rustix::fs::{stat, statvfs};
 
-use super::commands::Target;
-use super::plan::{Plan, PlannedCell};
-use crate::exit::usage;
-use crate::units;
+use crate::commands::Target;
+use crate::error::{StudyError, invalid};
+use crate::plan::{PlannedCell, StudyPlan};
 
 /// Bytes that a record of a sealed history takes.
 const SEALED_BYTES: u64 = 16;
@@ -36,7 +35,7 @@ const MIB: u64 = 1 << 20;
 
 /// What a cell needs, in MiB.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Need {
+pub struct SpaceNeed {
     /// Memory of all nodes.
     pub memory_mib: u64,
     /// Space on disk for all nodes.
@@ -44,21 +43,21 @@ pub struct Need {
 }
 
 /// What a cell's store needs.
-pub fn need(plan: &Plan, cell: &PlannedCell) -> Need {
+pub fn need(plan: &StudyPlan, cell: &PlannedCell) -> SpaceNeed {
     let rows = plan.workloads[cell.setup.workload].bytes / MIB;
     let grown = rows.saturating_mul(GROWTH);
     let Target::Up { recipe, nodes, .. } = &cell.workload_kind.target else {
         return match &cell.workload_kind.fill {
-            Some(_) => Need { memory_mib: 0, disk_mib: grown },
+            Some(_) => SpaceNeed { memory_mib: 0, disk_mib: grown },
             // A store that is not loaded beforehand is in the memory of the client process.
-            None if keeps_nothing_here(&cell.workload_kind.target) => Need::default(),
-            None => Need { memory_mib: rows.saturating_mul(IN_MEMORY), disk_mib: 0 },
+            None if keeps_nothing_here(&cell.workload_kind.target) => SpaceNeed::default(),
+            None => SpaceNeed { memory_mib: rows.saturating_mul(IN_MEMORY), disk_mib: 0 },
         };
     };
-    let Ok(recipe) = recipes::find(recipe) else { return Need::default() };
+    let Ok(recipe) = recipes::find(recipe) else { return SpaceNeed::default() };
     let card = recipe.card();
     let nodes = nodes.unwrap_or(card.nodes.usual) as u64;
-    Need {
+    SpaceNeed {
         memory_mib: nodes.saturating_mul(card.memory_mib),
         disk_mib: nodes.saturating_mul(card.disk_mib.saturating_add(grown)),
     }
@@ -76,17 +75,17 @@ fn guessed_per_s(cell: &PlannedCell) -> f64 {
 }
 
 /// Space that the histories of `cells` need, in MiB.
-pub fn histories_mib(plan: &Plan, cells: &[&PlannedCell]) -> u64 {
+pub fn histories_mib(plan: &StudyPlan, cells: &[&PlannedCell]) -> u64 {
     let of = |cell: &PlannedCell| {
         let flag = |name: &str| cell.settings.get(name).map(String::as_str);
         let operations = flag("operations").and_then(|text| text.parse().ok());
         let by_the_clock = || {
             let rate = match flag("rate") {
-                Some(rate) => units::rate(rate).ok()?,
+                Some(rate) => text::rate(rate).ok()?,
                 None => guessed_per_s(cell),
             };
             let times = [flag("duration"), flag("warm-up")].into_iter().flatten();
-            let time = times.filter_map(|text| units::duration(text).ok());
+            let time = times.filter_map(|length| text::duration(length).ok());
             Some((rate * time.map(Nanos::as_secs_f64).sum::<f64>()) as u64)
         };
         let operations: u64 = operations.or_else(by_the_clock).unwrap_or(0);
@@ -104,12 +103,12 @@ pub fn histories_mib(plan: &Plan, cells: &[&PlannedCell]) -> u64 {
 /// # Errors
 /// If a cell needs more memory than the machine has free, or the disk is too small.
 pub fn require(
-    plan: &Plan,
+    plan: &StudyPlan,
     missing: &[&PlannedCell],
     leftovers: u64,
     dir: &Path,
     labs: &Path,
-) -> Result<()> {
+) -> Result<(), StudyError> {
     let needs = missing.iter().map(|cell| (need(plan, cell), *cell));
     let Some((most, cell)) = needs.clone().max_by_key(|(need, _)| need.memory_mib) else {
         return Ok(());
@@ -117,7 +116,7 @@ pub fn require(
     if let Some(free) = memory::available().map(|bytes| bytes / MIB)
         && most.memory_mib > free
     {
-        return Err(usage(format!(
+        return Err(invalid(format!(
             "{} needs about {} MiB of memory, and {free} MiB are free: take fewer {}, leave that \
              store out by --stores, or insist with --force",
             cell.id,
@@ -140,11 +139,11 @@ pub fn require(
     }
 }
 
-fn require_disk(expected: u64, dir: &Path, flag: &str) -> Result<()> {
+fn require_disk(expected: u64, dir: &Path, flag: &str) -> Result<(), StudyError> {
     let Ok(found) = statvfs(existing(dir)) else { return Ok(()) };
     let free = found.f_bavail.saturating_mul(found.f_frsize) / MIB;
     if expected > free {
-        return Err(usage(format!(
+        return Err(invalid(format!(
             "the study needs about {expected} MiB on disk, and {free} MiB are free for {}: take \
              fewer records or operations (--scale 0.1), another {flag}, or insist with --force",
             dir.display()

@@ -3,24 +3,21 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use anyhow::{Context, Result};
 use assay_analysis::matrix::{OperationFilter, Setup};
-use assay_drivers::registry;
 use assay_lab::{Network, Order, recipes};
 use assay_model::{Kind, Nanos, Seed, quantity};
-use assay_run::clock;
-use assay_workload::{PlanPhase, Spec};
+use assay_run::text;
+use assay_workload::Spec;
 
-use super::commands::{CellCommand, CellCommands, Target};
-use super::file::{
+use crate::commands::{CellCommand, CellCommands, Target};
+use crate::error::{StudyError, invalid};
+use crate::file::{
     DECIDED, LoadSection, Refill, StoreSection, StudyFile, WorkloadSection, flag, is_of_fill_too,
     name_of_spec, names_a_file,
 };
-use super::java;
-use crate::exit::{as_usage, from_open, usage};
-use crate::lab::failure::from_lab;
-use crate::units;
-use crate::workload::{Changes, Workload};
+use crate::fingerprint::{content, fingerprint, hash};
+use crate::java;
+use crate::program::Program;
 
 /// The stream of the order.
 const ORDER: u64 = 0x53_54_55;
@@ -30,9 +27,6 @@ const ARRIVALS: u64 = 0x53_54_56;
 
 /// Stores that end with the client process.
 const VOLATILE: [&str; 3] = ["memory", "null", "sim"];
-
-/// Stores whose opening makes files, or starts a virtual machine.
-const OPENED_WITH_FILES: [&str; 6] = ["fjall", "jvm", "lmdb", "redb", "rocksdb", "sqlite"];
 
 /// More cells than this are a slip of the finger.
 const CELLS_MAX: u64 = 100_000;
@@ -54,7 +48,7 @@ pub struct StudyRequest {
 
 /// A study, compiled.
 #[derive(Clone, Debug)]
-pub struct Plan {
+pub struct StudyPlan {
     /// Its file.
     pub file: StudyFile,
     /// Its name.
@@ -142,31 +136,36 @@ pub struct PlannedCell {
     pub settings: BTreeMap<String, String>,
 }
 
-impl Plan {
+impl StudyPlan {
     /// Compiles the study in `path`.
     ///
     /// # Errors
     /// If a store, a workload or a load is invalid, or no cell is left to run.
-    pub fn new(file: StudyFile, path: &Path, study_request: &StudyRequest) -> Result<Plan> {
-        let wrong = |reason: String| usage(format!("{}: {reason}", path.display()));
+    pub fn new(
+        file: StudyFile,
+        path: &Path,
+        study_request: &StudyRequest,
+        program: &dyn Program,
+    ) -> Result<StudyPlan, StudyError> {
+        let wrong = |reason: String| invalid(format!("{}: {reason}", path.display()));
         let name = file.name_of(path);
         check_name("the study", &name).map_err(wrong)?;
         let stores = expected(&file.stores, &study_request.stores, |store| &store.name)
-            .map_err(|reason| usage(format!("--stores: {reason}")))?;
+            .map_err(|reason| invalid(format!("--stores: {reason}")))?;
         for store in &stores {
             check_name("store", &store.name).map_err(wrong)?;
-            check_store(store, &file)?;
+            check_store(store, &file, program)?;
         }
-        let workloads = workloads(&file, path)?;
+        let workloads = workloads(&file, path, program)?;
         let loads = loads(&file, study_request.scale).map_err(wrong)?;
         require_distinct(&file, &workloads, &loads).map_err(wrong)?;
         require_known_skips(&file, &workloads, &loads).map_err(wrong)?;
         let workloads = expected(&workloads, &study_request.workloads, |workload| &workload.name)
-            .map_err(|reason| usage(format!("--workloads: {reason}")))?;
+            .map_err(|reason| invalid(format!("--workloads: {reason}")))?;
         let repetitions = study_request.repetitions.unwrap_or(file.repetitions);
         let repetitions = u32::try_from(repetitions).unwrap_or(u32::MAX);
         let seed = study_request.seed.unwrap_or(file.seed);
-        let mut plan = Plan {
+        let mut plan = StudyPlan {
             name,
             stores,
             workloads,
@@ -178,11 +177,11 @@ impl Plan {
             skipped: Vec::new(),
             file,
         };
-        plan.expand()?;
+        plan.expand(program)?;
         if plan.cells.is_empty() {
             return Err(wrong("every cell is skipped: nothing is left to run".to_owned()));
         }
-        plan.check_commands().map_err(wrong)?;
+        plan.check_commands(program).map_err(wrong)?;
         Ok(plan)
     }
 
@@ -194,28 +193,28 @@ impl Plan {
     }
 
     /// What no command takes must not be found out cell by cell.
-    fn check_commands(&self) -> Result<(), String> {
+    fn check_commands(&self, program: &dyn Program) -> Result<(), String> {
         let mut observed = BTreeSet::new();
         for cell in &self.cells {
             if !observed.insert((cell.setup.store, cell.setup.load)) {
                 continue;
             }
             for send in cell.workload_kind.fill.iter().chain([&cell.workload_kind.run]) {
-                let describe = |error| format!("{}, `assay {}`: {error:#}", cell.id, send.verb);
-                send.check().map_err(describe)?;
+                let describe = |error| format!("{}, `assay {}`: {error}", cell.id, send.verb);
+                program.check_command(send).map_err(describe)?;
             }
         }
         Ok(())
     }
 
     /// Every cell, in order.
-    fn expand(&mut self) -> Result<()> {
+    fn expand(&mut self, program: &dyn Program) -> Result<(), StudyError> {
         let (left_out, requested): (Vec<Setup>, Vec<Setup>) =
             self.setups().into_iter().partition(|setup| self.skip(*setup).is_some());
         let number = (requested.len() as u64).saturating_mul(u64::from(self.repetitions));
         if number > CELLS_MAX {
             let name = &self.name;
-            return Err(usage(format!("{name} has {number} cells, more than {CELLS_MAX}")));
+            return Err(invalid(format!("{name} has {number} cells, more than {CELLS_MAX}")));
         }
         let skipped = left_out.into_iter().filter_map(|setup| {
             let reason = self.skip(setup)?;
@@ -226,12 +225,12 @@ impl Plan {
         let of_java = self
             .stores
             .iter()
-            .map(|store| java::settings(store.url.as_deref().unwrap_or_default()));
-        let of_java: Vec<Vec<(String, String)>> = of_java.collect::<Result<_>>()?;
+            .map(|store| java::settings(store.url.as_deref().unwrap_or_default(), program));
+        let of_java: Vec<Vec<(String, String)>> = of_java.collect::<Result<_, _>>()?;
         let mut cells = Vec::new();
         for setup in requested {
             for repetition in 1..=self.repetitions {
-                let mut cell = self.cell(setup, repetition)?;
+                let mut cell = self.cell(setup, repetition, program)?;
                 cell.settings.extend(of_java[setup.store].iter().cloned());
                 cells.push(cell);
             }
@@ -287,7 +286,13 @@ impl Plan {
         format!("{cluster}-{}-{}", workload.name, load.name)
     }
 
-    fn cell(&self, setup: Setup, repetition: u32) -> Result<PlannedCell> {
+    fn cell(
+        &self,
+        setup: Setup,
+        repetition: u32,
+        program: &dyn Program,
+    ) -> Result<PlannedCell, StudyError> {
+        let command_line = program.command_line();
         let id = format!("{}-r{repetition}", self.place(setup));
         let section = &self.stores[setup.store];
         let shift = match &section.up {
@@ -295,20 +300,26 @@ impl Plan {
             // Stores that need not be started can run in any order.
             None => id.clone(),
         };
-        let workload_kind = self.workload_kind(setup, repetition)?;
-        let mut settings = workload_kind.settings();
+        let workload_kind = self.workload_kind(setup, repetition, program)?;
+        let mut settings = workload_kind.settings(command_line);
         if workload_kind.fill.is_some() {
             settings.insert("fill when".to_owned(), self.file.fill.when.name().to_owned());
         }
         for (name, value) in &workload_kind.run.flags {
-            if names_a_file(name) && Path::new(value).is_file() {
+            if names_a_file(command_line, name) && Path::new(value).is_file() {
                 settings.insert(format!("{name}'s content"), hash(&content(Path::new(value))?));
             }
         }
         Ok(PlannedCell { id, setup, repetition, shift, workload_kind, settings })
     }
 
-    fn workload_kind(&self, setup: Setup, repetition: u32) -> Result<CellCommands> {
+    fn workload_kind(
+        &self,
+        setup: Setup,
+        repetition: u32,
+        program: &dyn Program,
+    ) -> Result<CellCommands, StudyError> {
+        let command_line = program.command_line();
         let store = &self.stores[setup.store];
         let (workload, load) = (&self.workloads[setup.workload], &self.loads[setup.load]);
         let mut shared: Vec<(String, String)> = Vec::new();
@@ -342,7 +353,7 @@ impl Plan {
         }
         let settings = self.file.run.iter().filter(|(name, _)| !store.run.contains_key(*name));
         for (name, value) in settings.chain(&store.run) {
-            if let Some(text) = flag(name, value) {
+            if let Some(text) = flag(command_line, name, value) {
                 add(name, text);
             }
         }
@@ -354,14 +365,14 @@ impl Plan {
         let draw = Seed(self.seed).draws(ARRIVALS, u64::from(repetition)).bits();
         add("arrival-seed", (draw & 0xFFFF_FFFF).to_string());
         let mut fill = shared;
-        fill.extend(run.iter().filter(|(name, _)| is_of_fill_too(name)).cloned());
+        fill.extend(run.iter().filter(|(name, _)| is_of_fill_too(command_line, name)).cloned());
         fill.push(("closed".to_owned(), self.file.fill.closed.to_string()));
         fill.push(("seed".to_owned(), self.seed.to_string()));
         fill.push(("fresh".to_owned(), String::new()));
         let send = |verb, flags| CellCommand { verb, spec: workload.spec.clone(), flags };
         Ok(CellCommands {
             target: target(store, setup.nodes),
-            fill: (!is_volatile(store)).then(|| send("load", fill)),
+            fill: (!is_volatile(store, program)).then(|| send("load", fill)),
             run: send("run", run),
             workload: workload.named.clone(),
             workload_hash: workload.hash.clone(),
@@ -369,7 +380,11 @@ impl Plan {
     }
 
     /// How many operations a run issues, if not only its duration ends it.
-    fn operations(&self, workload: &PlannedWorkload, load: &PlannedLoad) -> Result<Option<u64>> {
+    fn operations(
+        &self,
+        workload: &PlannedWorkload,
+        load: &PlannedLoad,
+    ) -> Result<Option<u64>, StudyError> {
         let said = match load.duration {
             // A rate with a duration has as many as that gives.
             Some(_) => load.operations,
@@ -378,7 +393,7 @@ impl Plan {
         match said {
             Some(operations) => Ok(Some(scaled(operations, self.scale))),
             None if load.duration.is_some() => Ok(None),
-            None => Err(usage(format!(
+            None => Err(invalid(format!(
                 "study {}: {} does not say how long {} loads it: give operations, or the load a \
                  duration",
                 self.name, workload.name, load.name
@@ -404,9 +419,9 @@ fn target(store: &StoreSection, nodes: Option<usize>) -> Target {
 }
 
 /// Whether a store ends with the client process.
-fn is_volatile(store: &StoreSection) -> bool {
-    let listed = store.url.as_deref().and_then(|url| registry::require_scheme(url).ok());
-    store.volatile.unwrap_or(listed.is_some_and(|listed| VOLATILE.contains(&listed.scheme)))
+fn is_volatile(store: &StoreSection, program: &dyn Program) -> bool {
+    let scheme = store.url.as_deref().and_then(|url| program.scheme(url));
+    store.volatile.unwrap_or(scheme.is_some_and(|scheme| VOLATILE.contains(&scheme)))
 }
 
 fn nodes_of(store: &StoreSection, file: &StudyFile) -> Vec<Option<usize>> {
@@ -422,12 +437,16 @@ fn nodes_of(store: &StoreSection, file: &StudyFile) -> Vec<Option<usize>> {
 
 /// # Errors
 /// If there is no such store, or it cannot have those nodes, that version or those options.
-fn check_store(store: &StoreSection, file: &StudyFile) -> Result<()> {
-    let about = |error: anyhow::Error| usage(format!("store {}: {error:#}", store.name));
+fn check_store(
+    store: &StoreSection,
+    file: &StudyFile,
+    program: &dyn Program,
+) -> Result<(), StudyError> {
+    let about = |error: String| invalid(format!("store {}: {error}", store.name));
     let Some(recipe) = &store.up else {
-        return check_url(store.url.as_deref().unwrap_or_default()).map_err(about);
+        return program.check_url(store.url.as_deref().unwrap_or_default()).map_err(about);
     };
-    let recipe = recipes::find(recipe).map_err(|error| about(usage(error)))?;
+    let recipe = recipes::find(recipe).map_err(about)?;
     for nodes in nodes_of(store, file) {
         let order = Order {
             recipe,
@@ -440,21 +459,9 @@ fn check_store(store: &StoreSection, file: &StudyFile) -> Result<()> {
             now: None,
             choices: store.option.clone(),
         };
-        order.check(&recipe.card()).map_err(|error| about(from_lab(&error)))?;
+        order.check(&recipe.card()).map_err(|error| about(error.to_string()))?;
     }
     Ok(())
-}
-
-/// Errors in a URL are found before anything is started. Servers are not connected to;
-/// of stores that create files when they are opened only the scheme is checked.
-fn check_url(url: &str) -> Result<()> {
-    let scheme = registry::require_scheme(url).map_err(from_open)?.scheme;
-    if OPENED_WITH_FILES.contains(&scheme) {
-        return Ok(());
-    }
-    let (clock, seed) = (|| clock::monotonic().0, Seed(0));
-    let options = registry::Options { clock, seed, surroundings: registry::Surroundings::NONE };
-    registry::open(url, &options).map(|_| ()).map_err(from_open)
 }
 
 /// Those of `all` whose names are `names`, in the order of the file; all if there are none.
@@ -588,7 +595,11 @@ fn once<'a>(of: &str, names: impl Iterator<Item = &'a str>) -> Result<(), String
     }
 }
 
-fn workloads(file: &StudyFile, path: &Path) -> Result<Vec<PlannedWorkload>> {
+fn workloads(
+    file: &StudyFile,
+    path: &Path,
+    program: &dyn Program,
+) -> Result<Vec<PlannedWorkload>, StudyError> {
     let named = file.workloads.iter().map(|spec| WorkloadSection {
         name: name_of_spec(spec).to_owned(),
         spec: spec.clone(),
@@ -597,31 +608,35 @@ fn workloads(file: &StudyFile, path: &Path) -> Result<Vec<PlannedWorkload>> {
         operations: None,
     });
     let all = named.chain(file.workload.iter().cloned());
-    all.map(|section| workload(section, file, path)).collect()
+    all.map(|section| workload(section, file, path, program)).collect()
 }
 
-fn workload(section: WorkloadSection, file: &StudyFile, path: &Path) -> Result<PlannedWorkload> {
-    check_name("workload", &section.name).map_err(usage)?;
+fn workload(
+    section: WorkloadSection,
+    file: &StudyFile,
+    path: &Path,
+    program: &dyn Program,
+) -> Result<PlannedWorkload, StudyError> {
+    check_name("workload", &section.name).map_err(invalid)?;
     let published = path.parent().map(|folder| folder.join(&section.spec));
     let spec = match published.filter(|published| published.is_file()) {
         Some(published) => published.display().to_string(),
         None => section.spec.clone(),
     };
     let records = section.records.or(file.records);
-    let changes = Changes { sets: section.set.clone(), records, ..Changes::default() };
-    let read = Workload::read(&spec, &changes)
-        .with_context(|| format!("workload {}", section.name))
-        .map_err(|error| usage(format!("{error:#}")))?;
-    if let Some(name) = read.settings.keys().find(|name| DECIDED.contains(&name.as_str())) {
-        return Err(usage(format!(
+    let read = program
+        .workload(&spec, &section.set, records, Seed(file.seed))
+        .map_err(|error| invalid(format!("workload {}: {error}", section.name)))?;
+    if let Some(name) = read.settings.iter().find(|name| DECIDED.contains(&name.as_str())) {
+        return Err(invalid(format!(
             "workload {}: {spec} says {name} in its section [run], which the study decides: take a \
              copy of it without that",
             section.name
         )));
     }
-    let plain = read.records();
+    let plain = read.records.as_ref();
     let own = plain.and_then(|spec| spec.operations.count);
-    let kinds = read.kinds_used(PlanPhase::Run);
+    let kinds = &read.kinds;
     let text = plain.map_or_else(|| section.spec.clone(), Spec::to_toml);
     // A file also holds settings, thresholds, a trace's operations.
     let bytes = match Path::new(&spec).is_file() {
@@ -629,7 +644,9 @@ fn workload(section: WorkloadSection, file: &StudyFile, path: &Path) -> Result<P
         false => Vec::new(),
     };
     // A plan that cannot be made must not be found out after hours.
-    read.plan(Seed(file.seed), PlanPhase::Run).map_err(as_usage)?;
+    if let Some(reason) = read.unplannable {
+        return Err(invalid(reason));
+    }
     let dataset = plain.map_or_else(|| section.spec.clone(), |spec| format!("{:?}", spec.dataset));
     let changes = |kind: &Kind| matches!(kind, Kind::Insert | Kind::Delete);
     Ok(PlannedWorkload {
@@ -676,7 +693,7 @@ fn loads(file: &StudyFile, scale: f64) -> Result<Vec<PlannedLoad>, String> {
     let mut loads = Vec::new();
     for section in sections {
         let time = |text: &Option<String>| {
-            let time = text.as_deref().map(units::duration).transpose();
+            let time = text.as_deref().map(text::duration).transpose();
             time.map_err(|error| format!("[[load]]: {error}"))
         };
         let shortened = |time: Nanos| Nanos((time.0 as f64 * scale).round() as u64);
@@ -699,7 +716,7 @@ fn loads(file: &StudyFile, scale: f64) -> Result<Vec<PlannedLoad>, String> {
             loads.push(load(format!("closed-{clients}"), text, Some(*clients), None));
         }
         for rate in section.rate.iter().map(|rate| rate.trim()) {
-            units::rate(rate).map_err(|error| format!("[[load]]: {error}"))?;
+            text::rate(rate).map_err(|error| format!("[[load]]: {error}"))?;
             let number = rate.trim_end_matches("/s").replace('.', "_");
             let text = format!("{rate} by the clock, whoever waits");
             let name = format!("open-{number}");
@@ -709,25 +726,3 @@ fn loads(file: &StudyFile, scale: f64) -> Result<Vec<PlannedLoad>, String> {
     }
     Ok(loads)
 }
-
-/// The bytes of a file that decides figures.
-///
-/// # Errors
-/// If it cannot be read.
-pub fn content(path: &Path) -> Result<Vec<u8>> {
-    std::fs::read(path).map_err(|error| usage(format!("cannot read {}: {error}", path.display())))
-}
-
-/// A number that another text changes.
-pub fn hash(text: &[u8]) -> String {
-    format!("{:016x}", fingerprint(text))
-}
-
-/// 64 bits that another text changes: FNV-1a.
-fn fingerprint(text: &[u8]) -> u64 {
-    let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01B3);
-    text.iter().copied().fold(0xCBF2_9CE4_8422_2325, step)
-}
-
-#[cfg(test)]
-mod tests;

@@ -3,16 +3,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use anyhow::Result;
 use assay_consistency::Quality;
 use assay_model::closest;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::command::study::matrix::commands::{display, url_in};
-use crate::command::study::matrix::file::message;
-use crate::exit::usage;
-use crate::options::{KEYS, Key, Shape, Verb, current, text_of};
+use crate::command_line::CommandLine;
+use crate::commands::url_in;
+use crate::error::{StudyError, invalid};
+use crate::file::message;
 
 /// A study of anomalies as its author writes it. `docs/anomalies.md` describes every key.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -100,8 +99,11 @@ fn give_up() -> String {
     "10m".to_owned()
 }
 
+/// The command of a cell.
+const BENCH: &str = "bench";
+
 /// Settings that the other keys of a cell decide, or the study.
-const DECIDED: [&str; 15] = [
+pub const DECIDED: [&str; 15] = [
     "color",
     "format",
     "install",
@@ -129,11 +131,15 @@ impl AnomalyFile {
     ///
     /// # Errors
     /// If it has an unknown key, or a value is invalid.
-    pub fn parse(text: &str, path: &Path) -> Result<AnomalyFile> {
+    pub fn parse(
+        text: &str,
+        path: &Path,
+        command_line: &CommandLine,
+    ) -> Result<AnomalyFile, StudyError> {
         let displayed = path.display().to_string();
         let file: AnomalyFile =
-            toml::from_str(text).map_err(|error| usage(message(&error, text, &displayed)))?;
-        file.check().map_err(|reason| usage(format!("{displayed}: {reason}")))?;
+            toml::from_str(text).map_err(|error| invalid(message(&error, text, &displayed)))?;
+        file.check(command_line).map_err(|reason| invalid(format!("{displayed}: {reason}")))?;
         Ok(file)
     }
 
@@ -148,14 +154,14 @@ impl AnomalyFile {
         self.name.clone().unwrap_or_else(|| stem.to_owned())
     }
 
-    fn check(&self) -> Result<(), String> {
+    fn check(&self, command_line: &CommandLine) -> Result<(), String> {
         if self.cells.is_empty() {
             return Err("no cell: write a section [[cell]] for each".to_owned());
         }
-        check_settings(&self.run, "[run]")?;
+        check_settings(&self.run, "[run]", command_line)?;
         let mut names = BTreeSet::new();
         for cell in &self.cells {
-            cell.check()?;
+            cell.check(command_line)?;
             if !names.insert(&cell.name) {
                 return Err(format!("there are two cells {}", cell.name));
             }
@@ -165,7 +171,7 @@ impl AnomalyFile {
 }
 
 impl CellSection {
-    fn check(&self) -> Result<(), String> {
+    fn check(&self, command_line: &CommandLine) -> Result<(), String> {
         let name = &self.name;
         let is_name_letter = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
         if name.is_empty() || !name.chars().all(is_name_letter) {
@@ -196,11 +202,17 @@ impl CellSection {
         if self.tries == 0 {
             return Err(format!("cell {name}: tries = 0 runs nothing; give at least 1"));
         }
-        check_settings(&self.run, &format!("[cell.run] of {name}"))
+        check_settings(&self.run, &format!("[cell.run] of {name}"), command_line)
     }
 
     /// The words of the command that runs it with this seed, as a reader would type them.
-    pub fn words(&self, settings: &toml::Table, seed: u64, dir: &Path) -> Vec<String> {
+    pub fn words(
+        &self,
+        settings: &toml::Table,
+        seed: u64,
+        dir: &Path,
+        command_line: &CommandLine,
+    ) -> Vec<String> {
         let mut words = vec!["bench".to_owned(), self.workload.clone()];
         let mut add = |flag: &str, value: &str| {
             words.push(format!("--{flag}"));
@@ -215,7 +227,7 @@ impl CellSection {
             add("target", &url_in(url, dir));
         }
         for (name, value) in &self.option {
-            add("option", &format!("{name}={}", text_of(value.clone())));
+            add("option", &format!("{name}={}", command_line.text_of(value)));
         }
         if let Some(options) = &self.url_options {
             add("url-options", options);
@@ -226,11 +238,12 @@ impl CellSection {
         let mut all = settings.clone();
         all.extend(self.run.clone());
         for (name, value) in &all {
-            let is_switch = setting(name).is_some_and(|key| key.shape == Shape::Switch);
+            let setting = command_line.setting(BENCH, name);
+            let is_switch = setting.is_some_and(|setting| setting.is_switch);
             match (is_switch, value.as_bool()) {
                 (true, Some(false)) => {}
-                (true, _) => add(current(name), ""),
-                (false, _) => add(current(name), &text_of(value.clone())),
+                (true, _) => add(command_line.current(name), ""),
+                (false, _) => add(command_line.current(name), &command_line.text_of(value)),
             }
         }
         add("seed", &seed.to_string());
@@ -238,19 +251,13 @@ impl CellSection {
     }
 
     /// What is done to the store meanwhile, in words.
-    pub fn fault(&self) -> String {
+    pub fn fault(&self, command_line: &CommandLine) -> String {
         let named = ["at", "nemesis"].into_iter().filter_map(|name| self.run.get(name));
-        let said: Vec<String> = named.map(|value| text_of(value.clone())).collect();
+        let said: Vec<String> = named.map(|value| command_line.text_of(value)).collect();
         match self.fault.is_empty() {
             true => said.join("; "),
             false => self.fault.clone(),
         }
-    }
-
-    /// The same without secrets.
-    pub fn without_secrets(&self, words: &[String]) -> Vec<String> {
-        let flags = [""].into_iter().chain(words.iter().map(|word| word.trim_start_matches('-')));
-        flags.zip(words).map(|(flag, word)| display(flag, word)).collect()
     }
 }
 
@@ -268,14 +275,18 @@ fn check_quality(name: &str) -> Result<(), String> {
     })
 }
 
-fn check_settings(settings: &toml::Table, place: &str) -> Result<(), String> {
+fn check_settings(
+    settings: &toml::Table,
+    place: &str,
+    command_line: &CommandLine,
+) -> Result<(), String> {
     for name in settings.keys() {
-        if DECIDED.contains(&current(name)) {
+        if DECIDED.contains(&command_line.current(name)) {
             return Err(format!("{place}: {name} is no setting here: other keys decide it"));
         }
-        if setting(name).is_none() {
-            let all = KEYS.iter().filter(|key| key.verbs.contains(&Verb::Bench));
-            let hint = match closest(name, all.map(|key| key.name)) {
+        if command_line.setting(BENCH, name).is_none() {
+            let all = command_line.settings_of(BENCH).map(|setting| setting.name);
+            let hint = match closest(name, all) {
                 Some(near) => format!("did you mean {near}?"),
                 None => "`assay bench --help` lists them".to_owned(),
             };
@@ -283,85 +294,4 @@ fn check_settings(settings: &toml::Table, place: &str) -> Result<(), String> {
         }
     }
     Ok(())
-}
-
-/// The setting of `assay bench` that is called `name`.
-fn setting(name: &str) -> Option<&'static Key> {
-    KEYS.iter().find(|key| key.name == current(name) && key.verbs.contains(&Verb::Bench))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const SMALL: &str = "[[cell]]\nname = \"c\"\nstore = \"S\"\nup = \"galera:3\"\nworkload = \
-                         \"ycsb-a\"\nviolates = [\"linearizable\"]\nsource = \"J\"\n";
-
-    fn read(text: &str) -> Result<AnomalyFile, String> {
-        AnomalyFile::parse(text, Path::new("a.toml")).map_err(|error| error.to_string())
-    }
-
-    #[test]
-    fn a_cell_is_a_command() {
-        let text = "seed = 7\n[run]\nclosed = 6\nduration = \"5s\"\n".to_owned()
-            + SMALL
-            + "url-options = \"host=any\"\noption = { sync-wait = \"1\" }\n\
-               set = [\"dataset.fields=1\"]\nrun = { duration = \"9s\", force = true }\n";
-        let file = read(&text).expect("it is valid");
-        let cell = &file.cells[0];
-        let words = cell.words(&file.run, file.seed, Path::new("/d")).join(" ");
-        assert_eq!(
-            words,
-            "bench ycsb-a --up galera:3 --option sync-wait=1 --url-options host=any --set \
-             dataset.fields=1 --closed 6 --duration 9s --force --seed 7"
-        );
-        assert_eq!((file.name_of(Path::new("x/a.toml")).as_str(), cell.tries), ("a", 1));
-        assert!(is_of_anomalies(&text) && !is_of_anomalies("[[store]]\n"));
-    }
-
-    #[test]
-    fn a_store_with_a_url_has_a_directory_of_each_run() {
-        let text = SMALL.replace("up = \"galera:3\"", "url = \"sqlite:{dir}/db\"");
-        let words =
-            read(&text).expect("valid").cells[0].words(&toml::Table::new(), 1, "/d".as_ref());
-        assert!(words.contains(&"sqlite:/d/db".to_owned()), "{words:?}");
-    }
-
-    #[test]
-    fn actions_are_the_fault_unless_words_say_it_better() {
-        let actions = "run = { at = \"5s: kill node 1\" }\n";
-        assert_eq!(
-            read(&format!("{SMALL}{actions}")).expect("valid").cells[0].fault(),
-            "5s: kill node 1"
-        );
-        let named = format!("{SMALL}{actions}fault = \"crash\"\n");
-        assert_eq!(read(&named).expect("valid").cells[0].fault(), "crash");
-    }
-
-    #[test]
-    fn what_is_invalid_says_why() {
-        for (text, part) in [
-            ("title = \"x\"\ncell = []\n".to_owned(), "no cell"),
-            (format!("titel = \"x\"\n{SMALL}"), "unknown key \"titel\"; did you mean"),
-            (SMALL.replace("linearizable", "linearisable"), "did you mean \"linearizable\"?"),
-            (SMALL.replace("[\"linearizable\"]", "[]"), "it predicts nothing"),
-            (format!("{SMALL}keeps = [\"linearizable\"]\n"), "both violated and kept"),
-            (format!("{SMALL}url = \"memory:\"\n"), "say either up"),
-            (format!("{SMALL}tries = 0\n"), "runs nothing"),
-            (format!("{SMALL}run = {{ durration = \"1s\" }}\n"), "did you mean duration?"),
-            (format!("{SMALL}run = {{ seed = 1 }}\n"), "seed is no setting here"),
-            (format!("{SMALL}{SMALL}"), "two cells c"),
-            (SMALL.replace("\"c\"", "\"../c\""), "small letters"),
-        ] {
-            let reported = read(&text).expect_err(&text);
-            assert!(reported.contains(part), "{text}: {reported}");
-        }
-    }
-
-    #[test]
-    fn what_a_study_decides_are_settings_that_exist() {
-        for name in DECIDED {
-            assert!(KEYS.iter().any(|key| key.name == name), "{name}");
-        }
-    }
 }

@@ -2,29 +2,26 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Child, ExitStatus, Stdio};
+use std::process::{Child, ExitStatus};
 use std::thread;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
-use anyhow::{Context, Result, anyhow};
 use assay_history::{Manifest, State};
 use assay_model::Nanos;
 use assay_report::Letters;
 use assay_report::units::duration;
+use assay_results::run_dirs::is_undone;
 use assay_results::shell::quoted;
 use assay_run::clock;
 
-use super::commands::{CellCommand, OWN_DIR, Target, display, url_in};
-use super::directory::{self, CellRecord, CellState, Kept};
-use super::file::Refill;
-use super::plan::{Plan, PlannedCell};
-use super::shift::{Shift, Stop};
-use crate::experiment::rfc3339;
-use crate::lab::Labs;
-use crate::options::Options;
-use crate::{cleanup, parent_death};
+use crate::command_line::CommandLine;
+use crate::commands::{CellCommand, OWN_DIR, Target, url_in};
+use crate::directory::{CellRecord, CellState, StudyDirectory};
+use crate::error::{Context, StudyError};
+use crate::file::Refill;
+use crate::plan::{PlannedCell, StudyPlan};
+use crate::program::{Cluster, Program};
 
 /// How often a cell's process is looked at.
 const LOOK: Duration = Duration::from_millis(20);
@@ -49,13 +46,12 @@ pub enum StudyEnd {
 
 /// Runs cells.
 pub struct StudyExecutor<'a> {
-    plan: &'a Plan,
-    kept: &'a mut Kept,
-    labs: &'a Labs,
-    stop: &'a Stop,
-    options: &'a Options,
+    plan: &'a StudyPlan,
+    kept: &'a mut StudyDirectory,
+    program: &'a dyn Program,
+    /// Where labs are, if that was said.
+    lab_dir: Option<&'a str>,
     timeout: Nanos,
-    is_quiet: bool,
     shift: Option<Shift>,
     /// The shift whose cluster did not come up, with the reason.
     broken: Option<((u32, String), String)>,
@@ -63,6 +59,12 @@ pub struct StudyExecutor<'a> {
     filled: BTreeMap<String, usize>,
     /// How long the cells took that were run now.
     took: Vec<Nanos>,
+}
+
+/// The cluster that cells share: started before the first of them, ended after the last.
+struct Shift {
+    key: (u32, String),
+    cluster: Box<dyn Cluster>,
 }
 
 /// Which cells share a cluster.
@@ -86,21 +88,18 @@ enum CommandResult {
 impl<'a> StudyExecutor<'a> {
     /// Runs the cells of `plan`.
     pub fn new(
-        plan: &'a Plan,
-        kept: &'a mut Kept,
-        labs: &'a Labs,
-        stop: &'a Stop,
-        options: &'a Options,
+        plan: &'a StudyPlan,
+        kept: &'a mut StudyDirectory,
+        program: &'a dyn Program,
+        lab_dir: Option<&'a str>,
         timeout: Nanos,
     ) -> StudyExecutor<'a> {
         StudyExecutor {
             plan,
             kept,
-            labs,
-            stop,
-            options,
+            program,
+            lab_dir,
             timeout,
-            is_quiet: false,
             shift: None,
             broken: None,
             filled: BTreeMap::new(),
@@ -108,17 +107,11 @@ impl<'a> StudyExecutor<'a> {
         }
     }
 
-    /// Says nothing on the way.
-    pub fn quiet(mut self, is_quiet: bool) -> StudyExecutor<'a> {
-        self.is_quiet = is_quiet;
-        self
-    }
-
     /// Runs every cell that has no record yet.
     ///
     /// # Errors
     /// If the study's directory cannot be written.
-    pub fn execute(&mut self) -> Result<StudyEnd> {
+    pub fn execute(&mut self) -> Result<StudyEnd, StudyError> {
         let plan = self.plan;
         let missing: Vec<(usize, &PlannedCell)> = plan
             .cells
@@ -128,7 +121,7 @@ impl<'a> StudyExecutor<'a> {
             .collect();
         let total = missing.len();
         for (number, &(place, cell)) in missing.iter().enumerate() {
-            if self.stop.is_expected() {
+            if self.program.is_stopped() {
                 return Ok(StudyEnd::Interrupted);
             }
             self.announce(place, number, total, cell);
@@ -160,9 +153,6 @@ impl<'a> StudyExecutor<'a> {
     }
 
     fn announce(&self, place: usize, number: usize, total: usize, cell: &PlannedCell) {
-        if self.is_quiet {
-            return;
-        }
         let left = match self.took.len() {
             0 => String::new(),
             requested => {
@@ -173,29 +163,29 @@ impl<'a> StudyExecutor<'a> {
             }
         };
         let (place, all) = (place + 1, self.plan.cells.len());
-        eprintln!("cell {place} of {all}: {}{left}", cell.id);
+        self.program.tell(&format!("cell {place} of {all}: {}{left}", cell.id));
     }
 
     fn tell(&self, record: &CellRecord) {
-        if record.state == CellState::Failed && !self.is_quiet {
-            eprintln!("  failed: {}", record.reason);
+        if record.state == CellState::Failed {
+            self.program.tell(&format!("  failed: {}", record.reason));
         }
     }
 
     /// Starts its store if need be, loads it, runs the workload.
-    fn cell(&mut self, cell: &PlannedCell) -> Result<Attempt> {
+    fn cell(&mut self, cell: &PlannedCell) -> Result<Attempt, StudyError> {
         let dir = self.kept.begin(cell)?;
         let mut record = CellRecord {
             id: cell.id.clone(),
-            began: rfc3339(SystemTime::now()),
-            machine: directory::machine(),
+            began: self.program.now(),
+            machine: self.program.machine().describe(),
             settings: cell.settings.clone(),
             ..CellRecord::default()
         };
         let ended = self.send(cell, &dir, &mut record);
         // Whatever the store has put there is of no use to anybody.
         let _ = fs::remove_dir_all(dir.join("store"));
-        record.ended = rfc3339(SystemTime::now());
+        record.ended = self.program.now();
         match ended? {
             CommandResult::Interrupted => Ok(Attempt::Interrupted),
             CommandResult::Fine => {
@@ -214,7 +204,7 @@ impl<'a> StudyExecutor<'a> {
         cell: &PlannedCell,
         dir: &Path,
         record: &mut CellRecord,
-    ) -> Result<CommandResult> {
+    ) -> Result<CommandResult, StudyError> {
         let (place, reach) = match &cell.workload_kind.target {
             Target::Url(template) => {
                 let store = dir.join("store");
@@ -227,12 +217,12 @@ impl<'a> StudyExecutor<'a> {
             }
             Target::Up { .. } => match self.up(cell, record) {
                 Ok(name) => (name.clone(), ("lab", name)),
-                Err(_) if self.stop.is_expected() => return Ok(CommandResult::Interrupted),
-                Err(error) => return Ok(CommandResult::Failed(format!("{error:#}"))),
+                Err(_) if self.program.is_stopped() => return Ok(CommandResult::Interrupted),
+                Err(error) => return Ok(CommandResult::Failed(error)),
             },
         };
         let mut more = vec![(reach.0, reach.1)];
-        if let (Some(folder), "lab") = (self.options.given("lab-dir"), reach.0) {
+        if let (Some(folder), "lab") = (self.lab_dir, reach.0) {
             more.push(("lab-dir", folder.to_owned()));
         }
         if let Some(fill) = &cell.workload_kind.fill
@@ -253,7 +243,7 @@ impl<'a> StudyExecutor<'a> {
         record.run_ns = clock::monotonic().since(begun).0;
         let workload = cell.setup.workload;
         let is_as_filled =
-            !self.plan.workloads[workload].changes_records || cleanup::is_undone(&dir.join("run"));
+            !self.plan.workloads[workload].changes_records || is_undone(&dir.join("run"));
         if matches!(ended, CommandResult::Fine) && is_as_filled {
             self.filled.insert(place, workload);
         }
@@ -270,37 +260,41 @@ impl<'a> StudyExecutor<'a> {
     }
 
     /// The name of the lab of a cell's shift, which is up then.
-    fn up(&mut self, cell: &PlannedCell, record: &mut CellRecord) -> Result<String> {
+    fn up(&mut self, cell: &PlannedCell, record: &mut CellRecord) -> Result<String, String> {
         let key = key(cell);
-        if self.shift.as_ref().is_some_and(|shift| shift.key() != &key) {
+        if self.shift.as_ref().is_some_and(|shift| shift.key != key) {
             self.shift = None;
         }
-        let is_quiet = self.is_quiet;
-        let tell = move |text: &str| {
-            if !is_quiet {
-                eprintln!("  {text}");
+        let shift = match self.shift.take() {
+            Some(shift) => shift,
+            None => {
+                let begun = clock::monotonic();
+                let cluster = self.start_cluster(&key, cell)?;
+                record.start_ns = Some(clock::monotonic().since(begun).0);
+                self.filled.clear();
+                Shift { key, cluster }
             }
         };
-        if self.shift.is_none() {
-            let begun = clock::monotonic();
-            // Its other cells would wait for nothing.
-            if let Some((_, reason)) = self.broken.as_ref().filter(|(broken, _)| *broken == key) {
-                return Err(anyhow!("its cluster did not come up before: {reason}"));
-            }
-            let name = format!("{}-{}", self.plan.name, cell.shift);
-            let named = (name.as_str(), &cell.workload_kind.target);
-            let shift = Shift::up(key.clone(), named, self.labs, self.options, self.stop, &tell);
-            let shift = shift.inspect_err(|error| {
-                self.broken = Some((key, format!("{error:#}")));
-            })?;
-            record.start_ns = Some(clock::monotonic().since(begun).0);
-            self.filled.clear();
-            self.shift = Some(shift);
+        let name = shift.cluster.name().to_owned();
+        self.shift = Some(shift);
+        let words = cell.workload_kind.lab_words(&name);
+        record.commands.extend(words.map(|words| line(self.program.command_line(), &words)));
+        Ok(name)
+    }
+
+    /// Starts the cluster of a cell's shift, unless it did not come up before: its other cells
+    /// would wait for nothing.
+    fn start_cluster(
+        &mut self,
+        key: &(u32, String),
+        cell: &PlannedCell,
+    ) -> Result<Box<dyn Cluster>, String> {
+        if let Some((_, reason)) = self.broken.as_ref().filter(|(broken, _)| broken == key) {
+            return Err(format!("its cluster did not come up before: {reason}"));
         }
-        let shift = self.shift.as_ref().context("the shift has been started")?;
-        let words = cell.workload_kind.lab_words(shift.name());
-        record.commands.extend(words.map(|words| line(&words)));
-        Ok(shift.name().to_owned())
+        let name = format!("{}-{}", self.plan.name, cell.shift);
+        let cluster = self.program.up(&name, &cell.workload_kind.target);
+        cluster.inspect_err(|error| self.broken = Some((key.clone(), error.clone())))
     }
 
     /// Runs one command to its end, or until it is stopped.
@@ -311,18 +305,18 @@ impl<'a> StudyExecutor<'a> {
         run_dir: &str,
         more: &[(&str, String)],
         record: &mut CellRecord,
-    ) -> Result<CommandResult> {
+    ) -> Result<CommandResult, StudyError> {
         let folder = dir.join(run_dir);
         let run_dir = ("run-dir", folder.display().to_string());
         // Only what the cell's settings say decides it.
         let own = [more, &[run_dir, ("no-config", String::new())]].concat();
         let words = request.words(&own);
-        record.commands.push(line(&words));
+        record.commands.push(line(self.program.command_line(), &words));
         let log = dir.join(LOG);
         // What the commands before have said is not about this one.
         let silent = fs::metadata(&log).map_or(0, |metadata| metadata.len());
-        let mut child = start_child(&words, &log)?;
-        Ok(match wait(&mut child, self.timeout, self.stop)? {
+        let mut child = start_child(self.program, &words, &log)?;
+        Ok(match wait(&mut child, self.timeout, self.program)? {
             ChildEnd::Exited(status) => ended(status, &folder, last_error(&log, silent)),
             ChildEnd::Late(after) => CommandResult::Failed(format!(
                 "it was given up after {after}; give-up in the study file says when"
@@ -343,14 +337,18 @@ pub enum ChildEnd {
 }
 
 /// Waits for a child until it has taken too long, or the study is to end.
-pub fn wait(child: &mut Child, timeout: Nanos, stop: &Stop) -> Result<ChildEnd> {
+pub fn wait(
+    child: &mut Child,
+    timeout: Nanos,
+    program: &dyn Program,
+) -> Result<ChildEnd, StudyError> {
     let begun = clock::monotonic();
     loop {
         if let Some(status) = child.try_wait().context("cannot wait for a run's process")? {
             return Ok(ChildEnd::Exited(status));
         }
         let is_late = clock::monotonic().since(begun) > timeout;
-        if is_late || stop.is_expected() {
+        if is_late || program.is_stopped() {
             end_child(child)?;
             return Ok(match is_late {
                 true => ChildEnd::Late(duration(timeout, Letters::Ascii)),
@@ -362,7 +360,7 @@ pub fn wait(child: &mut Child, timeout: Nanos, stop: &Stop) -> Result<ChildEnd> 
 }
 
 /// Ends a child, and waits for it.
-pub fn end_child(child: &mut Child) -> Result<()> {
+fn end_child(child: &mut Child) -> Result<(), StudyError> {
     // It may have ended by itself in this moment.
     let _ = child.kill();
     child.wait().context("cannot wait for a cell's process")?;
@@ -370,14 +368,15 @@ pub fn end_child(child: &mut Child) -> Result<()> {
 }
 
 /// Starts this program with `words`; the kernel kills it when this process ends.
-pub fn start_child(words: &[String], log: &Path) -> Result<Child> {
+pub fn start_child(
+    program: &dyn Program,
+    words: &[String],
+    log: &Path,
+) -> Result<Child, StudyError> {
     let output = File::options().create(true).append(true).open(log);
     let output = output.with_context(|| format!("cannot write {}", log.display()))?;
-    let mut command = parent_death::tied();
-    // An interrupt from the keyboard is for the study, which ends the cell.
-    command.stdout(Stdio::null()).stderr(output).process_group(0);
     let words = [words, &["--quiet".to_owned()]].concat();
-    let child = parent_death::spawn(&mut command, &words, &without_secrets(&words));
+    let child = program.start(&words, &program.command_line().without_secrets(&words), output);
     child.context("cannot start this program once more")
 }
 
@@ -421,14 +420,8 @@ pub fn last_error(log: &Path, silent: u64) -> Option<String> {
 }
 
 /// A command as it is typed, without secrets.
-fn line(words: &[String]) -> String {
-    format!("assay {}", quoted(&without_secrets(words)))
-}
-
-/// The arguments of a command without secrets.
-fn without_secrets(words: &[String]) -> Vec<String> {
-    let flags = [""].into_iter().chain(words.iter().map(|word| word.trim_start_matches('-')));
-    flags.zip(words).map(|(flag, word)| display(flag, word)).collect()
+fn line(command_line: &CommandLine, words: &[String]) -> String {
+    format!("assay {}", quoted(&command_line.without_secrets(words)))
 }
 
 #[cfg(test)]

@@ -6,17 +6,16 @@ use std::io::{ErrorKind, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
 use assay_history::{Manifest, ManifestError, State};
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 
-use super::commands::differences;
-use super::file::{Refill, StudyFile};
-use super::plan::{Plan, PlannedCell};
-use crate::exit::usage;
-use crate::machine;
-use crate::options::current;
+use crate::command_line::CommandLine;
+use crate::commands::differences;
+use crate::error::{Context, StudyError, invalid};
+use crate::file::{Refill, StudyFile};
+use crate::plan::{PlannedCell, StudyPlan};
+use crate::program::Program;
 
 /// The version of the format of records of cells.
 const FORMAT: u32 = 1;
@@ -118,7 +117,7 @@ struct Mark {
 }
 
 /// The study's directory, locked for this process as long as this value lives.
-pub struct Kept {
+pub struct StudyDirectory {
     dir: PathBuf,
     records: BTreeMap<String, CellRecord>,
     /// Cells that have failed, and are run again.
@@ -126,12 +125,12 @@ pub struct Kept {
     _lock: File,
 }
 
-impl Kept {
+impl StudyDirectory {
     /// Opens the directory of the study `name`, which is made if it is not there.
     ///
     /// # Errors
     /// If another process works on it, or it is no directory of a study.
-    pub fn open(dir: &Path, name: &str) -> Result<Kept> {
+    pub fn open(dir: &Path, name: &str) -> Result<StudyDirectory, StudyError> {
         let is_marked = require_mark(dir, name)?;
         let cells = dir.join(CELLS);
         fs::create_dir_all(dir).with_context(|| format!("cannot make {}", dir.display()))?;
@@ -139,7 +138,7 @@ impl Kept {
         let lock =
             File::create(&lock).with_context(|| format!("cannot write {}", lock.display()))?;
         flock(&lock, FlockOperation::NonBlockingLockExclusive).map_err(|_| {
-            usage(format!(
+            invalid(format!(
                 "the study is running in another process in {}: wait for the other `assay study`, \
                  or end it",
                 dir.display()
@@ -152,17 +151,21 @@ impl Kept {
         }
         fs::create_dir_all(&cells).with_context(|| format!("cannot make {}", cells.display()))?;
         let (records, again) = (BTreeMap::new(), BTreeSet::new());
-        Ok(Kept { dir: dir.to_owned(), records, again, _lock: lock })
+        Ok(StudyDirectory { dir: dir.to_owned(), records, again, _lock: lock })
     }
 
     /// Reads the records of the plan's cells, and changes nothing; a cell without a record is still
-    /// to run.
+    /// to run. `current` gives the present names of settings.
     ///
     /// # Errors
     /// If there is a record that cannot be read.
-    pub fn look<'a>(&mut self, ids: impl Iterator<Item = &'a str>) -> Result<()> {
+    pub fn look<'a>(
+        &mut self,
+        ids: impl Iterator<Item = &'a str>,
+        current: fn(&str) -> &str,
+    ) -> Result<(), StudyError> {
         for id in ids {
-            if let Some(record) = read(&self.cell_dir(id))? {
+            if let Some(record) = read(&self.cell_dir(id), current)? {
                 self.records.insert(id.to_owned(), record);
             }
         }
@@ -185,8 +188,8 @@ impl Kept {
     ///
     /// # Errors
     /// If there are such cells; says in what they differ.
-    pub fn require_same(&self, plan: &Plan) -> Result<()> {
-        let (version, machine) = (env!("CARGO_PKG_VERSION"), machine());
+    pub fn require_same(&self, plan: &StudyPlan, program: &dyn Program) -> Result<(), StudyError> {
+        let (version, machine) = (env!("CARGO_PKG_VERSION"), program.machine().describe());
         let mut found: Vec<(String, String)> = Vec::new();
         let mut is_all_failed = true;
         for cell in &plan.cells {
@@ -222,7 +225,7 @@ impl Kept {
                 "keep them and take another directory by --dir, or remove that one to begin anew"
             }
         };
-        Err(usage(format!(
+        Err(invalid(format!(
             "{} holds cells of this study that were run with other options:\n  {}{more}\n{advice}",
             self.dir.display(),
             reported.join("\n  ")
@@ -233,8 +236,12 @@ impl Kept {
     ///
     /// # Errors
     /// If the disk does not take it.
-    pub fn keep_file(&self, file: &StudyFile) -> Result<()> {
-        let table = toml::Table::try_from(file.without_secrets());
+    pub fn keep_file(
+        &self,
+        file: &StudyFile,
+        command_line: &CommandLine,
+    ) -> Result<(), StudyError> {
+        let table = toml::Table::try_from(file.without_secrets(command_line));
         let table = table.context("a study file is always a table")?;
         let text = toml::to_string(&table).context("a table is always TOML")?;
         write_whole(&self.dir.join(FILE), &text)
@@ -261,7 +268,7 @@ impl Kept {
     }
 
     /// How many cells there are that the plan does not have.
-    pub fn strangers(&self, plan: &Plan) -> usize {
+    pub fn strangers(&self, plan: &StudyPlan) -> usize {
         let known: BTreeSet<&str> = plan.cells.iter().map(|cell| cell.id.as_str()).collect();
         let Ok(entries) = fs::read_dir(self.dir.join(CELLS)) else { return 0 };
         let is_strange = |entry: &fs::DirEntry| {
@@ -272,7 +279,8 @@ impl Kept {
         entries.flatten().filter(is_strange).count()
     }
 
-    /// Bytes on disk that earlier attempts at these cells have left, which [`Kept::begin`] removes.
+    /// Bytes on disk that earlier attempts at these cells have left, which
+    /// [`StudyDirectory::begin`] removes.
     pub fn leftovers(&self, missing: &[&PlannedCell]) -> u64 {
         missing.iter().map(|cell| occupied(&self.cell_dir(&cell.id))).sum()
     }
@@ -281,7 +289,7 @@ impl Kept {
     ///
     /// # Errors
     /// If it cannot be made.
-    pub fn begin(&mut self, cell: &PlannedCell) -> Result<PathBuf> {
+    pub fn begin(&mut self, cell: &PlannedCell) -> Result<PathBuf, StudyError> {
         self.records.remove(&cell.id);
         self.again.remove(&cell.id);
         let dir = self.cell_dir(&cell.id);
@@ -294,7 +302,7 @@ impl Kept {
     ///
     /// # Errors
     /// If it cannot be removed.
-    pub fn give_up(&self, cell: &PlannedCell) -> Result<()> {
+    pub fn give_up(&self, cell: &PlannedCell) -> Result<(), StudyError> {
         remove(&self.cell_dir(&cell.id))
     }
 
@@ -302,7 +310,7 @@ impl Kept {
     ///
     /// # Errors
     /// If the disk does not take it.
-    pub fn end(&mut self, record: CellRecord) -> Result<()> {
+    pub fn end(&mut self, record: CellRecord) -> Result<(), StudyError> {
         let text = toml::to_string_pretty(&record).context("a record is always TOML")?;
         write_whole(&self.cell_dir(&record.id).join(RECORD), &text)?;
         self.records.insert(record.id.clone(), record);
@@ -310,17 +318,11 @@ impl Kept {
     }
 }
 
-/// What of this machine decides figures.
-pub fn machine() -> String {
-    let memory_gib = (machine::memory_bytes() + (1 << 29)) >> 30;
-    format!("{} × {}, {memory_gib} GiB", machine::cores(), machine::processor())
-}
-
 /// Whether `dir` is marked as that of the study `name`; a new one is not yet.
 ///
 /// # Errors
 /// If it holds anything else: the cells in it would belong to another study.
-fn require_mark(dir: &Path, name: &str) -> Result<bool> {
+fn require_mark(dir: &Path, name: &str) -> Result<bool, StudyError> {
     let path = dir.join(MARK);
     let displayed = path.display();
     let text = match fs::read_to_string(&path) {
@@ -328,18 +330,18 @@ fn require_mark(dir: &Path, name: &str) -> Result<bool> {
         Err(error) if error.kind() == ErrorKind::NotFound => {
             return require_empty(dir).map(|()| false);
         }
-        Err(error) => return Err(usage(format!("cannot read {displayed}: {error}"))),
+        Err(error) => return Err(invalid(format!("cannot read {displayed}: {error}"))),
     };
     let mark: Mark = toml::from_str(&text)
-        .map_err(|error| usage(format!("{displayed} says no study: {}", error.message())))?;
+        .map_err(|error| invalid(format!("{displayed} says no study: {}", error.message())))?;
     if mark.format > MARK_FORMAT {
-        return Err(usage(format!(
+        return Err(invalid(format!(
             "{displayed} has format {}, newer than {MARK_FORMAT}; use the release that wrote it",
             mark.format
         )));
     }
     if mark.study != name {
-        return Err(usage(format!(
+        return Err(invalid(format!(
             "{} holds the study {}, not {name}; name another directory by --dir",
             dir.display(),
             mark.study
@@ -349,18 +351,18 @@ fn require_mark(dir: &Path, name: &str) -> Result<bool> {
 }
 
 /// A directory that holds other things than a study must not be filled with one.
-fn require_empty(dir: &Path) -> Result<()> {
+fn require_empty(dir: &Path) -> Result<(), StudyError> {
     let entries = match fs::read_dir(dir) {
         Ok(entries) => entries,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
-        Err(error) => return Err(usage(format!("cannot list {}: {error}", dir.display()))),
+        Err(error) => return Err(invalid(format!("cannot list {}: {error}", dir.display()))),
     };
     // A study that was killed before its first moment was over.
     let unfinished = Path::new(MARK).with_extension("tmp");
     for entry in entries {
         let name = entry.with_context(|| format!("cannot list {}", dir.display()))?.file_name();
         if name != LOCK && name != unfinished.as_os_str() {
-            return Err(usage(format!(
+            return Err(invalid(format!(
                 "{} holds something else than a study (there is no {MARK} in it); name another \
                  directory by --dir",
                 dir.display()
@@ -374,11 +376,11 @@ fn require_empty(dir: &Path) -> Result<()> {
 ///
 /// # Errors
 /// If that is not known: files of a later release or from a damaged disk may be of value.
-fn read(dir: &Path) -> Result<Option<CellRecord>> {
+fn read(dir: &Path, current: fn(&str) -> &str) -> Result<Option<CellRecord>, StudyError> {
     let path = dir.join(RECORD);
     let displayed = path.display();
     let unread = |reason: String| {
-        usage(format!(
+        invalid(format!(
             "{reason}; nothing was removed: to run the cell again, remove {}",
             dir.display()
         ))
@@ -392,12 +394,13 @@ fn read(dir: &Path) -> Result<Option<CellRecord>> {
         unread(format!("{displayed} is no record of a cell: {}", error.message()))
     })?;
     if record.format > FORMAT {
-        return Err(usage(format!(
+        return Err(invalid(format!(
             "{displayed} has format {}, newer than {FORMAT}; use the release that wrote it",
             record.format
         )));
     }
-    record.settings = std::mem::take(&mut record.settings).into_iter().map(renamed).collect();
+    let settings = std::mem::take(&mut record.settings).into_iter();
+    record.settings = settings.map(|setting| renamed(setting, current)).collect();
     if record.state == CellState::Failed {
         return Ok(Some(record));
     }
@@ -411,7 +414,7 @@ fn read(dir: &Path) -> Result<Option<CellRecord>> {
 }
 
 /// A setting of a record under its present name.
-fn renamed((name, value): (String, String)) -> (String, String) {
+fn renamed((name, value): (String, String), current: fn(&str) -> &str) -> (String, String) {
     match name.strip_prefix("fill ") {
         // Earlier releases called it so in the study file.
         Some("when") if value == "undo" => (name, Refill::CleanUp.name().to_owned()),
@@ -430,7 +433,7 @@ fn occupied(path: &Path) -> u64 {
     within.map(|entry| occupied(&entry.path())).sum()
 }
 
-fn remove(path: &Path) -> Result<()> {
+fn remove(path: &Path) -> Result<(), StudyError> {
     let removed = if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
     match removed {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
@@ -442,7 +445,7 @@ fn remove(path: &Path) -> Result<()> {
 ///
 /// # Errors
 /// If the disk does not take it; what was there stays then.
-pub fn write_whole(path: &Path, text: &str) -> Result<()> {
+pub fn write_whole(path: &Path, text: &str) -> Result<(), StudyError> {
     let temporary = path.with_extension("tmp");
     let write = || -> std::io::Result<()> {
         let mut file = File::create(&temporary)?;
@@ -463,15 +466,15 @@ mod tests {
         CellRecord { id: id.to_owned(), state, ..CellRecord::default() }
     }
 
-    fn look(kept: &mut Kept, ids: &[&str]) {
-        kept.look(ids.iter().copied()).unwrap();
+    fn look(kept: &mut StudyDirectory, ids: &[&str]) {
+        kept.look(ids.iter().copied(), |name| name).unwrap();
     }
 
     #[test]
     fn unfinished_cells_are_run_and_failed_ones_kept_until_they_are_tried_again() {
         let folder = tempfile::tempdir().unwrap();
         let dir = folder.path().join("s");
-        let mut kept = Kept::open(&dir, "s").unwrap();
+        let mut kept = StudyDirectory::open(&dir, "s").unwrap();
         let ids = ["half", "failed", "unsealed"];
         for id in ids {
             fs::create_dir_all(kept.cell_dir(id)).unwrap();
@@ -480,7 +483,7 @@ mod tests {
         // A record without its run directory is useless.
         kept.end(record("unsealed", CellState::Done)).unwrap();
         drop(kept);
-        let mut kept = Kept::open(&dir, "s").unwrap();
+        let mut kept = StudyDirectory::open(&dir, "s").unwrap();
         look(&mut kept, &ids);
         assert!(kept.is_settled("failed"));
         assert!(!kept.is_settled("half") && !kept.is_settled("unsealed"));
@@ -493,20 +496,20 @@ mod tests {
     #[test]
     fn what_cannot_be_read_is_reported_and_stays() {
         let folder = tempfile::tempdir().unwrap();
-        let mut kept = Kept::open(&folder.path().join("s"), "s").unwrap();
+        let mut kept = StudyDirectory::open(&folder.path().join("s"), "s").unwrap();
         let run = kept.cell_dir("c").join("run");
         fs::create_dir_all(&run).unwrap();
         kept.end(record("c", CellState::Done)).unwrap();
         fs::write(run.join("run.toml"), "format = 9999\n").unwrap();
-        let reported = kept.look(["c"].into_iter()).unwrap_err().to_string();
+        let reported = kept.look(["c"].into_iter(), |name| name).unwrap_err().to_string();
         assert!(reported.contains("use the release that wrote it"), "{reported}");
         // A cell with a damaged run directory is not run again until that is removed.
         fs::write(run.join("run.toml"), "format = \u{0}").unwrap();
-        kept.look(["c"].into_iter()).unwrap();
+        kept.look(["c"].into_iter(), |name| name).unwrap();
         assert!(kept.is_settled("c"));
         fs::remove_file(kept.cell_dir("c").join(RECORD)).unwrap();
         fs::create_dir(kept.cell_dir("c").join(RECORD)).unwrap();
-        let reported = kept.look(["c"].into_iter()).unwrap_err().to_string();
+        let reported = kept.look(["c"].into_iter(), |name| name).unwrap_err().to_string();
         assert!(reported.contains("cannot read") && run.exists(), "{reported}");
     }
 
@@ -514,13 +517,13 @@ mod tests {
     fn two_studies_cannot_use_one_directory() {
         let folder = tempfile::tempdir().unwrap();
         let dir = folder.path().join("s");
-        let _kept = Kept::open(&dir, "s").unwrap();
-        let second = Kept::open(&dir, "s").err().unwrap().to_string();
+        let _kept = StudyDirectory::open(&dir, "s").unwrap();
+        let second = StudyDirectory::open(&dir, "s").err().unwrap().to_string();
         assert!(second.contains("the study is running in another process"), "{second}");
-        let named = Kept::open(&dir, "t").err().unwrap().to_string();
+        let named = StudyDirectory::open(&dir, "t").err().unwrap().to_string();
         assert!(named.contains("holds the study s, not t"), "{named}");
         fs::write(folder.path().join("mine.txt"), "").unwrap();
-        let other = Kept::open(folder.path(), "s").err().unwrap().to_string();
+        let other = StudyDirectory::open(folder.path(), "s").err().unwrap().to_string();
         assert!(other.contains("something else than a study"), "{other}");
     }
 
@@ -529,7 +532,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         fs::create_dir(folder.path().join(CELLS)).unwrap();
         fs::write(folder.path().join(CELLS).join("notes.txt"), "mine").unwrap();
-        let reported = Kept::open(folder.path(), "s").err().unwrap().to_string();
+        let reported = StudyDirectory::open(folder.path(), "s").err().unwrap().to_string();
         assert!(reported.contains("there is no assay-study.toml in it"), "{reported}");
         let names = fs::read_dir(folder.path()).unwrap().map(|one| one.unwrap().file_name());
         assert_eq!(names.collect::<Vec<_>>(), [CELLS]);

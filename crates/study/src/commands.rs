@@ -3,15 +3,10 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use anyhow::Result;
-use assay_drivers::registry;
-use assay_store::Calls;
+use assay_model::percent_encoded;
 
-use super::file::is_of_fill_too;
-use crate::arrivals::Calendar;
-use crate::binding::{escaped, redacted};
-use crate::load_config::{LoadConfig, Purpose};
-use crate::options::Options;
+use crate::command_line::CommandLine;
+use crate::file::is_of_fill_too;
 
 /// What stands in a URL for a directory of each cell alone.
 pub const OWN_DIR: &str = "{dir}";
@@ -80,29 +75,12 @@ impl CellCommand {
         }
         words
     }
-
-    /// Refuses what the command would refuse, before anything is started for it.
-    ///
-    /// # Errors
-    /// If a setting is invalid, or two contradict each other.
-    pub fn check(&self) -> Result<()> {
-        let flags = self.flags.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-        let options = Options::typed(flags);
-        // Only the trace knows whether it has a schedule.
-        if options.given("arrivals") == Some("trace") {
-            return Ok(());
-        }
-        let purpose = if self.verb == "load" { Purpose::Load } else { Purpose::Run };
-        // A blocking driver may have blocking threads; whether its store blocks is known once it is
-        // open.
-        LoadConfig::from(&options, purpose, Calls::Blocking, None, Calendar::None).map(|_| ())
-    }
 }
 
 impl CellCommands {
     /// All settings that decide the figures, by name; users and passwords do not, and must stay
     /// secret.
-    pub fn settings(&self) -> BTreeMap<String, String> {
+    pub fn settings(&self, command_line: &CommandLine) -> BTreeMap<String, String> {
         let mut settings = BTreeMap::new();
         let mut add = |name: String, value: &str| {
             let before: &mut String = settings.entry(name).or_default();
@@ -110,14 +88,14 @@ impl CellCommands {
             *before += &format!("{comma}{value}");
         };
         match &self.target {
-            Target::Url(url) => add("url".to_owned(), &registry::without_secrets(url)),
+            Target::Url(url) => add("url".to_owned(), &command_line.url_without_secrets(url)),
             Target::Up { recipe, nodes, version, choices } => {
                 add("up".to_owned(), recipe);
                 let nodes = nodes.map_or("usual".to_owned(), |nodes| nodes.to_string());
                 add("nodes".to_owned(), &nodes);
                 add("version".to_owned(), version.as_deref().unwrap_or("usual"));
                 for (name, value) in choices {
-                    let value = if registry::names_a_secret(name) { "…" } else { value };
+                    let value = if command_line.names_a_secret(name) { "…" } else { value };
                     add(format!("option {name}"), value);
                 }
             }
@@ -125,12 +103,12 @@ impl CellCommands {
         add("workload".to_owned(), &self.workload);
         add("workload's text".to_owned(), &self.workload_hash);
         for (name, value) in &self.run.flags {
-            add(name.clone(), &display(name, value));
+            add(name.clone(), &command_line.display(name, value));
         }
         let of_fill = self.fill.iter().flat_map(|fill| &fill.flags);
         // What it has from the run is there already.
-        for (name, value) in of_fill.filter(|(name, _)| !is_of_fill_too(name)) {
-            add(format!("fill {name}"), &display(name, value));
+        for (name, value) in of_fill.filter(|(name, _)| !is_of_fill_too(command_line, name)) {
+            add(format!("fill {name}"), &command_line.display(name, value));
         }
         settings
     }
@@ -152,23 +130,13 @@ impl CellCommands {
     }
 }
 
-/// The value of a flag without secrets.
-pub fn display(flag: &str, value: &str) -> String {
-    if flag == "url-options" {
-        // They are a URL's end.
-        let whole = registry::without_secrets(&format!("?{value}"));
-        return whole.trim_start_matches('?').to_owned();
-    }
-    redacted(value)
-}
-
 /// The URL of a cell whose own directory is `dir`.
 pub fn url_in(template: &str, dir: &Path) -> String {
     let dir = dir.display().to_string();
     // There it is the value of an option, which ends with `&`.
     let is_encoded = template.starts_with("jvm:");
     let dir = match is_encoded {
-        true => dir.split('/').map(escaped).collect::<Vec<_>>().join("/"),
+        true => dir.split('/').map(percent_encoded).collect::<Vec<_>>().join("/"),
         false => dir,
     };
     template.replace(OWN_DIR, &dir)
@@ -196,18 +164,6 @@ pub fn differences(
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn secrets_are_hidden_everywhere() {
-        for (flag, value, expected) in [
-            ("target", "redis://bob:x=y@host/0?password=z&a=1", "redis://…@host/0?password=…&a=1"),
-            ("url-options", "a=1&password=z", "a=1&password=…"),
-            ("option", "password=z", "password=…"),
-            ("timeout", "3s", "3s"),
-        ] {
-            assert_eq!(display(flag, value), expected, "{flag}");
-        }
-    }
 
     #[test]
     fn directories_stand_in_urls_as_their_stores_read_them() {

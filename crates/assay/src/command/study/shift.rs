@@ -9,11 +9,12 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use assay_lab::Network;
+use assay_study::commands::Target;
+use assay_study::program::Cluster;
 use rustix::fs::{FlockOperation, flock};
 use signal_hook::consts::SIGHUP;
 use signal_hook::flag::{register, register_conditional_shutdown};
 
-use super::commands::Target;
 use crate::exit::{Exit, Failure, usage};
 use crate::lab::job_spec::JobSpec;
 use crate::lab::parent::Parent;
@@ -62,7 +63,6 @@ impl Stop {
 
 /// A cluster that is up; it ends with this value, and with this process.
 pub struct Shift {
-    key: (u32, String),
     client: LabClient,
     supervisor: Child,
 }
@@ -73,15 +73,14 @@ impl Shift {
     /// # Errors
     /// If it does not come up, or the study is stopped meanwhile.
     pub fn up(
-        key: (u32, String),
         (name, target): (&str, &Target),
         labs: &Labs,
         options: &Options,
-        stop: &Stop,
+        is_stopped: &(dyn Fn() -> bool + Sync),
         tell: &dyn Fn(&str),
     ) -> Result<Shift> {
         // Another study would find the same name free, until this one's lab has it.
-        let _naming = naming(labs, stop)?;
+        let _naming = naming(labs, is_stopped)?;
         let job_spec = job_spec(name, target, labs, options)?;
         job_spec.order()?;
         let cancel_handle = CancelHandle::default();
@@ -89,7 +88,7 @@ impl Shift {
         let started = thread::scope(|scope| {
             scope.spawn(|| {
                 while !is_over.load(Ordering::Relaxed) {
-                    if stop.is_expected() {
+                    if is_stopped() {
                         cancel_handle.cut();
                     }
                     thread::sleep(LOOK);
@@ -109,16 +108,12 @@ impl Shift {
             end_within(&mut supervisor, Duration::ZERO);
             let _ = assay_lab::clean(&job_spec.folder);
         })?;
-        Ok(Shift { key, client, supervisor })
+        Ok(Shift { client, supervisor })
     }
+}
 
-    /// The repetition with the name of the shift.
-    pub fn key(&self) -> &(u32, String) {
-        &self.key
-    }
-
-    /// The lab's name.
-    pub fn name(&self) -> &str {
+impl Cluster for Shift {
+    fn name(&self) -> &str {
         self.client.name()
     }
 }
@@ -167,13 +162,13 @@ fn job_spec(name: &str, target: &Target, labs: &Labs, options: &Options) -> Resu
 ///
 /// # Errors
 /// If the folder of labs cannot be made, or the study is stopped meanwhile.
-fn naming(labs: &Labs, stop: &Stop) -> Result<File> {
+fn naming(labs: &Labs, is_stopped: &dyn Fn() -> bool) -> Result<File> {
     let root = labs.root();
     let unmade = || format!("cannot make {}", root.display());
     fs::create_dir_all(root).with_context(unmade)?;
     let folder = File::open(root).with_context(unmade)?;
     while flock(&folder, FlockOperation::NonBlockingLockExclusive).is_err() {
-        if stop.is_expected() {
+        if is_stopped() {
             let message = "stopped before it was its turn to start a lab".to_owned();
             return Err(Failure { exit: Exit::Interrupted, message }.into());
         }

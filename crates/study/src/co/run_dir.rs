@@ -1,80 +1,60 @@
 //! Keeps a run of the study as a run directory that every other command can read.
 
-use std::path::Path;
-use std::time::SystemTime;
-
-use anyhow::Result;
-use assay_analysis::DEADLINE;
 use assay_history::manifest::{
-    CapabilitiesSection, Counters, HistorySection, LoadPhase, LoadSection, PhaseSection,
-    RunSection, SettingSection, SpecSection, StoreSection,
+    CapabilitiesSection, Counters, HistorySection, PhaseSection, RunSection, SettingSection,
+    SpecSection, StoreSection,
 };
 use assay_history::{Manifest, Memory, RunDir, State};
 use assay_model::{Nanos, Phase, Record};
-use assay_run::{Extent, Load, Spin};
+use assay_store::Store;
 use assay_store::sim::SimulatedStore;
-use assay_store::{Store, StoreTime};
 use assay_workload::Plan;
 
-use super::RunSpec;
-use crate::exit::{as_usage, from_open};
-use crate::experiment::{load_settings, rfc3339};
-use crate::load_config::LoadConfig;
-use crate::setup;
+use super::{KeptRuns, RunSpec};
+use crate::error::{StudyError, as_invalid, other};
 
-/// Writes `records` as the run directory `dir`.
+/// Writes `records` as a run directory of `kept`.
 ///
 /// # Errors
 /// If there is one already, or the disk does not take it.
 pub fn keep(
-    dir: &Path,
+    kept: &KeptRuns<'_>,
+    command: &[String],
     target: &RunSpec,
     plan: &Plan,
     store: &SimulatedStore,
     records: &[Record],
-) -> Result<()> {
-    let mut run_dir = RunDir::create(dir).map_err(as_usage)?;
-    let manifest = manifest(target, plan, store, records)?;
-    run_dir.write_manifest(&manifest)?;
-    let (writer, mut sinks) = run_dir.writer(1, Memory::default())?;
+) -> Result<(), StudyError> {
+    let mut run_dir = RunDir::create(&kept.dir.join(target.name())).map_err(as_invalid)?;
+    let manifest = manifest(kept, command, target, plan, store, records)?;
+    run_dir.write_manifest(&manifest).map_err(other)?;
+    let (writer, mut sinks) = run_dir.writer(1, Memory::default()).map_err(other)?;
     for sink in &mut sinks {
         records.iter().for_each(|record| sink.push(*record));
     }
     drop(sinks);
-    writer.finish()?;
-    run_dir.seal(0, &manifest.facts())?;
+    writer.finish().map_err(other)?;
+    run_dir.seal(0, &manifest.facts()).map_err(other)?;
     Ok(())
 }
 
 fn manifest(
+    kept: &KeptRuns<'_>,
+    command: &[String],
     target: &RunSpec,
     plan: &Plan,
     store: &SimulatedStore,
     records: &[Record],
-) -> Result<Manifest> {
-    let load = target.load();
-    let model = if matches!(load, Load::Open(_)) { "open" } else { "closed" };
-    let (extent, timeout) = (Extent::default(), Nanos::from_secs(3600));
-    let load_config = LoadConfig {
-        load,
-        extent,
-        timeout,
-        workers: 1,
-        spin: Spin::Never,
-        processors: Vec::new(),
-        blocking_threads: 0,
-        room: None,
-        deadline: DEADLINE,
-    };
-    let settings = store.settings().map_err(from_open)?;
-    let now = rfc3339(SystemTime::now());
+) -> Result<Manifest, StudyError> {
+    let settings = store.settings().map_err(other)?;
+    let now = (kept.now)();
     let count = records.len() as u64;
     let last = records.iter().map(|record| record.intended).max().unwrap_or(Nanos::ZERO);
     Ok(Manifest {
         state: State::Finished,
         run: RunSection {
             id: target.name(),
-            command: setup::typed(),
+            command: command.to_owned(),
             assay: env!("CARGO_PKG_VERSION").to_owned(),
             started: now.clone(),
             ended: now,
@@ -84,12 +64,7 @@ fn manifest(
             text: plan.spec().to_toml(),
             ..SpecSection::default()
         },
-        load: LoadSection {
-            model: model.to_owned(),
-            text: format!("{}; in simulated time", load_config.describe()),
-            workers: 1,
-            settings: load_settings(&load_config, StoreTime::Simulated, LoadPhase::Run),
-        },
+        load: (kept.describe)(&target.load()),
         store: StoreSection {
             url: "sim:".to_owned(),
             name: store.capabilities().name.to_owned(),
