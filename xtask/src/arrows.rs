@@ -44,6 +44,7 @@ const ROWS: &[Row] = &[
         imports: &["analysis", "history", "model", "report", "results"],
         tests: &[],
     },
+    Row { name: "live", imports: &["fleet", "model", "report", "run", "serve"], tests: &[] },
     Row {
         name: "study",
         imports: &[
@@ -78,9 +79,12 @@ struct Stranger {
     why: &'static str,
 }
 
-const ASYNC: &[&str] = &["run", "drivers", "store", "fleet", "fmke", "lab", "serve", "assay"];
+const ASYNC: &[&str] =
+    &["run", "drivers", "store", "fleet", "fmke", "lab", "serve", "live", "assay"];
 const CLOCK: &str = "the clock is read in run/src/clock.rs, for agents in fleet/src/offset.rs";
 const SEED: &str = "only the binary asks the operating system for randomness, once, for the seed";
+const TERMINAL: &str =
+    "the terminal is written to by one room while a run goes on, else by the binary";
 const ANYHOW: &str = "a library's errors are an enum that its callers can match";
 
 const STRANGERS: &[Stranger] = &[
@@ -89,8 +93,8 @@ const STRANGERS: &[Stranger] = &[
     Stranger { name: "clap", rooms: &["assay"], why: "only the binary reads arguments" },
     Stranger { name: "clap_complete", rooms: &["assay"], why: "only the binary reads arguments" },
     Stranger { name: "clap_mangen", rooms: &["assay"], why: "only the binary reads arguments" },
-    Stranger { name: "indicatif", rooms: &["assay"], why: "only the binary prints" },
-    Stranger { name: "ratatui", rooms: &["assay"], why: "only the binary prints" },
+    Stranger { name: "indicatif", rooms: &["live", "assay"], why: TERMINAL },
+    Stranger { name: "ratatui", rooms: &["live"], why: TERMINAL },
     Stranger { name: "anyhow", rooms: &["assay", "xtask"], why: ANYHOW },
     Stranger { name: "getrandom", rooms: &["assay"], why: SEED },
     Stranger { name: "rand", rooms: &["assay"], why: SEED },

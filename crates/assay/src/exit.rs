@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use assay_live::port::PortError;
 use assay_results::ResultsError;
 use assay_store::OpenError;
 use assay_study::StudyError;
@@ -84,7 +85,8 @@ pub fn code(error: &anyhow::Error) -> Exit {
         let of_results = || cause.downcast_ref::<ResultsError>().map(of_results);
         let of_study = || cause.downcast_ref::<StudyError>().and_then(of_study);
         let of_failure = cause.downcast_ref::<Failure>().map(|failure| failure.exit);
-        of_failure.or_else(of_results).or_else(of_study)
+        let of_port = || cause.downcast_ref::<PortError>().and_then(of_port);
+        of_failure.or_else(of_results).or_else(of_study).or_else(of_port)
     };
     error.chain().find_map(of_cause).unwrap_or(Exit::Internal)
 }
@@ -99,6 +101,10 @@ fn of_study(error: &StudyError) -> Option<Exit> {
         | StudyError::Manifest(_)
         | StudyError::Other(_) => None,
     }
+}
+
+fn of_port(error: &PortError) -> Option<Exit> {
+    matches!(error, PortError::Listen { .. }).then_some(Exit::Usage)
 }
 
 fn of_results(error: &ResultsError) -> Exit {

@@ -15,6 +15,10 @@ use assay_history::{
     Manifest, Memory, Observation, ReadsSink, ReadsWriter, RunDir, State, WorkerSink, WriteError,
     Writer,
 };
+use assay_live::dashboard::{Caption, Dashboard};
+use assay_live::port::{ControlPort, Subject};
+use assay_live::progress::{self, Goal, Observer, Show};
+use assay_live::rate_control::RateControl;
 use assay_model::{
     Event, EventKind, Nanos, ObservedValue, OperationEncoder, Phase, QueryRole, Reason, Record,
     Seed, Source,
@@ -37,16 +41,12 @@ use crate::exit::{Exit, as_usage, from_open};
 use crate::final_reads::{FinalContext, FinalReads, FinalReadsOutcome, UsedNumbers};
 use crate::fleet::FleetMember;
 use crate::lab::LabClient;
-use crate::live::{Caption, Dashboard};
 use crate::load_config::LoadConfig;
 use crate::observe::scrape::{Scraped, Scraper};
 use crate::observe::servers::Watched;
-use crate::port::{Port, Subject};
-use crate::progress::{self, Goal, Lines, Observer, Show};
-use crate::rate_control::RateControl;
 use crate::signals::Listening;
 use crate::via::{self, Hop};
-use crate::{floor, observe, truth};
+use crate::{floor, live, observe, truth};
 
 /// Everything that a load or run needs.
 pub struct Experiment {
@@ -91,7 +91,7 @@ pub struct Experiment {
     /// Characters and colours of a dashboard.
     pub style: Style,
     /// The run's HTTP port.
-    pub port: Option<Arc<Port>>,
+    pub port: Option<Arc<ControlPort>>,
     /// How long to measure what the instrument itself needs before the run; zero for not at all.
     pub floor: Nanos,
     /// What HTTP adds to an operation is measured with this, if a server is in between.
@@ -471,7 +471,7 @@ impl Experiment {
         }
         match self.show {
             Show::Nothing => {}
-            Show::Lines => observers.push(Box::new(Lines::new(goal))),
+            Show::Lines => observers.push(Box::new(live::lines(goal))),
             Show::Dashboard => {
                 let title = format!(
                     "assay {} {} on {}",

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use assay_history::{Meeting, Repeat, RepeatedRun};
+use assay_live::progress::Show;
 use assay_model::Seed;
 use assay_report::repeated;
 use assay_results::group_beside;
@@ -21,7 +22,6 @@ use crate::exit::{Exit, usage};
 use crate::experiment::{Finished, rfc3339};
 use crate::load_config::Purpose;
 use crate::options::{Options, Origin};
-use crate::progress::Show;
 use crate::run_dirs;
 use crate::setup::{Setup, command_line, typed};
 use crate::show::{Display, Format, keep_hallmark, put, require_hallmark};

@@ -12,6 +12,8 @@ use assay_history::manifest::{
     MachineSection, RunSection, SettingSection, SpecSection, StoreSection,
 };
 use assay_history::{Manifest, read_events, write_events};
+use assay_live::port::ControlPort;
+use assay_live::progress::Show;
 use assay_model::{Event, EventKind, Kind, Nanos, Seed, Setting, quantity};
 use assay_report::Style;
 use assay_results::analyze_beside;
@@ -39,8 +41,6 @@ use crate::load_config::{LoadConfig, Purpose, USUAL_DURATION};
 use crate::note::{Loaded, Note};
 use crate::observe::scrape::Scraper;
 use crate::options::{Options, Origin};
-use crate::port::{self, Port};
-use crate::progress::Show;
 use crate::show::{Display, PAGE_FILE, keep_hallmark, require_hallmark, show};
 use crate::signals::Listening;
 use crate::via::{self, Hop, Via};
@@ -77,7 +77,7 @@ pub struct Setup {
     /// Characters and colours of a dashboard.
     pub style: Style,
     /// The run's HTTP port.
-    pub port: Option<Arc<Port>>,
+    pub port: Option<Arc<ControlPort>>,
     /// Which latency live figures show.
     pub latency: Latency,
     /// The command line without secrets.
@@ -909,8 +909,8 @@ impl Setup {
 }
 
 /// The control port, if one is wanted.
-fn open_port(options: &Options) -> Result<Option<Arc<Port>>> {
-    Ok(port::place(options)?.map(Port::open).transpose()?.map(Arc::new))
+fn open_port(options: &Options) -> Result<Option<Arc<ControlPort>>> {
+    Ok(live::port(options)?.map(ControlPort::open).transpose()?.map(Arc::new))
 }
 
 /// What the analysis has to know of a store's client.

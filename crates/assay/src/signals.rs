@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 use anyhow::{Context, Result};
+use assay_live::dashboard::TerminalStage;
 use assay_run::Control;
 use signal_hook::SigId;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
@@ -15,7 +16,6 @@ use signal_hook::iterator::{Handle, Signals};
 use signal_hook::low_level::unregister;
 
 use crate::exit::Exit;
-use crate::live::Stage;
 
 /// The signals that end a command: those of the keyboard, of the system, of a closed terminal. The
 /// last one stays ignored under `nohup`.
@@ -44,7 +44,7 @@ pub struct Listening {
     is_heard: Arc<AtomicBool>,
     received_by: Vec<SigId>,
     control: Arc<Control>,
-    stage: Arc<Stage>,
+    stage: Arc<TerminalStage>,
 }
 
 /// An experiment goes on as long as this lives, or several one after the other.
@@ -70,7 +70,7 @@ impl Listening {
             .map(|signal| register(signal, Arc::clone(&is_heard)))
             .collect::<io::Result<_>>()
             .context("cannot listen for interrupts")?;
-        let stage = Stage::new();
+        let stage = TerminalStage::new();
         let inner = (Arc::clone(&control), Arc::clone(&stage));
         thread::Builder::new()
             .name("signals".to_owned())
@@ -96,7 +96,7 @@ impl Listening {
     }
 
     /// Where things are said while an experiment goes on.
-    pub fn stage(&self) -> &Arc<Stage> {
+    pub fn stage(&self) -> &Arc<TerminalStage> {
         &self.stage
     }
 
@@ -134,7 +134,7 @@ fn idleness() -> io::Result<Arc<AtomicBool>> {
     Ok(Arc::clone(shared.insert(is_idle)))
 }
 
-fn end(interrupts_before: usize, control: &Control, stage: &Stage) {
+fn end(interrupts_before: usize, control: &Control, stage: &TerminalStage) {
     match interrupts_before {
         0 => {
             let text = "interrupted: waiting for what is in flight; once more ends it at once";

@@ -3,7 +3,6 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use assay_analysis::matrix::published::PublishedFigure;
 use assay_model::Nanos;
 use assay_report::Letters;
 use assay_report::matrix::{MatrixStudy, PublishedFigures};
@@ -49,17 +48,6 @@ pub struct MatrixResult {
     pub ended: Result<StudyEnd, StudyError>,
     /// Whether page, tables and numbers are in the study's directory.
     pub is_kept: Result<(), StudyError>,
-}
-
-/// The figures of others with what is known of how they came about.
-///
-/// # Errors
-/// If the study file does not say that.
-pub fn published(
-    plan: &StudyPlan,
-    figures: Vec<PublishedFigure>,
-) -> Result<PublishedFigures, StudyError> {
-    result::published(plan, figures)
 }
 
 /// Runs the cells of `plan` that have no record yet, then reads what has come of all.

@@ -1,11 +1,15 @@
-//! Figures that others have published, read from a CSV file.
+//! Figures that others have published, read from a CSV file, with what is known of them.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use assay_analysis::matrix::OperationFilter;
-use assay_analysis::matrix::published::{PublishedFigure, PublishedMeasure};
+use assay_analysis::matrix::published::{Mix, PublishedFigure, PublishedMeasure, Terms};
+use assay_report::matrix::PublishedFigures;
 
 use crate::error::{StudyError, invalid};
+use crate::file::PublishedSection;
+use crate::plan::StudyPlan;
 
 /// The columns that the file must have, in any order.
 const COLUMNS: [&str; 6] = ["system", "workload", "nodes", "metric", "unit", "value"];
@@ -93,6 +97,77 @@ fn measure(metric: &str) -> Option<PublishedMeasure> {
     }
     let kind = metric.strip_suffix("_mean")?.replace('_', "-");
     OperationFilter::every().find(|of| of.name() == kind).map(PublishedMeasure::Mean)
+}
+
+/// Refuses names that no rule could use: nothing would be found wrong in figures that nobody held
+/// against each other.
+fn require_known(
+    plan: &StudyPlan,
+    section: &PublishedSection,
+    figures: &[PublishedFigure],
+) -> Result<(), StudyError> {
+    if section.operations == 0 || section.clients == 0 {
+        return Err(invalid("[beside]: operations and clients are at least 1"));
+    }
+    if section.workloads.is_empty() {
+        return Err(invalid(
+            "[beside]: say which of their workloads is which of ours: workloads = \
+             { ycsb-a = \"A\" }",
+        ));
+    }
+    for (ours, theirs) in &section.workloads {
+        if !plan.file.names_workload(ours) {
+            return Err(invalid(format!("[beside] workloads: the study has no workload {ours}")));
+        }
+        if !figures.iter().any(|figure| figure.workload == *theirs) {
+            return Err(invalid(format!(
+                "[beside] workloads: no figure is of workload {theirs:?}, which {ours} is to be \
+                 beside; they are of {}",
+                listed(figures)
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// The workloads that figures are of.
+fn listed(figures: &[PublishedFigure]) -> String {
+    let names: BTreeSet<&str> = figures.iter().map(|figure| figure.workload.as_str()).collect();
+    names.into_iter().collect::<Vec<_>>().join(", ")
+}
+
+/// The figures of others with what is known of how they came about.
+///
+/// # Errors
+/// If the study file does not say that.
+pub fn with_terms(
+    plan: &StudyPlan,
+    figures: Vec<PublishedFigure>,
+) -> Result<PublishedFigures, StudyError> {
+    let section = plan.file.published.as_ref().ok_or_else(|| {
+        invalid(
+            "--published: the study file has no section [beside], which says how many operations \
+             and \
+             clients the figures are of:\n  [beside]\n  name = \"the paper\"\n  operations = \
+             \"100k\"\n  clients = 4\n  workloads = { ycsb-a = \"A\" }",
+        )
+    })?;
+    require_known(plan, section, &figures)?;
+    let name_of = |ours: &str| section.workloads.get(ours).cloned();
+    let mixes = plan.workloads.iter().filter_map(|workload| {
+        let theirs = name_of(&workload.name)?;
+        (!workload.mix.is_empty()).then(|| Mix { workload: theirs, shares: workload.mix.clone() })
+    });
+    Ok(PublishedFigures {
+        name: section.name.clone(),
+        terms: Terms {
+            operations: section.operations as f64,
+            clients: section.clients as f64,
+            mixes: mixes.collect(),
+        },
+        workloads: plan.workloads.iter().map(|workload| name_of(&workload.name)).collect(),
+        figures,
+    })
 }
 
 #[cfg(test)]

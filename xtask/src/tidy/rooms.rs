@@ -15,6 +15,9 @@ struct Room {
 /// Crates whose code is a function of its arguments; `report` may also write the files it makes.
 const PURE: [&str; 5] = ["model", "workload", "mapping", "analysis", "report"];
 
+/// Crates that speak to the network.
+const SOCKETS: [&str; 8] = ["drivers", "fleet", "fmke", "lab", "serve", "live", "assay", "xtask"];
+
 const ROOMS: &[Room] = &[
     Room {
         rule: "clock",
@@ -57,8 +60,8 @@ const ROOMS: &[Room] = &[
             "stdout()",
             "stderr()",
         ],
-        allowed: may_touch_the_process,
-        advice: "return the text or take a `Write`: only the binary prints",
+        allowed: may_print,
+        advice: "return the text or take a `Write`: only the binary prints, and `live` meanwhile",
     },
     Room {
         rule: "randomness",
@@ -106,7 +109,7 @@ const ROOMS: &[Room] = &[
         rule: "sockets",
         calls: &["std::net", "TcpStream::connect", "TcpListener::bind", "UdpSocket::bind"],
         allowed: |source, line| {
-            ["drivers", "fleet", "fmke", "lab", "serve", "assay", "xtask"].contains(&source.room())
+            SOCKETS.contains(&source.room())
                 || !is_product(source, line)
                 || source.is_exempt("sockets", line)
         },
@@ -223,13 +226,19 @@ fn may_read_the_clock(source: &Source, line: usize) -> bool {
     // Their tests are about real servers, or links to them.
     let is_live = ["drivers", "fmke", "lab"].contains(&source.room()) && source.is_test(line);
     is_clock.contains(&source.path.as_str())
-        || ["assay", "xtask"].contains(&source.room())
+        // The progress of a run is timed by it.
+        || ["live", "assay", "xtask"].contains(&source.room())
         || source.purpose == Purpose::Demonstration
         || is_live
 }
 
 fn may_touch_the_process(source: &Source, line: usize) -> bool {
     ["assay", "xtask"].contains(&source.room()) || !is_product(source, line)
+}
+
+/// The binary prints; `live` has standard error while a run goes on.
+fn may_print(source: &Source, line: usize) -> bool {
+    source.room() == "live" || may_touch_the_process(source, line)
 }
 
 #[cfg(test)]
@@ -250,6 +259,7 @@ mod tests {
         assert_eq!(rules("crates/run/src/executor.rs", "fn f() { t.elapsed(); }"), ["clock"]);
         assert_eq!(rules("crates/run/src/clock.rs", text), [""; 0]);
         assert_eq!(rules("crates/assay/src/main.rs", text), [""; 0]);
+        assert_eq!(rules("crates/live/src/progress.rs", text), [""; 0]);
         assert_eq!(rules("crates/run/benches/lag.rs", text), [""; 0]);
         assert_eq!(rules("crates/drivers/tests/live.rs", text), [""; 0]);
         assert_eq!(rules("crates/run/tests/lane.rs", text), ["clock"]);
@@ -269,6 +279,8 @@ mod tests {
         let print = "fn f() { println!(\"x\"); }";
         assert_eq!(rules("crates/report/src/text.rs", print), ["print"]);
         assert_eq!(rules("crates/report/examples/show.rs", print), [""; 0]);
+        assert_eq!(rules("crates/live/src/lines.rs", print), [""; 0]);
+        assert_eq!(rules("crates/live/src/lines.rs", exit), ["process"]);
         let environment = "use std::env;\nfn f() { env::var(\"X\"); }";
         assert_eq!(rules("crates/drivers/src/redis.rs", environment), ["process", "process"]);
         let built = "const V: &str = env!(\"CARGO_PKG_VERSION\");";

@@ -8,6 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
+use assay_live::port;
 use assay_run::clock;
 use assay_serve::RunsSite;
 use assay_serve::http::{HttpLimits, Respond, serve as serve_pages};
@@ -17,7 +18,7 @@ use tokio::sync::oneshot;
 use crate::exit::{Exit, usage};
 use crate::show::put;
 use crate::signals::ending;
-use crate::{parent_death, port, units};
+use crate::{parent_death, units};
 
 /// How often the command looks whether it is to end.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
@@ -97,7 +98,7 @@ pub fn serve(matches: &ArgMatches) -> Result<Exit> {
 /// Listens where it is wanted.
 fn listen(arguments: &ServeArgs) -> Result<TcpListener> {
     let wrong = |reason: String| usage(format!("--listen: {reason}"));
-    let address = port::address(&arguments.listen).map_err(|error| wrong(error.to_string()))?;
+    let address = port::address(&arguments.listen).map_err(wrong)?;
     if !address.ip().is_loopback() && !arguments.listen_any {
         return Err(wrong(format!(
             "{} can be reached from other machines, and nobody is asked who they are; if that is \

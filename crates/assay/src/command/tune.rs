@@ -12,6 +12,7 @@ use assay_analysis::slo::Scope;
 use assay_analysis::sweep::{curve, held_up_to, knee};
 use assay_analysis::tune::{Left, Purpose, Request, Search, SearchEnd, Step, bracket, inversions};
 use assay_history::Manifest;
+use assay_live::progress::Show;
 use assay_model::{Nanos, Seed};
 use assay_report::Letters;
 use assay_report::tune::{TuneKind, Tuning, held, outcome, seconds, value};
@@ -29,7 +30,6 @@ use crate::fleet;
 use crate::load_config;
 use crate::machine;
 use crate::options::{Options, Origin};
-use crate::progress::Show;
 use crate::setup::Setup;
 use crate::show::{Display, Format, put};
 

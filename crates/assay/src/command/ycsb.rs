@@ -15,6 +15,8 @@ use anyhow::{Context, Result};
 use assay_analysis::DEADLINE;
 use assay_analysis::ycsb::Statuses;
 use assay_drivers::registry;
+use assay_live::port::{self, ControlPort};
+use assay_live::progress::Show;
 use assay_model::{Nanos, Seed};
 use assay_report::ycsb::Form;
 use assay_report::{Letters, Style};
@@ -32,8 +34,6 @@ use crate::load_config::{LoadConfig, usual_blocking_threads, usual_workers};
 use crate::machine::surroundings;
 use crate::note::{Loaded, Note};
 use crate::options::Options;
-use crate::port::{self, Port};
-use crate::progress::Show;
 use crate::run_dirs;
 use crate::setup::Setup;
 use crate::show::{keep_hallmark, put, require_place};
@@ -217,12 +217,12 @@ fn setup(request: &Request) -> Result<Setup> {
 }
 
 /// The control port that `assay.port` requests; `assay.port_any=true` is its `--port-any`.
-fn port(properties: &BTreeMap<String, String>) -> Result<Option<Arc<Port>>> {
+fn port(properties: &BTreeMap<String, String>) -> Result<Option<Arc<ControlPort>>> {
     let Some(text) = properties.get("assay.port") else { return Ok(None) };
     let is_any = properties.get("assay.port_any").is_some_and(|text| text == "true");
     let address = port::parse(text, is_any)
         .map_err(|error| usage(format!("assay.port: {error} (here: assay.port_any=true)")))?;
-    Ok(Some(Arc::new(Port::open(address)?)))
+    Ok(Some(Arc::new(ControlPort::open(address)?)))
 }
 
 /// The command line, with the seed that was drawn as a property.

@@ -9,7 +9,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use anyhow::{Context, Result};
-use assay_fleet::{AgentState, Collecting, Coordinator, FleetOutcome, RateOrder};
+use assay_fleet::{AgentState, Collecting, Coordinator, FleetOutcome};
+use assay_live::progress::{self, Show};
+use assay_live::rate_control::RateControl;
 use assay_model::{Nanos, Probe};
 use assay_run::control::Urgency;
 use assay_run::{Snapshot, Spin, Wall};
@@ -17,8 +19,6 @@ use assay_run::{Snapshot, Spin, Wall};
 use crate::exit::as_usage;
 use crate::experiment::SeenBeside;
 use crate::fleet::figures;
-use crate::progress::{self, Show};
-use crate::rate_control::{Followers, RateControl};
 use crate::setup::Setup;
 
 use super::local::LocalAgents;
@@ -36,16 +36,6 @@ pub struct Driven {
     pub clocks: Vec<(u32, Vec<Probe>)>,
     /// What went on beside the load.
     pub seen: SeenBeside,
-}
-
-impl Followers for Coordinator {
-    fn lead(&self) -> Option<Nanos> {
-        self.rate_lead().map(|lead| Nanos::from(lead) + assay_run::RATE_LEAD)
-    }
-
-    fn follow(&self, from: Nanos, rate: f64) {
-        self.order_rate(RateOrder { from_ns: from.0, rate });
-    }
 }
 
 /// Waits until the fleet has ended; what agents deliver goes into folders of `pieces`.

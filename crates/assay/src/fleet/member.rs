@@ -7,14 +7,14 @@ use anyhow::Result;
 use assay_fleet::{AgentState, Ending, Progress, Session};
 use assay_history::Manifest;
 use assay_history::manifest::{AgentSection, UsedSection};
+use assay_live::interval::IntervalCollector;
+use assay_live::progress::{Observer, ProgressSnapshot};
 use assay_model::{Nanos, Outcome};
 use assay_run::control::Urgency;
 use assay_run::{Control, Share, Spin, Start, Wall};
 
 use crate::exit::{Exit, Failure};
-use crate::live::interval::Gathering;
 use crate::machine;
-use crate::progress::{Observer, ProgressSnapshot};
 
 use super::figures::figures;
 use super::machines::host;
@@ -120,7 +120,7 @@ impl FleetMember {
         Box::new(MemberObserver {
             member: Arc::clone(self),
             progress: Progress::default(),
-            gathering: Gathering::new(LAG_OF),
+            gathering: IntervalCollector::new(LAG_OF),
         })
     }
 }
@@ -145,7 +145,7 @@ impl Start for FleetMember {
 struct MemberObserver {
     member: Arc<FleetMember>,
     progress: Progress,
-    gathering: Gathering,
+    gathering: IntervalCollector,
 }
 
 impl Observer for MemberObserver {

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
+use assay_live::progress::Show;
 use assay_model::{Seed, quantity};
 use assay_report::precision::{
     Precision, PrecisionRun, RunEnd, precision_html, precision_json, precision_markdown,
@@ -23,7 +24,6 @@ use clap::ArgMatches;
 use crate::exit::{Exit, Failure, from_open};
 use crate::load_config::Purpose;
 use crate::options::{Options, Origin};
-use crate::progress::Show;
 use crate::setup::{Setup, changes, typed};
 use crate::show::{Display, Format, keep_hallmark, put};
 use crate::workload::{Changes, Workload};

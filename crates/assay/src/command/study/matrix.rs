@@ -9,10 +9,10 @@ use assay_report::matrix::{
 use assay_study::command_line::CommandLine;
 use assay_study::execute::StudyEnd;
 use assay_study::file::StudyFile;
-use assay_study::matrix::{MatrixRequest, listed, published, run};
+use assay_study::matrix::{MatrixRequest, listed, run};
 use assay_study::plan::{StudyPlan, StudyRequest};
 use assay_study::program::Program;
-use assay_study::{builtin, published as figures};
+use assay_study::{builtin, published};
 use clap::{Arg, ArgAction, ArgMatches, ValueHint};
 
 use super::program::OwnProgram;
@@ -90,8 +90,8 @@ pub fn matrix(matches: &ArgMatches) -> Result<Exit> {
     let timeout = units::duration(&file.give_up)
         .map_err(|error| usage(format!("{}: give-up: {error}", expected.path.display())))?;
     let mut plan = StudyPlan::new(file, &expected.path, &expected.study_request, &program)?;
-    let figures = expected.published.as_deref().map(figures::read).transpose()?;
-    let published = figures.map(|figures| published(&plan, figures)).transpose()?;
+    let figures = expected.published.as_deref().map(published::read).transpose()?;
+    let published = figures.map(|figures| published::with_terms(&plan, figures)).transpose()?;
     if expected.is_plan {
         put(&listed(&plan, None), display.output.as_deref())?;
         return Ok(Exit::Fine);

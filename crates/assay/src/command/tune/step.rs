@@ -9,6 +9,8 @@ use assay_analysis::Verdict;
 use assay_analysis::tune::{Outcome, Overload, Request, StepContext, Waiting, assess};
 use assay_history::manifest::TuneStepSection;
 use assay_history::{Manifest, State};
+use assay_live::progress::{Observer, ProgressSnapshot, Show};
+use assay_live::rate_control::RateControl;
 use assay_model::{Nanos, Seed};
 use assay_results::{analysis_options, analyze_beside};
 use assay_store::StoreTime;
@@ -20,8 +22,6 @@ use crate::exit::{Exit, Failure, as_usage, from_open, usage};
 use crate::experiment::Experiment;
 use crate::load_config::Purpose;
 use crate::options::Origin;
-use crate::progress::{Observer, ProgressSnapshot, Show};
-use crate::rate_control::RateControl;
 use crate::setup::Setup;
 use crate::show::{has_hallmark, keep_hallmark};
 

@@ -2,6 +2,8 @@
 
 use std::time::SystemTime;
 
+use assay_live::interval::{KINDS, Totals};
+use assay_live::progress::{Observer, ProgressSnapshot};
 use assay_model::{Kind, Nanos};
 use assay_report::ycsb::{Form, MeasurementType, PERCENTILES, StatusLine, StatusMetric};
 use assay_run::{Latencies, WorkerStats};
@@ -9,8 +11,6 @@ use assay_workload::ycsb::{ClientOptions, Interval};
 
 use super::result::measurement_type;
 use super::version::Version;
-use crate::live::interval::{KINDS, Totals};
-use crate::progress::{Observer, ProgressSnapshot};
 use crate::show::put;
 
 /// Prints a line at once, every `status.interval`, and at the end; about service or response time,

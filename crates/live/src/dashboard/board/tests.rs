@@ -10,15 +10,15 @@ use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 
 use super::*;
-use crate::live::interval::Gathering;
+use crate::interval::IntervalCollector;
 use crate::progress::{Goal, ProgressSnapshot};
 
 /// A run of 30 s at 20k/s of which so many seconds are over, with a stall in second 6.
 struct Scene {
     caption: Caption,
-    gathering: Gathering,
+    gathering: IntervalCollector,
     time_series: TimeSeries,
-    latest: Option<Interval>,
+    latest: Option<LiveInterval>,
     warnings: Warnings,
     at: Nanos,
     shows_help: bool,
@@ -40,7 +40,7 @@ impl Scene {
                 goal,
                 style: Style { colour: true, width: 0, letters: Letters::Unicode },
             },
-            gathering: Gathering::new(Nanos::from_secs(1)),
+            gathering: IntervalCollector::new(Nanos::from_secs(1)),
             time_series: TimeSeries::default(),
             latest: None,
             warnings: Warnings::default(),
@@ -83,7 +83,7 @@ impl Scene {
 
     fn terminal(&self, columns: u16, rows: u16) -> Terminal<TestBackend> {
         let mut terminal = Terminal::new(TestBackend::new(columns, rows)).unwrap();
-        let view = View {
+        let view = BoardView {
             caption: &self.caption,
             at: self.at,
             in_flight: 12,

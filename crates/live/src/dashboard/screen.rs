@@ -20,7 +20,7 @@ use signal_hook::consts::{SIGQUIT, SIGTSTP};
 use signal_hook::flag::{register, register_conditional_default};
 use signal_hook::low_level::{emulate_default_handler, unregister};
 
-use crate::live::warnings::Warnings;
+use crate::dashboard::warnings::Warnings;
 
 /// Signals that end or stop the program by default. While the dashboard is up the terminal is
 /// given back first; otherwise they do what they always do.
@@ -41,7 +41,7 @@ type Crossterm = Terminal<CrosstermBackend<BufWriter<Stderr>>>;
 ///
 /// Where no dashboard is up, what is said is a line. Where one is up, it is a notice on it, which
 /// becomes a line when the terminal is given back.
-pub struct Stage {
+pub struct TerminalStage {
     /// Whether the terminal is as the shell left it. Signal handlers read this.
     is_down: Arc<AtomicBool>,
     /// Whether taking the terminal failed; it is not tried again.
@@ -54,10 +54,10 @@ pub struct Stage {
     warnings: Mutex<Warnings>,
 }
 
-impl Stage {
+impl TerminalStage {
     /// A stage whose curtain is down.
-    pub fn new() -> Arc<Stage> {
-        Arc::new(Stage {
+    pub fn new() -> Arc<TerminalStage> {
+        Arc::new(TerminalStage {
             is_down: Arc::new(AtomicBool::new(true)),
             is_unfit: AtomicBool::new(false),
             arrived: Default::default(),
@@ -88,7 +88,7 @@ impl Stage {
     }
 
     /// Takes the terminal; where that fails there is no dashboard, but the run goes on.
-    pub fn enter(self: &Arc<Stage>) {
+    pub fn enter(self: &Arc<TerminalStage>) {
         let is_unfit = self.is_unfit.load(Ordering::SeqCst);
         if is_unfit || self.is_up() || self.listen().is_err() {
             return;
@@ -121,7 +121,7 @@ impl Stage {
     }
 
     /// From the first dashboard on: whatever would leave the terminal spoilt gives it back first.
-    fn listen(self: &Arc<Stage>) -> std::io::Result<()> {
+    fn listen(self: &Arc<TerminalStage>) -> std::io::Result<()> {
         let mut result = Ok(());
         self.listens.call_once(|| {
             result = self.hear_signals();
@@ -215,7 +215,7 @@ impl Stage {
     }
 }
 
-impl Drop for Stage {
+impl Drop for TerminalStage {
     fn drop(&mut self) {
         self.leave();
         // Of several stages in one program only the one that is left has a say.

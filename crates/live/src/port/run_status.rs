@@ -4,8 +4,8 @@ use assay_fleet::StatusRow;
 use assay_model::Nanos;
 use serde_json::{Value, json};
 
-use crate::live::interval::{Gathering, Interval, KINDS, Quantiles, Totals};
-use crate::port::buckets::Buckets;
+use crate::interval::{IntervalCollector, KINDS, LiveInterval, Quantiles, Totals};
+use crate::port::buckets::LatencyBuckets;
 use crate::progress::ProgressSnapshot;
 
 /// How long the stretches are that the latest figures are about.
@@ -71,14 +71,14 @@ pub struct RunStatus {
     /// Arrivals per second intended then; open load only.
     pub rate: Option<f64>,
     /// The figures of the last interval.
-    pub latest: Option<Interval>,
+    pub latest: Option<LiveInterval>,
     /// Response times since the beginning, by kind.
-    pub response: [Buckets; KINDS],
+    pub response: [LatencyBuckets; KINDS],
     /// Service times since the beginning, by kind.
-    pub service: [Buckets; KINDS],
+    pub service: [LatencyBuckets; KINDS],
     /// The agents of a fleet; none if this process issues everything itself.
     pub agents: Vec<StatusRow>,
-    gathering: Gathering,
+    gathering: IntervalCollector,
 }
 
 impl Default for RunStatus {
@@ -100,7 +100,7 @@ impl RunStatus {
             response: Default::default(),
             service: Default::default(),
             agents: Vec::new(),
-            gathering: Gathering::new(EVERY),
+            gathering: IntervalCollector::new(EVERY),
         }
     }
 
@@ -180,7 +180,7 @@ impl RunStatus {
     }
 }
 
-fn latest(interval: &Interval) -> Value {
+fn latest(interval: &LiveInterval) -> Value {
     let quantiles = |of: Quantiles| {
         json!({
             "p50_ns": of.p50.0,

@@ -5,8 +5,8 @@ use std::fmt::Write;
 use assay_fleet::{AgentState, Progress, StatusRow};
 use assay_model::{Kind, Nanos, Outcome};
 
-use crate::live::interval::{KindQuantiles, Quantiles};
-use crate::port::buckets::Buckets;
+use crate::interval::{KindQuantiles, Quantiles};
+use crate::port::buckets::LatencyBuckets;
 use crate::port::run_status::{RunPhase, RunStatus};
 
 /// All metrics of `observed`. Durations are in seconds, as is usual in the format.
@@ -133,7 +133,7 @@ fn counts(page: &mut Page, observed: &RunStatus) {
 struct Latency<'a> {
     name: &'static str,
     what: &'static str,
-    buckets: &'a [Buckets],
+    buckets: &'a [LatencyBuckets],
     recent: fn(&KindQuantiles) -> Option<Quantiles>,
 }
 
@@ -163,12 +163,12 @@ impl Latency<'_> {
     }
 
     /// The kinds of which something was done.
-    fn kinds(&self) -> impl Iterator<Item = (Kind, &Buckets)> {
+    fn kinds(&self) -> impl Iterator<Item = (Kind, &LatencyBuckets)> {
         Kind::ALL.into_iter().zip(self.buckets).filter(|(_, of)| of.count > 0)
     }
 }
 
-fn put_buckets(page: &mut Page, histogram: &str, kind: Kind, buckets: &Buckets) {
+fn put_buckets(page: &mut Page, histogram: &str, kind: Kind, buckets: &LatencyBuckets) {
     let bucket = format!("{histogram}_bucket");
     for (bound, below) in buckets.cumulative() {
         let bound = seconds(Nanos(bound)).to_string();
@@ -206,7 +206,7 @@ impl Page {
         }
     }
 
-    fn sum_and_count(&mut self, name: &str, kind: Kind, buckets: &Buckets) {
+    fn sum_and_count(&mut self, name: &str, kind: Kind, buckets: &LatencyBuckets) {
         let labels = [("kind", kind.name())];
         self.sample(&format!("{name}_sum"), &labels, buckets.sum_ns as f64 / 1e9);
         self.sample(&format!("{name}_count"), &labels, buckets.count as f64);

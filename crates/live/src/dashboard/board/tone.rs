@@ -3,7 +3,7 @@
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::symbols::{bar, border};
 
-use crate::live::board::View;
+use crate::dashboard::board::BoardView;
 
 /// What a piece of text is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,7 +27,7 @@ pub enum Tone {
 }
 
 /// The look of `tone`; without colours the weight of the letters remains.
-pub fn paint(view: &View<'_>, tone: Tone) -> Style {
+pub fn paint(view: &BoardView<'_>, tone: Tone) -> Style {
     let style = match tone {
         Tone::Label => Style::new().add_modifier(Modifier::DIM),
         Tone::Strong | Tone::Bad => Style::new().add_modifier(Modifier::BOLD),

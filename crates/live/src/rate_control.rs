@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
+use assay_fleet::{Coordinator, RateOrder};
 use assay_model::Nanos;
 use assay_run::arrival::RateProfile;
 use assay_run::control::Urgency;
@@ -28,9 +29,19 @@ pub trait Followers: Send + Sync {
     fn follow(&self, from: Nanos, rate: f64);
 }
 
+impl Followers for Coordinator {
+    fn lead(&self) -> Option<Nanos> {
+        self.rate_lead().map(|lead| Nanos::from(lead) + RATE_LEAD)
+    }
+
+    fn follow(&self, from: Nanos, rate: f64) {
+        self.order_rate(RateOrder { from_ns: from.0, rate });
+    }
+}
+
 /// A change of rate that was accepted.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Change {
+pub struct AcceptedRate {
     /// When it takes effect, on the run's time axis.
     pub from: Nanos,
     /// Arrivals per second until then.
@@ -85,7 +96,7 @@ impl RateControl {
     ///
     /// # Errors
     /// If there is no such rate, or nothing that could follow it.
-    pub fn set(&self, rate: f64) -> Result<Change, RateControlError> {
+    pub fn set(&self, rate: f64) -> Result<AcceptedRate, RateControlError> {
         self.steer(|_| rate)
     }
 
@@ -93,11 +104,11 @@ impl RateControl {
     ///
     /// # Errors
     /// As [`RateControl::set`].
-    pub fn multiply(&self, factor: f64) -> Result<Change, RateControlError> {
+    pub fn multiply(&self, factor: f64) -> Result<AcceptedRate, RateControlError> {
         self.steer(|before| before * factor)
     }
 
-    fn steer(&self, rate: impl FnOnce(f64) -> f64) -> Result<Change, RateControlError> {
+    fn steer(&self, rate: impl FnOnce(f64) -> f64) -> Result<AcceptedRate, RateControlError> {
         if !self.is_open {
             return Err(RateControlError::Closed);
         }
@@ -119,7 +130,7 @@ impl RateControl {
             followers.follow(from, rate);
         }
         *changed = from;
-        Ok(Change { from, before, rate })
+        Ok(AcceptedRate { from, before, rate })
     }
 
     /// Ends the run gently, as a first interrupt does.

@@ -1,25 +1,24 @@
 //! The control port: a run speaks HTTP while it goes on.
 
+mod address;
 mod answer;
 mod buckets;
 mod metrics;
-mod place;
 mod run_status;
 
+use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use anyhow::{Context, Result};
 use assay_serve::http::{HttpAnswer, HttpLimits, HttpRequest, Respond, StatusCode, serve};
 use tokio::sync::oneshot;
 
-use crate::exit::usage;
 use crate::progress::{Observer, ProgressSnapshot};
 use crate::rate_control::RateControl;
 
-pub use place::{address, parse, place};
+pub use address::{address, parse};
 pub use run_status::Subject;
 
 use run_status::RunStatus;
@@ -34,11 +33,30 @@ const LIMITS: HttpLimits = HttpLimits {
 };
 
 /// An open port. It answers from the moment it is opened until it is dropped.
-pub struct Port {
+pub struct ControlPort {
     board: Arc<StatusBoard>,
     /// Dropped to end the thread.
     open: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
+}
+
+/// Why a port cannot be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum PortError {
+    /// The address is taken or not ours.
+    #[error("--port: cannot listen on {address}: {error}")]
+    Listen {
+        /// The address.
+        address: SocketAddr,
+        /// What the system said.
+        error: io::Error,
+    },
+    /// The system does not tell the address.
+    #[error("a listener has an address")]
+    Address(#[source] io::Error),
+    /// The system gives no thread.
+    #[error("cannot start a thread for the control port")]
+    Thread(#[source] io::Error),
 }
 
 /// What the observer saw last, for those who query it.
@@ -58,15 +76,15 @@ struct StatusObserver {
     board: Arc<StatusBoard>,
 }
 
-impl Port {
+impl ControlPort {
     /// Opens a port at `address` and tells where; 0 lets the system choose one.
     ///
     /// # Errors
     /// If the address is taken or not ours.
-    pub fn open(address: SocketAddr) -> Result<Port> {
-        let listener = TcpListener::bind(address)
-            .map_err(|error| usage(format!("--port: cannot listen on {address}: {error}")))?;
-        let address = listener.local_addr().context("a listener has an address")?;
+    pub fn open(address: SocketAddr) -> Result<ControlPort, PortError> {
+        let listener =
+            TcpListener::bind(address).map_err(|error| PortError::Listen { address, error })?;
+        let address = listener.local_addr().map_err(PortError::Address)?;
         let board = Arc::new(StatusBoard::default());
         let (sender, closed) = oneshot::channel();
         let for_thread = Arc::clone(&board);
@@ -81,9 +99,9 @@ impl Port {
                     );
                 }
             })
-            .context("cannot start a thread for the control port")?;
+            .map_err(PortError::Thread)?;
         eprintln!("control port: http://{address}/ (GET /metrics, POST /rate, POST /stop)");
-        Ok(Port { board, open: Some(sender), thread: Some(thread) })
+        Ok(ControlPort { board, open: Some(sender), thread: Some(thread) })
     }
 
     /// An observer of the run that begins now; from now on the port shows that run.
@@ -96,7 +114,7 @@ impl Port {
     }
 }
 
-impl Drop for Port {
+impl Drop for ControlPort {
     fn drop(&mut self) {
         drop(self.open.take());
         if let Some(thread) = self.thread.take() {

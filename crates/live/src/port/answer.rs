@@ -1,12 +1,12 @@
 //! Responses of the control port.
 
+use assay_run::text;
 use assay_serve::http::{HttpAnswer, HttpRequest, Method, StatusCode};
 use serde_json::{Value, json};
 
 use crate::port::StatusBoard;
 use crate::port::metrics::metrics;
 use crate::rate_control::RateControlError;
-use crate::units;
 
 /// The media type of Prometheus's text format.
 const PROMETHEUS: &str = "text/plain; version=0.0.4; charset=utf-8";
@@ -87,19 +87,19 @@ fn stop(board: &StatusBoard) -> HttpAnswer {
 /// The rate in a request's body: `20k/s`, or `{"rate": 20000}`, or `{"rate": "20k/s"}`.
 fn rate(body: &[u8]) -> Result<f64, String> {
     const EXPECTED: &str = "send 20k/s or {\"rate\": 20000}";
-    let text = std::str::from_utf8(body).map_err(|_| format!("the body is no text; {EXPECTED}"))?;
-    let text = text.trim();
-    if !text.starts_with('{') {
-        return units::rate(text).map_err(|error| error.to_string());
+    let body = std::str::from_utf8(body).map_err(|_| format!("the body is no text; {EXPECTED}"))?;
+    let body = body.trim();
+    if !body.starts_with('{') {
+        return text::rate(body).map_err(|error| error.to_string());
     }
     let value: Value =
-        serde_json::from_str(text).map_err(|error| format!("{error}; {EXPECTED}"))?;
+        serde_json::from_str(body).map_err(|error| format!("{error}; {EXPECTED}"))?;
     let members = value.as_object().map_or(0, serde_json::Map::len);
     match &value["rate"] {
         Value::Number(number) if members == 1 => {
-            units::rate(&number.to_string()).map_err(|error| error.to_string())
+            text::rate(&number.to_string()).map_err(|error| error.to_string())
         }
-        Value::String(text) if members == 1 => units::rate(text).map_err(|error| error.to_string()),
+        Value::String(rate) if members == 1 => text::rate(rate).map_err(|error| error.to_string()),
         _ => Err(format!("the body has another shape; {EXPECTED}")),
     }
 }

@@ -23,7 +23,7 @@ pub struct Totals {
 
 /// What happened in one stretch of time.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Interval {
+pub struct LiveInterval {
     /// When it ended, on the run's time axis.
     pub until: Nanos,
     /// How long it was.
@@ -78,7 +78,7 @@ pub struct Quantiles {
 }
 
 /// Gathers snapshots until an interval is full.
-pub struct Gathering {
+pub struct IntervalCollector {
     every: Nanos,
     from: Nanos,
     stats: WorkerStats,
@@ -135,10 +135,10 @@ impl Quantiles {
     }
 }
 
-impl Gathering {
+impl IntervalCollector {
     /// Gathers intervals that last `every`, or a little longer.
-    pub fn new(every: Nanos) -> Gathering {
-        Gathering {
+    pub fn new(every: Nanos) -> IntervalCollector {
+        IntervalCollector {
             every,
             from: Nanos::ZERO,
             stats: WorkerStats::default(),
@@ -152,7 +152,7 @@ impl Gathering {
     }
 
     /// Adds `progress_snapshot`; returns the interval if that has filled one.
-    pub fn add(&mut self, progress_snapshot: &ProgressSnapshot<'_>) -> Option<Interval> {
+    pub fn add(&mut self, progress_snapshot: &ProgressSnapshot<'_>) -> Option<LiveInterval> {
         self.totals.add(progress_snapshot.stats);
         self.stats.add(progress_snapshot.stats);
         let length = progress_snapshot.at.since(self.from);
@@ -165,7 +165,7 @@ impl Gathering {
         Some(interval)
     }
 
-    fn interval(&self, progress_snapshot: &ProgressSnapshot<'_>, length: Nanos) -> Interval {
+    fn interval(&self, progress_snapshot: &ProgressSnapshot<'_>, length: Nanos) -> LiveInterval {
         let stats = &self.stats;
         let per_s = |count: u64| count as f64 / length.as_secs_f64();
         let intended = progress_snapshot
@@ -174,7 +174,7 @@ impl Gathering {
         let response = Latencies::merged(&stats.response);
         let service = Latencies::merged(&stats.service);
         let has_both = response.count > 0 && service.count > 0;
-        Interval {
+        LiveInterval {
             until: progress_snapshot.at,
             length,
             in_flight: progress_snapshot.in_flight,
@@ -238,7 +238,7 @@ mod tests {
     fn an_interval_is_made_of_the_snapshots_in_it() {
         let rate_profile = RateProfile::constant(1000.0);
         let open = Some(&rate_profile);
-        let mut gathering = Gathering::new(Nanos::from_secs(1));
+        let mut gathering = IntervalCollector::new(Nanos::from_secs(1));
         assert_eq!(gathering.add(&progress_snapshot(500, &stats(400, 100, 20), open)), None);
         let interval = gathering.add(&progress_snapshot(1000, &stats(600, 100, 10), open)).unwrap();
         assert_eq!(interval.length, Nanos::from_secs(1));
@@ -256,7 +256,7 @@ mod tests {
 
     #[test]
     fn the_offered_rate_of_a_closed_load_is_the_issued_one() {
-        let mut gathering = Gathering::new(Nanos::from_secs(1));
+        let mut gathering = IntervalCollector::new(Nanos::from_secs(1));
         let interval = gathering.add(&progress_snapshot(2000, &stats(500, 9, 0), None)).unwrap();
         assert_eq!((interval.intended_per_s, interval.offered_per_s), (None, 250.0));
     }

@@ -13,19 +13,19 @@ use ratatui::symbols::bar;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Clear, Paragraph, Sparkline};
 
-use crate::live::Caption;
-use crate::live::board::text::Section;
-use crate::live::board::tone::{ASCII_BARS, ASCII_BORDER, Tone, paint};
-use crate::live::interval::{Interval, Totals};
-use crate::live::keys;
-use crate::live::time_series::TimeSeries;
-use crate::live::warnings::Warnings;
+use crate::dashboard::Caption;
+use crate::dashboard::board::text::Section;
+use crate::dashboard::board::tone::{ASCII_BARS, ASCII_BORDER, Tone, paint};
+use crate::dashboard::keys;
+use crate::dashboard::time_series::TimeSeries;
+use crate::dashboard::warnings::Warnings;
+use crate::interval::{LiveInterval, Totals};
 
 /// Charts higher than this show nothing more.
 const CHART_ROWS_MAX: u16 = 8;
 
 /// Everything that is to be seen.
-pub struct View<'a> {
+pub struct BoardView<'a> {
     /// What holds for the whole run.
     pub caption: &'a Caption,
     /// Now, on the run's time axis.
@@ -35,7 +35,7 @@ pub struct View<'a> {
     /// The rate that is intended now; open load only.
     pub rate: Option<f64>,
     /// The figures of the last interval, as soon as there is one.
-    pub latest: Option<&'a Interval>,
+    pub latest: Option<&'a LiveInterval>,
     /// Counts since the beginning.
     pub totals: &'a Totals,
     /// The course so far.
@@ -65,7 +65,7 @@ impl Rest {
 }
 
 /// Draws `view` over the whole frame, whatever its size.
-pub fn draw(frame: &mut Frame<'_>, view: &View<'_>) {
+pub fn draw(frame: &mut Frame<'_>, view: &BoardView<'_>) {
     let area = frame.area();
     if area.height == 0 || area.width == 0 {
         return;
@@ -103,7 +103,7 @@ fn fitting(mut sections: Vec<Section>, rows: u16) -> (Vec<Section>, bool) {
 }
 
 /// Charts and notices share what the figures leave.
-fn draw_rest(frame: &mut Frame<'_>, view: &View<'_>, mut rest: Rest) {
+fn draw_rest(frame: &mut Frame<'_>, view: &BoardView<'_>, mut rest: Rest) {
     let rows = rest.0.height;
     let warnings = view.warnings.last(usize::from(rows));
     // Without room for charts the notices may have all of it.
@@ -121,7 +121,7 @@ fn draw_rest(frame: &mut Frame<'_>, view: &View<'_>, mut rest: Rest) {
     frame.render_widget(Paragraph::new(lines), rest.0);
 }
 
-fn draw_throughput(frame: &mut Frame<'_>, view: &View<'_>, rest: &mut Rest, rows: u16) {
+fn draw_throughput(frame: &mut Frame<'_>, view: &BoardView<'_>, rest: &mut Rest, rows: u16) {
     let achieved = view.time_series.achieved(usize::from(rest.0.width));
     let most = achieved.iter().copied().fold(0.0, f64::max);
     let title = format!("achieved over the run, up to {}", rate(most.round()));
@@ -129,7 +129,7 @@ fn draw_throughput(frame: &mut Frame<'_>, view: &View<'_>, rest: &mut Rest, rows
     draw_chart(frame, view, (title, Tone::Throughput), bars, [rest.take(1), rest.take(rows)]);
 }
 
-fn draw_p99(frame: &mut Frame<'_>, view: &View<'_>, rest: &mut Rest, rows: u16) {
+fn draw_p99(frame: &mut Frame<'_>, view: &BoardView<'_>, rest: &mut Rest, rows: u16) {
     let p99 = view.time_series.p99(usize::from(rest.0.width));
     let worst = p99.iter().flatten().max();
     let worst = worst.map(|worst| duration(*worst, view.caption.style.letters));
@@ -158,7 +158,7 @@ fn heights(latencies: &[Option<Nanos>]) -> (Vec<u64>, &'static str) {
 
 fn draw_chart(
     frame: &mut Frame<'_>,
-    view: &View<'_>,
+    view: &BoardView<'_>,
     (title, tone): (String, Tone),
     bars: Vec<u64>,
     [above, below]: [Rect; 2],
@@ -173,7 +173,7 @@ fn draw_chart(
     frame.render_widget(chart, below);
 }
 
-fn draw_help(frame: &mut Frame<'_>, view: &View<'_>) {
+fn draw_help(frame: &mut Frame<'_>, view: &BoardView<'_>) {
     let area = frame.area();
     let (width, height) = (60.min(area.width), (keys::HELP.len() as u16 + 2).min(area.height));
     let place = Rect { x: (area.width - width) / 2, y: (area.height - height) / 2, width, height };

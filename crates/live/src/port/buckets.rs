@@ -23,7 +23,7 @@ const fn bounds() -> [u64; 24] {
 
 /// How many latencies lie below each bound.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Buckets {
+pub struct LatencyBuckets {
     /// Latencies above the bound before and not above this one.
     counts: [u64; BOUNDS.len()],
     /// How many there are, those above the last bound included.
@@ -32,7 +32,7 @@ pub struct Buckets {
     pub sum_ns: u128,
 }
 
-impl Buckets {
+impl LatencyBuckets {
     /// Adds fresh latencies.
     ///
     /// They are known within 1/32. One that a bound may cut counts as above it, so a bucket never
@@ -71,7 +71,7 @@ mod tests {
     #[test]
     fn no_bucket_holds_more_than_lie_below_its_bound() {
         let values = (0..60_000u64).map(|n| n * n * 31);
-        let (mut buckets, mut latencies) = (Buckets::default(), Latencies::default());
+        let (mut buckets, mut latencies) = (LatencyBuckets::default(), Latencies::default());
         values.clone().for_each(|ns| latencies.record(Nanos(ns)));
         buckets.add(&latencies);
         for (bound, below) in buckets.cumulative() {

@@ -2,50 +2,36 @@
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
-use anyhow::{Context, Result};
-
-use crate::options::Options;
-
-/// The address that `--port` names, if it does; one of this machine alone without `--port-any`.
-///
-/// # Errors
-/// If it is no address, or a public one that was not explicitly allowed.
-pub fn place(options: &Options) -> Result<Option<SocketAddr>> {
-    let is_any = options.switch("port-any")?;
-    let parsed = options.text("port").map(|text| parse(text, is_any)).transpose();
-    parsed.map_err(|error| options.wrong("port", &error.to_string()))
-}
-
 /// `PORT`, `localhost:PORT` or `ADDRESS:PORT`, of this machine alone without `is_any`.
 ///
 /// # Errors
 /// If it is no address, or a public one.
-pub fn parse(text: &str, is_any: bool) -> Result<SocketAddr> {
+pub fn parse(text: &str, is_any: bool) -> Result<SocketAddr, String> {
     let address = address(text)?;
-    anyhow::ensure!(
-        address.ip().is_loopback() || is_any,
+    if address.ip().is_loopback() || is_any {
+        return Ok(address);
+    }
+    Err(format!(
         "{} can be reached from other machines, and whoever reaches the port steers the run; if \
          that is wanted, say --port-any",
         address.ip()
-    );
-    Ok(address)
+    ))
 }
 
 /// `PORT`, `localhost:PORT` or `ADDRESS:PORT`.
 ///
 /// # Errors
 /// If it is no address.
-pub fn address(text: &str) -> Result<SocketAddr> {
+pub fn address(text: &str) -> Result<SocketAddr, String> {
     let (host, port) = text.rsplit_once(':').unwrap_or(("", text));
     let local = IpAddr::V4(Ipv4Addr::LOCALHOST);
     let host = match host.trim_start_matches('[').trim_end_matches(']') {
         "" | "localhost" => local,
         host => host
             .parse()
-            .ok()
-            .with_context(|| format!("{text:?} is no address; write 9464 or 127.0.0.1:9464"))?,
+            .map_err(|_| format!("{text:?} is no address; write 9464 or 127.0.0.1:9464"))?,
     };
-    let port = port.parse().ok().with_context(|| {
+    let port = port.parse().map_err(|_| {
         format!("{text:?} names no port from 0 to 65535; write 9464 or 127.0.0.1:9464")
     })?;
     Ok(SocketAddr::new(host, port))
@@ -72,7 +58,7 @@ mod tests {
     #[test]
     fn other_machines_reach_it_only_if_that_is_said() {
         for text in ["0.0.0.0:9464", "[::]:9464", "192.168.1.5:1"] {
-            assert!(parse(text, false).unwrap_err().to_string().contains("--port-any"), "{text}");
+            assert!(parse(text, false).unwrap_err().contains("--port-any"), "{text}");
             assert_eq!(parse(text, true).unwrap().to_string(), text);
         }
     }

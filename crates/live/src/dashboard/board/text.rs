@@ -7,9 +7,9 @@ use assay_model::{Nanos, Outcome};
 use assay_report::units::{count, duration, rate};
 use ratatui::text::{Line, Span};
 
-use crate::live::board::View;
-use crate::live::board::tone::{Tone, paint};
-use crate::live::interval::{Interval, Quantiles};
+use crate::dashboard::board::BoardView;
+use crate::dashboard::board::tone::{Tone, paint};
+use crate::interval::{LiveInterval, Quantiles};
 
 /// The least width of a figure with its name above.
 const CELL_COLUMNS: u16 = 13;
@@ -29,7 +29,7 @@ pub struct Section {
 }
 
 /// All sections from top to bottom, for a screen of so many columns.
-pub fn sections(view: &View<'_>, columns: u16) -> Vec<Section> {
+pub fn sections(view: &BoardView<'_>, columns: u16) -> Vec<Section> {
     let section = |rank, lines| Section { rank, lines };
     let title = Line::styled(fitted(view, &view.caption.title, columns), paint(view, Tone::Strong));
     let model = Line::styled(fitted(view, &view.caption.model, columns), paint(view, Tone::Label));
@@ -48,7 +48,7 @@ pub fn sections(view: &View<'_>, columns: u16) -> Vec<Section> {
 }
 
 /// The agents of a fleet, a row each; of many those that are behind, and those with the worst lag.
-fn agents(view: &View<'_>) -> Vec<Line<'static>> {
+fn agents(view: &BoardView<'_>) -> Vec<Line<'static>> {
     let letters = view.caption.style.letters;
     let mut rows: Vec<&StatusRow> = view.agents.iter().collect();
     let left_out = rows.len().saturating_sub(AGENT_ROWS_MAX);
@@ -86,7 +86,7 @@ fn agents(view: &View<'_>) -> Vec<Line<'static>> {
 }
 
 /// As much of `text` as fits into a line, with a sign where some is missing.
-fn fitted(view: &View<'_>, text: &str, columns: u16) -> String {
+fn fitted(view: &BoardView<'_>, text: &str, columns: u16) -> String {
     let columns = usize::from(columns);
     if text.chars().count() <= columns {
         return text.to_owned();
@@ -97,7 +97,7 @@ fn fitted(view: &View<'_>, text: &str, columns: u16) -> String {
 }
 
 /// The bottom line: what can be done.
-pub fn keys(view: &View<'_>) -> Line<'static> {
+pub fn keys(view: &BoardView<'_>) -> Line<'static> {
     let text = match view.rate {
         _ if view.is_ending => "Ctrl-C gives up what is in flight".to_owned(),
         Some(per_s) => format!("rate {}  +/- 10 %  [/] half/twice  q end  ? help", rate(per_s)),
@@ -107,7 +107,7 @@ pub fn keys(view: &View<'_>) -> Line<'static> {
 }
 
 /// A bar, the phase, how long it has been and how long it will be.
-fn progress(view: &View<'_>, columns: u16) -> Line<'static> {
+fn progress(view: &BoardView<'_>, columns: u16) -> Line<'static> {
     let clock = |time: Nanos| {
         let seconds = time.0 / 1_000_000_000;
         match seconds / 3600 {
@@ -131,7 +131,7 @@ fn progress(view: &View<'_>, columns: u16) -> Line<'static> {
     ])
 }
 
-fn phase(view: &View<'_>) -> &'static str {
+fn phase(view: &BoardView<'_>) -> &'static str {
     let goal = &view.caption.goal;
     match view.at {
         _ if view.is_ending => "ending",
@@ -143,7 +143,7 @@ fn phase(view: &View<'_>) -> &'static str {
 }
 
 /// How much of the run is over, from 0 to 1, if it has an end.
-fn share(view: &View<'_>) -> Option<f64> {
+fn share(view: &BoardView<'_>) -> Option<f64> {
     let goal = &view.caption.goal;
     let by_time = goal.duration.map(|all| view.at.0 as f64 / all.0.max(1) as f64);
     let by_count = goal.processes.map(|all| view.totals.processes as f64 / all.max(1) as f64);
@@ -152,7 +152,7 @@ fn share(view: &View<'_>) -> Option<f64> {
 }
 
 /// How long the run goes on if it goes on like this.
-fn left(view: &View<'_>) -> Option<Nanos> {
+fn left(view: &BoardView<'_>) -> Option<Nanos> {
     let goal = &view.caption.goal;
     let by_time = goal.duration.map(|all| all.since(view.at));
     let by_count = goal.processes.filter(|_| view.totals.processes > 0).map(|all| {
@@ -163,7 +163,7 @@ fn left(view: &View<'_>) -> Option<Nanos> {
 }
 
 /// Figures of the last interval with their names above, in as many rows as they need.
-fn cells(view: &View<'_>, columns: u16) -> Vec<Line<'static>> {
+fn cells(view: &BoardView<'_>, columns: u16) -> Vec<Line<'static>> {
     let figures = figures(view);
     let most = usize::from((columns / CELL_COLUMNS).max(1));
     let rows = figures.len().div_ceil(most);
@@ -191,9 +191,9 @@ struct Figure {
     tone: Tone,
 }
 
-fn figures(view: &View<'_>) -> Vec<Figure> {
+fn figures(view: &BoardView<'_>) -> Vec<Figure> {
     let letters = view.caption.style.letters;
-    let latest = |text: &dyn Fn(&Interval) -> String| {
+    let latest = |text: &dyn Fn(&LiveInterval) -> String| {
         view.latest.map_or_else(|| letters.pick("–", "-").to_owned(), text)
     };
     let tone_if = |is_so: bool, tone: Tone| if is_so { tone } else { Tone::Plain };
@@ -223,7 +223,7 @@ fn figures(view: &View<'_>) -> Vec<Figure> {
 }
 
 /// Quantiles of the last interval, response above service.
-fn latencies(view: &View<'_>, columns: u16) -> Vec<Line<'static>> {
+fn latencies(view: &BoardView<'_>, columns: u16) -> Vec<Line<'static>> {
     let letters = view.caption.style.letters;
     let width = ((usize::from(columns).saturating_sub(8)) / 4).clamp(8, 13);
     let row = |name: &str, cells: [String; 4]| {
@@ -240,7 +240,7 @@ fn latencies(view: &View<'_>, columns: u16) -> Vec<Line<'static>> {
 }
 
 /// Counts since the beginning.
-fn counts(view: &View<'_>) -> Line<'static> {
+fn counts(view: &BoardView<'_>) -> Line<'static> {
     let mut text = format!("{} done", count(view.totals.with(Outcome::Done)));
     for (outcome, word) in [
         (Outcome::Refused, "refused"),

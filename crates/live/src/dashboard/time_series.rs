@@ -2,7 +2,7 @@
 
 use assay_model::Nanos;
 
-use crate::live::interval::Interval;
+use crate::interval::LiveInterval;
 
 /// Points beyond this are merged pair by pair, so that none gets lost.
 const POINTS: usize = 512;
@@ -35,7 +35,7 @@ impl Point {
 
 impl TimeSeries {
     /// Goes on with `interval`.
-    pub fn add(&mut self, interval: &Interval) {
+    pub fn add(&mut self, interval: &LiveInterval) {
         let p99_max = interval.response.or(interval.service).map(|of| of.p99);
         let point = Point { intervals: 1, achieved_sum: interval.achieved_per_s, p99_max };
         self.stride = self.stride.max(1);
@@ -72,14 +72,14 @@ impl TimeSeries {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::live::interval::Quantiles;
+    use crate::interval::Quantiles;
 
-    fn interval(achieved_per_s: f64, p99: Option<u64>) -> Interval {
+    fn interval(achieved_per_s: f64, p99: Option<u64>) -> LiveInterval {
         let quantiles = |us| {
             let us = Nanos::from_micros(us);
             Quantiles { p50: us, p99: us, p999: us, max: us }
         };
-        Interval {
+        LiveInterval {
             until: Nanos::ZERO,
             length: Nanos::from_secs(1),
             in_flight: 0,
