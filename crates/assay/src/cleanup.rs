@@ -115,7 +115,7 @@ fn give_up(client: &mut dyn Client, received: &DeleteCounts) {
 
 fn deletion(session: u32, key: &[u8]) -> Request<'_> {
     let (kind, fields, values) = (Kind::Delete, Fields::All, Values::NONE);
-    Request { session, kind, table: 0, key, fields, limit: 1, values }
+    Request { session, kind, table: 0, key, fields, limit: 1, end: &[], wants_keys: false, values }
 }
 
 /// What became of the deletions so far.

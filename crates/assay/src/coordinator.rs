@@ -36,7 +36,7 @@ use crate::options::{Options, Verb};
 use crate::setup::{Setup, random};
 
 /// How often the coordinator looks.
-const LOOK: Duration = Duration::from_millis(100);
+const LOOK: Duration = Duration::from_millis(200);
 /// How long keys of a fleet on one machine are valid.
 const LOCAL_KEYS: Duration = Duration::from_secs(14 * 24 * 3600);
 

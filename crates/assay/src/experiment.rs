@@ -596,7 +596,9 @@ impl Experiment {
         let Some(hop) = self.hop.take() else { return Ok(()) };
         if self.floor > Nanos::ZERO && !self.is_load {
             let one = Closed { sessions: 1, think: Think::No, target_rate: None };
-            let run = Workers { workers: 1, load: Load::Closed(one), ..self.run() };
+            // A client that sleeps would add the system's time to wake it.
+            let spin = Spin::Always;
+            let run = Workers { workers: 1, load: Load::Closed(one), spin, ..self.run() };
             let measured = floor::measure_on(run, self.floor, Calls::Pipelined, &*hop.store);
             let measured = measured.map_err(from_execute)?;
             let settings = &mut self.manifest.store.settings;

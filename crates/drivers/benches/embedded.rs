@@ -114,7 +114,17 @@ impl Answers for Sink {
 fn send(client: &mut dyn Client, sink: &mut Sink, kind: Kind, key: &[u8], values: Values<'_>) {
     let ticket = Ticket(sink.found + sink.missing);
     let (fields, limit) = (Fields::All, 1);
-    let request = Request { session: 0, kind, table: 0, key, fields, limit, values };
+    let request = Request {
+        session: 0,
+        kind,
+        table: 0,
+        key,
+        fields,
+        limit,
+        end: &[],
+        wants_keys: false,
+        values,
+    };
     client.start(Nanos::ZERO, ticket, &request, sink);
 }
 
@@ -174,6 +184,8 @@ fn null(size: u64) {
         key: b"k",
         fields: Fields::All,
         limit: 1,
+        end: &[],
+        wants_keys: false,
         values: Values::NONE,
     };
     let rates = (0..ROUNDS).map(|_| {

@@ -9,9 +9,9 @@
 #[path = "../tests/live/postgres/server.rs"]
 #[allow(dead_code, reason = "the live tests use the rest of it")]
 mod postgres;
-#[path = "../tests/live/server.rs"]
+#[path = "../tests/live/server_process.rs"]
 #[allow(dead_code, reason = "the live tests use the rest of it")]
-mod server;
+mod server_process;
 
 use std::fs;
 use std::ops::Range;
@@ -135,6 +135,8 @@ impl Loop {
             key: key.as_bytes(),
             fields: Fields::All,
             limit: 1,
+            end: &[],
+            wants_keys: false,
             values,
         };
         self.next += 1;

@@ -10,6 +10,9 @@
 #[path = "../tests/live/server.rs"]
 #[allow(dead_code, reason = "the live tests use the rest of it")]
 mod server;
+#[path = "../tests/live/server_process.rs"]
+#[allow(dead_code, reason = "the live tests use the rest of it")]
+mod server_process;
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -217,6 +220,8 @@ impl Loop {
             key: self.keys[number % RECORDS].as_bytes(),
             fields: Fields::All,
             limit: 1,
+            end: &[],
+            wants_keys: false,
             values: Values::new(&self.spans, &VALUE),
         };
         self.client.start(now, Ticket(number as u64), &request, count);

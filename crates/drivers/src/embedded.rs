@@ -20,8 +20,8 @@ use std::sync::{Arc, PoisonError, RwLock};
 use assay_model::{Kind, Layout, Nanos, Reason, Setting};
 use assay_store::answer::Span;
 use assay_store::{
-    Answer, Answers, Calls, Capabilities, Client, DataModel, OpenError, Reply, Request, Rows,
-    ScanOrder, Store, StoreTime, Ticket, row,
+    Answer, Answers, Calls, Capabilities, Client, DataModel, KeyRange, OpenError, Reply, Request,
+    Rows, ScanOrder, Store, StoreTime, Ticket, row,
 };
 
 pub(crate) use failure::Failure;
@@ -71,11 +71,11 @@ pub(crate) trait Engine: Send + Sync + 'static {
     /// Removes the row and tells whether there was one.
     fn remove(&self, table: &Self::Table, key: &[u8]) -> Result<bool, Failure>;
 
-    /// Calls `visit` with up to `limit` rows from `start` on, in the order of the keys' bytes.
+    /// Calls `visit` with up to `limit` rows of `range`, in the order of the keys' bytes.
     fn scan(
         &self,
         table: &Self::Table,
-        start: &[u8],
+        range: KeyRange<'_>,
         limit: u32,
         visit: impl FnMut(&[u8]) -> Result<(), Reason>,
     ) -> Result<(), Failure>;
@@ -228,7 +228,7 @@ impl<E: Engine> Client for EmbeddedClient<E> {
             }),
             Kind::Delete => engine.remove(table, key),
             Kind::Scan => engine
-                .scan(table, key, request.limit, |row| {
+                .scan(table, request.range(), request.limit, |row| {
                     row::copy(row, request.fields, names, scratch)
                 })
                 .map(|()| !scratch.is_empty()),

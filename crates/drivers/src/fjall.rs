@@ -6,12 +6,11 @@
 
 use std::fs;
 use std::io::{self, Write};
-use std::ops::Bound;
 use std::path::{Path, PathBuf};
 use std::thread;
 
 use assay_model::{Reason, Setting};
-use assay_store::{OpenError, Store};
+use assay_store::{KeyRange, OpenError, Store};
 use fjall::{Database, Keyspace, KeyspaceCreateOptions, PersistMode};
 
 use crate::embedded::address::Address;
@@ -278,12 +277,11 @@ impl Engine for Fjall {
     fn scan(
         &self,
         table: &Keyspace,
-        start: &[u8],
+        range: KeyRange<'_>,
         limit: u32,
         mut visit: impl FnMut(&[u8]) -> Result<(), Reason>,
     ) -> Result<(), Failure> {
-        let from = (Bound::Included(start), Bound::Unbounded);
-        for row in table.range::<&[u8], _>(from).take(limit as usize) {
+        for row in table.range::<&[u8], _>(range).take(limit as usize) {
             let row = row.value().map_err(|error| meaning(&error, Stage::Uncommitted))?;
             visit(&row).map_err(Failure::refused)?;
         }

@@ -11,7 +11,7 @@ use std::fs;
 use std::ops::Bound;
 
 use assay_model::{Reason, Setting};
-use assay_store::{OpenError, Store};
+use assay_store::{KeyRange, OpenError, Store};
 use heed::types::Bytes;
 use heed::{CommitOrAbort, Database, Env, MdbError, RwTxn};
 
@@ -300,15 +300,15 @@ impl Engine for Lmdb {
     fn scan(
         &self,
         table: &Rows,
-        start: &[u8],
+        range: KeyRange<'_>,
         limit: u32,
         mut visit: impl FnMut(&[u8]) -> Result<(), Reason>,
     ) -> Result<(), Failure> {
         let begun = self.environment.read_txn();
         let transaction = begun.map_err(|error| self.uncommitted(&error))?;
         // LMDB has no empty key, so it cannot look for one either.
-        let from = if start.is_empty() { Bound::Unbounded } else { Bound::Included(start) };
-        let range = (from, Bound::Unbounded);
+        let from = if range.0 == Bound::Included(&[]) { Bound::Unbounded } else { range.0 };
+        let range = (from, range.1);
         let rows = table.range(&transaction, &range).map_err(|error| self.uncommitted(&error))?;
         for row in rows.take(limit as usize) {
             let (_, row) = row.map_err(|error| self.uncommitted(&error))?;

@@ -111,7 +111,17 @@ mod tests {
         let texts = RecordTexts::new(Dialect::MySql, &table);
         let spans: Vec<_> = written.iter().map(|&number| (number, 0..0)).collect();
         let values = Values::new(&spans, b"");
-        let request = Request { session: 0, kind, table: 0, key: b"k", fields, limit: 1, values };
+        let request = Request {
+            session: 0,
+            kind,
+            table: 0,
+            key: b"k",
+            fields,
+            limit: 1,
+            end: &[],
+            wants_keys: false,
+            values,
+        };
         texts.text(&request).map(Cow::into_owned)
     }
 

@@ -6,7 +6,7 @@
 use std::fs;
 
 use assay_model::{Reason, Setting};
-use assay_store::{OpenError, Store};
+use assay_store::{KeyRange, OpenError, Store};
 use redb::{
     Database, DatabaseError, Durability, ReadableDatabase, ReadableTable, StorageError, Table,
     TableDefinition, TableError, WriteTransaction,
@@ -227,15 +227,17 @@ impl Engine for Redb {
     fn scan(
         &self,
         table: &String,
-        start: &[u8],
+        range: KeyRange<'_>,
         limit: u32,
         mut visit: impl FnMut(&[u8]) -> Result<(), Reason>,
     ) -> Result<(), Failure> {
         let transaction = self.database.begin_read().map_err(|error| self.uncommitted(error))?;
         let table =
             transaction.open_table(Rows::new(table)).map_err(|error| self.uncommitted(error))?;
-        for row in
-            table.range(start..).map_err(|error| self.uncommitted(error))?.take(limit as usize)
+        for row in table
+            .range::<&[u8]>(range)
+            .map_err(|error| self.uncommitted(error))?
+            .take(limit as usize)
         {
             let (_, row) = row.map_err(|error| self.uncommitted(error))?;
             visit(row.value()).map_err(Failure::refused)?;

@@ -280,6 +280,11 @@ impl Store for Redis {
         }
     }
 
+    fn scans_keys(&self) -> bool {
+        // In a cluster the keys that come are those of records that are looked up.
+        self.options().topology != Topology::Cluster
+    }
+
     fn prepare(&self, layout: &Layout) -> Result<(), OpenError> {
         self.check_layout(layout)?;
         let mut admins = self.admins()?;

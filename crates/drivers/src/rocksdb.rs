@@ -7,11 +7,12 @@
 mod version;
 
 use std::collections::BTreeSet;
+use std::ops::Bound;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use assay_model::{Reason, Setting};
-use assay_store::{OpenError, Store};
+use assay_store::{KeyRange, OpenError, Store};
 use rocksdb::{
     BlockBasedOptions, BoundColumnFamily, Cache, DBCompressionType, DBWithThreadMode, Error,
     ErrorKind, MultiThreaded, Options, WriteOptions,
@@ -355,14 +356,22 @@ impl Engine for RocksDb {
     fn scan(
         &self,
         name: &String,
-        start: &[u8],
+        range: KeyRange<'_>,
         limit: u32,
         mut visit: impl FnMut(&[u8]) -> Result<(), Reason>,
     ) -> Result<(), Failure> {
         let mut rows = self.database.raw_iterator_cf(&self.table(name)?);
         let mut left = limit;
-        rows.seek(start);
-        while let Some(row) = rows.value().filter(|_| left > 0) {
+        match range.0 {
+            Bound::Included(start) | Bound::Excluded(start) => rows.seek(start),
+            Bound::Unbounded => rows.seek_to_first(),
+        }
+        let is_within = |key: &[u8]| match range.1 {
+            Bound::Excluded(end) => key < end,
+            Bound::Included(end) => key <= end,
+            Bound::Unbounded => true,
+        };
+        while let Some((_, row)) = rows.item().filter(|(key, _)| left > 0 && is_within(key)) {
             visit(row).map_err(Failure::refused)?;
             left -= 1;
             if left > 0 {

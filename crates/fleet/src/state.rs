@@ -271,10 +271,18 @@ impl Board {
     pub fn rate_lead(&self) -> Option<Duration> {
         let way = self.present().map(|agent| agent.way_max).max().unwrap_or(0);
         let ways = Duration::from_nanos((RATE_LEAD_WAYS * way).unsigned_abs());
-        let is_running = self.withdrawn.is_none()
-            && self.agents.iter().flatten().count() == self.agents.len()
-            && self.present().all(|agent| agent.state == AgentState::Running);
-        is_running.then(|| RATE_LEAD + RATE_LEAD_AGENT * self.options.agents + ways)
+        self.is_running().then(|| RATE_LEAD + RATE_LEAD_AGENT * self.options.agents + ways)
+    }
+
+    fn is_running(&self) -> bool {
+        self.withdrawn.is_none()
+            && self.is_complete()
+            && self.present().all(|agent| agent.state == AgentState::Running)
+    }
+
+    /// Whether all agents issue operations, and nobody waits for them to end.
+    pub fn is_quiet(&self) -> bool {
+        self.is_running() && !self.is_stopping
     }
 
     /// All agents change the rate at this moment.

@@ -34,6 +34,7 @@ use assay_store::{
 
 use crate::key_value::Compiled;
 use crate::key_value::program::Program;
+use crate::key_value::view::View;
 use crate::physical::Physical;
 use client::MappedClient;
 use probe::Probe;
@@ -209,8 +210,9 @@ impl Store for Mapped {
         let compiled = Compiled::new(catalogue, &self.physical);
         let compiled = compiled.map_err(|error| unsupported(error.to_string()))?;
         let schema = &catalogue.schema;
-        let tables: Vec<Stored> =
-            compiled.tables.iter().map(|(name, view)| Stored::new(schema, name, view)).collect();
+        let scans_keys = self.inner.scans_keys();
+        let stored = |(name, view): &(String, View)| Stored::new(schema, name, view, scans_keys);
+        let tables: Vec<Stored> = compiled.tables.iter().map(stored).collect();
         let memory =
             Table { name: MEMORY.into(), fields: vec![MEMORY_FIELD.into()], needs_key_order: true };
         let tables_within = tables.iter().map(Stored::layout).chain([memory]).collect();

@@ -68,6 +68,23 @@ fn encode_exact(decimal: Decimal, into: &mut Vec<u8>) {
     }
 }
 
+/// The whole number that `key` begins with, and what follows it; none if it begins with something
+/// else.
+pub fn decode_whole(key: &[u8], direction: Direction) -> Option<(i64, &[u8])> {
+    let turn = if direction == Direction::Descending { 0xFF } else { 0 };
+    let (first, rest) = key.split_first()?;
+    let first = first ^ turn;
+    let length = usize::from(first.abs_diff(ZERO));
+    let (digits, rest) = rest.split_at_checked(length).filter(|_| length <= 8)?;
+    let (end, rest) = rest.split_first()?;
+    if end ^ turn != 0 {
+        return None;
+    }
+    let displayed = digits.iter().fold(0, |sum, byte| sum << 8 | i128::from(byte ^ turn));
+    let lowest = if first < ZERO { (1_i128 << (8 * length)) - 1 } else { 0 };
+    Some((i64::try_from(displayed - lowest).ok()?, rest))
+}
+
 fn encode_bytes(bytes: &[u8], into: &mut Vec<u8>) {
     into.push(PRESENT);
     for &byte in bytes {

@@ -579,6 +579,8 @@ impl<'a, C: Clock + Clone, S: Sink> Worker<'a, C, S> {
             key: &self.scratch.key,
             fields,
             limit,
+            end: &[],
+            wants_keys: false,
             values: Values::new(&self.scratch.spans, &self.scratch.values),
         };
         self.client.start(started, ticket, &request, &mut self.in_flight_table);

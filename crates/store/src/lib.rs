@@ -29,6 +29,6 @@ pub use answer::{Answer, Answers, Reply, Rows};
 pub use capabilities::{Calls, Capabilities, DataModel, Isolation, ScanOrder, StoreTime};
 pub use nodes::{NodeNames, number_of};
 pub use reading::ServerReading;
-pub use request::{Call, OwnedRequest, Request, Step, Ticket, Values};
+pub use request::{Call, KeyRange, OwnedRequest, Request, Step, Ticket, Values};
 pub use seam::{Client, Existing, OpenError, Store};
 pub use truth::{Fault, FaultSet, Truth};

@@ -9,13 +9,12 @@
 //! answers `found = false`, and so does a delete.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::Bound;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use assay_model::{Fields, Kind, Layout, Nanos, Reason, Setting};
+use assay_model::{Kind, Layout, Nanos, Reason, Setting};
 use hashbrown::HashTable;
 
-use crate::answer::{Answer, Answers, Reply, Rows, Span};
+use crate::answer::{Answer, Answers, Reply, Rows, Span, encode_field, encode_row};
 use crate::capabilities::{Calls, Capabilities, DataModel, ScanOrder, StoreTime};
 use crate::key_hash::key_hash;
 use crate::request::{Request, Ticket, Values};
@@ -54,6 +53,10 @@ impl Memory {
 }
 
 impl Store for Memory {
+    fn scans_keys(&self) -> bool {
+        true
+    }
+
     fn capabilities(&self) -> Capabilities {
         Capabilities {
             name: "memory",
@@ -139,8 +142,7 @@ impl Client for MemoryClient {
             Kind::Delete => Ok(records.delete(request.key)),
             Kind::Scan => {
                 scratch.clear();
-                let order = FieldSelection { limit: request.limit, fields: request.fields };
-                records.scan(request.key, order, &table.fields, scratch)
+                records.scan(request, &table.fields, scratch)
             }
             Kind::Commit | Kind::Rollback => Err(Reason::Unsupported),
         };
@@ -153,11 +155,6 @@ impl Client for MemoryClient {
 
 fn as_answer(reply: Result<Reply<'_>, Reason>) -> Answer<'_> {
     reply.map_or_else(Answer::Refused, Answer::Done)
-}
-
-struct FieldSelection {
-    limit: u32,
-    fields: Fields,
 }
 
 /// The records of one table.
@@ -245,28 +242,32 @@ impl Records {
         }
     }
 
-    /// Appends up to `expected.limit` records from `start` on, in key order, as of one moment.
+    /// Appends what `request` asks for, in key order, as of one moment.
     ///
     /// All shards are locked together, always from the first to the last; writers lock one at a
     /// time, so there is no deadlock.
     fn scan(
         &self,
-        start: &[u8],
-        expected: FieldSelection,
+        request: &Request<'_>,
         names: &[String],
         into: &mut Vec<u8>,
     ) -> Result<bool, Reason> {
         let shards: [_; SHARDS] = std::array::from_fn(|number| read(&self.shards[number]));
-        let from = (Bound::Included(start), Bound::Unbounded);
-        let mut orders: [_; SHARDS] =
-            std::array::from_fn(|number| shards[number].order.range::<[u8], _>(from).peekable());
-        for _ in 0..expected.limit {
+        let mut orders: [_; SHARDS] = std::array::from_fn(|number| {
+            shards[number].order.range::<[u8], _>(request.range()).peekable()
+        });
+        for _ in 0..request.limit {
             let ahead = orders.iter_mut().enumerate();
             let first = ahead.filter_map(|(number, order)| Some((order.peek().copied()?, number)));
             let Some((key, number)) = first.min() else { break };
-            let row = shards[number].get(key_hash(key), key);
-            let row = row.expect("every key in the order has its record");
-            row::copy(row, expected.fields, names, into)?;
+            if request.wants_keys {
+                encode_row(1, into);
+                encode_field(b"", key, into);
+            } else {
+                let row = shards[number].get(key_hash(key), key);
+                let row = row.expect("every key in the order has its record");
+                row::copy(row, request.fields, names, into)?;
+            }
             orders[number].next();
         }
         Ok(!into.is_empty())

@@ -190,6 +190,8 @@ mod tests {
             key: b"k",
             fields: Fields::All,
             limit: 1,
+            end: &[],
+            wants_keys: false,
             values: Values::NONE,
         };
         let mut client = Null::spinning(Duration::from_micros(5), fake_clock).open(0).unwrap();

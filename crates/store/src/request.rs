@@ -1,6 +1,6 @@
 //! Request to a store: one operation on records with named fields.
 
-use std::ops::Range;
+use std::ops::{Bound, Range};
 
 use assay_model::{Fields, Kind, Parameters};
 
@@ -24,8 +24,28 @@ pub struct Request<'a> {
     pub fields: Fields,
     /// The most records to return, for scans.
     pub limit: u32,
+    /// Where a scan may stop before its limit: records with this key and those behind it are not
+    /// wanted. A store may return them all the same. Empty where there is no end.
+    pub end: &'a [u8],
+    /// Whether a scan is to return the keys of records instead of their fields, each as the only
+    /// field of a record, without a name; for stores that [say so](crate::Store::scans_keys).
+    pub wants_keys: bool,
     /// The values to write, for updates and inserts.
     pub values: Values<'a>,
+}
+
+/// The keys of a scan.
+pub type KeyRange<'a> = (Bound<&'a [u8]>, Bound<&'a [u8]>);
+
+impl<'a> Request<'a> {
+    /// The keys that a scan is about: from its key on, up to its end where it has one.
+    pub fn range(&self) -> KeyRange<'a> {
+        let end = match self.end {
+            [] => Bound::Unbounded,
+            end => Bound::Excluded(end.max(self.key)),
+        };
+        (Bound::Included(self.key), end)
+    }
 }
 
 /// A request that owns its bytes, for clients that answer later.
@@ -38,6 +58,8 @@ pub struct OwnedRequest {
     table: u16,
     fields: Fields,
     limit: u32,
+    end: Vec<u8>,
+    wants_keys: bool,
     key: Vec<u8>,
     spans: Vec<(u16, Range<u32>)>,
     bytes: Vec<u8>,
@@ -52,6 +74,8 @@ impl Default for OwnedRequest {
             table: 0,
             fields: Fields::All,
             limit: 0,
+            end: Vec::new(),
+            wants_keys: false,
             key: Vec::new(),
             spans: Vec::new(),
             bytes: Vec::new(),
@@ -67,6 +91,9 @@ impl OwnedRequest {
         self.table = request.table;
         self.fields = request.fields;
         self.limit = request.limit;
+        self.end.clear();
+        self.end.extend_from_slice(request.end);
+        self.wants_keys = request.wants_keys;
         self.key.clear();
         self.key.extend_from_slice(request.key);
         self.spans.clear();
@@ -92,6 +119,8 @@ impl OwnedRequest {
             key: &self.key,
             fields: self.fields,
             limit: self.limit,
+            end: &self.end,
+            wants_keys: self.wants_keys,
             values: Values::new(&self.spans, &self.bytes),
         }
     }

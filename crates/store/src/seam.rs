@@ -73,6 +73,12 @@ pub trait Store: Send + Sync {
         false
     }
 
+    /// Whether scans can return keys alone, for which the store need not look at the records, of
+    /// tables that go [by the bytes of the key](assay_model::Table::needs_key_order).
+    fn scans_keys(&self) -> bool {
+        false
+    }
+
     /// The settings that decide what the figures mean, read back from the store where it tells.
     ///
     /// # Errors

@@ -89,7 +89,7 @@ impl LocalAgents {
     /// Waits for those that are about to end; of a run that was called off, ends the others.
     pub fn end(&mut self, outcome: &FleetOutcome) {
         for local in &mut self.0 {
-            let tries = if *outcome == FleetOutcome::Delivered { 50 } else { 20 };
+            let tries = if *outcome == FleetOutcome::Delivered { 25 } else { 10 };
             for _ in 0..tries {
                 if !matches!(local.child.try_wait(), Ok(None)) {
                     break;

@@ -57,7 +57,17 @@ fn write_and_read(store: &Arc<dyn Store>) -> Result<(), String> {
 }
 
 fn request<'a>(kind: Kind, values: Values<'a>) -> Request<'a> {
-    Request { session: 0, kind, table: 0, key: KEY, fields: Fields::All, limit: 1, values }
+    Request {
+        session: 0,
+        kind,
+        table: 0,
+        key: KEY,
+        fields: Fields::All,
+        limit: 1,
+        end: &[],
+        wants_keys: false,
+        values,
+    }
 }
 
 /// The value of the record that came back, if one did.

@@ -7,6 +7,9 @@ mod redis_server;
 mod run_dir;
 #[cfg(feature = "s3")]
 mod s3_server;
+#[allow(dead_code, reason = "the driver's tests take more of it")]
+#[path = "../../../drivers/tests/live/server_process.rs"]
+mod server_process;
 mod terminal;
 
 mod actions;

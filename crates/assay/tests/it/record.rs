@@ -7,7 +7,7 @@ use std::time::Duration;
 use rustix::process::Signal;
 
 use crate::place::{Place, Running, wait_until};
-use crate::redis_server::Server;
+use crate::redis_server::{Server, monitor};
 
 /// A recording of a Redis that has begun, and the port of its clients.
 fn record(place: &Place, server: &Server, more: &str) -> (Running, u16) {
@@ -42,7 +42,7 @@ fn operations(place: &Place, trace: &str) -> Vec<String> {
 fn a_recorded_run_is_what_the_server_saw_and_is_replayed() {
     let (place, server) = (Place::new(), Server::start(&[]));
     place.fine(&format!("load ycsb-a -t {} --records 200 --no-config", server.url("")));
-    let monitor = server.monitor(&place.path("monitor.txt"));
+    let monitor = monitor(&server, &place.path("monitor.txt"));
     wait_until("it monitors", || place.read("monitor.txt").contains("OK"));
     let (running, port) = record(&place, &server, "");
     place.fine(&format!(

@@ -8,7 +8,7 @@ use assay_history::State;
 use assay_model::{Outcome, Reason};
 
 use crate::place::{Place, until_issuing, wait_until};
-use crate::redis_server::Server;
+use crate::redis_server::{Server, monitor};
 use crate::run_dir::{
     assert_balanced, assert_sealed, count, figure, manifest, number, records, text,
 };
@@ -174,7 +174,7 @@ fn a_server_that_dies_during_a_run_is_an_outage_in_it() {
 fn the_zero_of_the_time_axis_is_the_moment_that_is_said() {
     let (server, place) = loaded();
     let observed = place.path("seen");
-    let monitor = server.monitor(&observed);
+    let monitor = monitor(&server, &observed);
     wait_until("somebody looks on", || place.read("seen").starts_with("OK"));
     // The floor lies between the start of the command and that of the run.
     let words = "run ycsb-c --records 300 --operations 50 --closed 1 --floor 300ms --run-dir b";

@@ -48,6 +48,14 @@ impl KeyPrefix {
         [&self.begin, key].concat().into()
     }
 
+    /// The first key behind those of a scan.
+    pub(super) fn end_of(&self, request: &Request<'_>) -> Bytes {
+        match request.end {
+            [] => self.end.clone(),
+            end => self.key(end),
+        }
+    }
+
     /// Whether no field of the layout is left out.
     fn has_every_field(&self, values: &Values<'_>) -> bool {
         (0..self.fields.len()).all(|number| values.get(number as u16).is_some())
@@ -220,7 +228,7 @@ impl Turn<'_> {
         }
         let question = RangeRequest {
             key: self.key_prefix.key(request.key),
-            range_end: self.key_prefix.end.clone(),
+            range_end: self.key_prefix.end_of(request),
             limit: request.limit.into(),
             serializable: self.read == Read::Serializable,
             ..RangeRequest::default()

@@ -215,7 +215,7 @@ impl Turn<'_> {
         request: &Request<'_>,
         rows: &mut Vec<u8>,
     ) -> Result<bool, Failure> {
-        let (begin, end) = (self.key_prefix.key(request.key), self.key_prefix.end.clone());
+        let (begin, end) = (self.key_prefix.key(request.key), self.key_prefix.end_of(request));
         // To etcd a limit of zero would mean all of them; keys behind the table are none of it.
         if request.limit == 0 || begin >= end {
             return Ok(false);

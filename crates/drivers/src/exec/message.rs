@@ -478,7 +478,17 @@ mod tests {
     }
 
     fn line(kind: Kind, fields: Fields, values: Values<'_>) -> String {
-        let request = Request { session: 0, kind, table: 0, key: b"k\n", fields, limit: 5, values };
+        let request = Request {
+            session: 0,
+            kind,
+            table: 0,
+            key: b"k\n",
+            fields,
+            limit: 5,
+            end: &[],
+            wants_keys: false,
+            values,
+        };
         let mut body = Vec::new();
         push_operation(&request, &table(), &mut body).unwrap();
         let mut line = Vec::new();
@@ -529,6 +539,8 @@ mod tests {
             key: b"k",
             fields: Fields::All,
             limit: 1,
+            end: &[],
+            wants_keys: false,
             values,
         };
         let malformed = push_operation(&request, &table(), &mut Vec::new());

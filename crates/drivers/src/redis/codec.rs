@@ -227,8 +227,9 @@ impl Codec {
                     return Err(Reason::Unsupported);
                 }
                 self.field(requested)?;
-                table.scan(key, request.limit, out);
-                Ok((Step::ScanKeys(requested), None))
+                table.scan(request, out);
+                let step = if request.wants_keys { Step::Keys } else { Step::ScanKeys(requested) };
+                Ok((step, None))
             }
         }
     }
@@ -264,7 +265,7 @@ impl Codec {
             }
             (Part::Keys, Kind::Scan) if self.index == Index::Kept => {
                 self.field(requested)?;
-                table.scan(key, request.limit, out);
+                table.scan(request, out);
                 Ok(Step::Keys)
             }
             _ => Err(Reason::Unsupported),
@@ -432,8 +433,9 @@ impl TableCodec {
         write::bulk(key, out);
     }
 
-    /// Encodes a request for the keys from `key` on.
-    fn scan(&self, key: &[u8], limit: u32, out: &mut Vec<u8>) {
+    /// Encodes a request for the keys of a scan.
+    fn scan(&self, request: &Request<'_>, out: &mut Vec<u8>) {
+        let key = request.key;
         match self.order {
             Order::Hash => {
                 out.extend_from_slice(b"*7\r\n$13\r\nZRANGEBYSCORE\r\n");
@@ -445,11 +447,14 @@ impl TableCodec {
                 out.extend_from_slice(b"*7\r\n$11\r\nZRANGEBYLEX\r\n");
                 write::bulk(&self.index, out);
                 write::bulk_pair(b"[", key, out);
-                out.extend_from_slice(b"$1\r\n+\r\n");
+                match request.end {
+                    [] => out.extend_from_slice(b"$1\r\n+\r\n"),
+                    end => write::bulk_pair(b"(", end, out),
+                }
             }
         }
         out.extend_from_slice(b"$5\r\nLIMIT\r\n$1\r\n0\r\n");
-        write::bulk_integer(i64::from(limit), out);
+        write::bulk_integer(i64::from(request.limit), out);
     }
 }
 
@@ -500,7 +505,17 @@ mod tests {
             Kind::Update | Kind::Insert => Values::new(&[(0, 0..1)], b"v"),
             _ => Values::NONE,
         };
-        Request { session: 0, kind, table: 0, key: b"user1", fields, limit: 9, values }
+        Request {
+            session: 0,
+            kind,
+            table: 0,
+            key: b"user1",
+            fields,
+            limit: 9,
+            end: b"",
+            wants_keys: false,
+            values,
+        }
     }
 
     fn check(shape: RecordShape, index: Index, request: Request<'_>, expected: &str) {
@@ -587,6 +602,9 @@ mod tests {
             "*7 ZRANGEBYLEX _order:b [user1 + LIMIT 0 9 \
              (ScanKeys(RecordRequest { table: 1, fields: All }), None)",
         );
+        let bounded = Request { table: 1, end: b"user2", ..request(Kind::Scan, Fields::All) };
+        let said = speak(&tables, true, RecordShape::Hash, Index::Kept, bounded).unwrap();
+        assert!(said.starts_with("*7 ZRANGEBYLEX _order:b [user1 (user2 LIMIT 0 9 "), "{said}");
     }
 
     #[test]

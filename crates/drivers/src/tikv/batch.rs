@@ -109,7 +109,17 @@ mod tests {
             let values = Values::new(&spans, b"x");
             let key = key.as_bytes();
             let mut own = OwnedRequest::default();
-            own.fill(&Request { session: 7, kind, table: 0, key, fields, limit: 1, values });
+            own.fill(&Request {
+                session: 7,
+                kind,
+                table: 0,
+                key,
+                fields,
+                limit: 1,
+                end: &[],
+                wants_keys: false,
+                values,
+            });
             own
         };
         requested.iter().map(own).collect()

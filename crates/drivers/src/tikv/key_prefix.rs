@@ -76,26 +76,30 @@ pub(super) struct Piece {
 }
 
 /// How far a scan has come.
-pub(super) struct Progress<'a> {
-    key_prefix: &'a KeyPrefix,
+pub(super) struct Progress {
     from: Vec<u8>,
+    end: Vec<u8>,
     left: u32,
 }
 
-impl<'a> Progress<'a> {
+impl Progress {
     /// At the beginning.
-    pub(super) fn new(key_prefix: &'a KeyPrefix, request: &Request<'_>) -> Progress<'a> {
-        Progress { key_prefix, from: key_prefix.key(request.key), left: request.limit }
+    pub(super) fn new(key_prefix: &KeyPrefix, request: &Request<'_>) -> Progress {
+        let end = match request.end {
+            [] => key_prefix.end.clone(),
+            end => key_prefix.key(end),
+        };
+        Progress { from: key_prefix.key(request.key), end, left: request.limit }
     }
 
     /// Where it goes on; none if it is over.
     pub(super) fn from(&self) -> Option<&[u8]> {
-        (self.left > 0 && self.from < self.key_prefix.end).then_some(&self.from)
+        (self.left > 0 && self.from < self.end).then_some(&self.from)
     }
 
     /// The next piece, which does not go beyond `region_end`.
     pub(super) fn piece(&self, region_end: Option<Vec<u8>>) -> Piece {
-        let end = &self.key_prefix.end;
+        let end = &self.end;
         let to = region_end.filter(|region_end| region_end < end).unwrap_or_else(|| end.clone());
         Piece { from: self.from.clone(), to, limit: self.left.min(MOST_AT_ONCE) }
     }
@@ -137,8 +141,7 @@ mod tests {
     #[test]
     fn a_scan_goes_on_behind_what_it_has() {
         let key_prefix = key_prefix();
-        let mut progress =
-            Progress { key_prefix: &key_prefix, from: key_prefix.key(b"a"), left: 5 };
+        let mut progress = Progress { from: key_prefix.key(b"a"), end: key_prefix.end, left: 5 };
         let piece = progress.piece(Some(b"t:m".to_vec()));
         assert_eq!((&piece.from[..], &piece.to[..], piece.limit), (&b"t:a"[..], &b"t:m"[..], 5));
         // The region had less than was wanted.
@@ -154,7 +157,7 @@ mod tests {
     fn a_long_scan_comes_in_pieces() {
         let key_prefix = key_prefix();
         let mut progress =
-            Progress { key_prefix: &key_prefix, from: key_prefix.key(b""), left: MOST_AT_ONCE + 1 };
+            Progress { from: key_prefix.key(b""), end: key_prefix.end, left: MOST_AT_ONCE + 1 };
         let piece = progress.piece(None);
         assert_eq!(piece.limit, MOST_AT_ONCE);
         progress.go_on(piece, MOST_AT_ONCE, Some(b"t:k".to_vec()));

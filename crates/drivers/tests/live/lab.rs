@@ -10,7 +10,7 @@ use assay_lab::{House, Injection, Lab, LabError, Order, Watch, recipes};
 use assay_model::{Nanos, Seed};
 
 use crate::ordeal::Mortal;
-use crate::server::{new_folder, until_stopped};
+use crate::server_process::{new_folder, until_stopped};
 
 /// Asks whether a lab with this URL is ready.
 type Probe<'a> = dyn FnMut(&str) -> Result<(), String> + 'a;

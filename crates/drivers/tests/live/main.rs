@@ -80,6 +80,11 @@ mod server;
     not(feature = "redis"),
     allow(dead_code, reason = "each driver's tests take what they need")
 )]
+mod server_process;
+#[cfg_attr(
+    not(feature = "redis"),
+    allow(dead_code, reason = "each driver's tests take what they need")
+)]
 mod test_client;
 #[cfg(feature = "tikv")]
 mod tikv;

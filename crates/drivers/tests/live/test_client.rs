@@ -164,6 +164,8 @@ impl TestClient {
             key: question.key.as_bytes(),
             fields: question.fields,
             limit: question.limit,
+            end: &[],
+            wants_keys: false,
             values: Values::new(&spans, &bytes),
         };
         self.next += 1;
@@ -180,7 +182,17 @@ impl TestClient {
         let values = Values::new(&spans, value.as_bytes());
         let (kind, fields) = (Kind::Update, Fields::All);
         let key = key.as_bytes();
-        let request = Request { session, kind, table: 0, key, fields, limit: 1, values };
+        let request = Request {
+            session,
+            kind,
+            table: 0,
+            key,
+            fields,
+            limit: 1,
+            end: &[],
+            wants_keys: false,
+            values,
+        };
         self.next += 1;
         let ticket = Ticket(self.next);
         let now = self.now();

@@ -132,6 +132,7 @@ fn a_change_of_the_rate_is_told_to_each_agent_once() {
     let lead = fleet.board.rate_lead().expect("all of them do");
     // 1 ms for each of them, and ten ways of 20 ns.
     assert_eq!(lead, Duration::from_millis(303) + Duration::from_nanos(200));
+    assert!(fleet.board.is_quiet());
     let orders = [(1, 500.0), (2, 0.5)].map(|(from_ns, rate)| RateOrder { from_ns, rate });
     orders.into_iter().for_each(|order| fleet.board.order_rate(order));
     assert_eq!(fleet.beat(0, AgentState::Running).rates, orders);
@@ -140,6 +141,7 @@ fn a_change_of_the_rate_is_told_to_each_agent_once() {
     let beat = Beat { rates: 2, ..fleet.beat_of(0, AgentState::Running) };
     assert_eq!(fleet.board.beat(beat, fleet.now).unwrap().rates, []);
     assert_eq!(fleet.beat(1, AgentState::Done).rates, [], "its load is over");
+    assert!(!fleet.board.is_quiet(), "others wait for the end");
     assert_eq!(fleet.board.rate_lead(), None);
 }
 

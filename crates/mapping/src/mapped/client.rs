@@ -162,6 +162,8 @@ impl MappedClient {
             key: &self.out.key,
             fields: Outgoing::FIELDS,
             limit: self.out.limit,
+            end: &self.out.end,
+            wants_keys: self.out.wants_keys,
             values: Values::new(&self.out.spans, &self.out.bytes),
         };
         let mut relay = Relay { board: &mut self.board, outer };
@@ -220,6 +222,8 @@ impl MappedClient {
             key: &[],
             fields: Fields::All,
             limit: 0,
+            end: &[],
+            wants_keys: false,
             values: Values::NONE,
         };
         self.start(now, ticket, &request, outer);

@@ -70,7 +70,17 @@ impl Probe {
         let spans = [(0, 0..bytes.len() as u32)];
         let values = if value.is_some() { Values::new(&spans, bytes) } else { Values::NONE };
         let fields = Fields::All;
-        let request = Request { session: 0, kind, table, key, fields, limit: 1, values };
+        let request = Request {
+            session: 0,
+            kind,
+            table,
+            key,
+            fields,
+            limit: 1,
+            end: &[],
+            wants_keys: false,
+            values,
+        };
         let mut inbox = Inbox::default();
         self.tickets += 1;
         self.client.start(Nanos::ZERO, Ticket(self.tickets), &request, &mut inbox);

@@ -97,6 +97,8 @@ pub(super) struct Outgoing {
     pub(super) table: u16,
     pub(super) kind: Option<Kind>,
     pub(super) limit: u32,
+    pub(super) end: Vec<u8>,
+    pub(super) wants_keys: bool,
     pub(super) key: Vec<u8>,
     pub(super) spans: Vec<(u16, Range<u32>)>,
     pub(super) bytes: Vec<u8>,
@@ -109,6 +111,8 @@ impl Outgoing {
         self.kind = Some(kind);
         self.table = table;
         self.limit = limit;
+        self.end.clear();
+        self.wants_keys = false;
         self.key.clear();
         self.key.extend_from_slice(key);
         self.spans.clear();
@@ -176,6 +180,10 @@ impl QueryExecution {
             while incoming.count() <= field.row as usize {
                 incoming.push(&[]);
                 guess = 0;
+            }
+            if table.is_in_key && field.name.is_empty() {
+                let line = incoming.line_mut(field.row as usize);
+                return table.decode_key(field.value, buffer, line);
             }
             let is_it = |place: usize| table.fields[place].as_bytes() == field.name;
             let place = match guess < width && is_it(guess) {
@@ -525,7 +533,7 @@ impl QueryExecution {
                 match self.receive(prepared, step, early)? {
                     true => self.line += 1,
                     false => {
-                        out.begin(Kind::Scan, step.table, &self.key, self.batch);
+                        self.begin_scan(prepared, step, out);
                         return Ok(true);
                     }
                 }
@@ -556,11 +564,18 @@ impl QueryExecution {
         let matches = self.range(table, step, &mut key, &mut end);
         self.key = key;
         self.end = end;
-        if matches {
-            let kind = if step.is_get { Kind::Read } else { Kind::Scan };
-            out.begin(kind, step.table, &self.key, if step.is_get { 1 } else { batch });
+        match matches {
+            true if step.is_get => out.begin(Kind::Read, step.table, &self.key, 1),
+            true => self.begin_scan(prepared, step, out),
+            false => {}
         }
         matches
+    }
+
+    fn begin_scan(&self, prepared: &Prepared, step: &Step, out: &mut Outgoing) {
+        out.begin(Kind::Scan, step.table, &self.key, self.batch);
+        out.end.extend_from_slice(self.end.as_deref().unwrap_or_default());
+        out.wants_keys = prepared.tables[usize::from(step.table)].is_in_key;
     }
 
     /// The first key and the end of the range of `step`; `false` if no row can match.

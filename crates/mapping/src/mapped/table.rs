@@ -3,6 +3,7 @@
 use assay_model::query::Direction;
 use assay_model::{ColumnType, Datum, Schema, Table};
 
+use super::lines::{self, NOWHERE, Slot};
 use super::value;
 use crate::key_value::view::View;
 use crate::order;
@@ -14,10 +15,13 @@ pub(super) struct Stored {
     /// The names of its fields, the key's first.
     pub(super) fields: Vec<String>,
     pub(super) key: Vec<(ColumnType, Direction)>,
+    /// Whether scans return keys alone, of which the whole rows are made.
+    pub(super) is_in_key: bool,
 }
 
 impl Stored {
-    pub(super) fn new(schema: &Schema, name: &str, view: &View) -> Stored {
+    /// The table of `view` in a store that can scan for keys alone, or not.
+    pub(super) fn new(schema: &Schema, name: &str, view: &View, scans_keys: bool) -> Stored {
         let column =
             |of: crate::key_value::view::Attribute| schema.relation(of.relation).column(of.column);
         let is_unique = |name: &str| {
@@ -38,11 +42,12 @@ impl Stored {
             }
             fields.push(field);
         }
-        Stored {
-            name: name.into(),
-            fields,
-            key: view.key.iter().map(|&(of, direction)| (column(of).kind, direction)).collect(),
-        }
+        let key: Vec<(ColumnType, Direction)> =
+            view.key.iter().map(|&(of, direction)| (column(of).kind, direction)).collect();
+        // Only whole numbers come out of a key as they were written.
+        let is_whole = |(kind, _): &(ColumnType, _)| matches!(kind, ColumnType::Integer { .. });
+        let is_in_key = scans_keys && key.len() == fields.len() && key.iter().all(is_whole);
+        Stored { name: name.into(), fields, key, is_in_key }
     }
 
     pub(super) fn layout(&self) -> Table {
@@ -59,6 +64,21 @@ impl Stored {
         let Some(datum) = value::compared(datum, kind) else { return false };
         order::encode(&datum, direction, into);
         true
+    }
+}
+
+impl Stored {
+    /// Appends the columns of a row whose key this is to `buffer`; `line` tells where they are.
+    /// What is no key of this table leaves it without columns.
+    pub(super) fn decode_key(&self, key: &[u8], buffer: &mut Vec<u8>, line: &mut [Slot]) {
+        let mut rest = key;
+        for (place, (_, direction)) in self.key.iter().enumerate() {
+            let Some((number, behind)) = order::decode_whole(rest, *direction) else {
+                return line.fill(NOWHERE);
+            };
+            line[place] = lines::keep(&Datum::Int(number), buffer);
+            rest = behind;
+        }
     }
 }
 
@@ -88,7 +108,7 @@ mod tests {
         )
         .unwrap());
         let views = physical.views(&catalogue.schema).unwrap();
-        let mut fields = Stored::new(&catalogue.schema, "ab", &views[2]).fields;
+        let mut fields = Stored::new(&catalogue.schema, "ab", &views[2], false).fields;
         fields.sort();
         let expected = ["a", "a__id", "a__x", "a__y", "a__y_", "b__id", "b__x", "b__y"];
         assert_eq!(fields, expected);

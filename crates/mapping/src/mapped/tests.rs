@@ -223,6 +223,8 @@ fn parts_of_records_hide_no_rows_behind_them() {
             key: &key,
             fields: assay_model::Fields::All,
             limit: 1,
+            end: &[],
+            wants_keys: false,
             values: assay_store::Values::new(&spans, &[]),
         };
         client.start(Nanos::ZERO, Ticket(id as u64), &request, &mut Inbox::default());

@@ -125,3 +125,28 @@ fn nothing_is_behind_the_last_key() {
     assert!(step_over(&mut key));
     assert_eq!(key, [2]);
 }
+
+#[test]
+fn whole_numbers_come_out_of_keys_as_they_went_in() {
+    let bytes =
+        (0..63).flat_map(|bit| [1_i64 << bit, (1 << bit) - 1, -(1 << bit), -(1 << bit) - 1]);
+    for number in bytes.chain([i64::MIN, i64::MAX]) {
+        for direction in [Direction::Ascending, Direction::Descending] {
+            let mut key = Vec::new();
+            encode(&Datum::Int(number), direction, &mut key);
+            key.extend(b"rest");
+            assert_eq!(decode_whole(&key, direction), Some((number, &b"rest"[..])));
+        }
+    }
+}
+
+#[test]
+fn what_is_no_whole_number_is_none() {
+    let mut half = Vec::new();
+    encode(&Datum::Decimal(Decimal { mantissa: 5, scale: 1 }), Direction::Ascending, &mut half);
+    let mut text = Vec::new();
+    encode(&Datum::Text("a"), Direction::Ascending, &mut text);
+    for key in [&half[..], &text, &[], &[0], &[ZERO], &[ZERO + 2, 1], &[ZERO + 9, 1, 1, 1, 1, 1]] {
+        assert_eq!(decode_whole(key, Direction::Ascending), None, "{key:?}");
+    }
+}

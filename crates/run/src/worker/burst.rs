@@ -128,6 +128,8 @@ impl<C: Clock + Clone, S: Sink> Worker<'_, C, S> {
             key: &drawn.scratch.key,
             fields: operation.fields,
             limit: operation.limit,
+            end: &[],
+            wants_keys: false,
             values: Values::new(&drawn.scratch.spans, &drawn.scratch.values),
         };
         let issued = IssueInfo {

@@ -15,6 +15,8 @@ pub(super) const RULES: &[Rule] = &[
     rule(in_key_order, "a scan goes in the order of the keys' bytes", key_order),
     rule(in_key_order, "a scan from a missing key starts at the next one", missing_start),
     rule(in_key_order, "a scan beyond the last key finds nothing", beyond),
+    rule(in_key_order, "a scan with an end misses nothing before it", end),
+    rule(keys_alone, "a scan for keys alone returns those of its records", only_keys),
     rule(deletes, "a scan does not return what was deleted", deleted),
 ];
 
@@ -32,6 +34,10 @@ fn deletes(store: &dyn Store) -> bool {
 
 fn in_key_order(store: &dyn Store) -> bool {
     scans(store) && store.capabilities().scan_order == ScanOrder::Key
+}
+
+fn keys_alone(store: &dyn Store) -> bool {
+    scans(store) && store.scans_keys() && in_key_order(store)
 }
 
 /// A conversation in which [`KEYS`] are there, each with its own name in its first field.
@@ -132,6 +138,37 @@ fn beyond(store: &dyn Store) -> Result<(), Broken> {
         expect(&mut talk, &TestRequest::scan(start, 10), Got::MISSING)?;
     }
     Ok(())
+}
+
+/// What lies behind the end may be returned, too.
+fn end(store: &dyn Store) -> Result<(), Broken> {
+    let mut talk = filled(store)?;
+    for (start, end) in [("b", "user10"), ("c", "user0"), ("user", "zz"), ("v", "v"), ("v", "b")] {
+        let test_request = TestRequest { end: end.into(), ..TestRequest::scan(start, 100) };
+        let found = keys(&mut talk, &test_request)?;
+        let from = KEYS.partition_point(|key| *key < start);
+        let least = KEYS.partition_point(|key| *key < end).saturating_sub(from);
+        ensure(found.len() >= least && KEYS[from..].starts_with(&as_texts(&found)), || {
+            format!("from {start} to {end} it returned {found:?}")
+        })?;
+    }
+    Ok(())
+}
+
+fn only_keys(store: &dyn Store) -> Result<(), Broken> {
+    let mut talk = filled(store)?;
+    for limit in [1, 5, 100] {
+        let test_request = TestRequest { wants_keys: true, ..TestRequest::scan("b", limit) };
+        let all = KEYS[2..].iter().take(limit as usize);
+        let rows = all.map(|key| [(Vec::new(), key.as_bytes().to_vec())].into()).collect();
+        expect(&mut talk, &test_request, Got::Done { found: true, rows })?;
+    }
+    let beyond = TestRequest { wants_keys: true, ..TestRequest::scan("w", 10) };
+    expect(&mut talk, &beyond, Got::MISSING)
+}
+
+fn as_texts(keys: &[String]) -> Vec<&str> {
+    keys.iter().map(String::as_str).collect()
 }
 
 fn deleted(store: &dyn Store) -> Result<(), Broken> {

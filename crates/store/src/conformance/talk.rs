@@ -32,6 +32,10 @@ pub struct TestRequest {
     pub fields: Fields,
     /// The most records to return.
     pub limit: u32,
+    /// Where a scan may stop; empty for no end.
+    pub end: Vec<u8>,
+    /// Whether a scan is to return keys instead of fields.
+    pub wants_keys: bool,
     /// The values to write.
     pub values: Vec<(u16, Vec<u8>)>,
 }
@@ -46,6 +50,8 @@ impl TestRequest {
             key,
             fields: Fields::All,
             limit: 1,
+            end: Vec::new(),
+            wants_keys: false,
             values: Vec::new(),
         }
     }
@@ -283,6 +289,8 @@ impl TestSession {
             key: &test_request.key,
             fields: test_request.fields,
             limit: test_request.limit,
+            end: &test_request.end,
+            wants_keys: test_request.wants_keys,
             values: Values::new(&spans, &bytes),
         };
         self.next += 1;

@@ -263,6 +263,8 @@ mod tests {
             fields: Fields::All,
             values: Values::NONE,
             limit: 1,
+            end: &[],
+            wants_keys: false,
         };
         for number in 0..10_000 {
             client.start(Nanos::ZERO, Ticket(number), &request, &mut received);

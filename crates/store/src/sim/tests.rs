@@ -71,6 +71,8 @@ const READ: Request<'static> = Request {
     key: b"k",
     fields: Fields::All,
     limit: 1,
+    end: &[],
+    wants_keys: false,
     values: Values::NONE,
 };
 

@@ -292,7 +292,17 @@ mod tests {
 
     fn request(kind: Kind) -> Request<'static> {
         let fields = Fields::All;
-        Request { session: 0, kind, table: 0, key: b"k", fields, limit: 9, values: Values::NONE }
+        Request {
+            session: 0,
+            kind,
+            table: 0,
+            key: b"k",
+            fields,
+            limit: 9,
+            end: &[],
+            wants_keys: false,
+            values: Values::NONE,
+        }
     }
 
     fn done(found: bool) -> Answer<'static> {

@@ -144,7 +144,17 @@ impl Worker {
         self.next += 1;
         let ticket = Ticket(self.next);
         let (fields, values, key) = (Fields::All, Values::NONE, key.as_bytes());
-        let request = Request { session, kind, table: 0, key, fields, limit: 1, values };
+        let request = Request {
+            session,
+            kind,
+            table: 0,
+            key,
+            fields,
+            limit: 1,
+            end: &[],
+            wants_keys: false,
+            values,
+        };
         self.client.start(self.now, ticket, &request, &mut self.inbox);
         ticket
     }

@@ -33,12 +33,12 @@ impl Cluster {
         let replicas = masters * replicas_each;
         cluster.until(|| {
             let is_ready = |node: &Server| {
-                let known = node.cli(&["CLUSTER", "NODES"]);
-                node.cli(&["CLUSTER", "INFO"]).contains("cluster_state:ok")
+                let known = node.cli("CLUSTER NODES");
+                node.cli("CLUSTER INFO").contains("cluster_state:ok")
                     && known.lines().filter(|line| line.contains("slave")).count() == replicas
             };
             let is_followed = |node: &Server| {
-                let role = node.cli(&["ROLE"]);
+                let role = node.cli("ROLE");
                 role.starts_with("master") || role.contains("connected")
             };
             cluster.nodes.iter().all(|node| is_ready(node) && is_followed(node))
@@ -64,7 +64,7 @@ impl Cluster {
     /// Until each of as many replicas as masters has what its master has: the rest is lost with it.
     fn until_replicated(&self) {
         let held = |nodes: &[Server]| -> u64 {
-            nodes.iter().map(|node| node.cli(&["DBSIZE"]).parse().unwrap_or(0)).sum()
+            nodes.iter().map(|node| node.cli("DBSIZE").parse().unwrap_or(0)).sum()
         };
         let (masters, replicas) = self.nodes.split_at(self.nodes.len() / 2);
         self.until(|| held(masters) == held(replicas));
@@ -80,14 +80,14 @@ impl Cluster {
 
     /// The node that has the slot of `key`.
     fn place_of(&self, key: &str) -> usize {
-        let has = |node: &Server| node.cli(&["EXISTS", key]).parse::<u32>().is_ok();
-        let is_master = |node: &Server| node.cli(&["ROLE"]).starts_with("master");
+        let has = |node: &Server| node.cli(&format!("EXISTS {key}")).parse::<u32>().is_ok();
+        let is_master = |node: &Server| node.cli("ROLE").starts_with("master");
         let found = self.nodes.iter().position(|node| is_master(node) && has(node));
         found.expect("some master has each slot")
     }
 
     fn id(&self, place: usize) -> String {
-        self.nodes[place].cli(&["CLUSTER", "MYID"])
+        self.nodes[place].cli("CLUSTER MYID")
     }
 
     /// A key of the first master, or of another place, that no test has used.
@@ -139,11 +139,11 @@ fn records_are_spread_while_the_index_is_in_one_place() {
         assert_eq!(test_client.last_requests(), 2);
     }
     let sizes: Vec<u32> =
-        cluster.nodes.iter().map(|node| node.cli(&["DBSIZE"]).parse().unwrap()).collect();
+        cluster.nodes.iter().map(|node| node.cli("DBSIZE").parse().unwrap()).collect();
     assert_eq!(sizes.iter().sum::<u32>(), 91);
     assert!(sizes.iter().all(|size| *size > 10), "{sizes:?}");
     let index = &cluster.nodes[cluster.place_of("_indices")];
-    assert_eq!(index.cli(&["ZCARD", "_indices"]), "90");
+    assert_eq!(index.cli("ZCARD _indices"), "90");
     assert_eq!(test_client.send(&update("user7", &["c"])), RequestResult::WRITTEN);
     assert_eq!(test_client.last_requests(), 1);
     assert_eq!(test_client.send(&read("user7")), RequestResult::row("field0=c field1=b"));
@@ -156,7 +156,7 @@ fn records_are_spread_while_the_index_is_in_one_place() {
     redis.keep_note("loaded").unwrap();
     assert_eq!(redis.note().unwrap().as_deref(), Some("loaded"));
     redis.clear().unwrap();
-    assert!(cluster.nodes.iter().all(|node| node.cli(&["DBSIZE"]) == "0"));
+    assert!(cluster.nodes.iter().all(|node| node.cli("DBSIZE") == "0"));
 }
 
 #[test]
@@ -194,7 +194,7 @@ fn tables_in_key_order_are_scanned_over_all_nodes() {
     assert_eq!(test_client.send(&update("user9", &["c"])), RequestResult::MISSING);
     assert_eq!(test_client.send(&update("user2", &["c"])), RequestResult::WRITTEN);
     let place = cluster.place_of("usertable:user3");
-    cluster.nodes[place].cli(&["DEL", "usertable:user3"]);
+    cluster.nodes[place].cli("DEL usertable:user3");
     let rows = vec!["field0=user1 field1=x".into(), "field0=c field1=x".into(), String::new()];
     assert_eq!(test_client.send(&scan("user1", 9)), RequestResult::Done(true, rows));
 }
@@ -230,10 +230,10 @@ fn a_migrating_slot_is_looked_up_on_both_nodes() {
     let cluster = Cluster::start(3, 0);
     let mut test_client = cluster.test_client("");
     let key = cluster.key_at(0, "way");
-    let slot = cluster.nodes[0].cli(&["CLUSTER", "KEYSLOT", &key]);
+    let slot = cluster.nodes[0].cli(&format!("CLUSTER KEYSLOT {key}"));
     let (from, to) = (cluster.id(0), cluster.id(1));
-    cluster.nodes[1].cli(&["CLUSTER", "SETSLOT", &slot, "IMPORTING", &from]);
-    cluster.nodes[0].cli(&["CLUSTER", "SETSLOT", &slot, "MIGRATING", &to]);
+    cluster.nodes[1].cli(&format!("CLUSTER SETSLOT {slot} IMPORTING {from}"));
+    cluster.nodes[0].cli(&format!("CLUSTER SETSLOT {slot} MIGRATING {to}"));
     // The record's command, ASKING and the command again, and the entry in the index.
     assert_eq!(test_client.send(&insert(&key, &["a", "b"])), RequestResult::WRITTEN);
     assert_eq!(test_client.last_requests(), 4);
@@ -248,9 +248,9 @@ fn a_redirection_loop_is_refused() {
     let cluster = Cluster::start(3, 0);
     let mut test_client = cluster.test_client("");
     let key = cluster.key_at(0, "circle");
-    let slot = cluster.nodes[0].cli(&["CLUSTER", "KEYSLOT", &key]);
+    let slot = cluster.nodes[0].cli(&format!("CLUSTER KEYSLOT {key}"));
     // The first sends it to the second, which does not take it in.
-    cluster.nodes[0].cli(&["CLUSTER", "SETSLOT", &slot, "MIGRATING", &cluster.id(1)]);
+    cluster.nodes[0].cli(&format!("CLUSTER SETSLOT {slot} MIGRATING {}", cluster.id(1)));
     assert_eq!(test_client.send(&read(&key)), BUSY);
     assert_eq!(test_client.last_requests(), 3);
 }

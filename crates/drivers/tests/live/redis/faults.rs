@@ -79,7 +79,7 @@ fn a_password_with_a_database_is_given_again_after_a_restart() {
     test_client.send_until(&read("user1"), &UNREACHABLE);
     server.restart();
     test_client.send_until(&insert("user1", &["a"]), &RequestResult::WRITTEN);
-    assert_eq!(server.cli(&["--no-auth-warning", "-a", "pw", "-n", "5", "DBSIZE"]), "2");
+    assert_eq!(server.cli("--no-auth-warning -a pw -n 5 DBSIZE"), "2");
 }
 
 #[test]
@@ -183,7 +183,7 @@ fn a_replica_refuses_writes() {
 #[test]
 fn another_type_under_the_key_is_reported() {
     let server = Server::start(&[]);
-    server.cli(&["SET", "user1", "text"]);
+    server.cli("SET user1 text");
     let mut test_client = test_client(&server.url(""));
     assert_eq!(test_client.send(&read("user1")), RequestResult::Refused(Reason::WrongType));
     assert_eq!(

@@ -15,14 +15,14 @@ fn an_insert_is_a_hash_with_an_entry_in_the_index() {
     let mut test_client = test_client(&server.url(""));
     let key = "user6284781860667377211";
     assert_eq!(test_client.send(&insert(key, &["a", "b"])), RequestResult::WRITTEN);
-    assert_eq!(server.cli(&["HGETALL", key]), "field0\na\nfield1\nb");
+    assert_eq!(server.cli(&format!("HGETALL {key}")), "field0\na\nfield1\nb");
     // Java prints this for the hashCode of that key.
-    assert_eq!(server.cli(&["ZSCORE", "_indices", key]), "-594971599");
-    assert_eq!(server.cli(&["DBSIZE"]), "2");
+    assert_eq!(server.cli(&format!("ZSCORE _indices {key}")), "-594971599");
+    assert_eq!(server.cli("DBSIZE"), "2");
     assert_eq!(test_client.send(&update(key, &["c"])), RequestResult::WRITTEN);
-    assert_eq!(server.cli(&["HGETALL", key]), "field0\nc\nfield1\nb");
+    assert_eq!(server.cli(&format!("HGETALL {key}")), "field0\nc\nfield1\nb");
     assert_eq!(test_client.send(&delete(key)), RequestResult::WRITTEN);
-    assert_eq!(server.cli(&["DBSIZE"]), "0");
+    assert_eq!(server.cli("DBSIZE"), "0");
     assert_eq!(test_client.send(&delete(key)), RequestResult::MISSING);
 }
 
@@ -30,8 +30,8 @@ fn an_insert_is_a_hash_with_an_entry_in_the_index() {
 fn what_another_tool_has_loaded_is_read() {
     let server = Server::start(&[]);
     for (key, score) in [("user1", "111578566.0"), ("user2", "111578567.0")] {
-        server.cli(&["HMSET", key, "field0", key, "field1", "x"]);
-        server.cli(&["ZADD", "_indices", score, key]);
+        server.cli(&format!("HMSET {key} field0 {key} field1 x"));
+        server.cli(&format!("ZADD _indices {score} {key}"));
     }
     let mut test_client = test_client(&server.url(""));
     assert_eq!(test_client.send(&read("user1")), RequestResult::row("field0=user1 field1=x"));
@@ -46,7 +46,7 @@ fn what_another_tool_has_loaded_is_read() {
     assert_eq!(test_client.send(&named), RequestResult::row("field0=user1 field1=x"));
     let one = TestRequest { fields: Fields::One(0), ..scan("user1", 1) };
     assert_eq!(test_client.send(&one), RequestResult::row("field0=user1"));
-    server.cli(&["DEL", "user1"]);
+    server.cli("DEL user1");
     assert_eq!(test_client.send(&scan("user1", 10)), RequestResult::row("field0=user2 field1=x"));
 }
 
@@ -60,7 +60,7 @@ fn a_scan_in_pages_reports_records_that_are_gone() {
     for key in ["user1", "user2"] {
         test_client.send(&insert(key, &["a", "b"]));
     }
-    server.cli(&["DEL", "usertable:user1"]);
+    server.cli("DEL usertable:user1");
     assert_eq!(test_client.send(&scan("user1", 1)), RequestResult::row(""));
     let both = vec![String::new(), "field0=a field1=b".to_owned()];
     assert_eq!(test_client.send(&scan("user1", 9)), RequestResult::Done(true, both));
@@ -83,11 +83,11 @@ fn without_the_index_nothing_but_records_is_written() {
     assert!(!redis.capabilities().can(Kind::Scan));
     let mut test_client = TestClient::open(&redis).unwrap();
     assert_eq!(test_client.send(&insert("user1", &["a", "b"])), RequestResult::WRITTEN);
-    assert_eq!(server.cli(&["KEYS", "*"]), "user1");
+    assert_eq!(server.cli("KEYS *"), "user1");
     assert_eq!(test_client.send(&scan("user1", 1)), RequestResult::Refused(Reason::Unsupported));
     assert_eq!(test_client.send(&delete("user1")), RequestResult::WRITTEN);
     assert_eq!(test_client.send(&delete("user1")), RequestResult::MISSING);
-    server.cli(&["SET", "foreign", "1"]);
+    server.cli("SET foreign 1");
     assert!(redis.clear().unwrap_err().to_string().contains("index=off"));
 }
 
@@ -98,7 +98,7 @@ fn a_single_field_can_be_kept_as_a_string() {
     assert!(redis.prepare(&layout(2)).unwrap_err().to_string().contains("layout=string"));
     let mut test_client = TestClient::open_wide(&redis, 1).unwrap();
     assert_eq!(test_client.send(&insert("user1", &["a"])), RequestResult::WRITTEN);
-    assert_eq!(server.cli(&["GET", "user1"]), "a");
+    assert_eq!(server.cli("GET user1"), "a");
     assert_eq!(test_client.send(&read("user1")), RequestResult::row("field0=a"));
     assert_eq!(test_client.send(&update("user1", &["b"])), RequestResult::WRITTEN);
     assert_eq!(test_client.send(&scan("user1", 5)), RequestResult::row("field0=b"));
@@ -111,7 +111,7 @@ fn clearing_removes_records_while_foreign_keys_stay() {
     let server = Server::start(&[]);
     let redis = store(&server.url(""));
     let mut test_client = TestClient::open(&redis).unwrap();
-    server.cli(&["SET", "foreign", "1"]);
+    server.cli("SET foreign 1");
     for number in 0..2500 {
         test_client.start(&insert(&format!("user{number}"), &["a", "b"]));
         if !test_client.is_ready() {
@@ -122,7 +122,7 @@ fn clearing_removes_records_while_foreign_keys_stay() {
     redis.keep_note("loaded").unwrap();
     assert_eq!(redis.note().unwrap().as_deref(), Some("loaded"));
     redis.clear().unwrap();
-    assert_eq!(server.cli(&["KEYS", "*"]), "foreign");
+    assert_eq!(server.cli("KEYS *"), "foreign");
     assert_eq!(redis.note().unwrap(), None);
     redis.clear().unwrap();
 }

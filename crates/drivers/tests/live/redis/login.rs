@@ -53,7 +53,7 @@ fn a_missing_password_is_reported_in_the_older_protocol_too() {
 #[test]
 fn a_user_may_do_what_the_list_says() {
     let server = Server::start(&[]);
-    server.cli(&["ACL", "SETUSER", "ann", "on", ">pw", "~*", "+@all", "-config", "-zadd"]);
+    server.cli("ACL SETUSER ann on >pw ~* +@all -config -zadd");
     let url = format!("redis://ann:pw@127.0.0.1:{}", server.port);
     let settings = store(&url).settings().unwrap();
     let appendonly = settings.iter().find(|setting| setting.name == "appendonly").unwrap();
@@ -70,8 +70,8 @@ fn a_user_may_do_what_the_list_says() {
 fn databases_are_apart_up_to_the_last() {
     let server = Server::start(&["--databases", "4"]);
     assert_works(&server.url("/3"));
-    assert_eq!(server.cli(&["-n", "3", "DBSIZE"]), "2");
-    assert_eq!(server.cli(&["DBSIZE"]), "0");
+    assert_eq!(server.cli("-n 3 DBSIZE"), "2");
+    assert_eq!(server.cli("DBSIZE"), "0");
     let error = store(&server.url("/4")).prepare(&layout(1)).unwrap_err();
     assert!(matches!(error, OpenError::Unsupported { .. }), "{error}");
     assert!(error.to_string().contains("there is no database 4"), "{error}");
