@@ -1,8 +1,8 @@
 //! Studies: many runs that answer one question, from a file to the runs to a table.
 //!
-//! A study file ([`file`], [`anomalies::file`]) becomes a [`plan`] of cells. Each missing cell is
-//! run by the [`program`]'s own commands, in a process of its own ([`execute`]), and leaves a run
-//! directory in the study's [`directory`]. From there the cells are read into a table.
+//! A study file ([`mod@file`], [`anomalies::file`]) becomes a [`plan`] of cells. Each missing cell
+//! is run by the [`program`]'s own commands, in a process of its own ([`execute`]), and leaves a
+//! run directory in the study's [`directory`]. From there the cells are read into a table.
 
 pub mod command_line;
 pub mod program;
