@@ -2,7 +2,7 @@
 //!
 //! A table is split by the hash of the key into sixteen parts, each under its own lock, each with
 //! a hash table for reads and an ordered set of keys for scans. A record is one value in the
-//! encoding of [`encode_row`](crate::answer::encode_row), which a read hands out as it is.
+//! encoding of [`encode_row`], which a read hands out as it is.
 //!
 //! What it answers: an insert of an existing record overwrites it whole, as YCSB's bindings do. An
 //! update keeps the fields that it does not name; an update of a missing record writes nothing and
