@@ -17,13 +17,13 @@ pub const FRAME: usize = 48;
 /// clocks can drift until the nearer one, 2 µs.
 const PROBE_EVERY_MIN: Duration = Duration::from_millis(20);
 /// The pause between the probes of all agents together: a probe costs about 60 µs of a processor,
-/// so that those of any number of agents take less than half a hundredth of one.
-const PROBE_ANY: Duration = Duration::from_millis(25);
-/// How often an agent's clock is probed, at least: the band is wider by 250 µs between two probes.
-const PROBE_EVERY_MAX: Duration = Duration::from_millis(2500);
+/// so that those of any number of agents take less than a quarter of a hundredth of one.
+const PROBE_ANY: Duration = Duration::from_millis(40);
+/// How often an agent's clock is probed, at least: the band is wider by 400 µs between two probes.
+const PROBE_EVERY_MAX: Duration = Duration::from_secs(4);
 
 /// So many times as often as during the run before it, which begins after some probes of each.
-const PROBES_BEFORE: u32 = 5;
+const PROBES_BEFORE: u32 = 8;
 
 /// How often the clock of each of `agents` agents is probed, before the run `has_begun` or after.
 pub fn probe_every(agents: u32, has_begun: bool) -> Duration {
@@ -225,7 +225,7 @@ mod tests {
     fn many_agents_are_probed_less_often() {
         let pauses =
             |has_begun| [1, 4, 10, 1000].map(|agents| probe_every(agents, has_begun).as_millis());
-        assert_eq!(pauses(true), [25, 100, 250, 2500]);
+        assert_eq!(pauses(true), [40, 160, 400, 4000]);
         assert_eq!(pauses(false), [20, 20, 50, 500], "a run begins after some probes of each");
     }
 

@@ -48,6 +48,8 @@ const HEAD_BYTES: usize = 16 * 1024;
 const BODY_BYTES: usize = 2 * PIECE;
 /// How often the board looks what is due.
 const TICK: Duration = Duration::from_millis(100);
+/// How long what agents tell is gathered while all of them issue operations.
+const GATHER: Duration = Duration::from_millis(200);
 /// How long what has come meanwhile is answered, while all agents issue operations.
 const TAKE: Duration = Duration::from_millis(1);
 /// How long a probe may take, after which its connection is given up.
@@ -73,7 +75,7 @@ pub(crate) fn serve(
             let mut pause = TICK;
             if shared.board().is_quiet() {
                 // What agents tell has time: taken together it costs half as much.
-                thread::sleep(TICK);
+                thread::sleep(GATHER);
                 pause = TAKE;
             }
             // Nothing is ever sent: this ends when the sender is gone.
