@@ -65,9 +65,7 @@ impl Stored {
         order::encode(&datum, direction, into);
         true
     }
-}
 
-impl Stored {
     /// Appends the columns of a row whose key this is to `buffer`; `line` tells where they are.
     /// What is no key of this table leaves it without columns.
     pub(super) fn decode_key(&self, key: &[u8], buffer: &mut Vec<u8>, line: &mut [Slot]) {
