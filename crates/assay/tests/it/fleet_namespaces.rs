@@ -183,7 +183,8 @@ fn the_true_offset_lies_in_the_band_of_a_way_that_is_slow_in_one_direction() {
     let clocks = read_clock(&place.path("b")).expect("it is ours").expect("clocks were probed");
     for (agent, probes) in &clocks {
         let both = by_kind(probes);
-        assert!(both.len() > 50, "agent {agent}: {} of {}", both.len(), probes.len());
+        // Every 120 ms for 3 s, and ten before the start; a busy machine may miss a few.
+        assert!(both.len() > 25, "agent {agent}: {} of {}", both.len(), probes.len());
         let ways: Vec<Probe> = both.iter().map(|(way, _)| *way).collect();
         let mut off = Vec::new();
         for (way, raw) in &both {
