@@ -38,18 +38,6 @@ pub struct Via {
 }
 
 impl Via {
-    /// Whether the settings want one.
-    ///
-    /// # Errors
-    /// If they want something else.
-    pub fn is_wanted(options: &Options) -> Result<bool> {
-        match options.text("via") {
-            None => Ok(false),
-            Some("http") => Ok(true),
-            Some(_) => Err(options.wrong("via", "the only server in between is http")),
-        }
-    }
-
     /// Starts one before the store at `target`; `replaces` what the store holds of FMKe.
     ///
     /// # Errors
