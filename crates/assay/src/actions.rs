@@ -20,7 +20,7 @@ use assay_run::{Clock, Control, Wall};
 use crate::actions::schedule::{ActionSchedule, LabPlace};
 use crate::exit::{Exit, usage};
 use crate::lab::{GoesOn, LabClient, Request};
-use crate::options::Options;
+use crate::options::SettingText;
 use crate::units;
 
 /// What the texts of events about actions begin with.
@@ -176,7 +176,7 @@ impl fmt::Display for Action {
 /// # Errors
 /// If the store cannot have as many nodes, there is no such node at that time, or the lab cannot
 /// have such a fault.
-pub fn check(actions: &[Action], place: &LabPlace, setting: &str, options: &Options) -> Result<()> {
+pub fn check(actions: &[Action], place: &LabPlace, setting: &SettingText) -> Result<()> {
     let recipe = recipes::find(&place.store).map_err(usage)?;
     let mut nodes = place.nodes;
     for action in actions {
@@ -191,7 +191,7 @@ pub fn check(actions: &[Action], place: &LabPlace, setting: &str, options: &Opti
                 possible.map_err(|error| error.to_string())
             }
         };
-        possible.map_err(|reason| options.wrong(setting, &reason))?;
+        possible.map_err(|reason| setting.wrong(reason))?;
     }
     Ok(())
 }
@@ -470,7 +470,8 @@ mod tests {
         };
         let describe = |store: &str, nodes: usize, actions: &[&str]| {
             let actions: Vec<Action> = actions.iter().map(|text| text.parse().unwrap()).collect();
-            let checked = check(&actions, &lab(store, nodes), "at", &Options::default());
+            let checked =
+                check(&actions, &lab(store, nodes), &crate::options::Options::default().at);
             checked.map_err(|error| error.to_string())
         };
         assert_eq!(describe("etcd", 1, &["1s: scale 3", "2s: kill 3"]), Ok(()));

@@ -10,7 +10,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint};
 use crate::binding::redacted;
 use crate::command::history;
 use crate::completion;
-use crate::options::{ALIASES, KEYS, Key, Shape, Verb, two_names};
+use crate::options::{KEYS, Key, Shape, Verb, aliases, two_names};
 
 /// Flags that are no settings, by the names that they had in earlier releases and have now.
 const RENAMED_FLAGS: [(&str, &str); 2] = [("amplify", "replicate"), ("beside", "published")];
@@ -22,7 +22,7 @@ const RENAMED_FLAGS: [(&str, &str); 2] = [("amplify", "replicate"), ("beside", "
 pub fn parse(words: &[OsString]) -> Result<ArgMatches> {
     command().try_get_matches_from(words).or_else(|error| {
         // To clap, a name and its alias are one flag that is given twice.
-        let pairs = ALIASES.iter().chain(&RENAMED_FLAGS);
+        let pairs = aliases().chain(RENAMED_FLAGS);
         let mut both = pairs.filter(|(old, new)| is_flag_in(words, old) && is_flag_in(words, new));
         match both.next().filter(|_| error.kind() == ErrorKind::ArgumentConflict) {
             Some((old, new)) => Err(two_names(&format!("--{old}"), &format!("--{new}"))),
@@ -161,8 +161,7 @@ fn argument(key: &Key) -> Arg {
         Some(default) => format!("{} [default: {default}]", key.about),
         None => key.about.to_owned(),
     };
-    let old = ALIASES.iter().filter(|(_, new)| *new == key.name).map(|(old, _)| *old);
-    let arg = Arg::new(key.name).long(key.name).aliases(old).help(about);
+    let arg = Arg::new(key.name).long(key.name).aliases(key.former).help(about);
     let arg = match key.letter {
         Some(letter) => arg.short(letter),
         None => arg,

@@ -64,7 +64,7 @@ pub fn load(
     dir: &Path,
 ) -> Result<Finished> {
     setup.raw_target()?;
-    if setup.options.resumes()? {
+    if setup.options.resume.is_on() {
         return Err(usage(
             "--resume: a load by agents begins anew: leave --agents out, or --fresh",
         ));
@@ -158,10 +158,10 @@ pub fn step(
 /// What a bench chooses, as the words of a run.
 fn bench_words(setup: &Setup, load_config: &LoadConfig) -> Vec<String> {
     let records = setup.workload.records().map(|spec| spec.dataset.records);
-    let records = records.filter(|_| setup.options.given("records").is_none());
+    let records = records.filter(|_| !setup.options.records.is_given());
     let records = records.map(|records| format!("--records={records}"));
     let duration = load_config.extent.duration;
-    let duration = duration.filter(|_| setup.options.given("duration").is_none());
+    let duration = duration.filter(|_| !setup.options.duration.is_given());
     let duration =
         duration.map(|duration| format!("--duration={}", quantity::write_time(duration)));
     records.into_iter().chain(duration).collect()
@@ -171,19 +171,16 @@ fn bench_words(setup: &Setup, load_config: &LoadConfig) -> Vec<String> {
 /// follows from the machine is not the same on another one.
 fn fleet_words(load_config: &LoadConfig, agents: u32, options: &Options) -> Result<Vec<String>> {
     match &load_config.load {
-        Load::Closed(closed) if closed.sessions < agents => Err(options.wrong(
-            "agents",
-            &format!(
-                "{agents} agents cannot share {} sessions: give fewer agents or more sessions \
+        Load::Closed(closed) if closed.sessions < agents => Err(options.agents.wrong(format!(
+            "{agents} agents cannot share {} sessions: give fewer agents or more sessions \
                  (--closed)",
-                closed.sessions
-            ),
-        )),
-        Load::Open(open) if open.in_flight < agents as usize => Err(options.wrong(
-            "agents",
-            &format!("{agents} agents cannot share {} in flight (--in-flight)", open.in_flight),
-        )),
-        Load::Closed(closed) if options.given("closed").is_none() => {
+            closed.sessions
+        ))),
+        Load::Open(open) if open.in_flight < agents as usize => Err(options.agents.wrong(format!(
+            "{agents} agents cannot share {} in flight (--in-flight)",
+            open.in_flight
+        ))),
+        Load::Closed(closed) if !options.closed.is_given() => {
             Ok(vec![format!("--closed={}", closed.sessions)])
         }
         _ => Ok(Vec::new()),
@@ -377,16 +374,14 @@ fn summary(status: &[StatusRow]) -> String {
 
 /// The coordinator's keys; with a fleet on this machine, also the file of the agents'.
 fn keys(options: &Options, is_local: bool, dir: &Path) -> Result<(FleetKeys, Option<PathBuf>)> {
-    match (options.text("keys"), is_local) {
-        (Some(path), false) => Ok((FleetKeys::read(Path::new(path)).map_err(as_usage)?, None)),
+    match (options.keys.value(), is_local) {
+        (Some(path), false) => Ok((FleetKeys::read(path).map_err(as_usage)?, None)),
         (None, false) => Err(usage(
             "--agents needs --keys FILE, the coordinator.pem that `assay fleet keys -o DIR` \
              makes; with --local the agents are processes on this machine, without any keys of \
              yours",
         )),
-        (Some(_), true) => {
-            Err(options.wrong("keys", "a fleet on this machine makes keys of its own"))
-        }
+        (Some(_), true) => Err(options.keys.wrong("a fleet on this machine makes keys of its own")),
         (None, true) => {
             let files = KeyFiles::generate(LOCAL_KEYS)?;
             let path = dir.join("agent.pem");
@@ -397,20 +392,20 @@ fn keys(options: &Options, is_local: bool, dir: &Path) -> Result<(FleetKeys, Opt
     }
 }
 
-fn listen(options: &Options, is_local: bool) -> Result<SocketAddr> {
-    let usual = if is_local { "127.0.0.1:0" } else { "0.0.0.0:7447" };
-    let text = options.text("listen").unwrap_or(usual);
-    text.parse().map_err(|_| {
-        options.wrong("listen", &format!("{text:?} is no address; write 0.0.0.0:7447"))
-    })
+fn listen(options: &Options, is_local: bool) -> SocketAddr {
+    let usual = match is_local {
+        true => SocketAddr::from(([127, 0, 0, 1], 0)),
+        false => SocketAddr::from(([0, 0, 0, 0], 7447)),
+    };
+    options.listen.get().unwrap_or(usual)
 }
 
 fn fleet_options(options: &Options, fleet: &Fleet<'_>) -> Result<FleetOptions> {
     Ok(FleetOptions {
         agents: fleet.agents,
         plan: fleet.experiment.common.clone(),
-        wait: length(options, "wait")?,
-        lease: length(options, "lease")?,
+        wait: length(&options.wait)?,
+        lease: length(&options.lease)?,
         version: build(),
         boot_id: boot_id(),
         nonce: random()?,
@@ -428,7 +423,7 @@ fn job(
     words.extend(fleet.words.iter().cloned());
     let has_secret = assay_drivers::registry::without_secrets(target) != target;
     // On this machine it travels in the environment.
-    let is_sent = !is_local && (!has_secret || options.switch("send-credentials")?);
+    let is_sent = !is_local && (!has_secret || options.send_credentials.is_on());
     let (files, contents) = files.into_iter().unzip();
     let job = Job {
         run_id: fleet.experiment.manifest.run.id.clone(),

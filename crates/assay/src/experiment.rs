@@ -1033,7 +1033,7 @@ pub fn load_settings(load_config: &LoadConfig, time: StoreTime, phase: LoadPhase
             settings.arrivals = Some(process.to_string());
             settings.in_flight = Some(open.in_flight as u64);
             settings.in_flight_bound = (bound < open.in_flight).then_some(bound as u64);
-            settings.overflow = Some(crate::load_config::overflow_name(open.overflow).to_owned());
+            settings.overflow = Some(open.overflow.name().to_owned());
         }
         Load::Closed(closed) => {
             settings.closed = Some(closed.sessions as u64);

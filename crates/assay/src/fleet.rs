@@ -18,8 +18,7 @@ use assay_fleet::{Bucket, BucketError, Collecting, bucket};
 use assay_model::Nanos;
 
 use crate::exit::{Exit, Failure, as_usage, usage};
-use crate::options::Options;
-use crate::via::Via;
+use crate::options::{Affair, Options, SettingText, TypedSetting};
 
 /// More agents than this are a mistake.
 const AGENTS_MAX: u64 = 1024;
@@ -32,33 +31,31 @@ const ACCESS_PATIENCE: Duration = Duration::from_secs(5);
 /// The object with which that is tried.
 const STARTED: &str = "started";
 
-/// The settings of a coordinator, which agents do not get.
-pub const SETTINGS: [&str; 7] = ["agents", "local", "listen", "keys", "wait", "lease", "deliver"];
-
 /// How many agents there are to be; none for a run of this process alone.
 ///
 /// # Errors
 /// If the number is invalid, or a setting does not fit a fleet, or only fits one.
 pub fn agents(options: &Options) -> Result<Option<u32>> {
-    let Some(agents) = options.count("agents")? else {
-        let typed = SETTINGS.into_iter().skip(1).find(|name| options.is_typed(name));
-        return match typed {
-            Some(name) => Err(options.wrong(name, "only a fleet has that; give --agents N")),
+    let Some(agents) = options.agents.get() else {
+        let is_of_fleet = |setting: &&SettingText| setting.key().affair == Affair::Fleet;
+        let mut typed = options.all().into_iter().filter(|setting| setting.is_typed());
+        return match typed.find(is_of_fleet) {
+            Some(setting) => Err(setting.wrong("only a fleet has that; give --agents N")),
             None => Ok(None),
         };
     };
     if agents == 0 || agents > AGENTS_MAX {
-        return Err(options.wrong("agents", &format!("give a number from 1 to {AGENTS_MAX}")));
+        return Err(options.agents.wrong(format!("give a number from 1 to {AGENTS_MAX}")));
     }
-    if Via::is_wanted(options)? && !options.is_local()? {
-        return Err(options.wrong(
-            "via",
+    if options.via.is_given() && !options.local.is_on() {
+        return Err(options.via.wrong(
             "the server in between is on this machine: give --local as well, or start `assay fmke \
              serve` and name its URL",
         ));
     }
     collecting(options, "")?;
-    ["wait", "lease"].into_iter().try_for_each(|name| length(options, name).map(drop))?;
+    length(&options.wait)?;
+    length(&options.lease)?;
     Ok(Some(agents as u32))
 }
 
@@ -67,7 +64,7 @@ pub fn agents(options: &Options) -> Result<Option<u32>> {
 /// # Errors
 /// If the setting is nothing of that, or this build has no object storage.
 pub fn collecting(options: &Options, folder: &str) -> Result<Collecting> {
-    match options.text("deliver") {
+    match options.deliver.text() {
         None | Some("send") => Ok(Collecting::Send),
         Some("leave") => Ok(Collecting::Leave),
         Some(url) if bucket::is_bucket(url) => {
@@ -75,11 +72,12 @@ pub fn collecting(options: &Options, folder: &str) -> Result<Collecting> {
             if !bucket::IS_BUILT {
                 return Err(as_usage(BucketError::NotBuilt(url.to_owned())));
             }
-            let patience_ms = length(options, "wait")?.as_millis() as u64;
+            let patience_ms = length(&options.wait)?.as_millis() as u64;
             Ok(Collecting::Bucket { url: bucket::within(url, folder), patience_ms })
         }
         Some(text) => Err(options
-            .wrong("deliver", &format!("{text:?} is none of send, leave, s3://BUCKET/PREFIX"))),
+            .deliver
+            .wrong(format!("{text:?} is none of send, leave, s3://BUCKET/PREFIX"))),
     }
 }
 
@@ -112,8 +110,7 @@ pub fn from_bucket(error: BucketError) -> anyhow::Error {
 /// If they are not.
 pub fn agents_here(options: &Options) -> Result<Option<u32>> {
     match agents(options)? {
-        Some(_) if !options.is_local()? => Err(options.wrong(
-            "agents",
+        Some(_) if !options.local.is_on() => Err(options.agents.wrong(
             "this command makes several runs, and an agent serves one: give --local as well",
         )),
         agents => Ok(agents),
@@ -124,10 +121,10 @@ pub fn agents_here(options: &Options) -> Result<Option<u32>> {
 ///
 /// # Errors
 /// If it is shorter.
-pub fn length(options: &Options, name: &str) -> Result<Duration> {
-    match options.duration(name)? {
+pub fn length(setting: &TypedSetting<Nanos>) -> Result<Duration> {
+    match setting.get() {
         Some(length) if length >= LENGTH_MIN => Ok(Duration::from(length)),
-        _ => Err(options.wrong(name, &format!("give at least {LENGTH_MIN}"))),
+        _ => Err(setting.wrong(format!("give at least {LENGTH_MIN}"))),
     }
 }
 

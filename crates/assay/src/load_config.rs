@@ -5,14 +5,13 @@ use assay_analysis::DEADLINE;
 use assay_model::Nanos;
 use assay_run::{
     ArrivalProcess, Arrivals, Closed, Extent, Load, Open, Overflow, RateProfile, Spin, Think,
-    processors,
 };
 use assay_store::Calls;
 
 use crate::arrivals::Calendar;
 use crate::exit::usage;
-use crate::options::Options;
-use crate::{arrivals, machine, units};
+use crate::options::{Options, SettingText, TypedSetting, When};
+use crate::{arrivals, machine};
 
 /// The default number of sessions that load a store over a network.
 const LOAD_SESSIONS: u32 = 16;
@@ -25,9 +24,6 @@ const IN_FLIGHT_MAX: u64 = 1 << 22;
 
 /// More blocking threads per worker than this do not help any store.
 const BLOCKING_THREADS_MAX: u64 = 256;
-
-/// A trace is not replayed faster than this.
-const SPEED_MAX: f64 = 1e6;
 
 /// The default duration of a workload that has no length of its own.
 pub const USUAL_DURATION: Nanos = Nanos::from_secs(10);
@@ -89,17 +85,13 @@ impl LoadConfig {
     ) -> Result<LoadConfig> {
         let load = load_model(options, purpose, calls, calendar)?;
         let workers = workers(options, &load, calls)?;
-        let timeout = options.duration("timeout")?.unwrap_or(Nanos::from_secs(10));
+        let timeout = options.timeout.get().unwrap_or(Nanos::from_secs(10));
         if timeout == Nanos::ZERO {
-            return Err(
-                options.wrong("timeout", "every operation would time out; give more than 0s")
-            );
+            return Err(options.timeout.wrong("every operation would time out; give more than 0s"));
         }
-        let deadline = options.duration("deadline")?.unwrap_or(DEADLINE);
+        let deadline = options.deadline.get().unwrap_or(DEADLINE);
         if deadline == Nanos::ZERO {
-            return Err(
-                options.wrong("deadline", "every response would be late; give more than 0s")
-            );
+            return Err(options.deadline.wrong("every response would be late; give more than 0s"));
         }
         Ok(LoadConfig {
             room: None,
@@ -107,8 +99,8 @@ impl LoadConfig {
             extent: extent(options, purpose, planned, &load, calendar)?,
             timeout,
             workers,
-            spin: spin(options, workers)?,
-            processors: held_to(options)?,
+            spin: spin(options, workers),
+            processors: options.cpu_list.value().cloned().unwrap_or_default(),
             blocking_threads: blocking_threads(options, &load, workers, calls)?,
             load,
         })
@@ -128,7 +120,7 @@ impl LoadConfig {
                 "{}, at most {} in flight, then {}",
                 describe_arrivals(&open.arrivals, &self.extent),
                 open.in_flight,
-                overflow_name(open.overflow)
+                open.overflow.name()
             ),
             Load::Closed(closed) => format!(
                 "{} sessions, think time {:?}, target {:?}",
@@ -149,7 +141,7 @@ impl LoadConfig {
                 format!(
                     "{}, at most {bound} in flight{allowed}, then {}",
                     describe_arrivals(&open.arrivals, &self.extent),
-                    overflow_name(open.overflow)
+                    open.overflow.name()
                 )
             }
             Load::Closed(closed) => {
@@ -169,15 +161,6 @@ impl LoadConfig {
             text += &format!("; {} blocking threads per worker", self.blocking_threads);
         }
         text
-    }
-}
-
-/// The name of an overflow policy.
-pub const fn overflow_name(overflow: Overflow) -> &'static str {
-    match overflow {
-        Overflow::Queue => "queue",
-        Overflow::Drop => "drop",
-        Overflow::Abort => "abort",
     }
 }
 
@@ -221,22 +204,22 @@ fn load_model(
 ) -> Result<Load> {
     let measures = purpose != Purpose::Load;
     let is_replay = measures && is_replay(options, calendar);
-    let has_rate = measures && (is_replay || options.rate_text().is_some());
-    let closed = options.count("closed")?;
+    let has_rate = measures && (is_replay || options.rate.text().is_some());
+    let closed = options.closed.get();
     match (has_rate, closed) {
         (true, Some(_)) => Err(usage(
             "--rate is an open loop and --closed a closed loop: give one of them \
              (--target-throughput is for a closed loop with a target)",
         )),
         (true, None) => open(options, calendar),
-        (false, _) if measures && options.given("speed").is_some() => {
+        (false, _) if measures && options.speed.is_given() => {
             let reason = match calendar {
                 Calendar::Trace(_) if closed.is_none() => {
                     "the trace has no schedule to be replayed faster"
                 }
                 _ => "only a trace's own schedule can be replayed faster",
             };
-            Err(options.wrong("speed", reason))
+            Err(options.speed.wrong(reason))
         }
         (false, sessions) => closed_model(options, purpose, calls, sessions),
     }
@@ -245,23 +228,20 @@ fn load_model(
 /// Whether a trace's own schedule is used: by option, or by default.
 fn is_replay(options: &Options, calendar: Calendar<'_>) -> bool {
     let has_schedule = calendar.has_schedule();
-    match options.given("arrivals") {
+    match options.arrivals.given() {
         Some(text) => text.trim() == "trace",
-        None => has_schedule && options.rate_text().is_none() && options.text("closed").is_none(),
+        None => has_schedule && options.rate.text().is_none() && options.closed.text().is_none(),
     }
 }
 
 fn open(options: &Options, calendar: Calendar<'_>) -> Result<Load> {
-    for name in ["think", "target-throughput"] {
-        if options.given(name).is_some() {
-            return Err(options.wrong(name, "only sessions of a closed loop do that"));
-        }
+    let of_closed: [&SettingText; 2] = [&options.think, &options.target_throughput];
+    if let Some(setting) = of_closed.into_iter().find(|setting| setting.is_given()) {
+        return Err(setting.wrong("only sessions of a closed loop do that"));
     }
-    let policies =
-        [("queue", Overflow::Queue), ("drop", Overflow::Drop), ("abort", Overflow::Abort)];
     let arrivals = open_arrivals(options, calendar)?;
-    let in_flight = bounded(options, "in-flight", IN_FLIGHT_MAX)?.unwrap_or(4096) as usize;
-    let overflow = options.choice("overflow", &policies)?;
+    let in_flight = bounded(&options.in_flight, IN_FLIGHT_MAX)?.unwrap_or(4096) as usize;
+    let overflow = options.overflow.get().unwrap_or(Overflow::Queue);
     Ok(Load::Open(Open { arrivals, in_flight, overflow }))
 }
 
@@ -269,25 +249,14 @@ fn open(options: &Options, calendar: Calendar<'_>) -> Result<Load> {
 fn open_arrivals(options: &Options, calendar: Calendar<'_>) -> Result<Arrivals> {
     let text = match is_replay(options, calendar) {
         true => "trace",
-        false => options.text("arrivals").unwrap_or("poisson"),
+        false => options.arrivals.text().unwrap_or("poisson"),
     };
-    let process = arrivals::process(text, calendar)
-        .map_err(|error| options.wrong("arrivals", &error.to_string()))?;
-    let rate = match options.rate_text() {
-        Some(text) => Some(
-            arrivals::rate_profile(text)
-                .map_err(|error| options.wrong("rate", &error.to_string()))?,
-        ),
-        None => None,
-    };
-    let speed = match options.text("speed").map(assay_model::quantity::share) {
-        None => None,
-        Some(Some(speed)) if speed > 0.0 && speed <= SPEED_MAX => Some(speed),
-        Some(_) => return Err(options.wrong("speed", "give a factor above 0, such as 2 or 0.5")),
-    };
-    let rate_profile = match (&process, rate, speed) {
+    let process =
+        arrivals::process(text, calendar).map_err(|error| options.arrivals.wrong(error))?;
+    let speed = options.speed.get().map(|speed| speed.0);
+    let rate_profile = match (&process, options.rate.value().cloned(), speed) {
         (_, Some(_), Some(_)) => {
-            return Err(options.wrong("speed", "--rate says already how fast: give one of them"));
+            return Err(options.speed.wrong("--rate says already how fast: give one of them"));
         }
         (ArrivalProcess::Recorded(timetable), None, speed) => {
             RateProfile::constant(timetable.rate() * speed.unwrap_or(1.0))
@@ -304,17 +273,18 @@ fn closed_model(
     calls: Calls,
     sessions: Option<u64>,
 ) -> Result<Load> {
-    bounded(options, "closed", IN_FLIGHT_MAX)?;
-    for name in ["arrivals", "in-flight", "overflow"] {
-        if purpose != Purpose::Load && options.is_typed(name) {
-            return Err(options.wrong(name, "only an open loop does that; give --rate as well"));
-        }
+    bounded(&options.closed, IN_FLIGHT_MAX)?;
+    let of_open: [&SettingText; 3] = [&options.arrivals, &options.in_flight, &options.overflow];
+    if let Some(setting) = of_open.into_iter().find(|setting| setting.is_typed())
+        && purpose != Purpose::Load
+    {
+        return Err(setting.wrong("only an open loop does that; give --rate as well"));
     }
     let usual = usual_sessions(purpose, calls, machine::cores() as u32);
     let sessions = sessions.map_or(usual, |sessions| sessions as u32);
     let measures = purpose != Purpose::Load;
-    let think = if measures { think(options)? } else { Think::No };
-    let target_rate = if measures { options.rate("target-throughput")? } else { None };
+    let think = options.think.get().filter(|_| measures).unwrap_or(Think::No);
+    let target_rate = options.target_throughput.get().filter(|_| measures).map(|rate| rate.0);
     Ok(Load::Closed(Closed { sessions, think, target_rate }))
 }
 
@@ -330,24 +300,13 @@ fn usual_sessions(purpose: Purpose, calls: Calls, cores: u32) -> u32 {
 }
 
 /// A whole number from 1 to `most`.
-fn bounded(options: &Options, name: &str, most: u64) -> Result<Option<u64>> {
-    match options.count(name)? {
-        Some(0) => Err(options.wrong(name, "nothing can be issued with none; give at least 1")),
+fn bounded(setting: &TypedSetting<u64>, most: u64) -> Result<Option<u64>> {
+    match setting.get() {
+        Some(0) => Err(setting.wrong("nothing can be issued with none; give at least 1")),
         Some(many) if many > most => {
-            Err(options.wrong(name, &format!("{many} is more than the {most} that are possible")))
+            Err(setting.wrong(format!("{many} is more than the {most} that are possible")))
         }
         other => Ok(other),
-    }
-}
-
-fn think(options: &Options) -> Result<Think> {
-    let Some(text) = options.text("think") else { return Ok(Think::No) };
-    let parse = |time: &str| {
-        units::duration(time).map_err(|error| options.wrong("think", &error.to_string()))
-    };
-    match text.strip_prefix("exp:") {
-        Some(mean) => Ok(Think::Exponential(parse(mean)?)),
-        None => Ok(Think::Constant(parse(text)?)),
     }
 }
 
@@ -361,13 +320,13 @@ fn extent(
     if purpose == Purpose::Load {
         return Ok(Extent { processes: planned, ..Extent::default() });
     }
-    let given = options.count("operations")?;
-    let duration = options.duration("duration")?;
+    let given = options.operations.get();
+    let duration = options.duration.get();
     if duration == Some(Nanos::ZERO) {
-        return Err(options.wrong("duration", "nothing would be issued; give more than 0s"));
+        return Err(options.duration.wrong("nothing would be issued; give more than 0s"));
     }
     let usual = if is_replay(options, calendar) { calendar.warm_up() } else { Nanos::ZERO };
-    let warm_up = options.duration("warm-up")?.unwrap_or(usual);
+    let warm_up = options.warm_up.get().unwrap_or(usual);
     let (processes, duration) = match (given, duration, purpose) {
         (None, None, _) if stages_end(load).is_some() => (planned, stages(options, load, warm_up)?),
         (None, None, Purpose::Bench) if matches!(calendar, Calendar::None) => {
@@ -380,7 +339,7 @@ fn extent(
         && open.arrivals.rate_profile.is_silent_from(Nanos::NEVER)
     {
         let reason = "nothing arrives after its end, so the run may never end; give --duration";
-        return Err(options.wrong("rate", reason));
+        return Err(options.rate.wrong(reason));
     }
     if processes.is_none() && duration.is_none() {
         return Err(usage("the spec does not say how long: give --duration or --operations"));
@@ -399,18 +358,16 @@ fn stages_end(load: &Load) -> Option<Nanos> {
 /// How long to measure if the stages say it.
 fn stages(options: &Options, load: &Load, warm_up: Nanos) -> Result<Option<Nanos>> {
     match stages_end(load) {
-        Some(end) if end <= warm_up => Err(options.wrong(
-            "warm-up",
-            &format!("the stages of the rate end after {end}, so nothing would be measured"),
-        )),
+        Some(end) if end <= warm_up => Err(options.warm_up.wrong(format!(
+            "the stages of the rate end after {end}, so nothing would be measured"
+        ))),
         end => Ok(end.map(|end| end.since(warm_up))),
     }
 }
 
 fn workers(options: &Options, load: &Load, calls: Calls) -> Result<usize> {
     let usual = usual_workers(load, calls);
-    let workers =
-        bounded(options, "threads", WORKERS_MAX)?.map_or(usual, |workers| workers as usize);
+    let workers = bounded(&options.threads, WORKERS_MAX)?.map_or(usual, |workers| workers as usize);
     Ok(workers.min(places(load)))
 }
 
@@ -443,23 +400,21 @@ pub fn usual_blocking_threads(load: &Load, workers: usize, calls: Calls) -> usiz
     }
 }
 
-fn spin(options: &Options, workers: usize) -> Result<Spin> {
-    let auto = if workers < machine::cores() { Spin::LastStretch } else { Spin::Never };
-    options.choice("spin", &[("auto", auto), ("always", Spin::Always), ("never", Spin::Never)])
-}
-
-fn held_to(options: &Options) -> Result<Vec<usize>> {
-    let Some(text) = options.given("cpu-list") else { return Ok(Vec::new()) };
-    processors::parse(text).map_err(|error| options.wrong("cpu-list", &error.to_string()))
+fn spin(options: &Options, workers: usize) -> Spin {
+    match options.spin.get() {
+        Some(When::Always) => Spin::Always,
+        Some(When::Never) => Spin::Never,
+        Some(When::Auto) | None if workers < machine::cores() => Spin::LastStretch,
+        Some(When::Auto) | None => Spin::Never,
+    }
 }
 
 fn blocking_threads(options: &Options, load: &Load, workers: usize, calls: Calls) -> Result<usize> {
     let usual = usual_blocking_threads(load, workers, calls);
-    match (options.count("blocking-threads")?, load) {
-        (Some(many), _) if many > BLOCKING_THREADS_MAX => Err(options.wrong(
-            "blocking-threads",
-            &format!("more than {BLOCKING_THREADS_MAX} per worker are too many"),
-        )),
+    match (options.blocking_threads.get(), load) {
+        (Some(many), _) if many > BLOCKING_THREADS_MAX => Err(options
+            .blocking_threads
+            .wrong(format!("more than {BLOCKING_THREADS_MAX} per worker are too many"))),
         (Some(given), Load::Open(_)) if calls == Calls::Blocking => Ok(given as usize),
         _ => Ok(usual),
     }

@@ -26,13 +26,12 @@ pub fn taking_queries(
     options: &Options,
 ) -> Result<Arc<dyn Store>> {
     let capabilities = store.capabilities();
-    let given = options.text("mapping");
+    let given = options.mapping.text();
     if capabilities.takes_queries || workload.records().is_some() {
         return match given {
-            Some(_) => Err(options.wrong(
-                "mapping",
-                &format!("{} needs no mapping for this workload", capabilities.name),
-            )),
+            Some(_) => Err(options
+                .mapping
+                .wrong(format!("{} needs no mapping for this workload", capabilities.name))),
             None => Ok(store),
         };
     }

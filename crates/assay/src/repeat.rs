@@ -21,7 +21,7 @@ use crate::coordinator;
 use crate::exit::{Exit, usage};
 use crate::experiment::{Finished, rfc3339};
 use crate::load_config::Purpose;
-use crate::options::{Options, Origin};
+use crate::options::{Options, Origin, RepeatSeeds};
 use crate::run_dirs;
 use crate::setup::{Setup, command_line, typed};
 use crate::show::{Display, Format, keep_hallmark, put, require_hallmark};
@@ -37,11 +37,11 @@ const STREAM: u64 = 0x4E_70;
 /// # Errors
 /// If the number is invalid.
 pub fn times(options: &Options) -> Result<Option<u64>> {
-    match options.count("repeat")? {
+    match options.repeat.get() {
         None | Some(1) => Ok(None),
-        Some(0) => Err(options.wrong("repeat", "nothing would be issued; give at least 1")),
+        Some(0) => Err(options.repeat.wrong("nothing would be issued; give at least 1")),
         Some(many) if many > MOST => {
-            Err(options.wrong("repeat", &format!("{many} is more than {MOST} runs")))
+            Err(options.repeat.wrong(format!("{many} is more than {MOST} runs")))
         }
         Some(times) => Ok(Some(times)),
     }
@@ -59,7 +59,7 @@ pub fn execute(
 ) -> Result<Exit> {
     let display = Display::from(&options)?;
     require_format(&display)?;
-    let draws_arrivals = options.choice("repeat-seeds", &[("arrivals", true), ("same", false)])?;
+    let draws_arrivals = options.repeat_seeds.get() == Some(RepeatSeeds::Arrivals);
     let mut group: Option<RunningGroup> = None;
     let mut is_quiet = true;
     for number in 1..=times {
@@ -68,13 +68,13 @@ pub fn execute(
         let seeds = group.as_ref().map(|group| (group.seed, group.arrivals));
         if let Some((seed, first)) = seeds {
             let arrivals = if draws_arrivals { arrival_seed(first, number) } else { first };
-            options.set("seed", &seed.to_string(), Origin::Flag);
-            options.set("arrival-seed", &arrivals.to_string(), Origin::Flag);
+            options.seed.set(&seed.to_string(), Origin::Flag)?;
+            options.arrival_seed.set(&arrivals.to_string(), Origin::Flag)?;
         }
         let dir = group.as_ref().map(|group| group.dir.clone());
         let dir = dir.map_or_else(|| group_dir(matches, &options), Ok)?;
         let run_dir = dir.join(number.to_string());
-        options.set("run-dir", &run_dir.display().to_string(), Origin::Flag);
+        options.run_dir.set(&run_dir.display().to_string(), Origin::Flag)?;
         let mut setup = Setup::with(matches, options.clone(), purpose)?;
         let group =
             group.get_or_insert_with(|| RunningGroup::new(&setup, expected, dir, purpose, times));
@@ -123,12 +123,12 @@ fn arrival_seed(first: Seed, number: u64) -> Seed {
 
 fn group_dir(matches: &ArgMatches, options: &Options) -> Result<PathBuf> {
     let dir = match options.run_dir() {
-        Some(dir) => PathBuf::from(dir),
+        Some(dir) => dir.to_owned(),
         None => {
             let spec = matches.get_one::<String>("spec").map_or("runs", String::as_str);
             let stem = Path::new(spec).file_stem().and_then(|stem| stem.to_str()).unwrap_or("runs");
-            let name = format!("{stem}-x{}", options.text("repeat").unwrap_or_default());
-            run_dirs::fresh(options.runs_dir(), &name, options.seed()?.unwrap_or(0))
+            let name = format!("{stem}-x{}", options.repeat.text().unwrap_or_default());
+            run_dirs::fresh(options.runs_dir(), &name, options.seed.get().unwrap_or(0))
         }
     };
     run_dirs::require_free(&dir)?;
@@ -213,7 +213,7 @@ impl RunningGroup {
         }
         // An interrupt after the last operation did not end this run, but ends the group.
         let is_interrupted = setup.listening.is_interrupted();
-        let keeps_store = setup.keeps_store()?;
+        let keeps_store = setup.keeps_store();
         if purpose == Purpose::Bench && !keeps_store {
             remove_store(setup);
         }
@@ -259,7 +259,7 @@ pub fn show(dir: &Path, options: &Options, display: &Display) -> Result<Exit> {
             keep_hallmark(&run.dir, &run.analyzed)?;
         }
         if exit == Exit::Fine {
-            exit = require_hallmark(options, &run.analyzed)?;
+            exit = require_hallmark(options, &run.analyzed);
         }
         anyhow::Ok(())
     })?;

@@ -40,8 +40,8 @@ use crate::lab::tied::RunLab;
 use crate::load_config::{LoadConfig, Purpose, USUAL_DURATION};
 use crate::note::{Loaded, Note};
 use crate::observe::scrape::Scraper;
-use crate::options::{Options, Origin};
-use crate::show::{Display, PAGE_FILE, keep_hallmark, require_hallmark, show};
+use crate::options::{Options, Origin, ViaServer};
+use crate::show::{Display, PAGE_FILE, keep_hallmark, require_hallmark, show, style};
 use crate::signals::Listening;
 use crate::via::{self, Hop, Via};
 use crate::workload::{Changes, Workload, WorkloadSource};
@@ -130,7 +130,8 @@ impl Setup {
         Display::from(&options)?;
         let mut changes = changes(matches, &options)?;
         if changes.say(COUNT) {
-            ["operations", "duration"].into_iter().for_each(|name| options.forget(name));
+            options.operations.forget();
+            options.duration.forget();
         }
         let sets = thresholds::take(&mut changes.sets);
         let spec = matches.get_one::<String>("spec").context("a SPEC is needed")?;
@@ -150,15 +151,15 @@ impl Setup {
         let target = knowing(target, &workload);
         let target = with_options(at_consistency(target, &options)?, &options);
         let target = roaming(target, &workload)?;
-        let arrivals = options.count("arrival-seed")?.map_or(seed, Seed);
+        let arrivals = options.arrival_seed.get().map_or(seed, Seed);
         let clock = registry::Options {
             clock: monotonic_ns,
             seed: arrivals,
             surroundings: machine::surroundings(),
         };
-        let via = match Via::is_wanted(&options)? {
-            true => Some(start_via(&workload, &target, &options)?),
-            false => None,
+        let via = match options.via.get() {
+            Some(ViaServer::Http) => Some(start_via(&workload, &target, &options)?),
+            None => None,
         };
         let target = via.as_ref().map_or(target, |via| via.url().to_owned());
         send_through_server(&mut workload, &target);
@@ -177,7 +178,7 @@ impl Setup {
             dir,
             listening: Arc::new(Listening::begin()?),
             show: live::show(&options)?,
-            style: live::style(&options)?,
+            style: style(&options, true),
             port: open_port(&options)?,
             latency: Latency::Response,
             command: command_line(seed, &options),
@@ -240,7 +241,7 @@ impl Setup {
     /// # Errors
     /// If the store cannot be prepared, or the load could not begin.
     pub fn load(&mut self, dir: &Path) -> Result<Finished> {
-        if self.options.resumes()? {
+        if self.options.resume.is_on() {
             self.take_up_load()?;
         }
         let plan = self.workload.plan(self.seed, PlanPhase::Load)?;
@@ -254,7 +255,7 @@ impl Setup {
         self.store.keep_note(&loading.to_text()).map_err(from_open)?;
         let load_config = self.load_config(&plan, Purpose::Load, self.loaded(plan.len())?)?;
         let mut finished = self.experiment(&plan, load_config, dir, true)?.execute()?;
-        if self.options.resumes()? {
+        if self.options.resume.is_on() {
             finished.remark(RESUMED.to_owned())?;
         }
         if finished.exit == Exit::Fine && finished.is_whole {
@@ -282,7 +283,7 @@ impl Setup {
         let Some(seed) = note.seed else {
             return Err(usage("--resume: the load was begun by an older version; use --fresh"));
         };
-        if self.options.is_typed("seed") && seed != self.seed {
+        if self.options.seed.is_typed() && seed != self.seed {
             return Err(usage(format!("--resume: the load has begun with --seed {seed}")));
         }
         self.seed = seed;
@@ -292,13 +293,13 @@ impl Setup {
 
     /// Makes room for what a load writes. What is there already is removed only if that is wanted.
     pub fn prepare_to_load(&self, plan: &Compiled, dataset: &Loaded) -> Result<()> {
-        let is_replaced = self.options.replaces()?;
-        let is_fresh = self.options.begins_afresh()? || is_replaced;
+        let is_replaced = self.options.replace.is_on();
+        let is_fresh = self.options.fresh.is_on() || is_replaced;
         if let Some(catalogue) = plan.catalogue() {
             // A server in between has dropped it already.
             let may_drop =
                 self.via.is_none() && (is_replaced || is_fresh && self.is_ours(dataset)?);
-            let existing = match (may_drop, self.options.resumes()?) {
+            let existing = match (may_drop, self.options.resume.is_on()) {
                 (true, _) => Existing::Replace,
                 (false, true) => Existing::Use,
                 (false, false) => Existing::Refuse,
@@ -383,7 +384,7 @@ impl Setup {
         let Some(text) = self.store.note().map_err(from_open)? else { return Ok(()) };
         let there = Note::parse(&text, &self.url)?.dataset;
         let differences = dataset.with_seed_of(&there).differences(&there);
-        if differences.is_empty() || self.options.forces()? {
+        if differences.is_empty() || self.options.force.is_on() {
             return Ok(());
         }
         Err(usage(format!(
@@ -403,7 +404,7 @@ impl Setup {
         let final_reads = self.final_reads()?;
         let experiment = self.ready(purpose)?;
         // The coordinator of a fleet makes them when all its agents have ended.
-        let is_asked = self.member.is_some() && self.reads_finally()?;
+        let is_asked = self.member.is_some() && self.options.final_reads.is_on();
         let used = (final_reads.is_some() || is_asked).then(UsedNumbers::default);
         let mut finished = Experiment { final_reads, used, ..experiment }.execute()?;
         self.look_after(&mut finished, undoes_inserts)?;
@@ -419,30 +420,25 @@ impl Setup {
         if undoes_inserts {
             self.cleanup_inserts(finished)?;
         }
-        if self.options.cleans_up()? {
+        if self.options.clean_up.is_on() {
             self.clean_up(finished)?;
         }
         Ok(())
     }
 
     /// Whether the store of a bench stays: one that was named, or that is to be kept.
-    pub fn keeps_store(&self) -> Result<bool> {
-        Ok(self.options.target().is_some() || self.options.switch("keep")?)
-    }
-
-    /// Whether records are to be read once more when the run is over.
-    fn reads_finally(&self) -> Result<bool> {
-        self.options.switch("final-reads")
+    pub fn keeps_store(&self) -> bool {
+        self.options.target().is_some() || self.options.keep.is_on()
     }
 
     /// What is read when the run is over, if that is wanted.
     pub fn final_reads(&self) -> Result<Option<FinalReads>> {
         let is_shared = self.member.is_some();
         let is_no_op = self.store.capabilities().is_no_op;
-        if !self.reads_finally()? || is_no_op || is_shared {
+        if !self.options.final_reads.is_on() || is_no_op || is_shared {
             return Ok(None);
         }
-        let wait = self.options.duration("final-wait")?.unwrap_or_default();
+        let wait = self.options.final_wait.get().unwrap_or_default();
         let is_fmke = self.workload.fmke_spec().is_some();
         // Lists are scanned on stores that have no queries of their own.
         let can_read = !is_fmke || self.store.capabilities().can(Kind::Scan);
@@ -458,7 +454,7 @@ impl Setup {
         let Some(spec) = self.workload.records().filter(|spec| !spec.dataset.is_recorded()) else {
             let reason = "only the records of a specification and of workloads set and fmke are \
                           known, no rows of other queries, and no keys of an imported trace";
-            return Err(self.options.wrong("final-reads", reason));
+            return Err(self.options.final_reads.wrong(reason));
         };
         let dataset = &spec.dataset;
         let loaded = dataset.first..dataset.first.saturating_add(dataset.share());
@@ -487,7 +483,7 @@ impl Setup {
     /// # Errors
     /// If it cannot be.
     pub fn undoes_inserts(&self) -> Result<bool> {
-        if !self.options.switch("clean-up-inserts")? {
+        if !self.options.clean_up_inserts.is_on() {
             return Ok(false);
         }
         if self.workload.records().is_none_or(|spec| spec.dataset.is_recorded()) {
@@ -587,7 +583,7 @@ impl Setup {
         if capabilities.is_no_op || capabilities.time == StoreTime::Simulated {
             return Ok(Nanos::ZERO);
         }
-        let given = self.options.duration("floor")?;
+        let given = self.options.floor.get();
         Ok(given.unwrap_or_else(|| floor::usual_length(load_config, planned)))
     }
 
@@ -625,7 +621,7 @@ impl Setup {
             return Ok(has_changed);
         }
         let text = differences.join("\n  ");
-        if self.options.forces()? {
+        if self.options.force.is_on() {
             eprintln!("warning: {} holds another data set (--force):\n  {text}", self.url);
             return Ok(has_changed);
         }
@@ -727,7 +723,7 @@ impl Setup {
         if self.store.capabilities().time == StoreTime::Wall {
             return load_config;
         }
-        if load_config.workers > 1 && self.options.given("threads").is_some() {
+        if load_config.workers > 1 && self.options.threads.is_given() {
             eprintln!("warning: {} runs in simulated time with one worker", self.url);
         }
         let processors = Vec::new();
@@ -902,7 +898,7 @@ impl Setup {
                 );
                 Ok(Exit::Usage)
             }
-            Exit::Fine => require_hallmark(&self.options, &analyzed),
+            Exit::Fine => Ok(require_hallmark(&self.options, &analyzed)),
             other => Ok(other),
         }
     }
@@ -946,8 +942,8 @@ pub fn changes(matches: &ArgMatches, options: &Options) -> Result<Changes> {
         records: None,
     };
     // A typed flag takes precedence over the same setting from elsewhere.
-    if options.is_typed("records") || !changes.say(RECORDS) {
-        changes.records = options.count("records")?;
+    if options.records.is_typed() || !changes.say(RECORDS) {
+        changes.records = options.records.get();
     }
     Ok(changes)
 }
@@ -969,24 +965,26 @@ fn suggest_size(workload: &mut Workload, changes: &Changes) -> Result<()> {
 }
 
 /// The lengths of the built-in workloads are only examples too: a thousand operations take no time.
-fn suggest_length(options: &mut Options, workload: &Workload, changes: &Changes) {
+fn suggest_length(options: &mut Options, workload: &Workload, changes: &Changes) -> Result<()> {
     let says_length = has_stages(options)
-        || options.text("operations").is_some()
-        || options.text("duration").is_some();
+        || options.operations.text().is_some()
+        || options.duration.text().is_some();
     let is_chosen = !changes.files.is_empty() || changes.say(COUNT);
     let example = workload.entry.and_then(|_| workload.records()?.operations.count);
     if example.is_some() && !says_length && !is_chosen {
-        options.set("duration", &quantity::write_time(USUAL_DURATION), Origin::Default);
+        options.duration.set(&quantity::write_time(USUAL_DURATION), Origin::Default)?;
     }
+    Ok(())
 }
 
 /// Sessions of a workload that is nothing without some.
-fn suggest_sessions(options: &mut Options, workload: &Workload) {
+fn suggest_sessions(options: &mut Options, workload: &Workload) -> Result<()> {
     let suggested = workload.entry.and_then(|entry| entry.suggested_sessions);
-    let is_chosen = ["rate", "closed"].iter().any(|name| options.text(name).is_some());
+    let is_chosen = options.rate.text().or(options.closed.text()).is_some();
     if let Some(sessions) = suggested.filter(|_| !is_chosen) {
-        options.set("closed", &sessions.to_string(), Origin::Default);
+        options.closed.set(&sessions.to_string(), Origin::Default)?;
     }
+    Ok(())
 }
 
 /// A server before the store at `target`.
@@ -994,7 +992,7 @@ fn start_via(workload: &Workload, target: &str, options: &Options) -> Result<Via
     let WorkloadSource::Script(ScriptSpec::Fmke(spec)) = &workload.requested else {
         return Err(via::refuse(&workload.name));
     };
-    let replaces = options.begins_afresh()? || options.replaces()?;
+    let replaces = options.fresh.is_on() || options.replace.is_on();
     Via::start(target, spec.layout.name(), replaces)
 }
 
@@ -1007,23 +1005,23 @@ fn send_through_server(workload: &mut Workload, target: &str) {
 
 /// Stages of the rate set the duration as well.
 fn has_stages(options: &Options) -> bool {
-    options.rate_text().is_some_and(|rate| rate.contains('@'))
+    options.rate.text().is_some_and(|rate| rate.contains('@'))
 }
 
 /// The number of operations that the spec says is for those who say nothing else.
 fn set_length(workload: &mut Workload, options: &Options, purpose: Purpose) -> Result<()> {
-    let given = options.count("operations")?;
+    let given = options.operations.get();
     if given == Some(0) {
-        return Err(options.wrong("operations", "nothing would be issued; give at least 1"));
+        return Err(options.operations.wrong("nothing would be issued; give at least 1"));
     }
-    let has_duration = has_stages(options) || options.duration("duration")?.is_some();
+    let has_duration = has_stages(options) || options.duration.get().is_some();
     let is_limited = given.is_some() || has_duration || purpose == Purpose::Bench;
     if is_limited { workload.set_operations(given) } else { Ok(()) }
 }
 
 /// The seed that was given, that of the trace, or one that the system draws.
 pub fn seed(options: &Options, trace: Option<&Trace>) -> Result<Seed> {
-    if let Some(seed) = options.seed()? {
+    if let Some(seed) = options.seed.get() {
         return Ok(Seed(seed));
     }
     if let Some(trace) = trace {
@@ -1079,10 +1077,10 @@ fn knowing(url: String, workload: &Workload) -> String {
 /// `url` with the consistency that setting `consistency` names; a store that has no such option
 /// says so when it is opened.
 fn at_consistency(url: String, options: &Options) -> Result<String> {
-    let Some(level) = options.text("consistency") else { return Ok(url) };
+    let Some(level) = options.consistency.text() else { return Ok(url) };
     let query = url.split_once('?').map_or("", |(_, query)| query);
     if query.split('&').any(|pair| pair.starts_with("consistency=")) {
-        return Err(options.wrong("consistency", "the URL of the store names another one"));
+        return Err(options.consistency.wrong("the URL of the store names another one"));
     }
     let mark = if url.contains('?') { '&' } else { '?' };
     Ok(format!("{url}{mark}consistency={level}"))
@@ -1090,7 +1088,7 @@ fn at_consistency(url: String, options: &Options) -> Result<String> {
 
 /// `url` with the options that setting `url-options` adds to it.
 fn with_options(url: String, options: &Options) -> String {
-    let Some(more) = options.text("url-options") else { return url };
+    let Some(more) = options.url_options.text() else { return url };
     let mark = if url.contains('?') { '&' } else { '?' };
     format!("{url}{mark}{more}")
 }
@@ -1110,10 +1108,10 @@ fn workload(
     options.add_beneath(spec, &workload.settings)?;
     match purpose {
         Purpose::Bench => suggest_size(&mut workload, changes)?,
-        Purpose::Run => suggest_length(options, &workload, changes),
+        Purpose::Run => suggest_length(options, &workload, changes)?,
         Purpose::Load => {}
     }
-    suggest_sessions(options, &workload);
+    suggest_sessions(options, &workload)?;
     set_length(&mut workload, options, purpose)?;
     Ok(workload)
 }
@@ -1121,8 +1119,10 @@ fn workload(
 /// Where the run directory will be; nothing is there yet.
 fn run_dir(options: &Options, name: &str, seed: Seed) -> Result<PathBuf> {
     let dir = match options.run_dir() {
-        Some("") => return Err(options.wrong("run-dir", "it is empty; name a directory")),
-        Some(dir) => PathBuf::from(dir),
+        Some(dir) if dir.as_os_str().is_empty() => {
+            return Err(options.run_dir.wrong("it is empty; name a directory"));
+        }
+        Some(dir) => dir.to_owned(),
         None => run_dirs::fresh(options.runs_dir(), name, seed.0),
     };
     run_dirs::require_free(&dir)?;
@@ -1140,7 +1140,7 @@ fn roaming(url: String, workload: &Workload) -> Result<String> {
 /// The command line as it was typed, URLs without secrets, with the seed that was drawn.
 pub fn command_line(seed: Seed, options: &Options) -> Vec<String> {
     let mut words = typed();
-    if options.given("seed").is_none() {
+    if !options.seed.is_given() {
         words.extend(["--seed".to_owned(), seed.to_string()]);
     }
     words

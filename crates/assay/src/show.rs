@@ -12,7 +12,7 @@ use rustix::fs::{OFlags, fcntl_getfl, fstat, stat};
 
 use crate::atomic_file;
 use crate::exit::{Exit, usage};
-use crate::options::Options;
+use crate::options::{Options, one_of};
 
 /// A form that a result can take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,9 +64,9 @@ impl Display {
     /// What the settings say.
     ///
     /// # Errors
-    /// If the format or the colour setting is none that exists.
+    /// If the format is none that exists, or there is no place for the output.
     pub fn from(options: &Options) -> Result<Display> {
-        let output = options.text("output").map(PathBuf::from);
+        let output = options.output.value().cloned();
         let by_ending =
             output.as_deref().and_then(|path| path.extension()?.to_str()).and_then(|ending| {
                 match ending {
@@ -79,13 +79,16 @@ impl Display {
                     }
                 }
             });
-        let names_format = options.given("format").is_some();
         let format = match by_ending {
-            Some(format) if !names_format || options.outranks("output", "format") => format,
-            _ => options.choice("format", &FORMATS)?,
+            Some(format) if options.output.outranks(&options.format) => format,
+            _ => {
+                let text = options.format.text().unwrap_or_default();
+                one_of(text, &FORMATS).map_err(|error| options.format.wrong(error))?
+            }
         };
         output.as_deref().map_or(Ok(()), |output| require_place("--output", output))?;
-        Ok(Display { format, style: style(options, output.is_none())?, output })
+        let is_terminal = output.is_none() && std::io::stdout().is_terminal();
+        Ok(Display { format, style: style(options, is_terminal), output })
     }
 }
 
@@ -103,18 +106,18 @@ pub fn require_place(setting: &str, output: &Path) -> Result<()> {
     Err(usage(format!("{setting}: cannot write {}: {reason}", output.display())))
 }
 
-fn style(options: &Options, is_stdout: bool) -> Result<Style> {
-    let is_terminal = is_stdout && std::io::stdout().is_terminal();
+/// The characters and colours of an output that is a terminal or not.
+pub fn style(options: &Options, is_terminal: bool) -> Style {
     let variable = |name: &str| std::env::var(name).unwrap_or_default();
     let is_dumb = variable("TERM") == "dumb";
     let auto = is_terminal && !is_dumb && variable("NO_COLOR").is_empty();
-    let colour = options.choice("color", &[("auto", auto), ("always", true), ("never", false)])?;
+    let colour = options.color.get().is_some_and(|when| when.or(auto));
     let locale = ["LC_ALL", "LC_CTYPE", "LANG"].map(variable);
     let locale = locale.iter().find(|text| !text.is_empty());
     let is_utf8 = locale.is_some_and(|text| text.to_lowercase().contains("utf"));
     let letters = if is_utf8 && !is_dumb { Letters::Unicode } else { Letters::Ascii };
     let width = variable("COLUMNS").parse().unwrap_or(100);
-    Ok(Style { colour, width, letters })
+    Style { colour, width, letters }
 }
 
 /// Whether the result has a hallmark, with or without remarks.
@@ -122,22 +125,11 @@ pub fn has_hallmark(analyzed: &AnalyzedRun) -> bool {
     analyzed.facts.hallmark.as_ref().is_some_and(|hallmark| hallmark.verdict.is_valid())
 }
 
-/// Whether a result without a hallmark is no success.
-///
-/// # Errors
-/// If the setting is neither true nor false.
-pub fn needs_hallmark(options: &Options) -> Result<bool> {
-    options.switch("require-hallmark")
-}
-
 /// The exit code of a command that showed `analyzed`.
-///
-/// # Errors
-/// If the setting is neither true nor false.
-pub fn require_hallmark(options: &Options, analyzed: &AnalyzedRun) -> Result<Exit> {
-    match needs_hallmark(options)? && !has_hallmark(analyzed) {
-        true => Ok(Exit::NoHallmark),
-        false => Ok(Exit::Fine),
+pub fn require_hallmark(options: &Options, analyzed: &AnalyzedRun) -> Exit {
+    match options.require_hallmark.is_on() && !has_hallmark(analyzed) {
+        true => Exit::NoHallmark,
+        false => Exit::Fine,
     }
 }
 

@@ -30,7 +30,7 @@ pub fn changed(
     sets: &[String],
 ) -> Result<BTreeMap<String, f64>> {
     let mut changes = BTreeMap::new();
-    let files = options.hallmark().iter();
+    let files = options.hallmark.iter();
     let files = files.map(|(path, table)| (format!("{}, [hallmark]", path.display()), table));
     for (place, table) in files.chain([("[hallmark] of the spec".to_owned(), spec)]) {
         for (name, value) in table {

@@ -18,7 +18,6 @@ use assay_store::Store;
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::exit::{Exit, Failure, usage};
-use crate::options::Options;
 use crate::parent_death;
 
 /// What stands before the address in the line that the server prints.
@@ -38,18 +37,6 @@ pub struct Via {
 }
 
 impl Via {
-    /// Whether the settings want one.
-    ///
-    /// # Errors
-    /// If they want something else.
-    pub fn is_wanted(options: &Options) -> Result<bool> {
-        match options.text("via") {
-            None => Ok(false),
-            Some("http") => Ok(true),
-            Some(_) => Err(options.wrong("via", "the only server in between is http")),
-        }
-    }
-
     /// Starts one before the store at `target`; `replaces` what the store holds of FMKe.
     ///
     /// # Errors

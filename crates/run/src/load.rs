@@ -55,6 +55,17 @@ pub enum Overflow {
     Abort,
 }
 
+impl Overflow {
+    /// Its name in settings and run directories.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Overflow::Queue => "queue",
+            Overflow::Drop => "drop",
+            Overflow::Abort => "abort",
+        }
+    }
+}
+
 /// How long a session of the closed model thinks after an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Think {

@@ -12,13 +12,10 @@ use assay_model::{Nanos, Seed, Setting};
 use crate::actions::{self, Action, ActionKind};
 use crate::exit::usage;
 use crate::lab::failure::from_lab;
-use crate::lab::job_spec::{choices, disk_mib, network, proxies};
 use crate::lab::labs::house;
-use crate::lab::tied::{store_setting, wanted};
-use crate::options::Options;
+use crate::lab::tied::StorePlace;
+use crate::options::{Options, SettingText, StoreNodes};
 
-/// The setting that names the faults of a nemesis.
-const NEMESIS: &str = "nemesis";
 /// How often a nemesis breaks something, unless `--every` says otherwise.
 const EVERY: Nanos = Nanos::from_secs(20);
 /// How often it may: nodes need some time to start again.
@@ -86,19 +83,18 @@ impl LabPlace {
 
     /// That of the lab which `--up` will start, if it is given.
     fn to_be(options: &Options) -> Result<Option<LabPlace>> {
-        if store_setting(options)? != Some("up") {
+        let Some(StorePlace::New(StoreNodes { store, nodes })) = StorePlace::named(options)? else {
             return Ok(None);
-        }
-        let (store, nodes) = wanted(options)?;
+        };
         let recipe = recipes::find(store).map_err(usage)?;
         let nodes = nodes.unwrap_or(recipe.card().nodes.usual);
-        let (has_proxy, has_peer_proxy) = proxies(options)?;
+        let choices = options.option.value().cloned().unwrap_or_default();
         let premises = Premises {
-            network: network(options)?,
-            has_disks: disk_mib(options)?.is_some(),
-            has_proxy,
-            has_peer_proxy,
-            has_movable_clocks: has_movable_clocks(&choices(options)?),
+            network: options.network.get().unwrap_or_default(),
+            has_disks: options.disk.is_given(),
+            has_proxy: options.proxy.is_on(),
+            has_peer_proxy: options.proxy_peers.is_on(),
+            has_movable_clocks: has_movable_clocks(&choices),
         };
         Ok(Some(LabPlace { store: store.to_owned(), nodes, premises }))
     }
@@ -111,25 +107,24 @@ impl ActionSchedule {
     /// If one of them is invalid, there is no lab for it, or it lies beyond the run's end; and if
     /// the lab that `--up` will start cannot have such a fault.
     pub fn read(options: &Options, seed: Seed) -> Result<ActionSchedule> {
-        let text = options.text("at").unwrap_or_default();
+        let text = options.at.text().unwrap_or_default();
         let parts = text.split([';', '\n']).map(str::trim).filter(|part| !part.is_empty());
         let actions = parts.map(str::parse).collect::<Result<Vec<Action>>>();
-        let mut actions = actions.map_err(|error| options.wrong("at", &error.to_string()))?;
+        let mut actions = actions.map_err(|error| options.at.wrong(error))?;
         actions.sort_by_key(|action| action.at);
         let nemesis = Nemesis::read(options)?;
-        let setting = if nemesis.is_some() { NEMESIS } else { "at" };
         if nemesis.is_some() && !actions.is_empty() {
-            return Err(options.wrong(setting, "it draws the actions: give it, or --at"));
+            return Err(options.nemesis.wrong("it draws the actions: give it, or --at"));
         }
         let is_needed = nemesis.is_some() || !actions.is_empty();
-        if is_needed && store_setting(options)?.is_none_or(|place| place == "target") {
+        if is_needed && matches!(StorePlace::named(options)?, None | Some(StorePlace::Url)) {
             let reason = "only a lab's store can be scaled or break; name it by --up or --lab";
-            return Err(options.wrong(setting, reason));
+            return Err(source(options, nemesis.is_some()).wrong(reason));
         }
-        match actions.last().zip(end(options)?) {
+        match actions.last().zip(end(options)) {
             Some((last, end)) if last.at >= end => {
                 let reason = format!("at {} the run is over, which ends at {end}", last.at);
-                return Err(options.wrong("at", &reason));
+                return Err(options.at.wrong(reason));
             }
             _ => {}
         }
@@ -155,7 +150,7 @@ impl ActionSchedule {
                 check_programs(injection.fault, &house).map_err(|error| from_lab(&error))?;
             }
         }
-        if self.is_drawn() && !options.is_quiet()? {
+        if self.is_drawn() && !options.quiet.is_on() {
             eprintln!("the nemesis of seed {} is --at '{self}'", self.seed);
         }
         Ok(())
@@ -163,10 +158,10 @@ impl ActionSchedule {
 
     /// Draws what is to be drawn, and compares it with the lab.
     fn settle(&mut self, place: &LabPlace, options: &Options) -> Result<()> {
-        let setting = if self.is_drawn() { NEMESIS } else { "at" };
+        let setting = source(options, self.is_drawn());
         if let Some(nemesis) = &self.nemesis {
             // Whatever is drawn: a schedule of another seed is as good.
-            actions::check(&nemesis.samples(), place, setting, options)?;
+            actions::check(&nemesis.samples(), place, setting)?;
             let recipe = recipes::find(&place.store).map_err(usage)?;
             self.actions = nemesis.draw(Seed(self.seed), place.nodes, recipe.leader().is_some());
         }
@@ -175,7 +170,7 @@ impl ActionSchedule {
                 injection.seed = Seed(self.seed).draws(RANDOM_NODES, index as u64).bits();
             }
         }
-        actions::check(&self.actions, place, setting, options)
+        actions::check(&self.actions, place, setting)
     }
 
     /// Whether there is nothing to do.
@@ -191,7 +186,7 @@ impl ActionSchedule {
     /// What a report says about it: what was drawn, as `--at` takes it.
     pub fn settings(&self) -> Option<Setting> {
         self.is_drawn().then(|| Setting {
-            name: NEMESIS.to_owned(),
+            name: "nemesis".to_owned(),
             value: self.to_string(),
             meaning: format!("drawn from seed {}; --at takes it", self.seed),
         })
@@ -207,38 +202,43 @@ impl fmt::Display for ActionSchedule {
 }
 
 /// When the run ends, if that is known.
-fn end(options: &Options) -> Result<Option<Nanos>> {
-    let warm_up = options.duration("warm-up").ok().flatten().unwrap_or(Nanos::ZERO);
-    Ok(options.duration("duration")?.map(|duration| duration + warm_up))
+fn end(options: &Options) -> Option<Nanos> {
+    let warm_up = options.warm_up.get().unwrap_or(Nanos::ZERO);
+    options.duration.get().map(|duration| duration + warm_up)
+}
+
+/// The setting that names the actions, or the faults of which they are drawn.
+fn source(options: &Options, is_drawn: bool) -> &SettingText {
+    if is_drawn { &options.nemesis } else { &options.at }
 }
 
 impl Nemesis {
     /// What setting `nemesis` names, if it is given.
     fn read(options: &Options) -> Result<Option<Nemesis>> {
-        let every = options.duration("every")?;
-        let Some(text) = options.text(NEMESIS) else {
-            return match options.is_typed("every") {
-                true => Err(options.wrong("every", "it is about --nemesis")),
+        let every = options.every.get();
+        let Some(text) = options.nemesis.text() else {
+            return match options.every.is_typed() {
+                true => Err(options.every.wrong("it is about --nemesis")),
                 false => Ok(None),
             };
         };
         let named = text.split([',', ';']).map(str::trim).filter(|name| !name.is_empty());
         let faults = named.map(breaking).collect::<Result<Vec<Fault>, String>>();
-        let faults = faults.map_err(|reason| options.wrong(NEMESIS, &reason))?;
+        let faults = faults.map_err(|reason| options.nemesis.wrong(reason))?;
         if faults.is_empty() {
             let all = breaking_names().join(", ");
-            return Err(options.wrong(NEMESIS, &format!("name faults of {all}")));
+            return Err(options.nemesis.wrong(format!("name faults of {all}")));
         }
         let every = every.unwrap_or(EVERY);
         if every < LEAST_EVERY {
-            return Err(options.wrong("every", &format!("it is at least {LEAST_EVERY}")));
+            return Err(options.every.wrong(format!("it is at least {LEAST_EVERY}")));
         }
-        let from = options.duration("warm-up")?.unwrap_or(Nanos::ZERO);
-        let until = end(options)?
-            .ok_or_else(|| options.wrong(NEMESIS, "it needs the run's length: give --duration"))?;
+        let from = options.warm_up.get().unwrap_or(Nanos::ZERO);
+        let until = end(options)
+            .ok_or_else(|| options.nemesis.wrong("it needs the run's length: give --duration"))?;
         if from + every > until {
             let reason = format!("a fault every {every} needs a run of at least that length");
-            return Err(options.wrong(NEMESIS, &reason));
+            return Err(options.nemesis.wrong(reason));
         }
         Ok(Some(Nemesis { faults, every, from, until }))
     }

@@ -218,8 +218,8 @@ fn execute(
     let (verb, matches) = matches.subcommand().context("a job is a command")?;
     let mut options = Options::gather(matches)?;
     options.become_share();
-    options.set("target", target, Origin::Flag);
-    options.set("run-dir", &dir.display().to_string(), Origin::Flag);
+    options.target.set(target, Origin::Flag)?;
+    options.run_dir.set(&dir.display().to_string(), Origin::Flag)?;
     let purpose = if verb == "load" { Purpose::Load } else { Purpose::Run };
     let mut setup = Setup::with(matches, options, purpose)?;
     setup.join_fleet(member);

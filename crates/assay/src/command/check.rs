@@ -14,7 +14,7 @@ use crate::consistency::{is_out_of_reach, judge_file, quality};
 use crate::exit::{Exit, usage};
 use crate::memory_bound::MemoryLimit;
 use crate::options::Options;
-use crate::show::{Display, Format, needs_hallmark, put};
+use crate::show::{Display, Format, put};
 
 /// `assay check`: the verdicts on the consistency of runs.
 pub fn check(matches: &ArgMatches) -> Result<Exit> {
@@ -25,12 +25,12 @@ pub fn check(matches: &ArgMatches) -> Result<Exit> {
     let limit = MemoryLimit::new(memory);
     let names = matches.get_many::<String>("run").into_iter().flatten();
     let results = names.map(|name| match Path::new(name) {
-        file if file.is_file() => judge_file(file, limit, options.is_quiet()?),
+        file if file.is_file() => judge_file(file, limit, options.quiet.is_on()),
         _ => Ok(judge_run(&run_dirs::find(options.runs_dir(), name)?, memory)?),
     });
     let results = results.collect::<Result<Vec<_>>>()?;
     put(&text(&results, &display)?, display.output.as_deref())?;
-    let needs_power = needs_hallmark(&options)?;
+    let needs_power = options.require_hallmark.is_on();
     let exits = results.iter().map(|result| exit(result, &required, needs_power));
     let exits = exits.collect::<Result<Vec<_>>>()?;
     let worst = [Exit::Violated, Exit::NoHallmark].into_iter().find(|exit| exits.contains(exit));

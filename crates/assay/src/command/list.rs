@@ -84,19 +84,17 @@ pub fn config(matches: &ArgMatches) -> Result<Exit> {
     let shows_all = matches.get_flag("all");
     let width = KEYS.iter().map(|key| key.name.len()).max().unwrap_or_default();
     let mut text = String::new();
-    for key in KEYS {
-        let found = options.iter().find(|(name, _)| *name == key.name).map(|(_, given)| given);
-        if found.is_none() && !shows_all {
+    for setting in options.all() {
+        if setting.text().is_none() && !shows_all {
             continue;
         }
-        let value = found.map_or("", |given| given.text.as_str());
-        let value = registry::without_secrets(value);
-        let origin = match found.map(|given| &given.origin) {
+        let value = registry::without_secrets(setting.text().unwrap_or_default());
+        let origin = match setting.origin() {
             None => "not set".to_owned(),
             Some(Origin::File(path)) => format!("file {}", path.display()),
             Some(other) => other.to_string(),
         };
-        let _ = writeln!(text, "{:<width$} = {value:<24} # {origin}", key.name);
+        let _ = writeln!(text, "{:<width$} = {value:<24} # {origin}", setting.key().name);
     }
     put(&text, None)?;
     Ok(Exit::Fine)

@@ -2,8 +2,6 @@
 
 mod what_if;
 
-use std::path::PathBuf;
-
 use anyhow::Result;
 use assay_analysis::Phases;
 use assay_results::analyze_run;
@@ -39,8 +37,8 @@ fn show_run_dir(matches: &ArgMatches, purpose: Purpose) -> Result<Exit> {
     let options = Options::gather(matches)?;
     let dir = run_dirs::find_any(options.runs_dir(), run_name(matches))?;
     let phases = phases(matches);
-    if purpose == Purpose::Show && options.given("format") == Some(benchfoundry::FORMAT) {
-        let output = options.text("output").map(PathBuf::from);
+    if purpose == Purpose::Show && options.format.text() == Some(benchfoundry::FORMAT) {
+        let output = options.output.value().cloned();
         return benchfoundry::result_log(&dir, phases, output);
     }
     let display = Display::from(&options)?;
@@ -56,7 +54,7 @@ fn show_run_dir(matches: &ArgMatches, purpose: Purpose) -> Result<Exit> {
     };
     show(&analyzed, &display)?;
     is_kept?;
-    require_hallmark(&options, &analyzed)
+    Ok(require_hallmark(&options, &analyzed))
 }
 
 fn phases(matches: &ArgMatches) -> Option<Phases> {

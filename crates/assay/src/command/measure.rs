@@ -16,7 +16,7 @@ use crate::setup::Setup;
 pub fn load(matches: &ArgMatches) -> Result<Exit> {
     parent_death::heed()?;
     let options = Options::gather(matches)?;
-    if let Some(store) = options.text("up") {
+    if let Some(store) = options.up.text() {
         return Err(usage(format!(
             "--up {store}: what was loaded would end with this command; start the store with \
              `assay lab up`, then load it with --lab, or use `assay bench --up {store}`"
@@ -52,7 +52,7 @@ pub fn bench(matches: &ArgMatches) -> Result<Exit> {
         return repeat::execute((agents, matches), options, Purpose::Bench, times);
     }
     let mut setup = Setup::with(matches, options, Purpose::Bench)?;
-    let keeps_store = setup.keeps_store()?;
+    let keeps_store = setup.keeps_store();
     let exit = load_and_run(&mut setup, agents.map(|agents| (agents, matches)));
     if exit.is_ok() && !keeps_store {
         remove_store(setup);

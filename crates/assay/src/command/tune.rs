@@ -205,7 +205,7 @@ fn exit(tuning: &Tuning) -> Exit {
 fn require_format(options: &Options, display: &Display) -> Result<()> {
     match display.format {
         Format::Text | Format::Json | Format::Csv | Format::Markdown | Format::Html => Ok(()),
-        _ => Err(options.wrong("format", "a tune is shown as text, json, csv, md or html")),
+        _ => Err(options.format.wrong("a tune is shown as text, json, csv, md or html")),
     }
 }
 
@@ -236,15 +236,12 @@ fn require_kinds(setup: &Setup, expected: &TuneOptions) -> Result<()> {
             && !used.contains(&kind)
         {
             let names: Vec<&str> = used.iter().map(|kind| kind.name()).collect();
-            return Err(setup.options.wrong(
-                "slo",
-                &format!(
-                    "{} has no {} operations; it has {}",
-                    setup.workload.name,
-                    kind.name(),
-                    names.join(", ")
-                ),
-            ));
+            return Err(setup.options.slo.wrong(format!(
+                "{} has no {} operations; it has {}",
+                setup.workload.name,
+                kind.name(),
+                names.join(", ")
+            )));
         }
     }
     Ok(())
@@ -259,7 +256,7 @@ fn first_seed(setup: &Setup, expected: &TuneOptions) -> Result<Seed> {
             "{} holds steps of a tune already: go on with --resume, or name another directory",
             setup.dir.display()
         ))),
-        (true, true) if setup.options.given("seed").is_none() => {
+        (true, true) if !setup.options.seed.is_given() => {
             let manifest = Manifest::read(&first).map_err(as_usage)?;
             Ok(Seed(manifest.spec.seed))
         }
@@ -291,7 +288,7 @@ fn fill(setup: &mut Setup) -> Result<()> {
         eprintln!("{} is empty: loading first", setup.url);
     }
     // What goes on with --resume is the search: this load is a new one.
-    setup.options.set("resume", "false", Origin::Flag);
+    setup.options.resume.set("false", Origin::Flag)?;
     let finished = setup.load(&dir)?;
     if finished.exit != Exit::Fine {
         let message = format!("the load failed; see `assay report {}`", dir.display());

@@ -49,11 +49,11 @@ pub fn drive(
     pieces: &Path,
 ) -> Result<Driven> {
     let options = &setup.options;
-    let is_local = options.is_local()?;
+    let is_local = options.local.is_on();
     let (own_keys, agent_keys) = keys(options, is_local, pieces)?;
     let target = setup.raw_target()?;
     let coordinator = Coordinator::open(
-        listen(options, is_local)?,
+        listen(options, is_local),
         &own_keys,
         fleet_options(options, fleet)?,
         job(setup, fleet, (&target, is_local), collecting)?,

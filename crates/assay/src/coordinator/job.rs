@@ -10,9 +10,7 @@ use bytes::Bytes;
 use clap::ArgMatches;
 
 use crate::exit::usage;
-use crate::options::{KEYS, OF_COORDINATOR, Options, Origin, Shape, Verb};
-
-use crate::fleet::SETTINGS;
+use crate::options::{Options, Origin, Shape, Verb};
 
 /// The command `verb` of `matches` with its settings, with the files that it names.
 ///
@@ -35,21 +33,21 @@ pub fn words(
             words.push(format!("--{flag}={text}"));
         }
     }
-    for key in KEYS.iter().filter(|key| key.verbs.contains(&verb)) {
-        let Some((_, given)) = options.iter().find(|(name, _)| *name == key.name) else { continue };
-        let is_spec = matches!(&given.origin, Origin::File(path) if path == Path::new(spec));
-        let is_own = SETTINGS.contains(&key.name) || OF_COORDINATOR.contains(&key.name);
-        if is_own || is_spec || given.origin == Origin::Default {
+    for setting in options.all().into_iter().filter(|setting| setting.is_given()) {
+        let (key, text) = (setting.key(), setting.text().unwrap_or_default());
+        let is_spec =
+            matches!(setting.origin(), Some(Origin::File(path)) if path == Path::new(spec));
+        if is_spec || !key.is_shared() || !key.verbs.contains(&verb) {
             continue;
         }
         match (key.shape, key.name) {
-            (Shape::Switch, name) if given.text == "true" => words.push(format!("--{name}")),
+            (Shape::Switch, name) if text == "true" => words.push(format!("--{name}")),
             (Shape::Switch, _) => {}
-            (_, "mapping") => words.push(format!("--mapping={}", files.take(&given.text)?)),
+            (_, "mapping") => words.push(format!("--mapping={}", files.take(text)?)),
             (Shape::List, name) => {
-                words.extend(given.text.split("; ").map(|text| format!("--{name}={text}")));
+                words.extend(text.split("; ").map(|text| format!("--{name}={text}")));
             }
-            (Shape::Text, name) => words.push(format!("--{name}={}", given.text)),
+            (Shape::Text, name) => words.push(format!("--{name}={text}")),
         }
     }
     words.extend([format!("--seed={seed}"), "--no-config".into(), "--quiet".into()]);
@@ -92,13 +90,6 @@ pub fn with_files(job: &Job, dir: &Path) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn own_settings_are_settings() {
-        for name in OF_COORDINATOR.iter().chain(&SETTINGS) {
-            assert!(KEYS.iter().any(|key| key.name == *name), "{name}");
-        }
-    }
 
     #[test]
     fn files_are_found_where_they_were_put() {

@@ -57,36 +57,29 @@ pub struct JobSpec {
     pub has_peer_proxy: bool,
 }
 
-/// The largest disk of a node, in MiB.
-const DISK_MIB_MAX: u64 = 1 << 20;
-
-/// The settings of a lab other than its store.
-pub const WISHES: [&str; 6] = ["version", "network", "option", "disk", "proxy", "proxy-peers"];
-
 impl JobSpec {
     /// A lab of this store that is called `name`, in its usual place, according to the settings.
     ///
     /// # Errors
-    /// If a setting is invalid, or this user has no home.
+    /// If this user has no home.
     pub fn of(store: &str, name: &str, labs: &Labs, options: &Options) -> Result<JobSpec> {
         let House { package_cache, places, .. } = house()?;
-        let (has_proxy, has_peer_proxy) = proxies(options)?;
         Ok(JobSpec {
             folder: labs.place(name),
             name: name.to_owned(),
             link: None,
             store: store.to_owned(),
             nodes: None,
-            version: options.text("version").map(str::to_owned),
-            network: network(options)?,
-            choices: choices(options)?,
+            version: options.version.text().map(str::to_owned),
+            network: options.network.get().unwrap_or_default(),
+            choices: options.option.value().cloned().unwrap_or_default(),
             parent: None,
             package_cache,
             places,
-            may_install: options.switch("install")?,
-            disk_mib: disk_mib(options)?,
-            has_proxy,
-            has_peer_proxy,
+            may_install: options.install.is_on(),
+            disk_mib: options.disk.get().map(|disk| disk.0),
+            has_proxy: options.proxy.is_on(),
+            has_peer_proxy: options.proxy_peers.is_on(),
         })
     }
 
@@ -126,51 +119,6 @@ impl JobSpec {
             may_install: self.may_install,
         }
     }
-}
-
-/// Whether there is a proxy between clients and nodes, and one between nodes.
-pub fn proxies(options: &Options) -> Result<(bool, bool)> {
-    Ok((options.switch("proxy")?, options.switch("proxy-peers")?))
-}
-
-/// The size that setting `disk` names, in MiB.
-pub fn disk_mib(options: &Options) -> Result<Option<u64>> {
-    let Some(text) = options.text("disk") else { return Ok(None) };
-    let (number, factor) = match text.strip_suffix('G') {
-        Some(number) => (number, 1 << 10),
-        None => (text.strip_suffix('M').unwrap_or_default(), 1),
-    };
-    let mib = number.parse::<u64>().ok().and_then(|number| number.checked_mul(factor));
-    match mib.filter(|mib| (1..=DISK_MIB_MAX).contains(mib)) {
-        Some(mib) => Ok(Some(mib)),
-        None => Err(options.wrong("disk", "give the size of a node's disk, such as 512M or 2G")),
-    }
-}
-
-/// Where nodes are to live.
-///
-/// # Errors
-/// If there is no such network.
-pub fn network(options: &Options) -> Result<Network> {
-    match options.text("network") {
-        None | Some("loopback") => Ok(Network::Loopback),
-        Some("namespaces") => Ok(Network::Namespaces),
-        Some(_) => Err(options.wrong("network", "it is loopback or namespaces")),
-    }
-}
-
-/// What setting `option` names of a recipe's choices, by name.
-///
-/// # Errors
-/// If it is not written as `NAME=VALUE`.
-pub fn choices(options: &Options) -> Result<BTreeMap<String, String>> {
-    let text = options.text("option").unwrap_or_default();
-    let given = text.split(';').map(str::trim).filter(|pair| !pair.is_empty());
-    let split = |text: &str| match text.split_once('=') {
-        Some((name, value)) => Ok((name.to_owned(), value.to_owned())),
-        None => Err(options.wrong("option", &format!("{text}: write it as NAME=VALUE"))),
-    };
-    given.map(split).collect()
 }
 
 /// The cargo feature that this binary lacks to tell whether the recipe's store is ready, if any.

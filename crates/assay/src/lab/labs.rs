@@ -41,9 +41,8 @@ impl Labs {
     /// # Errors
     /// If this user has no home.
     pub fn from(options: &Options) -> Result<Labs> {
-        let root = match options.text("lab-dir") {
-            Some(dir) => std::path::absolute(dir)
-                .map_err(|error| options.wrong("lab-dir", &error.to_string()))?,
+        let root = match options.lab_dir.text() {
+            Some(dir) => std::path::absolute(dir).map_err(|error| options.lab_dir.wrong(error))?,
             // A server that must not be root could not reach root's own home.
             None if getuid().is_root() && std::env::var_os("XDG_STATE_HOME").is_none() => {
                 PathBuf::from(ROOTS_FOLDER)

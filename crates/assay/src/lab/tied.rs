@@ -7,14 +7,12 @@ use assay_lab::{Network, Record, clean, is_held, unsynced};
 use assay_model::Setting;
 
 use crate::exit::usage;
-use crate::lab::job_spec::{JobSpec, WISHES};
+use crate::lab::job_spec::JobSpec;
 use crate::lab::parent::Parent;
 use crate::lab::start::{CancelHandle, Started, start_asking};
 use crate::lab::{LabClient, Labs};
-use crate::options::Options;
+use crate::options::{Options, SettingText, StoreNodes};
 
-/// The settings that name the store; one of them is enough.
-const PLACES: [&str; 3] = ["target", "up", "lab"];
 /// Names of labs of runs begin with this; the number of the process follows.
 const OWN_NAME: &str = "up-";
 
@@ -32,16 +30,23 @@ impl RunLab {
     /// # Errors
     /// If the store is named in several ways, or the lab is not there or does not come up.
     pub fn from(options: &Options) -> Result<Option<RunLab>> {
-        let place = store_setting(options)?;
-        if let Some(wish) = WISHES.iter().find(|wish| options.is_typed(wish))
-            && place != Some("up")
+        let place = StorePlace::named(options)?;
+        let of_new: [&SettingText; 6] = [
+            &options.version,
+            &options.network,
+            &options.option,
+            &options.disk,
+            &options.proxy,
+            &options.proxy_peers,
+        ];
+        if let Some(setting) = of_new.into_iter().find(|setting| setting.is_typed())
+            && !matches!(place, Some(StorePlace::New(_)))
         {
-            return Err(options.wrong(wish, "it is about a store that --up starts"));
+            return Err(setting.wrong("it is about a store that --up starts"));
         }
         match place {
-            Some("up") => {
-                let expected = wanted(options)?;
-                let is_quiet = options.is_quiet()?;
+            Some(StorePlace::New(expected)) => {
+                let is_quiet = options.quiet.is_on();
                 let mut tell = |text: &str| {
                     if !is_quiet {
                         eprintln!("{text}");
@@ -49,13 +54,12 @@ impl RunLab {
                 };
                 RunLab::start(options, expected, &mut tell).map(Some)
             }
-            Some("lab") => {
-                let name = options.text("lab").unwrap_or_default();
+            Some(StorePlace::Lab(name)) => {
                 let client = LabClient::connect(&Labs::from(options)?, name)?;
                 let record = client.record()?;
                 Ok(Some(RunLab { client, record, supervisor: None }))
             }
-            _ => Ok(None),
+            Some(StorePlace::Url) | None => Ok(None),
         }
     }
 
@@ -66,14 +70,14 @@ impl RunLab {
     /// If there is no such store, or it does not come up.
     pub fn start(
         options: &Options,
-        (store, nodes): (&str, Option<usize>),
+        StoreNodes { store, nodes }: &StoreNodes,
         tell: &mut dyn FnMut(&str),
     ) -> Result<RunLab> {
         let labs = &Labs::from(options)?;
         let name = format!("{OWN_NAME}{}", std::process::id());
         let parent = Parent::this_process().context("the system does not show this process")?;
         let usual = JobSpec::of(store, &name, labs, options)?;
-        let job_spec = JobSpec { nodes, parent: Some(parent), ..usual };
+        let job_spec = JobSpec { nodes: *nodes, parent: Some(parent), ..usual };
         job_spec.order()?;
         sweep(labs);
         let Started { status, supervisor } =
@@ -156,43 +160,43 @@ impl Drop for RunLab {
     }
 }
 
-/// The setting that names the store, if there is one.
-///
-/// # Errors
-/// If several do; what was typed wins over files and environment.
-pub fn store_setting(options: &Options) -> Result<Option<&'static str>> {
-    let typed: Vec<&'static str> =
-        PLACES.into_iter().filter(|name| options.is_typed(name)).collect();
-    let given: Vec<&'static str> =
-        PLACES.into_iter().filter(|name| options.given(name).is_some()).collect();
-    match (&typed[..], &given[..]) {
-        ([one], _) | ([], [one]) => Ok(Some(*one)),
-        ([], []) => Ok(None),
-        ([], several) | (several, _) => Err(usage(format!(
-            "--{} all name the store to measure; give one of them",
-            several.join(", --")
-        ))),
-    }
+/// Where the store to measure is.
+#[derive(Clone, Copy, Debug)]
+pub enum StorePlace<'a> {
+    /// At a URL.
+    Url,
+    /// In the lab of this name.
+    Lab(&'a str),
+    /// In a lab that this process starts.
+    New(&'a StoreNodes),
 }
 
-/// The store that `--up` starts, with its number of nodes.
-///
-/// # Errors
-/// If that is no number.
-pub fn wanted(options: &Options) -> Result<(&str, Option<usize>)> {
-    let text = options.text("up").unwrap_or_default();
-    store_and_nodes(text).map_err(|why| options.wrong("up", &why))
-}
-
-/// What `STORE` or `STORE:N` says.
-///
-/// # Errors
-/// If N is no number.
-pub fn store_and_nodes(text: &str) -> Result<(&str, Option<usize>), String> {
-    let Some((store, count)) = text.split_once(':') else { return Ok((text, None)) };
-    match count.parse() {
-        Ok(count) => Ok((store, Some(count))),
-        Err(_) => Err(format!("{text:?} is no STORE:N, such as etcd:3")),
+impl StorePlace<'_> {
+    /// The place that the settings name, if they do.
+    ///
+    /// # Errors
+    /// If several do; what was typed wins over files and environment.
+    pub fn named(options: &Options) -> Result<Option<StorePlace<'_>>> {
+        let url = options.target.text().map(|_| StorePlace::Url);
+        let lab = options.lab.text().map(StorePlace::Lab);
+        let new = options.up.value().map(StorePlace::New);
+        let places: [(&SettingText, _); 3] =
+            [(&options.target, url), (&options.up, new), (&options.lab, lab)];
+        let given = places.into_iter().filter_map(|(setting, place)| Some((setting, place?)));
+        let given: Vec<_> = given.collect();
+        let typed = given.iter().filter(|(setting, _)| setting.is_typed());
+        let typed: Vec<_> = typed.copied().collect();
+        match (&typed[..], &given[..]) {
+            ([(_, one)], _) | ([], [(_, one)]) => Ok(Some(*one)),
+            ([], []) => Ok(None),
+            ([], several) | (several, _) => {
+                let names = several.iter().map(|(setting, _)| setting.key().name);
+                Err(usage(format!(
+                    "--{} all name the store to measure; give one of them",
+                    names.collect::<Vec<_>>().join(", --")
+                )))
+            }
+        }
     }
 }
 

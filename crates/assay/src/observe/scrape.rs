@@ -20,13 +20,13 @@ use assay_store::{ServerReading, Store};
 
 use crate::actions::begun;
 use crate::exit::{Exit, Failure, from_open, usage};
-use crate::options::Options;
+use crate::options::{Options, SettingText};
 use http::Endpoint;
 
 /// The word for the store itself.
 const STORE: &str = "store";
 /// How often, unless told.
-const EVERY: &str = "1s";
+const EVERY: Nanos = Nanos::from_secs(1);
 /// No two readings are closer than this.
 const LEAST_EVERY: Nanos = Nanos::from_millis(100);
 /// How long the thread that waits for the next reading sleeps at a time.
@@ -64,26 +64,19 @@ impl Scraper {
     /// # Errors
     /// If a target is invalid, or cannot be read now.
     pub fn open(options: &Options, store: &Arc<dyn Store>) -> Result<Option<Scraper>> {
-        let [scrape, every, all] = options.texts(["scrape", "scrape-every", "scrape-all"]);
-        let every = crate::units::duration(every.unwrap_or(EVERY))
-            .map_err(|error| usage(format!("--scrape-every: {error}")))?;
+        let every = options.scrape_every.get().unwrap_or(EVERY);
         if every < LEAST_EVERY {
-            return Err(usage("--scrape-every: give at least 100ms: a reading is no measurement"));
+            let reason = "give at least 100ms: a reading is no measurement";
+            return Err(options.scrape_every.wrong(reason));
         }
-        let takes_all = match all {
-            None | Some("false" | "0") => false,
-            Some("true" | "1") => true,
-            Some(other) => {
-                return Err(usage(format!("scrape-all: {other:?} is neither true nor false")));
-            }
-        };
-        let Some(text) = scrape else {
-            let lonely = ["scrape-all", "scrape-every"];
-            return match lonely.into_iter().find(|name| options.given(name).is_some()) {
-                Some(name) => Err(usage(format!(
-                    "--{name} needs something to read: --scrape http://HOST:PORT/metrics, or \
-                     --scrape store"
-                ))),
+        let takes_all = options.scrape_all.is_on();
+        let Some(text) = options.scrape.text() else {
+            let lonely: [&SettingText; 2] = [&options.scrape_all, &options.scrape_every];
+            return match lonely.into_iter().find(|setting| setting.is_given()) {
+                Some(setting) => Err(setting.wrong(
+                    "it needs something to read: --scrape http://HOST:PORT/metrics, or --scrape \
+                     store",
+                )),
                 None => Ok(None),
             };
         };

@@ -77,7 +77,7 @@ fn what_cannot_be_read_is_an_error_before_the_run() {
     bench("--scrape https://h/metrics").code(2).says("over TLS");
     bench("--scrape h:9100").code(2).says("write http://HOST:PORT/metrics, or store");
     bench("--scrape store").code(2).says("its driver reads no numbers of the server");
-    bench("--scrape-all").code(2).says("--scrape-all needs something to read");
+    bench("--scrape-all").code(2).says("--scrape-all: it needs something to read");
     bench("--scrape store --scrape-every 1ms").code(2).says("at least 100ms");
     assert!(place.list("runs").is_empty(), "{:?}", place.list("runs"));
 }

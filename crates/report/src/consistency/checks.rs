@@ -64,7 +64,8 @@ pub fn check_text(check: &VerdictCheck, letters: Letters) -> String {
             let weak: Vec<String> = weak.collect();
             format!("under {} opportunities: {}", count(OPPORTUNITIES_MIN), weak.join(", "))
         }
-        CheckEvidence::Clock { agents: 0 | 1, .. } => "one clock timed everything".to_owned(),
+        CheckEvidence::Clock { agents: 0, .. } => "no operation was judged".to_owned(),
+        CheckEvidence::Clock { agents: 1, .. } => "one clock timed everything".to_owned(),
         CheckEvidence::Clock { agents, error, median } => clocks(*agents, *error, *median, letters),
         CheckEvidence::Orders(orders) if orders.is_empty() => "no verdict needs one".to_owned(),
         CheckEvidence::Orders(orders) => {

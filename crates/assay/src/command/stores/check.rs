@@ -14,8 +14,8 @@ use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint};
 use serde_json::json;
 
 use crate::exit::{Exit, code, from_open, usage};
-use crate::lab::tied::{RunLab, store_and_nodes};
-use crate::options::Options;
+use crate::lab::tied::RunLab;
+use crate::options::{Options, SettingValue, StoreNodes};
 use crate::show::{put, require_place};
 
 /// What can be typed.
@@ -101,7 +101,7 @@ pub fn check(matches: &ArgMatches) -> Result<Exit> {
 /// Where a store is.
 enum Place {
     Url(String),
-    Lab { text: String, store: String, nodes: Option<usize> },
+    Lab { text: String, expected: StoreNodes },
 }
 
 /// The stores in the order in which they were typed, those with a URL first.
@@ -123,9 +123,8 @@ fn places(matches: &ArgMatches) -> Result<Vec<Place>> {
 }
 
 fn lab(text: String) -> Result<Place> {
-    let (store, nodes) = store_and_nodes(&text).map_err(|why| usage(format!("--up: {why}")))?;
-    let store = store.to_owned();
-    Ok(Place::Lab { text, store, nodes })
+    let expected = StoreNodes::parse(&text).map_err(|why| usage(format!("--up: {why}")))?;
+    Ok(Place::Lab { text, expected })
 }
 
 impl Place {
@@ -139,8 +138,7 @@ impl Place {
     fn examine(&self, options: &Options) -> Result<Checked> {
         match self {
             Place::Url(url) => examine(url, scheme(url), &self.display()),
-            Place::Lab { text, store, nodes } => {
-                let expected = (store.as_str(), *nodes);
+            Place::Lab { text, expected } => {
                 let lab = RunLab::start(options, expected, &mut |text| eprintln!("{text}"))?;
                 examine(lab.url(), text, &format!("version {}", lab.version()))
             }

@@ -36,7 +36,7 @@ pub fn anomalies(matches: &ArgMatches, text: &str) -> Result<Exit> {
     let options = Options::gather(matches)?;
     let display = Display::from(&options)?;
     if !matches!(display.format, Format::Text | Format::Json | Format::Markdown) {
-        return Err(options.wrong("format", "a study of anomalies is shown as text, json or md"));
+        return Err(options.format.wrong("a study of anomalies is shown as text, json or md"));
     }
     if let Some(flag) = FOREIGN.into_iter().find(|flag| matches.contains_id(flag)) {
         return Err(usage(format!("--{flag}: a study of anomalies has no such thing")));
@@ -61,8 +61,8 @@ pub fn anomalies(matches: &ArgMatches, text: &str) -> Result<Exit> {
     let request = AnomalyRequest {
         timeout,
         retries_failed: typed.retries_failed,
-        may_install: options.given("install").is_some_and(|text| matches!(text, "true" | "1")),
-        lab_dir: options.given("lab-dir"),
+        may_install: options.install.is_on(),
+        lab_dir: options.lab_dir.text(),
         refusals: [Exit::Usage, Exit::Unreachable].map(|exit| exit as i32),
     };
     let AnomalyResult { study, is_whole } = run(&file, &name, &dir, &program, &request)?;

@@ -128,7 +128,7 @@ impl RunningStudy {
             self.loaded = "none: the store keeps nothing";
             return Ok(());
         }
-        if !self.setup.options.replaces()? && self.setup.has_note()? {
+        if !self.setup.options.replace.is_on() && self.setup.has_note()? {
             self.loaded = "as it was found in the store";
             return Ok(());
         }
@@ -185,9 +185,9 @@ impl RunningStudy {
         self.setup.dir = dir_of(&self.root, factor);
         let planned = unit_rate(&self.spec) * factor;
         let duration = quantity::write_time(self.expected.duration);
-        self.setup.options.set("duration", &duration, Origin::Flag);
+        self.setup.options.duration.set(&duration, Origin::Flag)?;
         if self.spec.process.starts == When::Model {
-            self.setup.options.set("rate", &planned.to_string(), Origin::Flag);
+            self.setup.options.rate.set(&planned.to_string(), Origin::Flag)?;
         }
         self.setup.command = self.command(factor, planned);
         if self.setup.show != Show::Nothing {
@@ -236,7 +236,7 @@ impl RunningStudy {
     fn precision(&self, runs: Vec<PrecisionRun>) -> Precision {
         let capabilities = self.setup.store.capabilities();
         let mut command = typed();
-        if self.setup.options.given("seed").is_none() {
+        if !self.setup.options.seed.is_given() {
             command.extend(["--seed".to_owned(), self.seed.to_string()]);
         }
         Precision {
@@ -268,7 +268,7 @@ impl RunningStudy {
 fn require_format(options: &Options, display: &Display) -> Result<()> {
     match display.format {
         Format::Text | Format::Json | Format::Markdown | Format::Html => Ok(()),
-        _ => Err(options.wrong("format", "this study is shown as text, json, md or html")),
+        _ => Err(options.format.wrong("this study is shown as text, json, md or html")),
     }
 }
 

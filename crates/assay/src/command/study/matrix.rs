@@ -105,7 +105,7 @@ pub fn matrix(matches: &ArgMatches) -> Result<Exit> {
     let request = MatrixRequest {
         dir: &dir,
         labs: labs.root(),
-        lab_dir: options.given("lab-dir"),
+        lab_dir: options.lab_dir.text(),
         command: &setup::typed(),
         timeout,
         retries_failed: expected.retries_failed,
@@ -163,7 +163,7 @@ impl TypedOptions {
         let study_request = StudyRequest {
             scale: scale(text("scale"))?,
             // Neither the environment nor config files change the runs of a study.
-            seed: if options.is_typed("seed") { options.seed()? } else { None },
+            seed: if options.seed.is_typed() { options.seed.get() } else { None },
             repetitions,
             stores: names("stores"),
             workloads: names("workloads"),
@@ -212,7 +212,7 @@ pub fn directory(matches: &ArgMatches, options: &Options, name: &str) -> PathBuf
 fn require_format(options: &Options, display: &Display) -> Result<()> {
     match display.format {
         Format::Text | Format::Json | Format::Csv | Format::Markdown | Format::Html => Ok(()),
-        _ => Err(options.wrong("format", "a study is shown as text, json, csv, md or html")),
+        _ => Err(options.format.wrong("a study is shown as text, json, csv, md or html")),
     }
 }
 

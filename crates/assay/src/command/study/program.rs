@@ -48,7 +48,7 @@ impl<'a> OwnProgram<'a> {
     /// # Errors
     /// If it is unclear whether it may tell what goes on.
     pub fn new(options: &'a Options) -> Result<OwnProgram<'a>> {
-        let is_quiet = options.is_quiet()?;
+        let is_quiet = options.quiet.is_on();
         Ok(OwnProgram { options, command_line: command_line(), stop: None, is_quiet })
     }
 
@@ -145,9 +145,9 @@ impl Program for OwnProgram<'_> {
 
     fn check_command(&self, command: &CellCommand) -> Result<(), String> {
         let flags = command.flags.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-        let options = Options::typed(flags);
+        let options = Options::typed(flags).map_err(|error| format!("{error:#}"))?;
         // Only the trace knows whether it has a schedule.
-        if options.given("arrivals") == Some("trace") {
+        if options.arrivals.text() == Some("trace") {
             return Ok(());
         }
         let purpose = if command.verb == "load" { Purpose::Load } else { Purpose::Run };

@@ -7,8 +7,7 @@ use assay_analysis::tune::Plan;
 use assay_model::Nanos;
 
 use crate::exit::usage;
-use crate::options::Options;
-use crate::slo;
+use crate::options::{Options, SettingText};
 
 /// Failures that are forgiven if the objective does not bound them.
 const ERRORS: f64 = 0.01;
@@ -18,9 +17,6 @@ const WARM_UP: u64 = 10;
 
 /// More confirmations than this only take time.
 const CONFIRMATIONS_MAX: u64 = 100;
-
-/// How near the rate found may be to one that fails.
-const WITHIN: std::ops::RangeInclusive<f64> = 0.001..=0.5;
 
 /// What a tune is to do.
 #[derive(Clone, Debug)]
@@ -56,30 +52,27 @@ impl TuneOptions {
     pub fn from(options: &Options) -> Result<TuneOptions> {
         refuse_other_loads(options)?;
         let sought = sought(options)?;
-        let objective = options.text("slo").map(|text| objective(options, text)).transpose()?;
+        let objective = options.slo.value().cloned().map(bounding_errors);
         if objective.is_none() && matches!(sought, TuneGoal::Rate(_)) {
             return Err(usage("what must hold? give --slo, for example --slo 'p99<5ms'"));
         }
-        let step = options.duration("step")?.unwrap_or(Nanos::from_secs(10));
+        let step = options.step.get().unwrap_or(Nanos::from_secs(10));
         if step == Nanos::ZERO {
-            return Err(options.wrong("step", "nothing would be issued; give more than 0s"));
+            return Err(options.step.wrong("nothing would be issued; give more than 0s"));
         }
-        let resumes = options.resumes()?;
+        let resumes = options.resume.is_on();
         if resumes && options.run_dir().is_none() {
             let reason = "which tune goes on? name its directory with --run-dir";
-            return Err(options.wrong("resume", reason));
+            return Err(options.resume.wrong(reason));
         }
-        let warm_up = match options.given("warm-up") {
-            Some(_) => options.duration("warm-up")?.unwrap_or(Nanos::ZERO),
-            None => Nanos(step.0 / WARM_UP),
-        };
+        let warm_up = options.warm_up.given().copied().unwrap_or(Nanos(step.0 / WARM_UP));
         Ok(TuneOptions {
             objective,
             sought,
             step,
             warm_up,
             resumes,
-            requires_hallmark: options.switch("require-hallmark")?,
+            requires_hallmark: options.require_hallmark.is_on(),
         })
     }
 }
@@ -89,65 +82,53 @@ fn refuse_other_loads(options: &Options) -> Result<()> {
     const CLOSED: &str = "a tune issues in open loop: sessions that wait for the store have no \
                           rate \
                           that could be sought";
-    for (name, reason) in [
-        ("closed", CLOSED),
-        ("think", CLOSED),
-        ("target-throughput", CLOSED),
-        ("rate", "the rate is what a tune seeks; bound it with --min or --max"),
-        ("duration", "--step says how long a step of a tune is"),
-        ("repeat", "--confirm says how often the rate that is found is run again"),
-        ("operations", "--step says how long a step of a tune is"),
-    ] {
-        if options.given(name).is_some() {
-            return Err(options.wrong(name, reason));
-        }
+    const STEP: &str = "--step says how long a step of a tune is";
+    let others: [(&SettingText, &str); 7] = [
+        (&options.closed, CLOSED),
+        (&options.think, CLOSED),
+        (&options.target_throughput, CLOSED),
+        (&options.rate, "the rate is what a tune seeks; bound it with --min or --max"),
+        (&options.duration, STEP),
+        (&options.repeat, "--confirm says how often the rate that is found is run again"),
+        (&options.operations, STEP),
+    ];
+    match others.into_iter().find(|(setting, _)| setting.is_given()) {
+        Some((setting, reason)) => Err(setting.wrong(reason)),
+        None => Ok(()),
     }
-    Ok(())
 }
 
 fn sought(options: &Options) -> Result<TuneGoal> {
-    if let Some(text) = options.text("sweep") {
-        for name in ["min", "max", "within", "confirm"] {
-            if options.given(name).is_some() {
-                return Err(options.wrong(name, "--sweep names its own rates and searches nothing"));
-            }
-        }
-        let sweep = slo::sweep(text).map_err(|error| options.wrong("sweep", &error.to_string()))?;
-        return Ok(TuneGoal::Curve(sweep));
+    if let Some(sweep) = options.sweep.get() {
+        let of_search: [&SettingText; 4] =
+            [&options.min, &options.max, &options.within, &options.confirm];
+        return match of_search.into_iter().find(|setting| setting.is_given()) {
+            Some(setting) => Err(setting.wrong("--sweep names its own rates and searches nothing")),
+            None => Ok(TuneGoal::Curve(sweep)),
+        };
     }
     let usual = Plan::default();
-    let min = options.rate("min")?.unwrap_or(usual.min);
-    let max = options.rate("max")?;
+    let min = options.min.get().map_or(usual.min, |min| min.0);
+    let max = options.max.get().map(|max| max.0);
     if let Some(max) = max.filter(|max| *max < min) {
         let reason = format!("{max}/s is below --min, which is {min}/s: rates rise");
-        return Err(options.wrong("max", &reason));
+        return Err(options.max.wrong(reason));
     }
-    let confirmations = match options.count("confirm")? {
+    let confirmations = match options.confirm.get() {
         Some(many) if many > CONFIRMATIONS_MAX => {
-            return Err(options.wrong("confirm", &format!("give at most {CONFIRMATIONS_MAX}")));
+            return Err(options.confirm.wrong(format!("give at most {CONFIRMATIONS_MAX}")));
         }
         many => many.map_or(usual.confirmations, |many| many as u32),
     };
-    let within = within(options)?.unwrap_or(usual.within);
+    let within = options.within.get().map_or(usual.within, |within| within.0);
     Ok(TuneGoal::Rate(Plan { min, max, within, confirmations, ..usual }))
 }
 
-fn within(options: &Options) -> Result<Option<f64>> {
-    let Some(text) = options.text("within") else { return Ok(None) };
-    let share = text.strip_suffix('%').and_then(|number| number.trim().parse::<f64>().ok());
-    match share.map(|percent| percent / 100.0) {
-        Some(share) if WITHIN.contains(&share) => Ok(Some(share)),
-        _ => Err(options.wrong("within", "give a percentage from 0.1% to 50%, such as 2%")),
-    }
-}
-
 /// The objective; failures are bounded in any case, for a store that refuses is not quick.
-fn objective(options: &Options, text: &str) -> Result<Objective> {
-    let mut objective =
-        slo::objective(text).map_err(|error| options.wrong("slo", &error.to_string()))?;
+fn bounding_errors(mut objective: Objective) -> Objective {
     if !objective.bounds_errors() {
         let measure = Measure::Errors { limit: ERRORS };
         objective.terms.push(Term { scope: Scope::All, measure, comparison: Comparison::Below });
     }
-    Ok(objective)
+    objective
 }

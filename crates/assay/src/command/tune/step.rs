@@ -21,7 +21,7 @@ use crate::coordinator;
 use crate::exit::{Exit, Failure, as_usage, from_open, usage};
 use crate::experiment::Experiment;
 use crate::load_config::Purpose;
-use crate::options::Origin;
+use crate::options::{Options, Origin, Settable};
 use crate::setup::Setup;
 use crate::show::{has_hallmark, keep_hallmark};
 
@@ -220,8 +220,10 @@ impl Steps {
             ("seed", self.seed.to_string()),
             ("arrival-seed", arrivals.to_string()),
         ];
-        for (name, text) in &changes {
-            setup.options.set(name, text, Origin::Flag);
+        let Options { rate, duration, warm_up, seed, arrival_seed, .. } = &mut setup.options;
+        let settings: [&mut dyn Settable; 5] = [rate, duration, warm_up, seed, arrival_seed];
+        for (setting, (_, text)) in settings.into_iter().zip(&changes) {
+            setting.set(text, Origin::Flag)?;
         }
         setup.arrivals = arrivals;
         // What the step before left in queues, logs and caches is not this one's.
@@ -245,7 +247,7 @@ impl Steps {
 
     /// Whether about as many arrive in a step as its rate says.
     fn is_even(&self) -> bool {
-        let text = self.setup.options.text("arrivals").unwrap_or_default();
+        let text = self.setup.options.arrivals.text().unwrap_or_default();
         let name = text.split_once(':').map_or(text, |(name, _)| name);
         matches!(name.trim(), "" | "constant" | "jitter" | "poisson")
     }

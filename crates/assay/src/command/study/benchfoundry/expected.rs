@@ -7,7 +7,7 @@ use assay_workload::script::benchfoundry::{BenchfoundrySpec, Starts};
 use clap::ArgMatches;
 
 use crate::exit::usage;
-use crate::options::Options;
+use crate::options::{Options, SettingText};
 use crate::workload::{Workload, WorkloadSource};
 
 /// How long the paper sustained each load.
@@ -48,21 +48,21 @@ impl StudyOptions {
     /// # Errors
     /// If something is invalid.
     pub fn from(matches: &ArgMatches, options: &Options) -> Result<StudyOptions> {
-        for name in WITHOUT {
-            if options.given(name).is_some() {
-                return Err(options.wrong(name, "the load factors set the load of each run"));
-            }
+        let is_of_load = |setting: &&SettingText| WITHOUT.contains(&setting.key().name);
+        let mut given = options.all().into_iter().filter(|setting| setting.is_given());
+        if let Some(setting) = given.find(is_of_load) {
+            return Err(setting.wrong("the load factors set the load of each run"));
         }
-        let duration = options.duration("duration")?.unwrap_or(DURATION);
+        let duration = options.duration.get().unwrap_or(DURATION);
         if duration == Nanos::ZERO {
-            return Err(options.wrong("duration", "nothing would be issued; give more than 0s"));
+            return Err(options.duration.wrong("nothing would be issued; give more than 0s"));
         }
         let text = |name: &str| matches.get_one::<String>(name).map(String::as_str);
         Ok(StudyOptions {
             workload: text("spec").context("the workload has a default")?.to_owned(),
             factors: factors(text("factors").context("the factors have a default")?)?,
             duration,
-            warm_up: options.duration("warm-up")?.unwrap_or(Nanos::ZERO),
+            warm_up: options.warm_up.get().unwrap_or(Nanos::ZERO),
         })
     }
 
@@ -71,10 +71,10 @@ impl StudyOptions {
     /// # Errors
     /// If they do not.
     pub fn agree_with(&self, options: &Options, spec: &BenchfoundrySpec) -> Result<()> {
-        if spec.process.starts != Starts::Model && options.given("arrivals").is_some() {
+        if spec.process.starts != Starts::Model && options.arrivals.is_given() {
             let reason = "the workload says itself when processes begin; \
                           --workload tpcc-benchfoundry-corrected leaves it to the load model";
-            return Err(options.wrong("arrivals", reason));
+            return Err(options.arrivals.wrong(reason));
         }
         Ok(())
     }
