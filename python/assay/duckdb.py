@@ -14,7 +14,7 @@ from ._run import Verdicts
 from ._shares import Judge, merge
 
 _COLUMNS = (
-    "agent, index, session, kind, phase, key, started, ended, outcome, found, bytes, "
+    "agent, index, session, kind, phase, key, started, ended, outcome, reason, found, bytes, "
     "version_written, version_read, statement, node"
 )
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _UNSIGNED = ("index", "process", "key", "version_written", "version_read")
 _JUDGED = (
     "agent", "index", "session", "kind", "phase", "key", "started", "ended", "outcome", "found",
-    "bytes", "version_written", "version_read", "statement", "node",
+    "reason", "bytes", "version_written", "version_read", "statement", "node",
 )
 _TIMED = ("kind", "phase", "intended", "started", "ended", "outcome", "found")
 _WORDS = {name: words_of_columns()[name] for name in ("kind", "phase", "outcome")}

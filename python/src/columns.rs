@@ -15,7 +15,7 @@ use arrow_schema::DataType;
 use assay_model::{Ends, Kind, Nanos, Outcome, Phase, Reason, Record};
 
 /// The columns that a verdict on single records needs.
-pub const OF_VERDICTS: [&str; 13] = [
+pub const OF_VERDICTS: [&str; 14] = [
     "index",
     "session",
     "kind",
@@ -24,6 +24,7 @@ pub const OF_VERDICTS: [&str; 13] = [
     "started",
     "ended",
     "outcome",
+    "reason",
     "found",
     "bytes",
     "version_written",

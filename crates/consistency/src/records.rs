@@ -5,7 +5,7 @@
 //! operations than may be kept, fewer records are judged, all of each.
 
 use assay_model::seed::mix;
-use assay_model::{Kind, Nanos, Outcome, Phase, Record, version};
+use assay_model::{Kind, Nanos, Outcome, Phase, Reason, Record, version};
 use serde::{Deserialize, Serialize};
 
 use crate::register::{Access, RegisterHistory, RegisterOperation, ToldVersions, WrittenValue};
@@ -48,6 +48,8 @@ pub struct RecordOptions {
     pub is_fresh: bool,
     /// Whether writes replaced whole records.
     pub writes_whole_records: bool,
+    /// Whether these have several fields, so that a read may see a part of a write.
+    pub may_tear: bool,
 }
 
 /// Collects the operations of a run that can be judged.
@@ -63,6 +65,8 @@ pub struct RecordCollector {
     final_reads_from: Nanos,
     /// What the store told of the records that operations read or wrote, by their numbers.
     told: Vec<(u64, u64)>,
+    /// The reads that saw a part of a write, by their numbers.
+    torn: Vec<u64>,
     seen: Seen,
 }
 
@@ -132,6 +136,7 @@ impl RecordCollector {
             removed: Vec::new(),
             final_reads_from: Nanos::NEVER,
             told: Vec::new(),
+            torn: Vec::new(),
             seen: Seen::default(),
         }
     }
@@ -164,6 +169,9 @@ impl RecordCollector {
                 continue;
             }
             let Some(access) = self.access(record) else { continue };
+            if record.reason == Reason::Torn {
+                self.torn.push(record.index);
+            }
             self.operations.push(RegisterOperation {
                 node: record.node,
                 index: record.index,
@@ -263,6 +271,11 @@ impl RecordCollector {
         Collected {
             history: RegisterHistory {
                 told: told(std::mem::take(&mut self.told), &operations),
+                torn: self.options.may_tear.then(|| {
+                    let mut torn = std::mem::take(&mut self.torn);
+                    torn.sort_unstable();
+                    torn
+                }),
                 operations,
                 has_final_reads: self.final_reads_from != Nanos::NEVER,
                 final_reads_from: self.final_reads_from,
@@ -369,6 +382,7 @@ mod tests {
         loaded: 0..10,
         is_fresh: true,
         writes_whole_records: true,
+        may_tear: true,
     };
 
     fn read(key: u64, version: u64, started: u64) -> Record {

@@ -39,7 +39,7 @@ use crate::register::lost::LostWritePass;
 use crate::register::prepare::each_part;
 use crate::register::sessions::SessionPass;
 use crate::register::staleness::StalenessPass;
-use crate::verdict::{QualityFinding, VerdictPower, VersionOrder};
+use crate::verdict::{Anomaly, Edges, QualityFinding, VerdictPower, VersionOrder, Witness};
 
 /// A value, as the number of the write that wrote it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -113,6 +113,9 @@ pub struct RegisterHistory {
     pub writes_whole_records: bool,
     /// Versions of records as the store itself counts them.
     pub told: ToldVersions,
+    /// The reads that saw a part of a write, by their numbers in rising order; nothing where no
+    /// read could, because records have one field or writes leave some as they are.
+    pub torn: Option<Vec<u64>>,
 }
 
 /// The order of the versions of some records, told by the store.
@@ -200,14 +203,16 @@ pub fn judge(history: &RegisterHistory, error: &ClockError) -> RegisterReport {
         lost_writes.add(part);
     });
     let garbage = judge_garbage_reads(&prepared);
+    let torn = history.torn.as_ref().map(|torn| judge_torn_reads(&prepared, torn));
     let power = prepared.power(0);
     let (lost, lost_times, lost_writes) = lost_writes.finish(&prepared);
     let atomicity = atomicity.finish(&prepared);
     let sessions = sessions.finish(&prepared);
-    let mut findings = vec![garbage.0, lost];
-    findings.extend(atomicity.findings.into_iter().chain(sessions.findings));
-    let mut times = vec![garbage.1, lost_times];
-    times.extend(atomicity.times.into_iter().chain(sessions.times));
+    let (torn, torn_times) = torn.unzip();
+    let findings = [garbage.0, lost].into_iter().chain(torn);
+    let findings = findings.chain(atomicity.findings).chain(sessions.findings).collect();
+    let times = [garbage.1, lost_times].into_iter().chain(torn_times);
+    let times = times.chain(atomicity.times).chain(sessions.times).collect();
     RegisterReport {
         findings,
         times,
@@ -225,6 +230,26 @@ pub fn judge_atomicity(history: &RegisterHistory, error: &ClockError) -> Atomici
     let mut atomicity = AtomicityPass::default();
     let prepared = each_part(history, error, |part| atomicity.add(part));
     atomicity.finish(&prepared)
+}
+
+/// The verdict on reads that saw a part of a write: as if each write were a transaction of the
+/// fields that it wrote.
+fn judge_torn_reads(prepared: &PreparedHistory, torn: &[u64]) -> (QualityFinding, ViolationTimes) {
+    let mut violations = collector::ViolationCollector::default();
+    let is_torn = |read: &&RegisterOperation| {
+        matches!(read.access, Access::Read(_)) && torn.binary_search(&read.index).is_ok()
+    };
+    for read in prepared.history.operations.iter().filter(is_torn) {
+        violations.add(read.ended, Nanos::ZERO, || Witness {
+            anomaly: Anomaly::FracturedRead,
+            edges: Edges::Data,
+            key: read.key,
+            operations: vec![read.index],
+            margin: Nanos::ZERO,
+        });
+    }
+    let power = prepared.power(prepared.reads);
+    violations.finish(Quality::ReadAtomic, VersionOrder::NotNeeded, power, None)
 }
 
 /// The verdict on reads that nobody can explain: garbage, aborted and future reads.

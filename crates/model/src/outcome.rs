@@ -40,7 +40,8 @@ impl Outcome {
 
 macro_rules! reasons {
     ($($(#[$doc:meta])* $variant:ident = $code:literal $name:literal,)*) => {
-        /// Why an operation was refused, is unknown or was dropped.
+        /// Why an operation was refused, is unknown or was dropped; or what is wrong with one that
+        /// was done.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[repr(u8)]
         pub enum Reason { $($(#[$doc])* $variant = $code,)* }
@@ -99,6 +100,8 @@ reasons! {
     RunEnded = 16 "run-ended",
     /// The first operation of its transaction failed, so this one was not issued.
     TransactionFailed = 17 "transaction-failed",
+    /// Done, but the fields that were read are of several writes, each of which wrote all of them.
+    Torn = 18 "torn",
 }
 
 impl Reason {

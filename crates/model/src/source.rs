@@ -72,6 +72,12 @@ pub trait OperationEncoder: Send + Sync {
     /// The version that `operation` writes; see [`version`](crate::version).
     fn version_written(&self, operation: &Operation) -> u64;
 
+    /// Whether records have several fields and every write writes all of them, so that a read that
+    /// finds the versions of several writes saw a part of one.
+    fn writes_all_fields(&self) -> bool {
+        false
+    }
+
     /// Whether values are a function of key and field, so that every read can be checked.
     fn verifies(&self) -> bool;
 

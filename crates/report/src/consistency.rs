@@ -350,7 +350,7 @@ impl ConsistencyResult {
 
     /// The operations that `witness` of a verdict on `quality` names, in its order.
     fn operations_of(&self, quality: Quality, witness: &Witness) -> Vec<&Witnessed> {
-        let of_transactions = quality >= Quality::Causal;
+        let of_transactions = quality >= Quality::Causal && self.transactions > 0;
         let find = |index: &u64| {
             self.witnessed.iter().find(|one| match one {
                 Witnessed::Operation(operation) => {

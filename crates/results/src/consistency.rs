@@ -53,12 +53,21 @@ const WITHOUT_TRANSACTIONS: &str = "the store has no transactions here: each que
 /// How much of a record its writes replace, and its reads return.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum WrittenFields {
-    /// Writes replace whole records.
+    /// Writes replace all of several fields.
     All,
+    /// Records have one field.
+    Only,
     /// Writes change one field, reads return all.
     OneReadWithAll,
     /// Reads return one field, so that they do not see what was written to others.
     One,
+}
+
+impl WrittenFields {
+    /// Whether writes replace whole records.
+    pub(crate) fn is_all(self) -> bool {
+        matches!(self, WrittenFields::All | WrittenFields::Only)
+    }
 }
 
 impl Judge {
@@ -199,7 +208,8 @@ fn records(
         operations_max,
         loaded,
         is_fresh,
-        writes_whole_records: fields == WrittenFields::All,
+        writes_whole_records: fields.is_all(),
+        may_tear: fields == WrittenFields::All,
     };
     Collector::Records(RecordCollector::new(options), fields)
 }
@@ -372,7 +382,7 @@ fn judge_queries(
 
 pub(crate) fn written_fields(spec: &Spec) -> WrittenFields {
     match (spec.operations.write_fields, spec.operations.read_fields) {
-        _ if spec.dataset.fields == 1 => WrittenFields::All,
+        _ if spec.dataset.fields == 1 => WrittenFields::Only,
         (WriteFields::All, _) => WrittenFields::All,
         (WriteFields::One, ReadFields::All) => WrittenFields::OneReadWithAll,
         _ => WrittenFields::One,

@@ -36,6 +36,8 @@ pub struct ShareQuestion {
     pub is_fresh: bool,
     /// Whether writes replace whole records.
     pub writes_whole_records: bool,
+    /// Whether these have several fields, so that a read may see a part of a write.
+    pub may_tear: bool,
     /// Whether a read returns less than a write may have changed, so that nothing can be judged.
     pub is_partial: bool,
     /// When the first final read began, if there are some.
@@ -78,9 +80,10 @@ impl ShareQuestion {
             title: format!("{} on {}", manifest.spec.name, manifest.store.name),
             loaded,
             is_fresh,
-            writes_whole_records: fields == WrittenFields::All,
+            writes_whole_records: fields.is_all(),
+            may_tear: fields == WrittenFields::All,
             is_partial: match fields {
-                WrittenFields::All => false,
+                WrittenFields::All | WrittenFields::Only => false,
                 WrittenFields::OneReadWithAll => !is_fresh,
                 WrittenFields::One => true,
             },
@@ -118,6 +121,7 @@ impl ShareJudge {
             loaded: question.loaded.0..question.loaded.1,
             is_fresh: question.is_fresh,
             writes_whole_records: question.writes_whole_records,
+            may_tear: question.may_tear,
         };
         let mut collector = RecordCollector::new(options);
         if let Some(from) = question.final_reads_from {

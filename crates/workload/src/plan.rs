@@ -81,7 +81,7 @@ impl Plan {
             PlanPhase::Load => Compiled::Load(load::Load::new(&spec.dataset, lengths.clone())),
             PlanPhase::Run => Compiled::Run(Box::new(run::Run::new(spec, seed, lengths.clone()))),
         };
-        let bytes = bytes::Bytes::new(&spec.dataset, &dataset, values, phase, lengths);
+        let bytes = bytes::Bytes::new(spec, &dataset, values, phase, lengths);
         Ok(Plan { spec: spec.clone(), dataset, phase, kind, bytes: Arc::new(bytes) })
     }
 

@@ -76,6 +76,27 @@ fn each_planted_fault_shows_as_what_it_is() {
 }
 
 #[test]
+fn reads_of_half_a_write_are_found_where_writes_are_whole() {
+    let place = Place::new();
+    for (fault, is_violated) in [("&torn=1%", true), ("", false)] {
+        let words = "--set operations.write_fields=all --closed 4";
+        let more = "--records 100 --operations 20000 --seed 7 --run-dir b -q";
+        place.fine(&format!("run ycsb-a -t sim:?latency=1ms{fault} {words} {more}"));
+        let result = place.fine("check b --format json").json();
+        let found = finding(&result, "read-atomic");
+        assert_eq!(found["verdict"], if is_violated { "violated" } else { "none-found" });
+        if is_violated {
+            assert_eq!(violated(&result)[0], "read-atomic");
+            let witness = &found["witnesses"][0];
+            assert_eq!(witness["anomaly"], "fractured-read");
+            assert_eq!(witness["operations"].as_array().map(Vec::len), Some(1), "{witness}");
+            place.assay("check b --require read-atomic").code(6);
+        }
+        fs::remove_dir_all(place.path("b")).expect("it is there");
+    }
+}
+
+#[test]
 fn sessions_that_wander_to_stale_replicas_break_their_guarantees() {
     let place = Place::new();
     run(&place, "&replication=50ms&read_from=any", "--closed 2");

@@ -149,7 +149,7 @@ fn lost_writes_are_named_with_records_times_and_windows() {
         has_final_reads: true,
         final_reads_from: at(20_000),
         writes_whole_records: true,
-        told: assay_consistency::ToldVersions::default(),
+        ..RegisterHistory::default()
     };
     let mut result = ConsistencyResult::default();
     result.add_registers(&history, judge(&history, &ClockError::NONE));

@@ -28,6 +28,7 @@ pub(super) fn may_burst(task: &Task) -> bool {
         && task.scheduler.has_lone_session()
         && task.source.width() == 1
         && !task.encoder.verifies()
+        && !task.encoder.writes_all_fields()
 }
 
 /// The outcome of an attempt to issue an operation.

@@ -41,6 +41,8 @@ pub(super) struct InFlightTable<'a, C, S> {
     encoder: Arc<dyn OperationEncoder>,
     fields: Arc<[String]>,
     verifies: bool,
+    /// Whether a read that finds several versions saw a part of a write.
+    writes_all_fields: bool,
     workload_kind: WorkloadKind,
     roles: Arc<[QueryRole]>,
     is_load: bool,
@@ -153,6 +155,7 @@ impl<'a, C: Clock, S: Sink> InFlightTable<'a, C, S> {
             encoder: Arc::clone(&task.encoder),
             fields: Arc::clone(&task.fields),
             verifies: task.encoder.verifies(),
+            writes_all_fields: task.encoder.writes_all_fields(),
             workload_kind: task.workload_kind,
             roles: Arc::clone(&task.roles),
             is_load: task.is_load,
@@ -642,7 +645,21 @@ impl<'a, C: Clock, S: Sink> InFlightTable<'a, C, S> {
         if self.verifies && operation.kind == Kind::Read {
             self.verify(operation, reply, &mut ended);
         }
+        if self.writes_all_fields && operation.kind == Kind::Read {
+            self.compare_versions(reply, &mut ended);
+        }
         ended
+    }
+
+    /// Whether all fields of a record are of one write.
+    #[inline(never)]
+    fn compare_versions(&self, reply: &Reply<'_>, ended: &mut Ended) {
+        reply.rows.each(|field| {
+            let version = self.encoder.version(field.value);
+            if version.is_some_and(|version| version != ended.version_read) {
+                ended.reason = Reason::Torn;
+            }
+        });
     }
 
     /// Keeps the rows that a later operation of the process takes something from, or that are to be

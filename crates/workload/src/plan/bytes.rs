@@ -6,7 +6,7 @@ use assay_model::{Kind, Operation, OperationEncoder, Seed, version};
 use super::lengths::Lengths;
 use super::{PlanPhase, streams};
 use crate::key::KeyForm;
-use crate::spec::{Dataset, DatasetSection};
+use crate::spec::{Dataset, Spec, WriteFields};
 use crate::value::header::{self, Header};
 use crate::value::integrity;
 use crate::value::pool::Pool;
@@ -21,6 +21,7 @@ pub(crate) struct Bytes {
     phase: PlanPhase,
     lengths: Lengths,
     values: Values,
+    writes_all_fields: bool,
 }
 
 #[derive(Debug)]
@@ -33,12 +34,13 @@ enum Values {
 
 impl Bytes {
     pub(crate) fn new(
-        section: &DatasetSection,
+        spec: &Spec,
         dataset: &Dataset,
         seed: Seed,
         phase: PlanPhase,
         lengths: Lengths,
     ) -> Bytes {
+        let section = &spec.dataset;
         let key = KeyForm::new(
             section.key_prefix.as_bytes(),
             usize::try_from(section.key_digits).expect("digits are checked to be few"),
@@ -59,7 +61,9 @@ impl Bytes {
                 cuts: seed.stream(cuts),
             }
         };
-        Bytes { key, phase, lengths, values }
+        let writes_all_fields =
+            section.fields > 1 && spec.operations.write_fields == WriteFields::All;
+        Bytes { key, phase, lengths, values, writes_all_fields }
     }
 
     #[inline]
@@ -117,6 +121,10 @@ impl OperationEncoder for Bytes {
         } else {
             version::NONE
         }
+    }
+
+    fn writes_all_fields(&self) -> bool {
+        self.writes_all_fields
     }
 
     fn verifies(&self) -> bool {
