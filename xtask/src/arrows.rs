@@ -106,8 +106,9 @@ const STRANGERS: &[Stranger] = &[
     },
 ];
 
-/// The packages of others that the words may be made of; serde derives their form as data.
-const MODEL_STRANGERS: &[&str] = &["serde", "thiserror"];
+/// The packages of others that the words may be made of: serde derives their form as data, strsim
+/// tells how far a misspelt word is from a known one.
+const MODEL_STRANGERS: &[&str] = &["serde", "strsim", "thiserror"];
 
 /// The arrows that point where they must not; one sentence each.
 pub fn arrows(metadata: &Metadata) -> Vec<String> {

@@ -16,6 +16,7 @@ mod condition;
 mod counted;
 mod curve;
 mod figure;
+mod run_figure;
 mod runs;
 mod sampler;
 pub(crate) mod student;
@@ -24,10 +25,10 @@ pub(crate) mod student;
 mod tests;
 
 pub use condition::{Condition, ConditionOutcome, Limit};
-pub use counted::Counted;
 pub use figure::{Figure, Measure, PLACES};
+pub use run_figure::{Counted, IntervalBasis, RunFigure, RunFigures};
 pub use runs::{Spread, spread, spreads};
-pub use sampler::{Resampling, RunFigure, RunFigures, Sampler};
+pub use sampler::{Resampling, Sampler};
 
 use assay_model::Seed;
 
@@ -88,16 +89,6 @@ impl Demands {
     pub fn level(&self) -> f64 {
         1.0 - (1.0 - self.confidence) / self.requested.len().max(1) as f64
     }
-}
-
-/// What the intervals rest on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum IntervalBasis {
-    /// Several runs on each side: what differs from run to run is in the intervals.
-    Runs,
-    /// A single run on at least one side. How much runs differ from each other is unknown, so the
-    /// intervals are too narrow by as much.
-    WithinRun,
 }
 
 /// Two set-ups side by side.

@@ -1,27 +1,21 @@
 //! Actions on the store during a run, at given moments.
 
+pub mod action;
 pub mod schedule;
 
 use std::collections::BTreeSet;
-use std::fmt;
-use std::str::FromStr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use anyhow::{Error, Result};
 use assay_history::State;
-use assay_lab::{
-    Fault, FaultTarget, Injected, Injection, check_injection, check_scale, fault, recipes,
-};
+use assay_lab::{Fault, FaultTarget, Injected, Injection};
 use assay_model::{ACTION_MARK, Event, EventKind, Nanos};
 use assay_run::{Clock, Control, Wall};
 
-use crate::actions::schedule::{ActionSchedule, LabPlace};
-use crate::exit::{Exit, usage};
-use crate::lab::{GoesOn, LabClient, Request};
-use crate::options::SettingText;
-use crate::units;
+use crate::actions::action::{Action, ActionKind, Ended};
+use crate::actions::schedule::ActionSchedule;
+use crate::exit::Exit;
 
 /// What the texts of events about actions begin with.
 pub const MARK: &str = ACTION_MARK;
@@ -31,35 +25,6 @@ const NAP: Nanos = Nanos::from_millis(20);
 const MEND_ATTEMPTS: u32 = 3;
 /// How long is waited before the next attempt.
 const MEND_PAUSE: Duration = Duration::from_secs(1);
-
-/// Something that is to be done.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Action {
-    /// When, on the run's time axis, which begins with the warm-up.
-    pub at: Nanos,
-    /// What.
-    pub act: ActionKind,
-}
-
-/// What can be done to a lab's store.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ActionKind {
-    /// Add or remove nodes until there are so many.
-    Scale(usize),
-    /// Break something, or mend it.
-    Fault(Injection),
-}
-
-/// How an action ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Ended {
-    /// It is done; what the lab says of a fault.
-    Done(Option<Injected>),
-    /// It is not, for this reason.
-    Failed(String),
-    /// The lab is still at it, but the run was stopped.
-    GoesOn,
-}
 
 /// The outcomes of all actions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -74,126 +39,6 @@ pub struct ExecutedActions {
     pub goes_on: Option<String>,
     /// The warning that the lab ended before the run did.
     pub lab_end: Option<String>,
-}
-
-/// The word for a change of the number of nodes.
-const SCALE: &str = "scale";
-
-impl ActionKind {
-    /// In words.
-    pub fn text(&self) -> String {
-        match self {
-            ActionKind::Scale(nodes) => format!("{SCALE} to {nodes}"),
-            ActionKind::Fault(injection) => injection.text(),
-        }
-    }
-
-    /// In words, when the lab has said which nodes it was done to.
-    fn text_of(&self, injected: Option<&Injected>) -> String {
-        match (self, injected) {
-            (ActionKind::Fault(injection), Some(injected)) => injection.text_of(&injected.nodes),
-            _ => self.text(),
-        }
-    }
-
-    /// Executes it on `lab`, and returns when that has ended, or when `is_target` says that nobody
-    /// waits for it any more.
-    pub fn upon(&self, lab: &LabClient, is_target: &dyn Fn() -> bool) -> Ended {
-        let request = match self {
-            ActionKind::Scale(nodes) => Request::Scale { nodes: *nodes },
-            ActionKind::Fault(injection) => Request::Fault(injection.clone()),
-        };
-        match lab.change(&request, is_target) {
-            Ok(injected) => Ended::Done(injected),
-            Err(error) if error.is::<GoesOn>() => Ended::GoesOn,
-            Err(error) => Ended::Failed(format!("{error:#}")),
-        }
-    }
-
-    /// What sort of event it is: a change that was wanted, or something broken or mended.
-    pub fn kind(&self) -> EventKind {
-        match self {
-            ActionKind::Scale(_) => EventKind::Change,
-            ActionKind::Fault(_) => EventKind::Fault,
-        }
-    }
-
-    /// What mends it, if it breaks something.
-    fn undo(&self) -> Option<Fault> {
-        match self {
-            ActionKind::Scale(_) => None,
-            ActionKind::Fault(injection) => injection.fault.facts().undo,
-        }
-    }
-
-    /// Whether it mends, which is waited for even by a run that was stopped.
-    pub fn is_mend(&self) -> bool {
-        matches!(self, ActionKind::Fault(injection) if injection.fault.facts().undo.is_none())
-    }
-}
-
-impl FromStr for Action {
-    type Err = Error;
-
-    /// Takes `300s: scale to 2` or `10m: kill node 1`; `to` with `node` may be left out.
-    fn from_str(text: &str) -> Result<Action> {
-        let wrong =
-            |reason: &str| usage(format!("{text:?} {reason}, such as \"300s: scale to 2\""));
-        let (at, act) =
-            text.split_once(':').ok_or_else(|| wrong("has no moment before a colon"))?;
-        let at = units::duration(at.trim())?;
-        let words: Vec<&str> = act.split_whitespace().collect();
-        let act = match words[..] {
-            [] => return Err(wrong("says nothing to do")),
-            [SCALE, "to", number] | [SCALE, number] => {
-                let number = number.parse().ok().filter(|number| *number > 0);
-                let number = number.ok_or_else(|| wrong("has no number from 1 on at its end"))?;
-                ActionKind::Scale(number)
-            }
-            [SCALE, ..] => return Err(wrong("has no number from 1 on at its end")),
-            [verb, ..] => match Injection::parse(act) {
-                Ok(injection) => ActionKind::Fault(injection),
-                Err(_) if !Fault::begins_with(verb) => {
-                    let all = [SCALE].into_iter().chain(fault::names());
-                    return Err(usage(format!("{text:?}: {}", fault::unknown(verb, all))));
-                }
-                Err(reason) => return Err(usage(format!("{text:?}: {reason}"))),
-            },
-        };
-        Ok(Action { at, act })
-    }
-}
-
-impl fmt::Display for Action {
-    /// As it is parsed.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}ms: {}", self.at.0 / 1_000_000, self.act.text())
-    }
-}
-
-/// Compares what is to be done, as `setting` says, with the lab that it is to be done to.
-///
-/// # Errors
-/// If the store cannot have as many nodes, there is no such node at that time, or the lab cannot
-/// have such a fault.
-pub fn check(actions: &[Action], place: &LabPlace, setting: &SettingText) -> Result<()> {
-    let recipe = recipes::find(&place.store).map_err(usage)?;
-    let mut nodes = place.nodes;
-    for action in actions {
-        let possible = match &action.act {
-            ActionKind::Scale(target) => {
-                let possible = check_scale(&recipe.card(), nodes, *target);
-                nodes = *target;
-                possible.map_err(|error| format!("{}: {error}", action.act.text()))
-            }
-            ActionKind::Fault(injection) => {
-                let possible = check_injection(injection, recipe, nodes, place.premises);
-                possible.map_err(|error| error.to_string())
-            }
-        };
-        possible.map_err(|reason| setting.wrong(reason))?;
-    }
-    Ok(())
 }
 
 /// Does them, each at its moment, or as soon as the one before is done; tells of each when it
@@ -412,12 +257,12 @@ fn is_reached(clock: &Wall, moment: Nanos, is_over: &AtomicBool) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use assay_lab::Premises;
+    use assay_lab::{Injection, Premises};
     use assay_model::ActionEvent;
     use assay_run::Spin;
 
     use super::*;
-    use crate::actions::schedule::Nemesis;
+    use crate::actions::schedule::{LabPlace, Nemesis, check};
 
     fn fault(text: &str) -> ActionKind {
         ActionKind::Fault(Injection::parse(text).expect("it is a fault"))

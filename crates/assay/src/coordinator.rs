@@ -28,12 +28,13 @@ use clap::ArgMatches;
 use self::drive::Driven;
 use self::in_bucket::InBucket;
 use crate::exit::{Exit, Failure, as_usage, from_open, usage};
-use crate::experiment::{Experiment, Finished, rfc3339};
+use crate::experiment::{Experiment, Finished};
 use crate::fleet::{boot_id, build, collecting, length, write_secret};
 use crate::load_config::{LoadConfig, Purpose};
 use crate::note::Note;
 use crate::options::{Options, Verb};
 use crate::setup::{Setup, random};
+use crate::units::rfc3339;
 
 /// How often the coordinator looks.
 const LOOK: Duration = Duration::from_millis(200);

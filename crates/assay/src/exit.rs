@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use assay_lab::LabError;
 use assay_live::port::PortError;
 use assay_results::ResultsError;
 use assay_store::OpenError;
@@ -49,11 +50,6 @@ pub struct Failure {
     pub message: String,
 }
 
-/// A program is missing that could be installed or fetched with the user's consent.
-#[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-pub struct NotInstalled(pub String);
-
 /// A usage or configuration error.
 pub fn usage(message: impl Into<String>) -> anyhow::Error {
     Failure { exit: Exit::Usage, message: message.into() }.into()
@@ -78,15 +74,13 @@ pub fn from_open(error: OpenError) -> anyhow::Error {
 
 /// The code that `error` ends the program with.
 pub fn code(error: &anyhow::Error) -> Exit {
-    if error.is::<NotInstalled>() {
-        return Exit::Unreachable;
-    }
     let of_cause = |cause: &(dyn std::error::Error + 'static)| {
         let of_results = || cause.downcast_ref::<ResultsError>().map(of_results);
         let of_study = || cause.downcast_ref::<StudyError>().and_then(of_study);
         let of_failure = cause.downcast_ref::<Failure>().map(|failure| failure.exit);
         let of_port = || cause.downcast_ref::<PortError>().and_then(of_port);
-        of_failure.or_else(of_results).or_else(of_study).or_else(of_port)
+        let of_lab = || cause.downcast_ref::<LabError>().map(of_lab);
+        of_failure.or_else(of_lab).or_else(of_results).or_else(of_study).or_else(of_port)
     };
     error.chain().find_map(of_cause).unwrap_or(Exit::Internal)
 }
@@ -101,6 +95,17 @@ fn of_study(error: &StudyError) -> Option<Exit> {
         | StudyError::Manifest(_)
         | StudyError::Other(_) => None,
     }
+}
+
+/// The code of an error of a lab, whose own process may have told it.
+fn of_lab(error: &LabError) -> Exit {
+    from_number(error.code())
+}
+
+/// The code of a lab's process.
+pub fn from_number(code: u8) -> Exit {
+    let known = [Exit::Fine, Exit::Usage, Exit::Unreachable, Exit::Undone, Exit::Interrupted];
+    known.into_iter().find(|exit| *exit as u8 == code).unwrap_or(Exit::Internal)
 }
 
 fn of_port(error: &PortError) -> Option<Exit> {

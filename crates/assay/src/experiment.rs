@@ -15,6 +15,7 @@ use assay_history::{
     Manifest, Memory, Observation, ReadsSink, ReadsWriter, RunDir, State, WorkerSink, WriteError,
     Writer,
 };
+use assay_lab::LabClient;
 use assay_live::dashboard::{Caption, Dashboard};
 use assay_live::port::{ControlPort, Subject};
 use assay_live::progress::{self, Goal, Observer, Show};
@@ -35,16 +36,17 @@ use assay_store::blocking::BlockingThreads;
 use assay_store::{Calls, Store, StoreTime};
 use assay_trace::{Header, TraceHash};
 
+use crate::actions::action::ActionKind;
 use crate::actions::schedule::ActionSchedule;
-use crate::actions::{self, ActionKind, ExecutedActions};
+use crate::actions::{self, ExecutedActions};
 use crate::exit::{Exit, as_usage, from_open};
 use crate::final_reads::{FinalContext, FinalReads, FinalReadsOutcome, UsedNumbers};
 use crate::fleet::FleetMember;
-use crate::lab::LabClient;
 use crate::load_config::LoadConfig;
 use crate::observe::scrape::{Scraped, Scraper};
 use crate::observe::servers::Watched;
 use crate::signals::Listening;
+use crate::units::rfc3339;
 use crate::via::{self, Hop};
 use crate::{floor, live, observe, truth};
 
@@ -1041,9 +1043,4 @@ pub fn load_settings(load_config: &LoadConfig, time: StoreTime, phase: LoadPhase
         }
     }
     settings
-}
-
-/// A moment as text in UTC, to the millisecond.
-pub fn rfc3339(moment: SystemTime) -> String {
-    humantime::format_rfc3339_millis(moment).to_string()
 }

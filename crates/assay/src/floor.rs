@@ -1,5 +1,4 @@
 //! Noise floor: the run's own operations on the null store.
-//! nothing.
 //!
 //! A percentile of a run that is not well above the same percentile of this floor tells as much
 //! about this program and this machine as about the store.
@@ -30,7 +29,8 @@ const OPERATIONS_MAX: u64 = 500_000;
 /// One worker reaches this rate against the null store; beyond it the floor would be a backlog.
 const RATE_MAX_PER_WORKER: f64 = 250_000.0;
 
-/// The part of the time that is the warm-up.
+/// The warm-up is this part of the time, and at most this part of the operations: a fast store's
+/// closed loop can be through with all of them before a tenth of the time is over.
 const WARM_UP: u64 = 10;
 
 /// The floor's percentiles, with the names they have in reports.
@@ -51,21 +51,24 @@ struct Counts {
     gathered: Vec<(Nanos, Nanos)>,
     /// How the store of the run answers.
     calls: Calls,
+    /// Operations that may still be left out as warm-up.
+    warm_up: u64,
 }
 
 impl Counts {
-    fn new(calls: Calls) -> Counts {
+    fn new(calls: Calls, warm_up: u64) -> Counts {
         let [response, service] = [(); 2].map(|()| {
             Histogram::new_with_bounds(1, LONGEST.0, 3).expect("3 significant digits are allowed")
         });
-        Counts { response, service, gathered: Vec::with_capacity(GATHERED), calls }
+        Counts { response, service, gathered: Vec::with_capacity(GATHERED), calls, warm_up }
     }
 }
 
 impl Sink for Counts {
     #[inline]
     fn push(&mut self, record: Record) {
-        if record.phase != Phase::Measure {
+        if record.phase != Phase::Measure && self.warm_up > 0 {
+            self.warm_up -= 1;
             return;
         }
         self.gathered.push((record.response(), record.service()));
@@ -136,17 +139,16 @@ pub fn measure_on(
     store: &dyn Store,
 ) -> Result<Option<FloorSection>, assay_run::ExecuteError> {
     let warm_up = Nanos(length.0 / WARM_UP);
-    let extent = Extent {
-        processes: Some(run.extent.processes.unwrap_or(u64::MAX).min(OPERATIONS_MAX)),
-        duration: Some(length.since(warm_up)),
-        warm_up,
-    };
+    let processes = run.extent.processes.unwrap_or(u64::MAX).min(OPERATIONS_MAX);
+    let extent =
+        Extent { processes: Some(processes), duration: Some(length.since(warm_up)), warm_up };
     let run = Workers { load: bounded(&run), extent, stop_at_failure: false, ..run };
     let workers = run.workers;
     let control = Control::new();
     let worker_counters: Vec<LiveCounters> =
         (0..workers).map(|_| LiveCounters::new(Latency::Response)).collect();
-    let sinks = (0..workers).map(|_| Counts::new(calls)).collect();
+    let left_out = processes / WARM_UP / workers as u64;
+    let sinks = (0..workers).map(|_| Counts::new(calls, left_out)).collect();
     let sinks = thread::scope(|scope| {
         let (is_over, over) = mpsc::channel::<()>();
         let control = &control;
@@ -220,6 +222,15 @@ fn percentiles(values: &Histogram) -> BTreeMap<String, u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn at_most_a_tenth_of_the_operations_is_warm_up() {
+        let mut counts = Counts::new(Calls::Inline, 2);
+        for phase in [Phase::WarmUp, Phase::WarmUp, Phase::WarmUp, Phase::Measure] {
+            counts.push(Record { phase, ..Record::BLANK });
+        }
+        assert_eq!(counts.gathered.len(), 2);
+    }
 
     #[test]
     fn percentiles_with_too_few_values_are_left_out() {

@@ -6,6 +6,7 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 
 use anyhow::{Context, Result};
+use assay_lab::PROGRAM;
 use rustix::process::{Signal, getppid, set_parent_process_death_signal};
 
 use crate::exit::{Exit, Failure};
@@ -17,9 +18,6 @@ const VARIABLE: &str = "ASSAY_TETHER";
 /// The environment variable that says that the arguments are on standard input: the public ones,
 /// which `ps` shows, are without passwords.
 const ON_STDIN: &str = "ASSAY_TETHER_WORDS";
-
-/// This program, also when its file has been replaced since it began.
-pub const PROGRAM: &str = "/proc/self/exe";
 
 /// This program, to be started as a process that [heeds](heed) the end of this one.
 pub fn tied() -> Command {

@@ -16,15 +16,15 @@ use assay_results::run_dirs::HALLMARK;
 use assay_store::Capabilities;
 use clap::ArgMatches;
 
-use crate::command::measure::remove_store;
 use crate::coordinator;
 use crate::exit::{Exit, usage};
-use crate::experiment::{Finished, rfc3339};
+use crate::experiment::Finished;
 use crate::load_config::Purpose;
 use crate::options::{Options, Origin, RepeatSeeds};
 use crate::run_dirs;
 use crate::setup::{Setup, command_line, typed};
 use crate::show::{Display, Format, keep_hallmark, put, require_hallmark};
+use crate::units::rfc3339;
 
 /// More runs than this are a slip of the finger.
 const MOST: u64 = 1_000;
@@ -215,7 +215,7 @@ impl RunningGroup {
         let is_interrupted = setup.listening.is_interrupted();
         let keeps_store = setup.keeps_store();
         if purpose == Purpose::Bench && !keeps_store {
-            remove_store(setup);
+            setup.remove_store();
         }
         match finished.exit {
             Exit::Fine if is_interrupted => Ok(Finished { exit: Exit::Interrupted, ..finished }),

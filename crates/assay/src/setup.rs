@@ -431,6 +431,18 @@ impl Setup {
         self.options.target().is_some() || self.options.keep.is_on()
     }
 
+    /// Removes the store that was made for this bench alone.
+    pub fn remove_store(self) {
+        let path = self.dir.join("store");
+        drop(self);
+        match std::fs::remove_dir_all(&path) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                eprintln!("warning: cannot remove {}: {error}", path.display());
+            }
+            _ => {}
+        }
+    }
+
     /// What is read when the run is over, if that is wanted.
     pub fn final_reads(&self) -> Result<Option<FinalReads>> {
         let is_shared = self.member.is_some();

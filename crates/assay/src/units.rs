@@ -1,5 +1,7 @@
 //! Durations, rates, counts as people write them.
 
+use std::time::SystemTime;
+
 use anyhow::{Context, Result};
 use assay_model::{Nanos, quantity};
 use assay_run::text;
@@ -18,6 +20,11 @@ pub fn count(text: &str) -> Result<u64> {
 /// Operations per second, above zero: `20k/s`, `1M`, `1250/s`, `0.5/s`.
 pub fn rate(text: &str) -> Result<f64> {
     Ok(text::rate(text)?)
+}
+
+/// A moment as text in UTC, to the millisecond.
+pub fn rfc3339(moment: SystemTime) -> String {
+    humantime::format_rfc3339_millis(moment).to_string()
 }
 
 #[cfg(test)]

@@ -13,37 +13,50 @@ pub mod package_cache;
 pub mod recipe;
 pub mod recipes;
 pub mod site;
+pub mod supervisor;
 
 mod attach;
+mod client;
 mod clock;
 mod disk;
 mod error;
+mod job_spec;
+mod labs;
 mod network;
+mod parent;
 mod process;
 mod proxy;
 mod record;
 mod slot;
+mod start;
 mod tool;
 mod traffic;
 mod usage;
+mod wire;
 
 pub use card::{Card, Choice, NUMBER, Need, NodeCounts, Port, Scaling, Supply, Version};
+pub use client::LabClient;
 pub use clock::has_movable_clocks;
-pub use disk::{check_disks, resume_disks, unsynced};
+pub use disk::{check_disks, unsynced};
 pub use fault::{
     Amount, FAULTS, Fault, FaultFacts, FaultScope, FaultTarget, Injected, Injection, Needs,
 };
+pub use job_spec::{JobSpec, LOG};
 pub use lab::{
     Ground, House, Lab, LabError, NodeState, NodeView, Order, Premises, check_injection,
     check_programs, check_scale, clean, is_held, is_marked,
 };
+pub use labs::{LabEntry, Labs, check_name};
 pub use network::Network;
 pub use package_cache::{Kit, PackageCache};
-pub use process::{clean_up_clock, tail};
+pub use parent::Parent;
+pub use process::tail;
 pub use proxy::Now;
 pub use recipe::{FindLeader, ReadClock, Recipe};
 pub use record::{Death, NodeRecord, Record, ServerRecord};
 pub use site::{Launch, Site};
+pub use start::{CancelHandle, PROGRAM, Started, start};
 pub use tool::Watch;
 pub use traffic::{Bytes, Traffic};
 pub use usage::Usage;
+pub use wire::{LabRequest, LabStatus};

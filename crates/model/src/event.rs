@@ -1,5 +1,6 @@
 //! Something that happened to a run as a whole, at one moment of its time axis.
 
+use crate::action_event::ACTION_MARK;
 use crate::nanos::Nanos;
 
 /// What sort of event it is.
@@ -45,4 +46,30 @@ pub struct Event {
     pub kind: EventKind,
     /// What, in a few words.
     pub text: String,
+}
+
+impl Event {
+    /// What stands before its text for a reader: its kind, but that an action's end as it was
+    /// intended is no warning.
+    pub fn label(&self) -> &'static str {
+        let is_action = self.text.starts_with(ACTION_MARK);
+        match self.kind {
+            EventKind::Warning if is_action && self.text.contains(" is done, ") => "done",
+            kind => kind.name(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_action_that_ended_as_intended_is_no_warning() {
+        let label = |kind, text: &str| Event { at: Nanos(1), kind, text: text.to_owned() }.label();
+        assert_eq!(label(EventKind::Fault, "lab: kill node 1"), "fault");
+        assert_eq!(label(EventKind::Warning, "lab: kill node 1 is done, 3 ms after it"), "done");
+        assert_eq!(label(EventKind::Warning, "lab: kill node 1 failed after 3 ms: x"), "warning");
+        assert_eq!(label(EventKind::Warning, "the disk is full, all is done, "), "warning");
+    }
 }

@@ -28,6 +28,9 @@ pub enum PrescriptionRole {
     Create,
     /// Adds the prescription that its transaction creates to a list of this kind.
     AddEntry(u8),
+    /// Creates it together with its entries, as an application server does: the owners of the lists
+    /// are the arguments at [`OWNER_ARGUMENTS`], which are observed.
+    CreateWithEntries,
     /// Returns the numbers of a list of this kind: the first column of each row.
     ReadEntries(u8),
     /// As [`PrescriptionRole::ReadEntries`], those which were processed.
@@ -39,6 +42,10 @@ pub enum PrescriptionRole {
     /// Adds drugs to it unless it is processed.
     AddDrugs,
 }
+
+/// Places of the owners among the arguments of a creation, by the kinds of their lists: number,
+/// patient, prescriber, pharmacy.
+pub const OWNER_ARGUMENTS: [usize; 3] = [1, 3, 2];
 
 impl QueryRole {
     /// Whether its rows are observed.
@@ -53,18 +60,24 @@ impl QueryRole {
         )
     }
 
+    /// Whether its arguments are observed: what it writes is in no other operation.
+    pub const fn shows_arguments(self) -> bool {
+        matches!(self, QueryRole::Prescription(PrescriptionRole::CreateWithEntries))
+    }
+
     /// Whether it writes a value that no other operation of the run writes.
     pub const fn writes_once(self) -> bool {
         matches!(self, QueryRole::Append | QueryRole::Write)
     }
 }
 
-/// One value that an operation returned; a list of values has one of these for each.
+/// One value that an operation returned, or was given where its role says so; a list of values has
+/// one of these for each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ObservedValue {
     /// The operation.
     pub index: u64,
-    /// Place among the values that the operation returned, from 0.
+    /// Place among the values of the operation, from 0.
     pub item: u32,
     /// The record.
     pub key: u64,

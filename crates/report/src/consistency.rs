@@ -478,7 +478,7 @@ pub(crate) fn violated(result: &ConsistencyResult) -> Option<String> {
         Some(format!("{} ({})", finding.quality.name(), count(violations.count)))
     });
     let named: Vec<String> = named.collect();
-    (!named.is_empty()).then(|| named.join(", "))
+    (!named.is_empty()).then(|| named.join(", ") + &of_sample(result))
 }
 
 /// The qualities of which no violation was found, in a line; `None` if none could be judged.
@@ -488,7 +488,15 @@ pub(crate) fn silent(result: &ConsistencyResult) -> Option<String> {
         _ => false,
     });
     let names: Vec<&str> = silent.map(|finding| finding.quality.name()).collect();
-    (!names.is_empty()).then(|| names.join(", "))
+    (!names.is_empty()).then(|| names.join(", ") + &of_sample(result))
+}
+
+/// Which share of the records was judged, if not all were.
+fn of_sample(result: &ConsistencyResult) -> String {
+    match result.is_sample() {
+        true => format!(" in {} of the records", percent(1.0 - result.share_left_out)),
+        false => String::new(),
+    }
 }
 
 fn heading(result: &ConsistencyResult) -> String {
@@ -500,14 +508,8 @@ fn heading(result: &ConsistencyResult) -> String {
             format!("{} and {transactions}", plural(operations, "operation"))
         }
     };
-    let share = match result.is_sample() {
-        true => format!(
-            ", {} of the records with all their operations",
-            percent(1.0 - result.share_left_out)
-        ),
-        false => String::new(),
-    };
-    format!("{}: {judged} judged{share}", result.title)
+    let all = if result.is_sample() { ", with all their operations" } else { "" };
+    format!("{}: {judged} judged{}{all}", result.title, of_sample(result))
 }
 
 pub(crate) fn verdicts(result: &ConsistencyResult, letters: Letters) -> Table {

@@ -604,6 +604,7 @@ impl<'a, C: Clock + Clone, S: Sink> Worker<'a, C, S> {
         let started = self.clock.now();
         let (ticket, session) = self.in_flight_table.open(slot, started);
         let parameters = Parameters::new(&self.scratch.parameters);
+        self.in_flight_table.keep_arguments(slot, &parameters);
         let call = Call { session, step, begins, parameters };
         self.client.call(started, ticket, &call, &mut self.in_flight_table);
         self.in_flight_table.await_answer(ticket, started);

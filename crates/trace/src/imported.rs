@@ -11,6 +11,7 @@ pub mod guess;
 pub mod unpack;
 
 mod cells;
+mod parse;
 
 pub mod cachelib;
 pub mod kv_replay;

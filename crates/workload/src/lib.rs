@@ -19,6 +19,6 @@ pub mod script;
 
 pub mod builtin;
 
-pub use plan::{Plan, PlanPhase};
+pub use plan::Plan;
 pub use script::{ScriptDataset, ScriptPlan, ScriptSpec};
-pub use spec::{Dataset, Spec, SpecError};
+pub use spec::{Dataset, PlanPhase, Spec, SpecError};

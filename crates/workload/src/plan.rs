@@ -5,7 +5,7 @@ use std::sync::Arc;
 use assay_model::operation::{LONE, READ_MODIFY_WRITE};
 use assay_model::{Layout, OperationEncoder, Seed, Source, Table};
 
-use crate::spec::{Dataset, Spec, SpecError};
+use crate::spec::{Dataset, PlanPhase, Spec, SpecError};
 
 mod ahead;
 mod bytes;
@@ -40,15 +40,6 @@ pub(crate) mod streams {
     pub(crate) const THINK: u64 = 0x16;
     /// Where the streams of scripts begin; each has a place of its own behind this.
     pub(crate) const SCRIPTS: u64 = 0x1000;
-}
-
-/// The phase of a workload.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum PlanPhase {
-    /// Filling the store.
-    Load,
-    /// The operations themselves, warm-up included.
-    Run,
 }
 
 /// A compiled workload. Cheap to share; everything it gives is a function of (spec, seed, phase).

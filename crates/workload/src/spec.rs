@@ -8,6 +8,7 @@ mod dataset;
 mod error;
 mod length;
 pub(crate) mod number;
+mod phase;
 mod section;
 mod text;
 mod think;
@@ -15,6 +16,7 @@ mod think;
 pub use dataset::Dataset;
 pub use error::{Place, SpecError};
 pub use length::{FieldLength, ReadFile, no_files};
+pub use phase::PlanPhase;
 pub use section::{
     DatasetSection, KeyDistribution, KeyOrder, KeysSection, OperationsSection, ProcessSection,
     ReadFields, ScanDistribution, ScanSection, SessionsSection, Spec, WriteFields,

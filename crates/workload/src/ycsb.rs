@@ -11,8 +11,8 @@ mod read;
 
 pub use known::is_for_client;
 pub use options::{ClientOptions, Interval};
-pub use properties::{Properties, Property};
-pub use read::{Reading, Strictness, make_room, read};
+pub use properties::{Properties, Property, Strictness};
+pub use read::{Reading, make_room, read};
 
 #[cfg(test)]
 mod tests;

@@ -226,10 +226,16 @@ fn may_read_the_clock(source: &Source, line: usize) -> bool {
     // Their tests are about real servers, or links to them.
     let is_live = ["drivers", "fmke", "lab"].contains(&source.room()) && source.is_test(line);
     is_clock.contains(&source.path.as_str())
+        || is_supervisor(source)
         // The progress of a run is timed by it.
         || ["live", "assay", "xtask"].contains(&source.room())
         || source.purpose == Purpose::Demonstration
         || is_live
+}
+
+/// The supervisor of a lab is a process of its own: it hears its parent and keeps a log with times.
+fn is_supervisor(source: &Source) -> bool {
+    source.path.starts_with("crates/lab/src/supervisor")
 }
 
 fn may_touch_the_process(source: &Source, line: usize) -> bool {
@@ -238,7 +244,7 @@ fn may_touch_the_process(source: &Source, line: usize) -> bool {
 
 /// The binary prints; `live` has standard error while a run goes on.
 fn may_print(source: &Source, line: usize) -> bool {
-    source.room() == "live" || may_touch_the_process(source, line)
+    source.room() == "live" || is_supervisor(source) || may_touch_the_process(source, line)
 }
 
 #[cfg(test)]
@@ -260,6 +266,8 @@ mod tests {
         assert_eq!(rules("crates/run/src/clock.rs", text), [""; 0]);
         assert_eq!(rules("crates/assay/src/main.rs", text), [""; 0]);
         assert_eq!(rules("crates/live/src/progress.rs", text), [""; 0]);
+        assert_eq!(rules("crates/lab/src/supervisor/kept.rs", text), [""; 0]);
+        assert_eq!(rules("crates/lab/src/client.rs", text), ["clock"]);
         assert_eq!(rules("crates/run/benches/lag.rs", text), [""; 0]);
         assert_eq!(rules("crates/drivers/tests/live.rs", text), [""; 0]);
         assert_eq!(rules("crates/run/tests/lane.rs", text), ["clock"]);

@@ -3,7 +3,7 @@
 use assay_model::{Draws, Seed};
 
 use crate::compare::figure::Measure;
-use crate::compare::sampler::RunFigure;
+use crate::compare::run_figure::RunFigure;
 use crate::compare::student::{normal, student};
 
 /// The stream of the draws of runs.

@@ -6,19 +6,10 @@
 //! squares (R. G. Newcombe, Statistics in Medicine 17, 1998, method 10).
 
 use crate::binomial::{at_least, at_most};
-use crate::compare::sampler::RunFigure;
+use crate::compare::run_figure::{Counted, RunFigure};
 
 /// Halvings after which a limit is as exact as floating-point numbers.
 const HALVINGS: u32 = 60;
-
-/// Operations of which a part was counted, as independent ones: both are divided by the dependence.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Counted {
-    /// Those that were counted.
-    pub part: f64,
-    /// All of them.
-    pub whole: f64,
-}
 
 impl Counted {
     /// Of all runs that have counts.

@@ -1,7 +1,7 @@
 //! Spread of one figure over several runs of one set-up.
 
 use crate::compare::figure::Figure;
-use crate::compare::sampler::RunFigures;
+use crate::compare::run_figure::RunFigures;
 use crate::compare::student::student;
 
 /// The confidence of a run-level interval.

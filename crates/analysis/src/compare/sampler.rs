@@ -4,21 +4,15 @@ use assay_model::{Kind, Nanos, Outcome, Record, Seed};
 
 use crate::LONGEST;
 use crate::buckets::Buckets;
-use crate::compare::IntervalBasis;
-use crate::compare::counted::Counted;
 use crate::compare::curve::{Curve, FINE, batch_dependence};
 use crate::compare::figure::{Figure, Measure, PLACES};
-use crate::hallmark::{Figure as Withdrawn, Hallmark, Time};
+use crate::compare::run_figure::{Counted, FEWEST_BLOCKS, RunFigure, RunFigures};
 use crate::latency_stats::{SLOTS, SlotClock};
 use crate::options::{AnalysisOptions, Window};
 use crate::summary::{Distribution, Group, Summary};
 
 /// Blocks that a run's time is cut into, as many as the analyzer's batches.
 const BLOCKS: usize = 30;
-/// With fewer non-empty blocks than this, the variation within a run is unknown.
-const FEWEST_BLOCKS: usize = 10;
-/// Values that must lie beyond a quantile.
-const FEWEST_BEYOND: f64 = 10.0;
 /// The stream of the draws of blocks.
 const STREAM: u64 = 0xC0_02;
 
@@ -37,78 +31,6 @@ impl Resampling {
     /// For the run with this number, with replicates enough for any level in use.
     pub const fn of_run(run: u64) -> Resampling {
         Resampling { seed: Seed(0), run, replicates: 1_000 }
-    }
-}
-
-/// One figure of one run.
-#[derive(Clone, Debug, PartialEq)]
-pub struct RunFigure {
-    /// Which.
-    pub figure: Figure,
-    /// The run's own value: what its report says.
-    pub value: f64,
-    /// How far redrawn blocks move it, on the scale on which it is averaged; their mean is zero.
-    /// Empty where blocks cannot tell.
-    pub replicates: Vec<f64>,
-    /// Values beyond the quantile; infinite for anything else.
-    pub beyond: f64,
-    /// How many independent values they are worth.
-    pub effective_beyond: f64,
-    /// Blocks that were drawn from.
-    pub blocks: usize,
-    /// What a share is the share of; for throughput what was done of what was offered.
-    pub counted: Option<Counted>,
-}
-
-impl RunFigure {
-    /// Whether it can carry an interval on that basis.
-    ///
-    /// Between runs the spread of a tail percentile is seen as it is, so each run needs only so
-    /// many values that it is none of its extremes; within a run dependence hides it.
-    pub fn is_enough(&self, basis: IntervalBasis) -> bool {
-        match basis {
-            IntervalBasis::Runs => self.beyond >= FEWEST_BEYOND,
-            IntervalBasis::WithinRun => {
-                !self.replicates.is_empty()
-                    && self.blocks >= FEWEST_BLOCKS
-                    && self.effective_beyond >= FEWEST_BEYOND
-            }
-        }
-    }
-
-    /// Whether a value of zero is a result.
-    pub(super) fn is_enough_of_nothing(&self, basis: IntervalBasis) -> bool {
-        basis == IntervalBasis::Runs || self.blocks >= FEWEST_BLOCKS
-    }
-}
-
-/// All figures of one run.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct RunFigures {
-    /// In the order of [`Figure::all`].
-    pub figures: Vec<RunFigure>,
-    /// The figures that the run's hallmark withdraws.
-    pub withdrawn: Vec<Figure>,
-}
-
-impl RunFigures {
-    /// The figure, if the run has it.
-    pub fn get(&self, figure: Figure) -> Option<&RunFigure> {
-        self.figures.iter().find(|found| found.figure == figure)
-    }
-
-    /// The same, with what the hallmark of the run withdraws.
-    pub fn examined(self, hallmark: &Hallmark) -> RunFigures {
-        let is_withdrawn = |figure: &Figure| {
-            let refuted = |one| !hallmark.refuted_by(one).is_empty();
-            match figure.measure {
-                Measure::Throughput => refuted(Withdrawn::Throughput),
-                Measure::Response(at) => refuted(Withdrawn::Percentile(Time::Response, at)),
-                Measure::Service(at) => refuted(Withdrawn::Percentile(Time::Service, at)),
-                Measure::Errors | Measure::Misses | Measure::Cpu => refuted(Withdrawn::All),
-            }
-        };
-        RunFigures { withdrawn: Figure::all().filter(is_withdrawn).collect(), ..self }
     }
 }
 

@@ -4,15 +4,14 @@ use std::fmt;
 
 use anyhow::Result;
 use assay_lab::{
-    FAULTS, Fault, FaultScope, FaultTarget, Injection, Premises, Record, check_programs,
-    has_movable_clocks, recipes,
+    FAULTS, Fault, FaultScope, FaultTarget, Injection, Premises, Record, check_injection,
+    check_programs, check_scale, has_movable_clocks, recipes,
 };
 use assay_model::{Nanos, Seed, Setting};
 
-use crate::actions::{self, Action, ActionKind};
+use crate::actions::action::{Action, ActionKind};
 use crate::exit::usage;
-use crate::lab::failure::from_lab;
-use crate::lab::labs::house;
+use crate::lab::house::house;
 use crate::lab::tied::StorePlace;
 use crate::options::{Options, SettingText, StoreNodes};
 
@@ -100,6 +99,31 @@ impl LabPlace {
     }
 }
 
+/// Compares what is to be done, as `setting` says, with the lab that it is to be done to.
+///
+/// # Errors
+/// If the store cannot have as many nodes, there is no such node at that time, or the lab cannot
+/// have such a fault.
+pub(super) fn check(actions: &[Action], place: &LabPlace, setting: &SettingText) -> Result<()> {
+    let recipe = recipes::find(&place.store).map_err(usage)?;
+    let mut nodes = place.nodes;
+    for action in actions {
+        let possible = match &action.act {
+            ActionKind::Scale(target) => {
+                let possible = check_scale(&recipe.card(), nodes, *target);
+                nodes = *target;
+                possible.map_err(|error| format!("{}: {error}", action.act.text()))
+            }
+            ActionKind::Fault(injection) => {
+                let possible = check_injection(injection, recipe, nodes, place.premises);
+                possible.map_err(|error| error.to_string())
+            }
+        };
+        possible.map_err(|reason| setting.wrong(reason))?;
+    }
+    Ok(())
+}
+
 impl ActionSchedule {
     /// What the settings `at` or `nemesis` name.
     ///
@@ -147,7 +171,7 @@ impl ActionSchedule {
         let house = house()?;
         for action in &self.actions {
             if let ActionKind::Fault(injection) = &action.act {
-                check_programs(injection.fault, &house).map_err(|error| from_lab(&error))?;
+                check_programs(injection.fault, &house)?;
             }
         }
         if self.is_drawn() && !options.quiet.is_on() {
@@ -161,7 +185,7 @@ impl ActionSchedule {
         let setting = source(options, self.is_drawn());
         if let Some(nemesis) = &self.nemesis {
             // Whatever is drawn: a schedule of another seed is as good.
-            actions::check(&nemesis.samples(), place, setting)?;
+            check(&nemesis.samples(), place, setting)?;
             let recipe = recipes::find(&place.store).map_err(usage)?;
             self.actions = nemesis.draw(Seed(self.seed), place.nodes, recipe.leader().is_some());
         }
@@ -170,7 +194,7 @@ impl ActionSchedule {
                 injection.seed = Seed(self.seed).draws(RANDOM_NODES, index as u64).bits();
             }
         }
-        actions::check(&self.actions, place, setting)
+        check(&self.actions, place, setting)
     }
 
     /// Whether there is nothing to do.

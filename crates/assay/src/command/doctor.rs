@@ -11,8 +11,8 @@ use clap::ArgMatches;
 
 use crate::command::lab::{Readiness, readiness};
 use crate::exit::{Exit, from_open};
+use crate::lab::house::house;
 use crate::lab::job_spec::missing_feature;
-use crate::lab::labs::house;
 use crate::machine;
 use crate::show::put;
 

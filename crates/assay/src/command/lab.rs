@@ -6,15 +6,18 @@ mod logs;
 mod up;
 
 use anyhow::Result;
-use assay_lab::{FAULTS, Fault, FaultTarget, Injection, clean, recipes};
+use assay_lab::supervisor::{self, Supervision};
+use assay_lab::{FAULTS, Fault, FaultTarget, Injection, LabClient, LabEntry, Labs, clean, recipes};
 use assay_model::Nanos;
+use assay_run::clock::monotonic;
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint};
 
 use crate::completion;
-use crate::exit::{Exit, usage};
-use crate::lab::labs::LabEntry;
-use crate::lab::{LabClient, Labs, failure, supervisor};
+use crate::exit::{self, Exit, usage};
+use crate::lab::house;
+use crate::lab::job_spec::require_driver;
+use crate::lab::probe::probe;
 use crate::options::Options;
 use crate::setup::draw_seed;
 use crate::show::put;
@@ -195,14 +198,23 @@ pub fn dispatch(matches: &ArgMatches) -> Result<Exit> {
         Some(("fault", matches)) => inject_fault(matches),
         Some(("down", matches)) => end(matches),
         Some(("ls", matches)) => list::list(matches),
-        Some(("keep", _)) => supervisor::keep(),
-        Some(("watchdog", _)) => supervisor::watchdog(),
+        Some(("keep", _)) => keep(),
+        Some(("watchdog", _)) => {
+            supervisor::watchdog()?;
+            Ok(Exit::Fine)
+        }
         _ => Ok(Exit::Usage),
     }
 }
 
+/// The supervisor of a lab, which this process is from now on.
+fn keep() -> Result<Exit> {
+    let supervision = Supervision { now: monotonic, check: require_driver, probe };
+    Ok(exit::from_number(supervisor::keep(supervision)?))
+}
+
 fn labs(matches: &ArgMatches) -> Result<Labs> {
-    Labs::from(&Options::gather(matches)?)
+    house::labs(&Options::gather(matches)?)
 }
 
 fn word<'a>(matches: &'a ArgMatches, name: &str) -> Option<&'a str> {
@@ -316,7 +328,7 @@ fn end_one(found: LabEntry) -> Result<bool> {
         return Ok(true);
     }
     let LabEntry { name, folder, link, .. } = found;
-    clean(&folder).map_err(|error| failure::from_lab(&error))?;
+    clean(&folder)?;
     if let Some(link) = link {
         std::fs::remove_file(&link)
             .map_err(|error| usage(format!("cannot remove the link of lab {name}: {error}")))?;

@@ -55,7 +55,7 @@ pub fn bench(matches: &ArgMatches) -> Result<Exit> {
     let keeps_store = setup.keeps_store();
     let exit = load_and_run(&mut setup, agents.map(|agents| (agents, matches)));
     if exit.is_ok() && !keeps_store {
-        remove_store(setup);
+        setup.remove_store();
     }
     exit
 }
@@ -68,16 +68,4 @@ fn load_and_run(setup: &mut Setup, fleet: Option<(u32, &ArgMatches)>) -> Result<
     }
     let finished = coordinator::run_alone_or(setup, fleet, Purpose::Bench)?;
     setup.show_result(&finished)
-}
-
-/// Removes the store that was made for this bench alone.
-pub fn remove_store(setup: Setup) {
-    let path = setup.dir.join("store");
-    drop(setup);
-    match std::fs::remove_dir_all(&path) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            eprintln!("warning: cannot remove {}: {error}", path.display());
-        }
-        _ => {}
-    }
 }

@@ -3,14 +3,16 @@
 use std::process::Child;
 
 use anyhow::{Context, Result};
-use assay_lab::{Network, Record, clean, is_held, unsynced};
+use assay_lab::{
+    CancelHandle, JobSpec, LabClient, Labs, Network, Parent, Record, Started, clean, is_held,
+    unsynced,
+};
 use assay_model::Setting;
 
 use crate::exit::usage;
-use crate::lab::job_spec::JobSpec;
-use crate::lab::parent::Parent;
-use crate::lab::start::{CancelHandle, Started, start_asking};
-use crate::lab::{LabClient, Labs};
+use crate::lab::house;
+use crate::lab::job_spec::{check, job_spec};
+use crate::lab::start::start_asking;
 use crate::options::{Options, SettingText, StoreNodes};
 
 /// Names of labs of runs begin with this; the number of the process follows.
@@ -55,7 +57,7 @@ impl RunLab {
                 RunLab::start(options, expected, &mut tell).map(Some)
             }
             Some(StorePlace::Lab(name)) => {
-                let client = LabClient::connect(&Labs::from(options)?, name)?;
+                let client = LabClient::connect(&house::labs(options)?, name)?;
                 let record = client.record()?;
                 Ok(Some(RunLab { client, record, supervisor: None }))
             }
@@ -73,12 +75,12 @@ impl RunLab {
         StoreNodes { store, nodes }: &StoreNodes,
         tell: &mut dyn FnMut(&str),
     ) -> Result<RunLab> {
-        let labs = &Labs::from(options)?;
+        let labs = &house::labs(options)?;
         let name = format!("{OWN_NAME}{}", std::process::id());
         let parent = Parent::this_process().context("the system does not show this process")?;
-        let usual = JobSpec::of(store, &name, labs, options)?;
+        let usual = job_spec(store, &name, labs, options)?;
         let job_spec = JobSpec { nodes: *nodes, parent: Some(parent), ..usual };
-        job_spec.order()?;
+        check(&job_spec)?;
         sweep(labs);
         let Started { status, supervisor } =
             start_asking(&job_spec, &CancelHandle::default(), tell)?;

@@ -219,7 +219,7 @@ fn a_run_that_needs_more_memory_than_there_may_be_is_judged_in_parts() {
     let whole = place.assay("check last --format json").code(0).json();
     let parts = place.assay("check last --format json --memory 4MB").code(0).json();
     let sample = place.assay("check last --memory 100kB").code(0);
-    sample.shows(" % of the records with all their operations");
+    sample.shows(" % of the records, with all their operations");
     assert_eq!(whole["operations"].as_u64().map(|count| count > 20_000), Some(true));
     assert_eq!(parts["record_share"], 1.0);
     assert!(parts["warnings"][0].as_str().is_some_and(|text| text.contains(" parts of the rec")));

@@ -74,6 +74,13 @@ fn operations_go_through_a_server_and_the_report_says_what_that_costs() {
         );
         let ran = place.fine(&words);
         ran.shows("get-pharmacy-prescriptions").shows("hop");
+        if layout != "nested-packed" {
+            let verdicts = place.fine("check b --format json").json();
+            let findings = verdicts["findings"].as_array().into_iter().flatten();
+            let seen = findings.filter(|one| one["quality"] == "causes-seen");
+            let judged = seen.map(|one| one["power"]["opportunities"].as_u64()).next();
+            assert!(judged.flatten().is_some_and(|count| count > 0), "{verdicts}");
+        }
         let result = place.fine("report b --format json").json();
         assert_eq!(result["overall"]["counts"]["done"], 600, "{result}");
     }

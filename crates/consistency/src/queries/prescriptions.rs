@@ -26,13 +26,15 @@ pub(super) fn prescriptions(
         (true, None) if operations.len() > 1 => Outcome::Refused,
         _ => outcome,
     };
-    if let Some(creation) = creation(operations, has_transactions, commit) {
+    if let Some(creation) = creation(operations, values, has_transactions, commit) {
         into.push(creation);
     }
     for (one, role) in roles() {
         let is_write = matches!(role, PrescriptionRole::Process | PrescriptionRole::AddDrugs);
         let access = match role {
-            PrescriptionRole::Create | PrescriptionRole::AddEntry(_) => continue,
+            PrescriptionRole::Create
+            | PrescriptionRole::CreateWithEntries
+            | PrescriptionRole::AddEntry(_) => continue,
             PrescriptionRole::Process => {
                 PrescriptionAccess::Process { prescription: one.key, found: one.found }
             }
@@ -72,12 +74,24 @@ pub(super) fn prescriptions(
 /// The creation of a prescription, if the transaction got so far as to write something.
 fn creation(
     operations: &[QueryOperation],
+    values: &Values,
     has_transactions: bool,
     commit: Option<&QueryOperation>,
 ) -> Option<PrescriptionOperation> {
-    let is_create = |one: &&QueryOperation| role(one) == Some(PrescriptionRole::Create);
+    let with_entries = Some(PrescriptionRole::CreateWithEntries);
+    let is_create = |one: &&QueryOperation| {
+        role(one) == with_entries || role(one) == Some(PrescriptionRole::Create)
+    };
     let record = operations.iter().find(is_create)?;
+    let has_entries = role(record) == with_entries;
     let mut owners = [0; LISTS];
+    if has_entries {
+        let mut given = values.of(record.index).map_while(|one| u64::try_from(one?).ok());
+        for owner in &mut owners {
+            // A history without the owners, as older ones are, cannot say what lists must have.
+            *owner = given.next()?;
+        }
+    }
     let mut written: Vec<Outcome> = vec![record.outcome];
     let mut last = record.ended;
     for one in operations {
@@ -87,7 +101,7 @@ fn creation(
             last = Nanos::max(last, one.ended);
         }
     }
-    let is_whole = written.len() == LISTS + 1;
+    let is_whole = has_entries || written.len() == LISTS + 1;
     let all = |outcome: Outcome| written.iter().all(|one| *one == outcome);
     let outcome = match (has_transactions, commit) {
         (true, Some(commit)) => commit.outcome,
@@ -152,8 +166,22 @@ mod tests {
     }
 
     fn collected(operations: &[QueryOperation], is_one: bool) -> Vec<PrescriptionOperation> {
-        let value = |item, value| ObservedValue { index: 0, item, key: 4, value: Some(value) };
-        let values = Values(vec![value(0, 100), value(1, 101), value(2, 102)]);
+        collected_with(&[100, 101, 102], operations, is_one)
+    }
+
+    /// With what the first operation returned, or was given.
+    fn collected_with(
+        of_first: &[i64],
+        operations: &[QueryOperation],
+        is_one: bool,
+    ) -> Vec<PrescriptionOperation> {
+        let value = |(item, value): (u32, &i64)| ObservedValue {
+            index: 0,
+            item,
+            key: 4,
+            value: Some(*value),
+        };
+        let values = Values((0..).zip(of_first).map(value).collect());
         let mut found = Vec::new();
         prescriptions(operations, &values, is_one, 100, &mut found);
         found
@@ -186,6 +214,23 @@ mod tests {
         );
         let by_itself = PrescriptionOperation { ended: Nanos(45), ..one };
         assert_eq!(collected(&queries(&creation(), Some(Outcome::Done)), false), [by_itself]);
+    }
+
+    #[test]
+    fn a_creation_by_a_server_has_its_entries_with_it() {
+        let create = [(of(PrescriptionRole::CreateWithEntries), 101)];
+        let outcome = |outcome, owners: &[i64]| {
+            let mut queries = queries(&create, None);
+            queries[0].outcome = outcome;
+            let found = collected_with(owners, &queries, false);
+            found.first().map(|one| (one.outcome, one.access.clone()))
+        };
+        let access = PrescriptionAccess::Create { prescription: 101, owners: [1, 2, 3] };
+        let owners = [1, 2, 3];
+        for expected in [Outcome::Done, Outcome::Refused, Outcome::Unknown] {
+            assert_eq!(outcome(expected, &owners), Some((expected, access.clone())));
+        }
+        assert_eq!(outcome(Outcome::Done, &[]), None);
     }
 
     #[test]

@@ -384,7 +384,7 @@ fn events(facts: &Facts) -> String {
             out,
             "<li><span class=\"when\">{}</span> <span class=\"kind\">{}</span> {}</li>",
             grouped(&moment(event.at)),
-            event.kind.name(),
+            event.label(),
             escape(&event.text)
         );
     }

@@ -477,13 +477,13 @@ fn fit_cells(fit: &Fit) -> [String; 5] {
         Peak::Untold => "not reported: the law explains too little".to_owned(),
         Peak::Unseen => format!("none beyond doubt up to {:.0} clients", fit.measured_up_to),
     };
-    [
-        with(rate(fit.law.gamma), gamma),
-        share(1, fit.law.alpha),
-        share(2, fit.law.beta),
-        format!("{:.3}", fit.explained),
-        peak,
-    ]
+    let parameters = match fit.peak {
+        // Parameters of a law that does not hold mean nothing.
+        Peak::Untold => [(); 3].map(|()| "-".to_owned()),
+        _ => [with(rate(fit.law.gamma), gamma), share(1, fit.law.alpha), share(2, fit.law.beta)],
+    };
+    let [gamma, alpha, beta] = parameters;
+    [gamma, alpha, beta, format!("{:.3}", fit.explained), peak]
 }
 
 /// Three significant digits of a number below one.

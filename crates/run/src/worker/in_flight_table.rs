@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use assay_model::operation::fingerprint_with;
 use assay_model::{
-    Arguments, Ends, Kind, Nanos, Operation, OperationEncoder, Outcome, Phase, QueryRole, Reason,
-    Record, Verified, version,
+    Arguments, Ends, Kind, Nanos, Operation, OperationEncoder, Outcome, Parameters, Phase,
+    QueryRole, Reason, Record, Verified, version,
 };
 use assay_store::{Answer, Answers, Client, Reply, Ticket};
 
@@ -14,7 +14,7 @@ use crate::clock::Clock;
 use crate::live_counters::{LiveCounters, WorkerStats};
 use crate::load::WorkloadKind;
 use crate::sink::Sink;
-use crate::worker::observe::{observe, told};
+use crate::worker::observe::{observe, observe_owners, told};
 use crate::worker::scheduler::{DueProcess, Freed, Scheduler};
 use crate::worker::script::Script;
 use crate::worker::{Failure, Task, WorkerOutcome, role_of, slot_of, ticket, version_of};
@@ -237,6 +237,16 @@ impl<'a, C: Clock, S: Sink> InFlightTable<'a, C, S> {
         let slot = &self.slots[slot as usize];
         if let Some(script) = &slot.script {
             script.parameters(slot.at, into);
+        }
+    }
+
+    /// Keeps the arguments of the next operation of `slot` if they are to be judged: whatever
+    /// becomes of it, this is what it tried to write.
+    pub fn keep_arguments(&mut self, slot: u32, arguments: &Parameters<'_>) {
+        let slot = &self.slots[slot as usize];
+        let operation = &slot.operations[slot.at];
+        if role_of(&self.roles, operation.statement).shows_arguments() {
+            observe_owners(operation, arguments, &mut |value| self.sink.observe(value));
         }
     }
 
@@ -636,30 +646,24 @@ impl<'a, C: Clock, S: Sink> InFlightTable<'a, C, S> {
         if operation.statement > 0 {
             reply.rows.each(|field| ended.bytes += field.value.len() as u32);
         } else if ended.rows > 0 {
+            let mut oldest = u64::MAX;
             reply.rows.each(|field| {
                 ended.bytes += field.value.len() as u32;
-                let version = self.encoder.version(field.value).unwrap_or(version::NONE);
-                ended.version_read = ended.version_read.max(version);
+                if let Some(version) = self.encoder.version(field.value) {
+                    ended.version_read = ended.version_read.max(version);
+                    oldest = oldest.min(version);
+                }
             });
+            // Where each write writes all fields, those of one record are of one write.
+            let is_record = self.writes_all_fields && operation.kind == Kind::Read;
+            if is_record && oldest < ended.version_read {
+                ended.reason = Reason::Torn;
+            }
         }
         if self.verifies && operation.kind == Kind::Read {
             self.verify(operation, reply, &mut ended);
         }
-        if self.writes_all_fields && operation.kind == Kind::Read {
-            self.compare_versions(reply, &mut ended);
-        }
         ended
-    }
-
-    /// Whether all fields of a record are of one write.
-    #[inline(never)]
-    fn compare_versions(&self, reply: &Reply<'_>, ended: &mut Ended) {
-        reply.rows.each(|field| {
-            let version = self.encoder.version(field.value);
-            if version.is_some_and(|version| version != ended.version_read) {
-                ended.reason = Reason::Torn;
-            }
-        });
     }
 
     /// Keeps the rows that a later operation of the process takes something from, or that are to be

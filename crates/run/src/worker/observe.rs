@@ -1,6 +1,7 @@
-//! Observed values: the numbers in the rows of a query that is judged.
+//! Observed values: the numbers in the rows, or the arguments, of a query that is judged.
 
-use assay_model::{Datum, ObservedValue, Operation, QueryRole};
+use assay_model::observed::OWNER_ARGUMENTS;
+use assay_model::{Datum, ObservedValue, Operation, Parameters, QueryRole};
 use assay_store::Rows;
 
 /// Gives the values in `rows`, the answer to `operation`, to `keep` in their order.
@@ -30,6 +31,19 @@ pub(super) fn observe(
             _ => {}
         }
     });
+}
+
+/// Gives the owners among the arguments of `operation`, which creates a prescription with its
+/// entries, to `keep` by the kinds of their lists.
+pub(super) fn observe_owners(
+    operation: &Operation,
+    arguments: &Parameters<'_>,
+    keep: &mut dyn FnMut(ObservedValue),
+) {
+    for (item, place) in (0..).zip(OWNER_ARGUMENTS) {
+        let value = arguments.iter().nth(place).and_then(|owner| whole(&owner));
+        keep(ObservedValue { index: operation.index, item, key: operation.key, value });
+    }
 }
 
 /// The version of its record that the store tells with the answer to `operation`.
@@ -102,6 +116,26 @@ mod tests {
         let rows: &[&[Datum<'_>]] = &[&[Datum::Int(1)], &[Datum::Int(2)]];
         let found = observed(QueryRole::Read, rows);
         assert_eq!(found, [(30, 0, 7, Some(1)), (30, 1, 7, Some(2))]);
+    }
+
+    #[test]
+    fn a_creation_has_its_owners_by_the_kinds_of_their_lists() {
+        let (mut operations, mut arguments) = (Vec::new(), Arguments::default());
+        let mut process = ProcessBuilder::begin(3, 10, &mut operations, &mut arguments);
+        let create = QueryRef { statement: 1, kind: Kind::Insert };
+        process.transaction(1, Nanos::ZERO).issue(create, 101, &[]).commit();
+        process.end();
+        let mut encoded = Vec::new();
+        let (patient, staff, pharmacy) = (Datum::Int(1), Datum::Int(3), Datum::Int(2));
+        for datum in [Datum::Int(101), patient, staff, pharmacy, Datum::Text("1/1/2017")] {
+            datum.encode(&mut encoded);
+        }
+        let mut owners = Vec::new();
+        observe_owners(&operations[0], &Parameters::new(&encoded), &mut |one| {
+            owners.push((one.index, one.item, one.key, one.value));
+        });
+        let expected = [1, 2, 3].map(|owner| (30, owner as u32 - 1, 101, Some(owner)));
+        assert_eq!(owners, expected);
     }
 
     #[test]

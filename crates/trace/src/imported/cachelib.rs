@@ -6,8 +6,8 @@
 use assay_model::Nanos;
 
 use super::cells::{display, size, time, whole};
+use super::parse::{Fault, Parse};
 use super::request::{ImportedRequest, TimestampPrecision, ValueSize, Verb, key_number};
-use super::requests::{Fault, Parse};
 
 /// The columns that are read, with whether a file must have them.
 const COLUMNS: [(&str, bool); 7] = [

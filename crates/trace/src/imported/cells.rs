@@ -2,8 +2,8 @@
 
 use assay_model::Nanos;
 
+use super::parse::Fault;
 use super::request::VALUE_MAX;
-use super::requests::Fault;
 
 /// A cell's text for a message: at most so many bytes of it.
 const SHOWN: usize = 40;

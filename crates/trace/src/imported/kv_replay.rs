@@ -3,8 +3,8 @@
 use assay_model::Nanos;
 
 use super::cells::{display, size, time};
+use super::parse::{Fault, Parse};
 use super::request::{ImportedRequest, TimestampPrecision, ValueSize, Verb, key_number};
-use super::requests::{Fault, Parse};
 
 /// Lines of three or four values.
 pub(crate) struct KvReplay;

@@ -7,8 +7,8 @@
 use assay_model::Nanos;
 
 use super::cells::{display, time};
+use super::parse::{Fault, Parse};
 use super::request::{ImportedRequest, TimestampPrecision, VALUE_MAX, ValueSize, Verb, key_number};
-use super::requests::{Fault, Parse};
 
 /// A number as Redis keeps it.
 const COUNTER_BYTES: u32 = 8;

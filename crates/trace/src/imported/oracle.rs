@@ -5,10 +5,10 @@
 
 use assay_model::Nanos;
 
+use super::parse::{Fault, Parse};
 use super::request::{
     ImportedRequest, TimestampPrecision, VALUE_MAX, ValueSize, Verb, object_number,
 };
-use super::requests::{Fault, Parse};
 
 /// The bytes of a record.
 pub(crate) const RECORD: usize = 24;

@@ -11,6 +11,7 @@ use super::guess::{Look, guess};
 use super::kv_replay::KvReplay;
 use super::monitor::Monitor;
 use super::oracle::Oracle;
+use super::parse::{Fault, Parse};
 use super::request::{Format, ImportedRequest, TimestampPrecision};
 use super::twitter::Twitter;
 
@@ -108,31 +109,6 @@ fn tolerance(tolerated: u64) -> String {
         1 => " (the one bad line that --skip-bad allows came before)".to_owned(),
         many => format!(" (the {many} bad lines that --skip-bad allows came before)"),
     }
-}
-
-/// Why a line gives no request.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Fault {
-    /// It is no line of this format.
-    Bad(String),
-    /// It is one, of a command with this name that is not supported.
-    PassedOver(String),
-}
-
-/// One format's lines or records.
-pub(crate) trait Parse {
-    /// How finely it says when.
-    fn timestamps(&self) -> TimestampPrecision;
-
-    /// The length of its records; `None` if it has lines.
-    fn record(&self) -> Option<usize> {
-        None
-    }
-
-    /// Appends the requests of one line without its end, or of one record.
-    ///
-    /// What was appended before a fault is taken back by the caller.
-    fn parse(&mut self, line: &[u8], into: &mut Vec<ImportedRequest>) -> Result<(), Fault>;
 }
 
 /// The counts of an import so far.

@@ -7,8 +7,8 @@
 use assay_model::Nanos;
 
 use super::cells::{display, size, time, whole};
+use super::parse::{Fault, Parse};
 use super::request::{ImportedRequest, TimestampPrecision, ValueSize, Verb, key_number};
-use super::requests::{Fault, Parse};
 
 /// Lines of seven values.
 pub(crate) struct Twitter;

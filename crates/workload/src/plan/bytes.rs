@@ -4,8 +4,9 @@ use assay_model::seed::Stream;
 use assay_model::{Kind, Operation, OperationEncoder, Seed, version};
 
 use super::lengths::Lengths;
-use super::{PlanPhase, streams};
+use super::streams;
 use crate::key::KeyForm;
+use crate::spec::PlanPhase;
 use crate::spec::{Dataset, Spec, WriteFields};
 use crate::value::header::{self, Header};
 use crate::value::integrity;

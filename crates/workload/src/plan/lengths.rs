@@ -3,8 +3,9 @@
 use assay_model::seed::Stream;
 use assay_model::{Fields, Operation, Seed};
 
-use super::{PlanPhase, streams};
+use super::streams;
 use crate::distribution::{Counting, Histogram, Listed, Tail, Uniform, Zipfian};
+use crate::spec::PlanPhase;
 use crate::spec::{DatasetSection, FieldLength};
 
 const THETA: f64 = 0.99;

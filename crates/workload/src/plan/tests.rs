@@ -2,9 +2,10 @@
 
 use assay_model::{Fields, Filled, Kind, Nanos, Operation, OperationEncoder, Seed, version};
 
-use super::{Plan, PlanPhase};
+use super::Plan;
 use crate::builtin;
 use crate::distribution::theory::chi_square_holds;
+use crate::spec::PlanPhase;
 use crate::spec::{
     FieldLength, KeyDistribution, ReadFields, ScanDistribution, Spec, WriteFields, no_files,
 };

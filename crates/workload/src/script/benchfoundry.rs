@@ -5,6 +5,7 @@
 //! the generator, what from the paper (D. Bermbach et al., "BenchFoundry: A Benchmarking Framework
 //! for Cloud Storage Services", ICSOC 2017), and what a corrected run does otherwise.
 
+mod name;
 mod program;
 mod query;
 mod spec;
@@ -18,7 +19,7 @@ use std::sync::Arc;
 use assay_model::{Nanos, Seed};
 
 use super::program::{Compiled, Program};
-use crate::plan::PlanPhase;
+use crate::spec::PlanPhase;
 
 pub use spec::{BenchfoundryDataset, BenchfoundryProcess, BenchfoundrySpec, Keys, Starts};
 

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use assay_model::{Kind, Nanos, QueryRole, Seed};
 
 use super::program::{Compiled, Program, QueryText, named, queries};
-use crate::plan::PlanPhase;
+use crate::spec::PlanPhase;
 
 pub use readers::{PROBABILITY_MAX, probability, readers_needed};
 pub use spec::{ConsbenchDataset, ConsbenchSpec, Poll, TestSection, WarmUpSection};

@@ -18,8 +18,8 @@ use std::sync::Arc;
 use assay_model::{Kind, Nanos, QueryRole, Seed};
 
 use super::program::{Compiled, Program, QueryText, named, queries};
-use crate::plan::PlanPhase;
 use crate::script::ScriptName;
+use crate::spec::PlanPhase;
 
 pub use program::BALANCE;
 pub use spec::{ConsistencyDataset, ConsistencySpec, TransactionSection};

@@ -25,7 +25,7 @@ use std::sync::Arc;
 use assay_model::{Nanos, Seed};
 
 use super::program::{Compiled, Program, named};
-use crate::plan::PlanPhase;
+use crate::spec::PlanPhase;
 
 pub use query::{FmkeQuery, Owner, Queries};
 pub use schema::tables;
@@ -76,7 +76,7 @@ pub(super) fn compile(spec: &FmkeSpec, seed: Seed, phase: PlanPhase) -> Compiled
     Compiled {
         schema: named(tables(layout).iter().map(|(name, text)| (*name, text.as_str()))),
         queries: queries.texts().to_vec(),
-        roles: if spec.is_checked() { queries.roles() } else { Vec::new() },
+        roles: if spec.is_checked() { queries.roles(spec.through) } else { Vec::new() },
         frequencies,
         relation_rows: schema::rows_of_run(layout, &population),
         transaction_types: match phase {

@@ -10,7 +10,7 @@ use super::dataset::ScriptDataset;
 use super::program::{Program, ProgramSource};
 use super::spec::ScriptSpec;
 use super::{benchfoundry, consbench, consistency, fmke, tpcc};
-use crate::plan::PlanPhase;
+use crate::spec::PlanPhase;
 use crate::spec::SpecError;
 
 /// A compiled script. Cheap to share; everything it gives is a function of (spec, seed, phase).

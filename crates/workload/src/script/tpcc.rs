@@ -6,6 +6,7 @@
 pub mod conditions;
 
 mod customer;
+mod district;
 mod draw;
 mod load;
 mod query;
@@ -19,6 +20,7 @@ mod new_order;
 mod order_status;
 mod payment;
 mod stock_level;
+mod turn;
 
 #[cfg(test)]
 mod tests;
@@ -28,7 +30,7 @@ use std::sync::Arc;
 use assay_model::{Nanos, Seed};
 
 use super::program::{Compiled, Program, named, queries};
-use crate::plan::PlanPhase;
+use crate::spec::PlanPhase;
 
 pub use draw::{last_name, nurand};
 pub use spec::{Think, TpccDataset, TpccProcess, TpccSpec, TpccTransactions};

@@ -4,7 +4,7 @@ use assay_model::{Kind, Nanos, Seed};
 
 use super::{FieldLength, KeyDistribution, Spec, ThinkTime, no_files};
 use crate::distribution::{Counting, Histogram};
-use crate::plan::PlanPhase;
+use crate::spec::PlanPhase;
 
 const SMALL: &str = "[dataset]\nrecords = 1000\n[operations]\nread = 1\n";
 

@@ -8,8 +8,8 @@ use super::check::Problem;
 use super::dataset::Dataset;
 use super::error::{Place, SpecError};
 use super::length::{FieldLength, ReadFile, read_histogram};
+use super::phase::PlanPhase;
 use super::section::Spec;
-use crate::plan::PlanPhase;
 use assay_model::closest;
 
 impl Spec {

@@ -3,8 +3,7 @@
 use std::fmt::Display;
 use std::str::FromStr;
 
-use super::properties::{Properties, Property};
-use super::read::Strictness;
+use super::properties::{Properties, Property, Strictness};
 use crate::spec::{Place, SpecError};
 use assay_model::quantity;
 

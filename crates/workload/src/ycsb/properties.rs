@@ -21,6 +21,15 @@ pub struct Property {
     pub place: Place,
 }
 
+/// The treatment of unknown properties.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Strictness {
+    /// It is an error.
+    Native,
+    /// It is a warning; the binding gets it, as in YCSB.
+    Ycsb,
+}
+
 impl Properties {
     /// Reads the bytes of a properties file named `file`.
     ///

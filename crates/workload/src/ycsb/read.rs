@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::known::{BIGTABLE, CLIENT, OF_BINDINGS, OWN_PREFIXES, WORKLOAD, property_of};
 use super::options::{ClientOptions, Values};
-use super::properties::{Properties, Property};
+use super::properties::{Properties, Property, Strictness};
 use crate::distribution::Counting;
 use crate::spec::{DatasetSection, OperationsSection, ProcessSection, SessionsSection};
 use crate::spec::{
@@ -22,15 +22,6 @@ const MOST_COMPARED: usize = 1000;
 
 /// How many unknown properties are reported one by one.
 const MOST_TOLD: usize = 20;
-
-/// The treatment of unknown properties.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Strictness {
-    /// It is an error.
-    Native,
-    /// It is a warning; the binding gets it, as in YCSB.
-    Ycsb,
-}
 
 /// What properties say.
 #[derive(Clone, Debug, PartialEq)]

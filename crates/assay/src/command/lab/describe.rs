@@ -4,20 +4,16 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use anyhow::Result;
-use assay_lab::{NodeRecord, NodeState, Record, Usage};
+use assay_lab::{LabClient, LabEntry, LabStatus, NodeRecord, NodeState, Record, Usage};
 use assay_model::Nanos;
 use assay_report::table::{Align, Table};
 use assay_report::units::{Letters, duration};
 use serde_json::{Value, json};
 
-use crate::lab::LabClient;
-use crate::lab::labs::LabEntry;
-use crate::lab::wire::Status;
-
 /// A lab as far as it could be seen.
 pub struct LabView {
     found: LabEntry,
-    status: Option<Status>,
+    status: Option<LabStatus>,
     /// Why there is no status of a lab that is held.
     silence: Option<String>,
 }
@@ -63,7 +59,7 @@ fn gone(name: &str, folder: &Path) -> String {
 }
 
 /// A lab whose supervisor responds.
-pub fn one(status: &Status, folder: &Path) -> String {
+pub fn one(status: &LabStatus, folder: &Path) -> String {
     let mut text = headline(status);
     let mut line = |name: &str, value: &str| {
         let _ = writeln!(text, "  {name:<8}{value}");
@@ -86,8 +82,8 @@ pub fn one(status: &Status, folder: &Path) -> String {
     text
 }
 
-fn headline(status: &Status) -> String {
-    let Status { name, doing, record, ready_ms, .. } = status;
+fn headline(status: &LabStatus) -> String {
+    let LabStatus { name, doing, record, ready_ms, .. } = status;
     let what = match record {
         Some(record) => format!(" {} {}, {}", record.store, record.version, size(record)),
         None => String::new(),
@@ -149,7 +145,7 @@ fn memory(node: &NodeRecord) -> Option<u64> {
 }
 
 /// What to type next.
-pub fn next_steps(status: &Status) -> String {
+pub fn next_steps(status: &LabStatus) -> String {
     let name = &status.name;
     let url = status.record.as_ref().map_or("", |record| record.url.as_str());
     format!(

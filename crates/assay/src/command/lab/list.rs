@@ -8,8 +8,8 @@ use clap::ArgMatches;
 
 use super::word;
 use crate::exit::{Exit, usage};
+use crate::lab::house::house;
 use crate::lab::job_spec::missing_feature;
-use crate::lab::labs::house;
 use crate::show::put;
 
 /// `assay lab ls`.

@@ -6,14 +6,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Result;
-use assay_lab::{Record, is_held, is_marked};
+use assay_lab::{LOG, LabEntry, Record, is_held, is_marked};
 use clap::ArgMatches;
 
 use super::{labs, number, word};
 use crate::exit::{Exit, usage};
-use crate::lab::failure::from_lab;
-use crate::lab::labs::LabEntry;
-use crate::lab::supervisor::LOG;
 use crate::show::put;
 
 /// The name of the supervisor's log in labs of earlier releases.
@@ -116,7 +113,7 @@ impl Log {
 
 /// The logs of a lab, or of one of its nodes.
 fn logs_of(found: &LabEntry, node: Option<usize>) -> Result<Vec<Log>> {
-    let record = Record::read(&found.folder).map_err(|error| from_lab(&error))?;
+    let record = Record::read(&found.folder)?;
     let nodes = record.map(|record| record.nodes).unwrap_or_default();
     if let Some(number) = node
         && nodes.iter().all(|node| node.number != number)

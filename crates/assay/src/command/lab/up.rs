@@ -4,27 +4,27 @@ use std::path::PathBuf;
 use std::thread;
 
 use anyhow::{Context, Result};
+use assay_lab::{CancelHandle, JobSpec, Labs, Parent, check_name};
 use clap::ArgMatches;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use super::{describe, number, word};
 use crate::exit::{Exit, usage};
-use crate::lab::job_spec::JobSpec;
-use crate::lab::labs::{Labs, check_name};
-use crate::lab::parent::Parent;
-use crate::lab::start::{CancelHandle, require_free, start_asking};
+use crate::lab::house;
+use crate::lab::job_spec::{self, check};
+use crate::lab::start::start_asking;
 use crate::options::Options;
 use crate::show::put;
 
 /// `assay lab up`.
 pub fn up(matches: &ArgMatches) -> Result<Exit> {
     let options = Options::gather(matches)?;
-    let labs = Labs::from(&options)?;
+    let labs = house::labs(&options)?;
     let stays = matches.get_flag("stay");
     let job_spec = job_spec(matches, &labs, &options)?;
-    job_spec.order()?;
-    require_free(&labs, &job_spec.name, &job_spec.folder)?;
+    check(&job_spec)?;
+    labs.require_free(&job_spec.name, &job_spec.folder)?;
     let cancel_handle = CancelHandle::default();
     cut_at_interrupt(&cancel_handle)?;
     let started = start_asking(&job_spec, &cancel_handle, &mut |text| eprintln!("{text}"))?;
@@ -39,7 +39,7 @@ fn job_spec(matches: &ArgMatches, labs: &Labs, options: &Options) -> Result<JobS
     let store = word(matches, "store").unwrap_or_default();
     let name = word(matches, "name").unwrap_or(store);
     check_name(name)?;
-    let usual = JobSpec::of(store, name, labs, options)?;
+    let usual = job_spec::job_spec(store, name, labs, options)?;
     let dir = word(matches, "dir").map(std::path::absolute).transpose();
     let dir: Option<PathBuf> = dir.map_err(|error| usage(format!("--dir: {error}")))?;
     let parent = if matches.get_flag("stay") { None } else { Parent::session_leader() };

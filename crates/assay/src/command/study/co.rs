@@ -16,9 +16,10 @@ use assay_workload::Spec;
 use clap::ArgMatches;
 
 use crate::exit::{Exit, as_usage, usage};
-use crate::experiment::{load_settings, rfc3339};
+use crate::experiment::load_settings;
 use crate::load_config::LoadConfig;
 use crate::show::{put, require_place};
+use crate::units::rfc3339;
 use crate::workload::{Changes, Workload};
 use crate::{machine, setup, units};
 

@@ -18,7 +18,7 @@ use clap::{Arg, ArgAction, ArgMatches, ValueHint};
 use super::program::OwnProgram;
 use crate::completion;
 use crate::exit::{Exit, usage};
-use crate::lab::Labs;
+use crate::lab::house;
 use crate::options::Options;
 use crate::show::{Display, Format, put};
 use crate::{machine, setup, units};
@@ -96,7 +96,7 @@ pub fn matrix(matches: &ArgMatches) -> Result<Exit> {
         put(&listed(&plan, None), display.output.as_deref())?;
         return Ok(Exit::Fine);
     }
-    let labs = Labs::from(&options)?;
+    let labs = house::labs(&options)?;
     if let Some(place) = machine::file_system(labs.root()) {
         plan.note_labs(&place);
     }

@@ -20,11 +20,11 @@ use assay_workload::PlanPhase;
 
 use super::shift::{Shift, Stop};
 use crate::arrivals::Calendar;
-use crate::experiment::rfc3339;
-use crate::lab::Labs;
+use crate::lab::house;
 use crate::load_config::{LoadConfig, Purpose};
 use crate::options::{KEYS, Key, Options, Shape, Verb, current, require_one_name, text_of};
 use crate::show::keep_hallmark;
+use crate::units::rfc3339;
 use crate::workload::{Changes, Workload};
 use crate::{machine, parent_death};
 
@@ -166,7 +166,7 @@ impl Program for OwnProgram<'_> {
 
     fn up(&self, name: &str, target: &Target) -> Result<Box<dyn Cluster>, String> {
         let describe = |error: anyhow::Error| format!("{error:#}");
-        let labs = Labs::from(self.options).map_err(describe)?;
+        let labs = house::labs(self.options).map_err(describe)?;
         let is_stopped = || self.is_stopped();
         let tell = |text: &str| self.tell(&format!("  {text}"));
         let shift = Shift::up((name, target), &labs, self.options, &is_stopped, &tell);

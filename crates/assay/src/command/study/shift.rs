@@ -8,7 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use assay_lab::Network;
+use assay_lab::{CancelHandle, JobSpec, LabClient, Labs, Network, Parent, start};
 use assay_study::commands::Target;
 use assay_study::program::Cluster;
 use rustix::fs::{FlockOperation, flock};
@@ -16,10 +16,7 @@ use signal_hook::consts::SIGHUP;
 use signal_hook::flag::{register, register_conditional_shutdown};
 
 use crate::exit::{Exit, Failure, usage};
-use crate::lab::job_spec::JobSpec;
-use crate::lab::parent::Parent;
-use crate::lab::start::{CancelHandle, require_free, start};
-use crate::lab::{LabClient, Labs};
+use crate::lab::job_spec;
 use crate::options::Options;
 use crate::signals::ending;
 
@@ -82,7 +79,7 @@ impl Shift {
         // Another study would find the same name free, until this one's lab has it.
         let _naming = naming(labs, is_stopped)?;
         let job_spec = job_spec(name, target, labs, options)?;
-        job_spec.order()?;
+        job_spec::check(&job_spec)?;
         let cancel_handle = CancelHandle::default();
         let is_over = AtomicBool::new(false);
         let started = thread::scope(|scope| {
@@ -154,7 +151,7 @@ fn job_spec(name: &str, target: &Target, labs: &Labs, options: &Options) -> Resu
         network: Network::Loopback,
         choices: choices.clone(),
         parent: Some(parent),
-        ..JobSpec::of(recipe, &name, labs, options)?
+        ..job_spec::job_spec(recipe, &name, labs, options)?
     })
 }
 
@@ -186,7 +183,7 @@ fn free_name(name: &str, labs: &Labs) -> Result<String> {
     });
     let whole: String = name.chars().take(NAME_MAX).collect();
     let mut names = [whole].into_iter().chain(numbered);
-    let is_free = |name: &String| require_free(labs, name, &labs.place(name)).is_ok();
+    let is_free = |name: &String| labs.require_free(name, &labs.place(name)).is_ok();
     names.find(is_free).with_context(|| format!("too many labs are called {name}"))
 }
 

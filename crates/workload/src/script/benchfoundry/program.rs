@@ -4,9 +4,10 @@ use assay_model::script::ProcessBuilder;
 use assay_model::seed::{Stream, mix};
 use assay_model::{Draws, Nanos, Seed};
 
+use super::name::Name;
 use super::query::Query;
 use super::spec::{BenchfoundrySpec, Keys, Starts};
-use super::table::{Name, Rows, STREAMS, insert, update_customer};
+use super::table::{Rows, STREAMS, insert, update_customer};
 use crate::distribution::Discrete;
 use crate::script::program::{Program, int};
 

@@ -3,7 +3,7 @@
 use assay_model::script::QueryRef;
 use assay_model::{Kind, Named};
 
-use super::table::Name;
+use super::name::Name;
 
 /// One query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

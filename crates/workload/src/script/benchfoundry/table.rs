@@ -3,6 +3,7 @@
 use assay_model::script::ProcessBuilder;
 use assay_model::{Argument, Datum, Decimal, Draws, Named, Seed};
 
+use super::name::Name;
 use super::query::Query;
 use super::spec::BenchfoundrySpec;
 use crate::plan::streams;
@@ -40,21 +41,6 @@ pub(super) struct Table {
     pub content: &'static [(&'static str, Content)],
     /// Rows for each unit of scale.
     pub rows: u64,
-}
-
-/// The tables, by their places in [`TABLES`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(usize)]
-pub(super) enum Name {
-    Warehouse,
-    District,
-    Customer,
-    Orders,
-    NewOrder,
-    Item,
-    Stock,
-    OrderLine,
-    History,
 }
 
 impl Name {

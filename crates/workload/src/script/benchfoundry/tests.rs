@@ -2,9 +2,9 @@
 
 use assay_model::{Nanos, Seed};
 
-use crate::plan::PlanPhase;
 use crate::script::engine::Engine;
 use crate::script::{ScriptPlan, ScriptSpec};
+use crate::spec::PlanPhase;
 
 const REPO: &str = "workload = \"tpcc-benchfoundry\"\n[process]\nprocess_target_scaler = 10\n";
 

@@ -2,9 +2,9 @@
 
 use assay_model::{Nanos, Seed};
 
-use crate::plan::PlanPhase;
 use crate::script::engine::Engine;
 use crate::script::{ScriptPlan, ScriptSpec};
+use crate::spec::PlanPhase;
 use assay_model::{Datum, Kind};
 
 const SMALL: &str = "workload = \"consbench\"\n[dataset]\ntests = 3\n[test]\nduration = \"3s\"\n\

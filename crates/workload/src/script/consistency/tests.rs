@@ -6,8 +6,8 @@ use assay_model::observed::written;
 use assay_model::{Argument, Arguments, Datum, Filled, Kind, Operation, Seed};
 
 use super::ConsistencySpec;
-use crate::plan::PlanPhase;
 use crate::script::{ScriptName, ScriptPlan, ScriptSpec};
+use crate::spec::PlanPhase;
 
 const NAMES: [ScriptName; 8] = [
     ScriptName::ListAppend,

@@ -145,8 +145,8 @@ impl Queries {
     }
 
     /// What each query means to the judge of consistency, by its place.
-    pub(super) fn roles(&self) -> Vec<QueryRole> {
-        self.queries.iter().map(|query| role(*query)).collect()
+    pub(super) fn roles(&self, through: Through) -> Vec<QueryRole> {
+        self.queries.iter().map(|query| role(*query, through)).collect()
     }
 
     /// The place of `query`; `None` if the layout has no such query.
@@ -164,9 +164,12 @@ impl Queries {
     }
 }
 
-fn role(query: FmkeQuery) -> QueryRole {
+fn role(query: FmkeQuery, through: Through) -> QueryRole {
     let role = match query {
-        FmkeQuery::PrescriptionInsert => PrescriptionRole::Create,
+        FmkeQuery::PrescriptionInsert => match through {
+            Through::Store => PrescriptionRole::Create,
+            Through::Server => PrescriptionRole::CreateWithEntries,
+        },
         FmkeQuery::PrescriptionRead => PrescriptionRole::Read,
         FmkeQuery::PrescriptionProcess => PrescriptionRole::Process,
         FmkeQuery::PrescriptionAddDrugs => PrescriptionRole::AddDrugs,

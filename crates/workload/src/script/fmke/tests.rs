@@ -6,9 +6,9 @@ use assay_model::{Arguments, Datum, Filled, Kind, Operation, Seed};
 
 use super::deck::BLOCK;
 use super::{FmkeLayout, FmkeSpec, OPERATIONS};
-use crate::plan::PlanPhase;
 use crate::script::engine::Engine;
 use crate::script::{ScriptPlan, ScriptSpec};
+use crate::spec::PlanPhase;
 
 const SEED: Seed = Seed(11);
 

@@ -4,8 +4,8 @@ use assay_model::Seed;
 use assay_model::seed::Stream;
 
 use super::DISTRICTS;
+use super::district::{Place, STREAMS};
 use super::draw::{A_LAST, constant_of_load, last_name, nurand};
-use super::rows::{Place, STREAMS};
 use crate::script::text::{ALPHANUMERICS, LETTERS, random};
 
 /// Customers up to this number of a district have all last names in turn (clause 4.3.3.1).

@@ -4,9 +4,10 @@ use assay_model::script::ProcessBuilder;
 use assay_model::{Argument, Pick, Taken};
 
 use super::DISTRICTS;
+use super::district::{Place, keyed};
 use super::query::Query;
-use super::rows::{Place, keyed, moment};
-use super::run::Turn;
+use super::rows::moment;
+use super::turn::Turn;
 use crate::script::program::int;
 
 /// The most operations: seven for each district, the end.

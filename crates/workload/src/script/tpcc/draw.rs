@@ -43,7 +43,7 @@ pub(super) struct Constants {
 }
 
 /// The stream of a seed that constants come from.
-const STREAM: u64 = super::rows::STREAMS + 0x40;
+const STREAM: u64 = super::district::STREAMS + 0x40;
 
 /// Clause 2.1.6.1: by how much C of last names in the run differs from that in the load, with two
 /// exceptions.

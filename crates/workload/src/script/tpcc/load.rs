@@ -5,7 +5,8 @@ use assay_model::script::ProcessBuilder;
 
 use super::DISTRICTS;
 use super::customer::place_of;
-use super::rows::{LINES_MOST, Place, Rows};
+use super::district::Place;
+use super::rows::{LINES_MOST, Rows};
 use crate::script::program::Program;
 
 /// Rows of a transaction that writes items, or stocks of one warehouse.

@@ -3,9 +3,10 @@
 use assay_model::script::ProcessBuilder;
 use assay_model::{Argument, Datum, Taken, Wrap};
 
+use super::district::{Place, keyed};
 use super::query::Query;
-use super::rows::{LINES_LEAST, LINES_MOST, Place, keyed, moment};
-use super::run::Turn;
+use super::rows::{LINES_LEAST, LINES_MOST, moment};
+use super::turn::Turn;
 use crate::script::program::int;
 
 /// The most operations: six before the lines, four for each, the end.
@@ -39,8 +40,7 @@ struct Line {
 /// order of their stocks, so that two orders never wait for each other.
 pub(super) fn add(turn: &mut Turn<'_>, into: &mut ProcessBuilder<'_>) {
     let place = turn.district();
-    let customer =
-        turn.run.constants.customer(turn.run.rows.customers.of_district, &mut turn.draws);
+    let customer = turn.constants.customer(turn.rows.customers.of_district, &mut turn.draws);
     let is_undone = turn.happens(UNDONE);
     let mut lines = lines(turn);
     let is_local = lines.iter().all(|line| line.supplier == place.warehouse);
@@ -61,7 +61,7 @@ pub(super) fn add(turn: &mut Turn<'_>, into: &mut ProcessBuilder<'_>) {
     lines.sort_unstable_by_key(|line| (line.supplier, line.item, line.number));
     lines.iter().for_each(|line| add_line(place, order, line, into));
     if missing.is_some() {
-        let unused = turn.run.rows.items + 1;
+        let unused = turn.rows.items + 1;
         into.issue(Query::Item.issue(), unused, &[int(unused)]);
         into.rollback();
     } else {
@@ -72,7 +72,7 @@ pub(super) fn add(turn: &mut Turn<'_>, into: &mut ProcessBuilder<'_>) {
 fn lines(turn: &mut Turn<'_>) -> Vec<Line> {
     let count = turn.draws.below(LINES_MOST - LINES_LEAST + 1) + LINES_LEAST;
     let line = |number: u64| {
-        let item = turn.run.constants.item(turn.run.rows.items, &mut turn.draws);
+        let item = turn.constants.item(turn.rows.items, &mut turn.draws);
         let is_remote = turn.happens(REMOTE);
         let supplier = if is_remote { turn.other_warehouse() } else { turn.home.warehouse };
         Line { number, item, supplier, quantity: turn.draws.below(10) + 1 }

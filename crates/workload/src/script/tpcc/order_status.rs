@@ -5,7 +5,7 @@ use assay_model::script::ProcessBuilder;
 
 use super::payment::{draw_customer, find};
 use super::query::Query;
-use super::run::Turn;
+use super::turn::Turn;
 use crate::script::program::int;
 
 /// Place in the output of the query.

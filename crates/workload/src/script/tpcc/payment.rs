@@ -4,10 +4,11 @@ use assay_model::script::ProcessBuilder;
 use assay_model::{Argument, Pick, Taken};
 
 use super::DISTRICTS;
+use super::district::{Place, keyed};
 use super::draw::last_name;
 use super::query::Query;
-use super::rows::{Place, keyed, moment};
-use super::run::Turn;
+use super::rows::moment;
+use super::turn::Turn;
 use crate::script::program::{cents, int, text};
 
 /// Of a hundred payments so many are of a customer of another warehouse.
@@ -32,7 +33,7 @@ pub(super) struct Named {
 
 /// The customer of a Payment or an Order-Status at `place`.
 pub(super) fn draw_customer(place: Place, turn: &mut Turn<'_>) -> Named {
-    let (constants, customers) = (turn.run.constants, &turn.run.rows.customers);
+    let (constants, customers) = (turn.constants, &turn.rows.customers);
     if turn.happens(BY_NAME) {
         let name = constants.name(customers.of_district, &mut turn.draws);
         let customer = customers.middle(place, name).expect("one of the first customers has it");
@@ -62,7 +63,7 @@ pub(super) fn add(turn: &mut Turn<'_>, into: &mut ProcessBuilder<'_>) {
     let place = turn.district();
     let is_remote = turn.happens(REMOTE);
     let of_customer = match is_remote {
-        true if turn.run.rows.warehouses > 1 => {
+        true if turn.rows.warehouses > 1 => {
             Place { warehouse: turn.other_warehouse(), district: turn.draws.below(DISTRICTS) + 1 }
         }
         _ => place,
@@ -77,7 +78,7 @@ pub(super) fn add(turn: &mut Turn<'_>, into: &mut ProcessBuilder<'_>) {
     into.issue(Query::DistrictAddress.issue(), key, &[warehouse, district]);
     let customer = find(&named, into);
     let read = add_customer(&named, customer, place, amount, turn, into);
-    let note = turn.run.rows.paid_at(place);
+    let note = turn.rows.paid_at(place);
     let row = [
         int(of_customer.warehouse),
         int(of_customer.district),
@@ -102,7 +103,7 @@ fn add_customer(
     into: &mut ProcessBuilder<'_>,
 ) -> u16 {
     let Named { place, customer: number, .. } = *named;
-    let customers = &turn.run.rows.customers;
+    let customers = &turn.rows.customers;
     let key = place.key(number);
     let (warehouse, district) = (int(place.warehouse), int(place.district));
     let who = [warehouse, district, customer];

@@ -1,20 +1,17 @@
 //! The rows that a load writes (clause 4.3.3).
 
-use assay_model::script::{ProcessBuilder, key_of};
+use assay_model::script::ProcessBuilder;
 use assay_model::seed::Stream;
 use assay_model::{Argument, Datum, Draws, Seed};
 
 use super::DISTRICTS;
 use super::customer::Customers;
+use super::district::{Place, STREAMS, keyed};
 use super::query::Query;
 use super::spec::TpccSpec;
 use crate::distribution::Scatter;
-use crate::plan::streams;
 use crate::script::program::{cents, decimal, int, text};
 use crate::script::text::{ALPHANUMERICS, DIGITS, LETTERS, random};
-
-/// Where the streams of TPC-C begin.
-pub(super) const STREAMS: u64 = streams::SCRIPTS + 0x100;
 
 /// What every date of the load is: 2026-01-01 00:00:00 UTC in microseconds.
 pub(super) const LOADED_AT: i64 = 1_767_225_600_000_000;
@@ -23,31 +20,6 @@ pub(super) const LOADED_AT: i64 = 1_767_225_600_000_000;
 pub(super) const LINES_LEAST: u64 = 5;
 /// As [`LINES_LEAST`].
 pub(super) const LINES_MOST: u64 = 15;
-
-/// A district, by the warehouse it belongs to; both are counted from 1.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) struct Place {
-    pub warehouse: u64,
-    pub district: u64,
-}
-
-impl Place {
-    /// Its number among the districts of all warehouses, from 0.
-    pub(super) fn index(self) -> u64 {
-        (self.warehouse - 1) * DISTRICTS + self.district - 1
-    }
-
-    /// What an operation on a row of this district with this number is about.
-    pub(super) fn key(self, number: u64) -> u64 {
-        keyed(&[self.warehouse, self.district, number])
-    }
-}
-
-/// What an operation on the row with this key is about.
-pub(super) fn keyed(parts: &[u64]) -> u64 {
-    let datums = [0, 1, 2].map(|part| Datum::Int(parts.get(part).map_or(0, |p| *p as i64)));
-    key_of(&datums[..parts.len().min(3)])
-}
 
 /// A moment in microseconds since 1970 as an argument.
 pub(super) fn moment(micros: i64) -> Argument<'static> {

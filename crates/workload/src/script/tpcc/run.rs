@@ -2,11 +2,13 @@
 
 use assay_model::script::ProcessBuilder;
 use assay_model::seed::Stream;
-use assay_model::{Draws, Nanos, Seed};
+use assay_model::{Nanos, Seed};
 
+use super::district::{Place, STREAMS};
 use super::draw::Constants;
-use super::rows::{LOADED_AT, Place, Rows, STREAMS};
+use super::rows::{LOADED_AT, Rows};
 use super::spec::{Think, TpccSpec};
+use super::turn::Turn;
 use super::{DISTRICTS, delivery, new_order, order_status, payment, stock_level};
 use crate::distribution::Discrete;
 use crate::script::program::Program;
@@ -21,8 +23,8 @@ const WIDTH: u64 =
 
 /// The transactions of a run.
 pub(super) struct Run {
-    pub(super) rows: Rows,
-    pub(super) constants: Constants,
+    rows: Rows,
+    constants: Constants,
     mix: Discrete<5>,
     think: Think,
     /// How many transactions the run has.
@@ -32,16 +34,6 @@ pub(super) struct Run {
     stream: Stream,
     homes: Stream,
     thoughts: Stream,
-}
-
-/// What one transaction is drawn from.
-pub(super) struct Turn<'a> {
-    pub(super) run: &'a Run,
-    /// The terminal of the transaction.
-    pub(super) home: Place,
-    /// When it is issued, for the dates in rows: a millisecond after the one before.
-    pub(super) at: i64,
-    pub(super) draws: Draws,
 }
 
 impl Run {
@@ -72,28 +64,6 @@ impl Run {
     }
 }
 
-impl Turn<'_> {
-    /// A district of the home warehouse.
-    pub(super) fn district(&mut self) -> Place {
-        Place { warehouse: self.home.warehouse, district: self.draws.below(DISTRICTS) + 1 }
-    }
-
-    /// Whether something happens that does so in `percent` of a hundred cases.
-    pub(super) fn happens(&mut self, percent: u64) -> bool {
-        self.draws.below(100) < percent
-    }
-
-    /// Another warehouse than `home`, if there is one.
-    pub(super) fn other_warehouse(&mut self) -> u64 {
-        let count = self.run.rows.warehouses;
-        if count == 1 {
-            return self.home.warehouse;
-        }
-        let other = self.draws.below(count - 1) + 1;
-        if other < self.home.warehouse { other } else { other + 1 }
-    }
-}
-
 impl Program for Run {
     fn len(&self) -> Option<u64> {
         self.count.map(|count| count.div_ceil(self.transactions))
@@ -113,7 +83,8 @@ impl Program for Run {
             let mut draws = self.stream.draws(number);
             let kind = self.mix.draw(&mut draws);
             let at = LOADED_AT + (number as i64 + 1) * 1_000;
-            let turn = &mut Turn { run: self, home, at, draws };
+            let (rows, constants) = (&self.rows, &self.constants);
+            let turn = &mut Turn { rows, constants, home, at, draws };
             into.transaction(kind as u16 + 1, self.delay(kind, number));
             match kind {
                 0 => new_order::add(turn, into),

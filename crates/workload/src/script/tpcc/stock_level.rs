@@ -3,9 +3,9 @@
 use assay_model::Taken;
 use assay_model::script::ProcessBuilder;
 
+use super::district::keyed;
 use super::query::Query;
-use super::rows::keyed;
-use super::run::Turn;
+use super::turn::Turn;
 use crate::script::program::int;
 
 /// Place in the output of the query.

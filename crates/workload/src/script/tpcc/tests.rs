@@ -7,9 +7,9 @@ use assay_model::{Argument, Arguments, Datum, Filled, Kind, Operation, Seed};
 use super::conditions::{self, Condition, Examination, Finding};
 use super::query::{QUERIES, Query};
 use crate::distribution::theory::chi_square_holds;
-use crate::plan::PlanPhase;
 use crate::script::engine::Engine;
 use crate::script::{ScriptPlan, ScriptSpec};
+use crate::spec::PlanPhase;
 
 const SMALL: &str = "workload = \"tpcc\"\n[dataset]\nwarehouses = 2\nitems = 200\n\
                      customers_per_district = 30\norders_per_district = 30\n";

@@ -1,14 +1,16 @@
 //! Messages between a lab's supervisor and its clients: a line of JSON each.
 
-use assay_lab::{Injected, Injection, NodeState, Record};
 use serde::{Deserialize, Serialize};
 
-use crate::lab::parent::Parent;
+use crate::fault::{Injected, Injection};
+use crate::lab::NodeState;
+use crate::parent::Parent;
+use crate::record::Record;
 
 /// A request to a supervisor; one for each connection.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "ask", rename_all = "lowercase")]
-pub enum Request {
+pub enum LabRequest {
     /// How is it?
     Status,
     /// Add or remove nodes.
@@ -25,7 +27,7 @@ pub enum Request {
 /// The response of a supervisor: any number of `Tell`, then one of the others.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "reply", rename_all = "lowercase")]
-pub enum Reply {
+pub enum LabReply {
     /// What goes on.
     Tell {
         /// In words.
@@ -34,7 +36,7 @@ pub enum Reply {
     /// It was done.
     Done {
         /// How the lab is now.
-        status: Box<Status>,
+        status: Box<LabStatus>,
         /// The fault that was injected, if one was.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         injected: Option<Injected>,
@@ -53,7 +55,7 @@ pub enum Reply {
 
 /// How a lab is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Status {
+pub struct LabStatus {
     /// The lab's name.
     pub name: String,
     /// The process that keeps it.
@@ -85,10 +87,10 @@ mod tests {
 
     #[test]
     fn requests_are_short_lines() {
-        assert_eq!(line(&Request::Status), r#"{"ask":"status"}"#);
-        assert_eq!(line(&Request::Scale { nodes: 3 }), r#"{"ask":"scale","nodes":3}"#);
-        let fault = Request::Fault(Injection::parse("kill node 2").unwrap());
+        assert_eq!(line(&LabRequest::Status), r#"{"ask":"status"}"#);
+        assert_eq!(line(&LabRequest::Scale { nodes: 3 }), r#"{"ask":"scale","nodes":3}"#);
+        let fault = LabRequest::Fault(Injection::parse("kill node 2").unwrap());
         assert_eq!(line(&fault), r#"{"ask":"fault","fault":"kill","node":2}"#);
-        assert_eq!(serde_json::from_str::<Request>(&line(&fault)).unwrap(), fault);
+        assert_eq!(serde_json::from_str::<LabRequest>(&line(&fault)).unwrap(), fault);
     }
 }

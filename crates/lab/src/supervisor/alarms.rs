@@ -5,16 +5,17 @@ use std::sync::Arc;
 use std::sync::mpsc::Sender;
 use std::thread;
 
-use anyhow::{Context, Result};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use super::{Job, Kept};
-use crate::lab::job_spec::{JobSpec, KEEP};
+use crate::LabError;
+use crate::job_spec::{JobSpec, KEEP};
 
 /// Begins to listen; each alarm stops what goes on, then ends the lab.
-pub fn listen(job_spec: &JobSpec, kept: &Arc<Kept>, jobs: &Sender<Job>) -> Result<()> {
-    let mut signals = Signals::new([SIGHUP, SIGINT, SIGTERM]).context("cannot hear signals")?;
+pub fn listen(job_spec: &JobSpec, kept: &Arc<Kept>, jobs: &Sender<Job>) -> Result<(), LabError> {
+    let mut signals = Signals::new([SIGHUP, SIGINT, SIGTERM])
+        .map_err(|error| LabError::internal("cannot hear signals", error))?;
     alarm("signals", kept, jobs, move || {
         let signal = signals.forever().next();
         Some(format!("signal {}", signal.unwrap_or_default()))
@@ -39,7 +40,7 @@ fn alarm(
     kept: &Arc<Kept>,
     jobs: &Sender<Job>,
     wait: impl FnOnce() -> Option<String> + Send + 'static,
-) -> Result<()> {
+) -> Result<(), LabError> {
     let (kept, jobs) = (Arc::clone(kept), jobs.clone());
     let listen = move || {
         if let Some(why) = wait() {
@@ -49,6 +50,8 @@ fn alarm(
         }
     };
     let thread = thread::Builder::new().name(name.to_owned()).spawn(listen);
-    thread.context("cannot start a thread that hears alarms")?;
-    Ok(())
+    match thread {
+        Ok(_) => Ok(()),
+        Err(error) => Err(LabError::internal("cannot start a thread that hears alarms", error)),
+    }
 }

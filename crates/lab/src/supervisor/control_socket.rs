@@ -8,13 +8,12 @@ use std::sync::mpsc::{Sender, channel};
 use std::thread;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
 use rustix::fs::Mode;
 use rustix::process::umask;
 
-use super::{Job, Kept, answer, describe, done};
-use crate::exit::Exit;
-use crate::lab::wire::{Reply, Request};
+use super::{Job, Kept, answer, describe, done, refusal};
+use crate::LabError;
+use crate::wire::{LabReply, LabRequest};
 
 /// How long a client may take to send its request, or to read a line of the response.
 const TIMEOUT: Duration = Duration::from_secs(2);
@@ -24,53 +23,55 @@ const REQUEST_BYTES_MAX: u64 = 4096;
 const LOOK_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// Opens the socket at `path`; requests become jobs.
-pub fn open(path: &Path, kept: Arc<Kept>, jobs: Sender<Job>) -> Result<()> {
+pub fn open(path: &Path, kept: Arc<Kept>, jobs: Sender<Job>) -> Result<(), LabError> {
     let before = umask(Mode::RWXG | Mode::RWXO | Mode::XUSR);
     let listener = UnixListener::bind(path);
     umask(before);
-    let listener = listener.with_context(|| format!("cannot listen at {}", path.display()))?;
+    let listener = listener.map_err(|error| LabError::io(path, "cannot listen at", error))?;
     // One after the other: no client takes longer than it takes to read a line.
     let serve = move || {
-        for test_client in listener.incoming().flatten() {
-            receive(test_client, &kept, &jobs);
+        for client in listener.incoming().flatten() {
+            receive(client, &kept, &jobs);
         }
     };
-    let thread = thread::Builder::new().name("desk".to_owned()).spawn(serve);
-    thread.context("cannot start a thread that hears requests")?;
-    Ok(())
+    let thread = thread::Builder::new().name("requests".to_owned()).spawn(serve);
+    match thread {
+        Ok(_) => Ok(()),
+        Err(error) => Err(LabError::internal("cannot start a thread that hears requests", error)),
+    }
 }
 
-fn receive(test_client: UnixStream, kept: &Kept, jobs: &Sender<Job>) {
-    let is_patient = test_client.set_read_timeout(Some(TIMEOUT)).is_ok()
-        && test_client.set_write_timeout(Some(TIMEOUT)).is_ok();
+fn receive(client: UnixStream, kept: &Kept, jobs: &Sender<Job>) {
+    let is_patient = client.set_read_timeout(Some(TIMEOUT)).is_ok()
+        && client.set_write_timeout(Some(TIMEOUT)).is_ok();
     let mut line = String::new();
-    let read = BufReader::new((&test_client).take(REQUEST_BYTES_MAX)).read_line(&mut line);
+    let read = BufReader::new((&client).take(REQUEST_BYTES_MAX)).read_line(&mut line);
     if !is_patient || read.is_err() {
         return;
     }
     match serde_json::from_str(&line) {
-        Ok(Request::Status) => {
+        Ok(LabRequest::Status) => {
             look(kept, jobs);
-            answer(&test_client, &done(kept, None));
+            answer(&client, &done(kept, None));
         }
-        Ok(Request::Down) => {
+        Ok(LabRequest::Down) => {
             // Whatever goes on is not wanted any more.
             kept.raise();
-            hand_over(Job::Do { request: Request::Down, test_client }, jobs);
+            hand_over(Job::Do { request: LabRequest::Down, client }, jobs);
         }
         Ok(request) => match kept.begin(&describe(&request)) {
-            Ok(()) => hand_over(Job::Do { request, test_client }, jobs),
-            Err(text) => answer(&test_client, &senseless(text)),
+            Ok(()) => hand_over(Job::Do { request, client }, jobs),
+            Err(text) => answer(&client, &senseless(text)),
         },
         Err(error) => {
             let text = format!("the supervisor does not understand {line:?}: {error}");
-            answer(&test_client, &senseless(text));
+            answer(&client, &senseless(text));
         }
     }
 }
 
-fn senseless(text: String) -> Reply {
-    Reply::Failed { text, exit: Exit::Usage as u8, is_not_installed: false }
+fn senseless(text: String) -> LabReply {
+    refusal(&LabError::Order(text))
 }
 
 /// Lets the main thread look at the nodes, unless it does something else.

@@ -5,13 +5,11 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::Result;
-use assay_lab::{Injected, Injection, Record};
-
-use crate::exit::{Exit, Failure, NotInstalled};
-use crate::lab::failure::from_code;
-use crate::lab::labs::{LabEntry, Labs};
-use crate::lab::wire::{Reply, Request, Status};
+use crate::LabError;
+use crate::fault::{Injected, Injection};
+use crate::labs::{LabEntry, Labs};
+use crate::record::Record;
+use crate::wire::{LabReply, LabRequest, LabStatus};
 
 /// The file in a lab's folder that its supervisor listens at.
 pub const SOCKET: &str = "supervisor.sock";
@@ -21,13 +19,6 @@ const OLD_SOCKET: &str = "keeper.sock";
 const STATUS_TIMEOUT: Duration = Duration::from_secs(10);
 /// How often a client that waits for a long request checks whether to go on waiting.
 const LOOK: Duration = Duration::from_millis(100);
-
-/// The lab goes on with the request, but the client does not wait for it any more.
-#[derive(Debug, thiserror::Error)]
-#[error("nobody waits any more for lab {name}, which goes on with it")]
-pub struct GoesOn {
-    name: String,
-}
 
 /// How long an answer is waited for.
 #[derive(Clone, Copy)]
@@ -54,7 +45,7 @@ impl LabClient {
     ///
     /// # Errors
     /// If there is none, or its supervisor is gone.
-    pub fn connect(labs: &Labs, lab: &str) -> Result<LabClient> {
+    pub fn connect(labs: &Labs, lab: &str) -> Result<LabClient, LabError> {
         LabClient::of(labs.find(Some(lab))?)
     }
 
@@ -62,7 +53,7 @@ impl LabClient {
     ///
     /// # Errors
     /// If its supervisor is gone.
-    pub fn of(found: LabEntry) -> Result<LabClient> {
+    pub fn of(found: LabEntry) -> Result<LabClient, LabError> {
         let LabEntry { name, folder, is_held, .. } = found;
         if is_held {
             return Ok(LabClient { name, folder });
@@ -87,15 +78,15 @@ impl LabClient {
     ///
     /// # Errors
     /// If its supervisor does not respond.
-    pub fn status(&self) -> Result<Status> {
-        self.send(&Request::Status, Timeout::Limited(STATUS_TIMEOUT), &mut |_| {}).map(of_status)
+    pub fn status(&self) -> Result<LabStatus, LabError> {
+        self.send(&LabRequest::Status, Timeout::Limited(STATUS_TIMEOUT), &mut |_| {}).map(of_status)
     }
 
     /// What is written down about it: URL, version, nodes with their processes.
     ///
     /// # Errors
     /// If its supervisor does not respond, or it is not ready yet.
-    pub fn record(&self) -> Result<Record> {
+    pub fn record(&self) -> Result<Record, LabError> {
         let status = self.status()?;
         let ready = status.record.filter(|record| !record.url.is_empty());
         ready.ok_or_else(|| {
@@ -109,8 +100,8 @@ impl LabClient {
     /// # Errors
     /// If the store cannot have so many, the lab does something else, or a node fails: then there
     /// are as many as did join or leave.
-    pub fn scale(&self, nodes: usize, tell: &mut dyn FnMut(&str)) -> Result<Status> {
-        self.send(&Request::Scale { nodes }, FOR_EVER, tell).map(of_status)
+    pub fn scale(&self, nodes: usize, tell: &mut dyn FnMut(&str)) -> Result<LabStatus, LabError> {
+        self.send(&LabRequest::Scale { nodes }, FOR_EVER, tell).map(of_status)
     }
 
     /// Breaks something, or mends it, and returns when that shows: how, and how the lab is then.
@@ -121,8 +112,8 @@ impl LabClient {
         &self,
         injection: &Injection,
         tell: &mut dyn FnMut(&str),
-    ) -> Result<(Status, Injected)> {
-        let done = self.send(&Request::Fault(injection.clone()), FOR_EVER, tell)?;
+    ) -> Result<(LabStatus, Injected), LabError> {
+        let done = self.send(&LabRequest::Fault(injection.clone()), FOR_EVER, tell)?;
         Ok((done.status, done.injected.unwrap_or_default()))
     }
 
@@ -130,12 +121,12 @@ impl LabClient {
     /// any more. The fault that was injected, if it was about one.
     ///
     /// # Errors
-    /// If it cannot be done, or as [`GoesOn`] if the lab is still at it.
+    /// If it cannot be done, or as [`LabError::GoesOn`] if the lab is still at it.
     pub fn change(
         &self,
-        request: &Request,
+        request: &LabRequest,
         is_expected: &dyn Fn() -> bool,
-    ) -> Result<Option<Injected>> {
+    ) -> Result<Option<Injected>, LabError> {
         let sent = self.send(request, Timeout::While(is_expected), &mut |_| {});
         sent.map(|done| done.injected)
     }
@@ -144,7 +135,7 @@ impl LabClient {
     ///
     /// # Errors
     /// If its folder cannot be removed.
-    pub fn down(&self) -> Result<()> {
+    pub fn down(&self) -> Result<(), LabError> {
         self.down_while(&|| true)
     }
 
@@ -152,8 +143,8 @@ impl LabClient {
     ///
     /// # Errors
     /// If its folder cannot be removed, or the wait was cancelled.
-    pub fn down_while(&self, is_expected: &dyn Fn() -> bool) -> Result<()> {
-        match self.send(&Request::Down, Timeout::While(is_expected), &mut |_| {}) {
+    pub fn down_while(&self, is_expected: &dyn Fn() -> bool) -> Result<(), LabError> {
+        match self.send(&LabRequest::Down, Timeout::While(is_expected), &mut |_| {}) {
             // Another process was faster.
             Err(_) if !self.folder.exists() => Ok(()),
             ended => ended.map(|_| ()),
@@ -162,12 +153,12 @@ impl LabClient {
 
     fn send(
         &self,
-        request: &Request,
+        request: &LabRequest,
         timeout: Timeout<'_>,
         tell: &mut dyn FnMut(&str),
-    ) -> Result<DoneRequest> {
+    ) -> Result<DoneRequest, LabError> {
         let broken = |error: io::Error| match timeout {
-            Timeout::While(_) if is_late(&error) => GoesOn { name: self.name.clone() }.into(),
+            Timeout::While(_) if is_late(&error) => LabError::GoesOn { name: self.name.clone() },
             Timeout::Limited(_) if is_late(&error) => {
                 unreachable(format!("the supervisor of lab {} does not answer", self.name))
             }
@@ -180,7 +171,7 @@ impl LabClient {
             Timeout::While(_) => LOOK,
         };
         socket.set_read_timeout(Some(look)).map_err(broken)?;
-        let line = serde_json::to_string(request)? + "\n";
+        let line = serde_json::to_string(request).expect("a request is plain data") + "\n";
         socket.write_all(line.as_bytes()).map_err(broken)?;
         let lines = Lines { reader: BufReader::new(socket), timeout, begun: Vec::new() };
         hear(lines, tell, broken)?.ok_or_else(|| {
@@ -196,12 +187,12 @@ impl LabClient {
 #[derive(Clone, Debug)]
 pub struct DoneRequest {
     /// How the lab is now.
-    pub status: Status,
+    pub status: LabStatus,
     /// The fault that was injected, if one was.
     pub injected: Option<Injected>,
 }
 
-fn of_status(done: DoneRequest) -> Status {
+fn of_status(done: DoneRequest) -> LabStatus {
     done.status
 }
 
@@ -242,25 +233,26 @@ fn is_late(error: &io::Error) -> bool {
 pub fn hear(
     lines: impl Iterator<Item = io::Result<String>>,
     tell: &mut dyn FnMut(&str),
-    broken: impl Fn(io::Error) -> anyhow::Error,
-) -> Result<Option<DoneRequest>> {
+    broken: impl Fn(io::Error) -> LabError,
+) -> Result<Option<DoneRequest>, LabError> {
     for line in lines {
-        match serde_json::from_str(&line.map_err(&broken)?)? {
-            Reply::Tell { text } => tell(&text),
-            Reply::Done { status, injected } => {
+        let line = line.map_err(&broken)?;
+        match serde_json::from_str(&line).map_err(|error| broken(error.into()))? {
+            LabReply::Tell { text } => tell(&text),
+            LabReply::Done { status, injected } => {
                 return Ok(Some(DoneRequest { status: *status, injected }));
             }
-            Reply::Failed { text, is_not_installed: true, .. } => {
-                return Err(NotInstalled(text).into());
+            LabReply::Failed { text, is_not_installed: true, .. } => {
+                return Err(LabError::NotInstalled(text));
             }
-            Reply::Failed { text, exit, .. } => return Err(from_code(text, exit)),
+            LabReply::Failed { text, exit, .. } => return Err(LabError::told(text, exit)),
         }
     }
     Ok(None)
 }
 
-fn unreachable(message: String) -> anyhow::Error {
-    Failure { exit: Exit::Unreachable, message }.into()
+fn unreachable(message: String) -> LabError {
+    LabError::Failed(message)
 }
 
 #[cfg(test)]
@@ -268,7 +260,6 @@ mod tests {
     use std::cell::Cell;
 
     use super::*;
-    use crate::exit::code;
 
     /// Gives pieces of a text, each after a time in which nothing comes.
     struct Slow(Vec<&'static [u8]>, bool);
@@ -304,14 +295,14 @@ mod tests {
     fn what_could_be_installed_is_distinguished_from_what_is_missing() {
         let describe = |line: &str| {
             let lines = [Ok(line.to_owned())].into_iter();
-            hear(lines, &mut |_| {}, anyhow::Error::from).unwrap_err()
+            hear(lines, &mut |_| {}, |error| panic!("{error}")).unwrap_err()
         };
         let missing = describe(r#"{"reply":"failed","text":"no java","exit":4}"#);
-        assert!(!missing.is::<NotInstalled>() && code(&missing) == Exit::Unreachable);
+        assert!(matches!(missing, LabError::Failed(_)) && missing.code() == 4);
         let line = r#"{"reply":"failed","text":"say --install","exit":4,"is_not_installed":true}"#;
         let installable = describe(line);
-        assert!(installable.is::<NotInstalled>() && code(&installable) == Exit::Unreachable);
-        assert_eq!(format!("{installable:#}"), "say --install");
+        assert!(matches!(installable, LabError::NotInstalled(_)) && installable.code() == 4);
+        assert_eq!(installable.to_string(), "say --install");
     }
 
     #[test]

@@ -9,12 +9,13 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use anyhow::{Context, Result, ensure};
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::exit::{Exit, usage};
-use crate::lab::parent::{session_members, session_of};
-use crate::parent_death::PROGRAM;
+use crate::LabError;
+use crate::disk::resume_disks;
+use crate::parent::{session_members, session_of};
+use crate::process::clean_up_clock;
+use crate::start::PROGRAM;
 
 /// How often to search again: a killed process may have started another one in that moment.
 const ROUNDS: u32 = 50;
@@ -24,14 +25,17 @@ const LOOK: Duration = Duration::from_millis(20);
 /// The line that tells a watchdog that a supervisor has started it.
 const WATCH: &str = "watch\n";
 
-/// Starts a guard over this process's session, which it leads. It acts when this process has
+/// Starts a watchdog over this process's session, which it leads. It acts when this process has
 /// ended, which closes its end of the pipe.
 ///
 /// # Errors
 /// If it leads none: then others would be killed, too.
-pub fn start() -> Result<Child> {
+pub fn start() -> Result<Child, LabError> {
     let own = std::process::id();
-    ensure!(session_of(own) == Some(own), "the supervisor has no session of its own");
+    if session_of(own) != Some(own) {
+        return Err(LabError::Internal("the supervisor has no session of its own".to_owned()));
+    }
+    let failed = |error| LabError::internal("cannot start the watchdog of the lab", error);
     let mut watchdog = Command::new(PROGRAM)
         .arg0("assay")
         .args(["lab", "watchdog"])
@@ -39,9 +43,9 @@ pub fn start() -> Result<Child> {
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()
-        .context("cannot start the guard of the lab")?;
-    let stdin = watchdog.stdin.as_mut().context("the watchdog's input is piped")?;
-    stdin.write_all(WATCH.as_bytes()).context("cannot talk to the guard of the lab")?;
+        .map_err(failed)?;
+    let stdin = watchdog.stdin.as_mut().expect("the watchdog's input is piped");
+    stdin.write_all(WATCH.as_bytes()).map_err(failed)?;
     Ok(watchdog)
 }
 
@@ -50,18 +54,18 @@ pub fn start() -> Result<Child> {
 ///
 /// # Errors
 /// If it was started by hand.
-pub fn watchdog() -> Result<Exit> {
+pub fn watchdog() -> Result<(), LabError> {
     let mut received = String::new();
     // Broken or closed: the supervisor is gone.
     let _ = std::io::stdin().read_to_string(&mut received);
     let session = session_of(std::process::id()).filter(|_| received == WATCH);
-    let session =
-        session.ok_or_else(|| usage("a watchdog is started by a supervisor, not by hand"))?;
+    let by_hand = || LabError::Order("a watchdog is started by a supervisor, not by hand".into());
+    let session = session.ok_or_else(by_hand)?;
     let own = std::process::id();
     let mut killed = Vec::new();
     for _ in 0..ROUNDS {
         // What waits for a stalled disk does not even die.
-        assay_lab::resume_disks();
+        resume_disks();
         let left = session_members(session).into_iter().filter(|pid| *pid != own);
         let left: Vec<u32> = left.collect();
         if left.is_empty() {
@@ -76,6 +80,6 @@ pub fn watchdog() -> Result<Exit> {
         }
         thread::sleep(LOOK);
     }
-    killed.into_iter().for_each(assay_lab::clean_up_clock);
-    Ok(Exit::Fine)
+    killed.into_iter().for_each(clean_up_clock);
+    Ok(())
 }

@@ -3,16 +3,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::Result;
-use assay_lab::{House, is_held, recipes};
 use assay_model::closest;
-use rustix::process::getuid;
 
-use crate::exit::usage;
-use crate::options::Options;
+use crate::lab::is_held;
+use crate::{LabError, recipes};
 
-/// Where labs of root live.
-const ROOTS_FOLDER: &str = "/var/lib/assay/lab";
 /// The longest name: with a folder above, a socket's path has to hold it.
 const NAME_LENGTH_MAX: usize = 40;
 
@@ -36,20 +31,9 @@ pub struct LabEntry {
 }
 
 impl Labs {
-    /// The place that the settings name, or that of this user.
-    ///
-    /// # Errors
-    /// If this user has no home.
-    pub fn from(options: &Options) -> Result<Labs> {
-        let root = match options.lab_dir.text() {
-            Some(dir) => std::path::absolute(dir).map_err(|error| options.lab_dir.wrong(error))?,
-            // A server that must not be root could not reach root's own home.
-            None if getuid().is_root() && std::env::var_os("XDG_STATE_HOME").is_none() => {
-                PathBuf::from(ROOTS_FOLDER)
-            }
-            None => user_folder("XDG_STATE_HOME", ".local/state")?.join("lab"),
-        };
-        Ok(Labs { root })
+    /// The labs below `root`, which need not be there yet.
+    pub fn new(root: PathBuf) -> Labs {
+        Labs { root }
     }
 
     /// The folder of all labs, which may not be there yet.
@@ -83,24 +67,54 @@ impl Labs {
     ///
     /// # Errors
     /// If there is none of that name, or several and no name.
-    pub fn find(&self, text: Option<&str>) -> Result<LabEntry> {
+    pub fn find(&self, text: Option<&str>) -> Result<LabEntry, LabError> {
         match text {
             Some(text) if text.contains('/') => at(Path::new(text)),
-            Some(name) => self.get(name).ok_or_else(|| usage(self.no_such(name))),
+            Some(name) => self.get(name).ok_or_else(|| LabError::Order(self.no_such(name))),
             None => self.only_one(),
         }
     }
 
-    fn only_one(&self) -> Result<LabEntry> {
+    /// # Errors
+    /// If a lab of this name is there already, or one that is gone has left another folder than
+    /// `folder`.
+    pub fn require_free(&self, name: &str, folder: &Path) -> Result<(), LabError> {
+        let place = self.place(name);
+        let Some(found) = self.get(name) else {
+            if place.is_symlink() {
+                // Somebody removed the folder by hand.
+                fs::remove_file(&place)
+                    .map_err(|error| LabError::io(&place, "cannot remove", error))?;
+            }
+            return Ok(());
+        };
+        if found.is_held {
+            return Err(LabError::Order(format!(
+                "lab {name} is up already: `assay lab status {name}` shows it, \
+                 `assay lab down {name}` ends it, --name starts another one"
+            )));
+        }
+        if found.link.is_none() && folder == place {
+            return Ok(());
+        }
+        Err(LabError::Order(format!(
+            "lab {name} is gone but has left {}; `assay lab down {name}` removes it",
+            found.folder.display()
+        )))
+    }
+
+    fn only_one(&self) -> Result<LabEntry, LabError> {
         let all = self.all();
         let running: Vec<&LabEntry> = all.iter().filter(|found| found.is_held).collect();
         match (&running[..], &all[..]) {
             ([one], _) => Ok((*one).clone()),
             ([], [one]) => Ok(one.clone()),
-            ([], []) => Err(usage("no lab is up; `assay lab up STORE` starts one")),
+            ([], []) => {
+                Err(LabError::Order("no lab is up; `assay lab up STORE` starts one".to_owned()))
+            }
             _ => {
                 let names: Vec<&str> = all.iter().map(|found| found.name.as_str()).collect();
-                Err(usage(format!("which lab? there are {}", names.join(", "))))
+                Err(LabError::Order(format!("which lab? there are {}", names.join(", "))))
             }
         }
     }
@@ -122,8 +136,8 @@ impl Labs {
 }
 
 /// The lab in this folder.
-fn at(folder: &Path) -> Result<LabEntry> {
-    let missing = |error| usage(format!("no lab is in {}: {error}", folder.display()));
+fn at(folder: &Path) -> Result<LabEntry, LabError> {
+    let missing = |error| LabError::Order(format!("no lab is in {}: {error}", folder.display()));
     let folder = fs::canonicalize(folder).map_err(missing)?;
     let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
     Ok(LabEntry { name, is_held: is_held(&folder), folder, link: None })
@@ -131,36 +145,16 @@ fn at(folder: &Path) -> Result<LabEntry> {
 
 /// # Errors
 /// If a lab cannot have this name.
-pub fn check_name(name: &str) -> Result<()> {
+pub fn check_name(name: &str) -> Result<(), LabError> {
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter);
     let begins_well = name.starts_with(|first: char| first.is_ascii_alphanumeric());
     if begins_well && name.chars().all(is_plain) && name.len() <= NAME_LENGTH_MAX {
         return Ok(());
     }
-    Err(usage(format!(
+    Err(LabError::Order(format!(
         "--name {name}: a lab's name has at most {NAME_LENGTH_MAX} letters, digits, `-`, `_` or \
          `.`, a letter or digit first"
     )))
-}
-
-/// Where this user's programs of stores are kept.
-///
-/// # Errors
-/// If this user has no home.
-pub fn house() -> Result<House> {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let places = std::env::split_paths(&path).filter(|place| place.is_absolute());
-    let package_cache = user_folder("XDG_CACHE_HOME", ".cache")?.join("lab");
-    Ok(House { package_cache, places: places.collect(), may_install: false })
-}
-
-/// This program's folder of a kind, as the XDG Base Directory Specification has it.
-fn user_folder(variable: &str, below_home: &str) -> Result<PathBuf> {
-    let get =
-        |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let found = get(variable).or_else(|| get("HOME").map(|home| home.join(below_home)));
-    let found = found.ok_or_else(|| usage(format!("set HOME or {variable} to a folder")))?;
-    Ok(found.join("assay"))
 }
 
 #[cfg(test)]

@@ -3,22 +3,22 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use assay_lab::Lab;
 use assay_model::Nanos;
 
-use crate::lab::job_spec::JobSpec;
-use crate::lab::wire::Status;
+use crate::job_spec::JobSpec;
+use crate::lab::Lab;
+use crate::wire::LabStatus;
 
 /// How the lab is, as the main thread saw it last.
 pub struct Kept {
-    status: Mutex<Status>,
+    status: Mutex<LabStatus>,
     stop: AtomicBool,
 }
 
 impl Kept {
     /// A lab that is about to be started.
     pub fn new(job_spec: &JobSpec) -> Kept {
-        let status = Status {
+        let status = LabStatus {
             name: job_spec.name.clone(),
             supervisor: std::process::id(),
             doing: Some("starting".to_owned()),
@@ -42,7 +42,7 @@ impl Kept {
     }
 
     /// A copy of what is known.
-    pub fn status(&self) -> Status {
+    pub fn status(&self) -> LabStatus {
         self.lock().clone()
     }
 
@@ -87,7 +87,7 @@ impl Kept {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Status> {
+    fn lock(&self) -> MutexGuard<'_, LabStatus> {
         self.status.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
