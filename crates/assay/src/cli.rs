@@ -544,7 +544,7 @@ fn schema() -> Command {
         "study",
         "anomalies",
     ];
-    let results = ["result", "interval", "hallmark", "consistency", "compare", "repeat", "tune"];
+    let results = assay_report::SCHEMAS.map(|(name, _)| name);
     Command::new("schema").about("JSON Schemas of our files").arg(
         Arg::new("what")
             .value_parser(specs.into_iter().chain(results).collect::<Vec<_>>())

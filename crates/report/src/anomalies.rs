@@ -2,9 +2,11 @@
 
 use assay_consistency::QualityVerdict;
 use assay_model::Nanos;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::consistency::{ConsistencyResult, limitation};
+use crate::object::pretty;
 use crate::table::{Align, Table};
 use crate::units::{Letters, count, duration, percent, plural};
 
@@ -12,7 +14,7 @@ use crate::units::{Letters, count, duration, percent, plural};
 pub const SCHEMA: &str = "assay.anomalies/1";
 
 /// Predictions with their outcomes.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct AnomalyStudy {
     /// Its subject, in one line.
     pub title: String,
@@ -25,7 +27,7 @@ pub struct AnomalyStudy {
 }
 
 /// One store in one situation.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(default)]
 pub struct AnomalyCell {
     /// Its name.
@@ -55,7 +57,7 @@ pub struct AnomalyCell {
 }
 
 /// One run with its verdicts.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(default)]
 pub struct AnomalyRun {
     /// Its seed.
@@ -66,7 +68,7 @@ pub struct AnomalyRun {
     pub judged: u64,
     /// Reads that missed an acknowledged write.
     pub stale_reads: u64,
-    /// The age of the stalest.
+    /// The age of the stalest in nanoseconds.
     pub oldest_ns: u64,
     /// The verdicts.
     pub verdicts: Vec<AnomalyVerdict>,
@@ -75,7 +77,7 @@ pub struct AnomalyRun {
 }
 
 /// A verdict on one quality.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(default)]
 pub struct AnomalyVerdict {
     /// The quality.
@@ -370,25 +372,35 @@ pub fn anomalies_markdown(study: &AnomalyStudy) -> String {
     text + "```\n"
 }
 
-/// The study as JSON.
+/// Predictions with their outcomes.
+#[derive(JsonSchema, Serialize)]
+#[schemars(title = "Predicted anomalies with their outcomes")]
+pub(crate) struct AnomalyStudyObject<'a> {
+    /// The version of this object.
+    #[schemars(extend("const" = SCHEMA))]
+    schema: &'static str,
+    #[serde(flatten)]
+    study: &'a AnomalyStudy,
+}
+
+/// The study as JSON, its names in alphabetical order.
 ///
 /// # Panics
 /// Never: all of it are texts and numbers.
 pub fn anomalies_json(study: &AnomalyStudy) -> String {
-    let mut value = serde_json::to_value(study).expect("texts and numbers are JSON");
-    value["schema"] = SCHEMA.into();
-    format!("{value:#}\n")
+    let object = AnomalyStudyObject { schema: SCHEMA, study };
+    pretty(&serde_json::to_value(object).expect("texts and numbers are JSON"))
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
     fn verdict(quality: &str, violations: u64, opportunities: u64) -> AnomalyVerdict {
         AnomalyVerdict { quality: quality.into(), violations, opportunities, ..Default::default() }
     }
 
-    fn cell() -> AnomalyCell {
+    pub(crate) fn cell() -> AnomalyCell {
         let run = |seed, violations| AnomalyRun {
             seed,
             command: format!("assay bench --seed {seed}"),
@@ -418,7 +430,7 @@ mod tests {
         }
     }
 
-    fn study(cell: AnomalyCell) -> AnomalyStudy {
+    pub(crate) fn study(cell: AnomalyCell) -> AnomalyStudy {
         AnomalyStudy { title: "T".into(), cells: vec![cell], ..AnomalyStudy::default() }
     }
 

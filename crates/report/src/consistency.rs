@@ -30,7 +30,7 @@ use crate::units::{Letters, count, duration, percent, plural};
 
 pub use checks::check_text;
 pub(crate) use checks::checks;
-pub(crate) use json::object;
+pub(crate) use json::ConsistencyObject;
 pub use json::{SCHEMA, json};
 pub(crate) use words::anomaly;
 pub use words::limitation;

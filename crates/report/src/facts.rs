@@ -8,6 +8,8 @@ use assay_analysis::hallmark::Hallmark;
 use assay_analysis::scraped::ScrapedSeries;
 use assay_analysis::servers::ServerTimeSeries;
 use assay_model::{Event, Nanos, Phase, Setting};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 /// The facts of a run that no record has: workload, store, client, date.
 ///
@@ -143,11 +145,11 @@ pub struct ActionEffect {
 }
 
 /// A figure that the workload's own definition requires.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct WorkloadFigure {
     /// Its name, for example `tpmC`.
     pub name: String,
-    /// Its value.
+    /// Its value, in the unit that the definition gives it.
     pub value: f64,
     /// What must be said beside it.
     pub note: String,
@@ -180,6 +182,9 @@ pub enum State {
 }
 
 impl State {
+    /// The names of all states.
+    pub const NAMES: [&str; 5] = ["finished", "interrupted", "unfinished", "repaired", "failed"];
+
     /// The name used in columns and reports.
     pub const fn name(&self) -> &'static str {
         match self {

@@ -7,6 +7,7 @@ pub mod facts;
 pub mod hallmark;
 pub mod verdict;
 
+mod object;
 mod percentile;
 mod prose;
 pub mod recovery;
@@ -50,7 +51,7 @@ pub use facts::{
 pub use hdr_log::{WriteLogError, hdr_log, ycsb_hdr_logs};
 pub use html::compare::{compare_html, group_html};
 pub use html::html;
-pub use json::{INTERVAL_SCHEMA, SCHEMA, json, json_schema, ndjson, schema_of};
+pub use json::{INTERVAL_SCHEMA, SCHEMA, SCHEMAS, json, ndjson, schema_of};
 pub use markdown::markdown;
 pub use terminal::{Style, terminal};
 pub use units::Letters;

@@ -2,13 +2,17 @@
 
 mod json;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use std::fmt::Write as _;
+
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::table::{Align, Table};
 use crate::units::three_digits;
 
+pub(crate) use json::MappingObject;
 pub use json::{SCHEMA, json};
 
 /// A mapping with all facts of its report.
@@ -34,7 +38,7 @@ pub struct Mapping {
 }
 
 /// One option of the advisor.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Choice {
     /// The expected cost, in gets.
     pub cost: f64,
@@ -45,7 +49,7 @@ pub struct Choice {
 }
 
 /// One stored table.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct Stored {
     /// Its name.
     pub name: String,
@@ -53,14 +57,14 @@ pub struct Stored {
     pub role: String,
     /// The columns of its key; those that choose the partition come first.
     pub key: Vec<String>,
-    /// How many of them choose the partition; `None` where there are no partitions.
+    /// How many of them choose the partition; null if there are no partitions.
     pub partition: Option<usize>,
     /// The other columns.
     pub columns: Vec<String>,
 }
 
 /// One query.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct MappedQuery {
     /// Its name.
     pub name: String,
@@ -68,9 +72,9 @@ pub struct MappedQuery {
     pub sql: String,
     /// How often it is executed, relative to the others.
     pub frequency: f64,
-    /// How many rows it is expected to return or write.
+    /// How many rows it is expected to return or write; null if that is not known.
     pub rows: Option<f64>,
-    /// What it is expected to cost once, in gets.
+    /// What it is expected to cost once, in gets; null if that is not known.
     pub cost: Option<f64>,
     /// Its requests.
     pub requests: Vec<Requested>,
@@ -79,7 +83,7 @@ pub struct MappedQuery {
 }
 
 /// One kind of request.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Requested {
     /// How often it is expected for one query.
     pub count: f64,

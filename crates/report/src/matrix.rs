@@ -1,5 +1,6 @@
 //! A study: stores × workloads × nodes × loads, in words, tables, charts.
 
+mod json;
 mod latency_curves;
 mod published;
 pub(crate) mod rows;
@@ -12,8 +13,10 @@ use assay_analysis::matrix::{ClientsFit, DurabilityClass, Matrix, Metric, Setup}
 use assay_model::{Nanos, Setting};
 
 pub use crate::html::matrix::matrix_html;
+pub use json::matrix_json;
+pub(crate) use json::{MATRIX_SCHEMA, MatrixObject};
 pub use sheet::{SheetColumn, SheetValues, matrix_csv, matrix_sheet};
-pub use text::{matrix_json, matrix_markdown, matrix_text};
+pub use text::{matrix_markdown, matrix_text};
 
 pub(crate) use latency_curves::{
     LatencyCurve, latency_curves, latency_table, load_label, load_text,
@@ -171,4 +174,4 @@ impl MatrixStudy {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -3,6 +3,7 @@
 //! D. Bermbach et al., "BenchFoundry: A Benchmarking Framework for Cloud Storage Services", ICSOC
 //! 2017, section 5, figure 6.
 
+mod json;
 mod rows;
 mod text;
 
@@ -13,9 +14,11 @@ use crate::units::Letters;
 use crate::verdict::{Finding, Level};
 
 pub use crate::html::precision::precision_html;
+pub(crate) use json::PrecisionObject;
+pub use json::{PRECISION_SCHEMA, precision_json};
 pub(crate) use rows::{MEANING, PAPER, circumstances, numbers, paper};
 pub(crate) use text::reasons;
-pub use text::{PRECISION_SCHEMA, precision_json, precision_markdown, precision_text};
+pub use text::{precision_markdown, precision_text};
 
 /// Processes that begin later than this are late: BenchFoundry's own schedule is in whole
 /// milliseconds, so that is as exact as it could be.
@@ -171,4 +174,4 @@ fn punctuality(precision: &Precision, letters: Letters) -> Finding {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

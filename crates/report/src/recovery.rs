@@ -12,7 +12,7 @@ use crate::consistency::ViolationClass;
 use crate::table::{Align, Table};
 use crate::units::{Letters, count, duration, moment, percent, plural, rate, three_digits};
 
-pub(crate) use json::object;
+pub(crate) use json::RecoveryObject;
 
 /// What is not known, or was not seen.
 const NONE: &str = "-";

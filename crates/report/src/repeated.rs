@@ -1,8 +1,9 @@
 //! The runs of one set-up as one result: how they spread first, then their medians.
 
+mod json;
+
 use assay_analysis::compare::{Figure, Measure, Spread};
 use assay_model::Kind;
-use serde_json::{Value, json};
 
 use crate::compare::ComparedSetup;
 use crate::compare::words::{figure_name, value, variation};
@@ -14,8 +15,8 @@ use crate::terminal::{Page, Style};
 use crate::units::Letters;
 use crate::verdict::{Finding, Level};
 
-/// The version of the object that [`json()`] prints.
-pub const SCHEMA: &str = "assay/repeat/v1";
+pub(crate) use json::RepeatObject;
+pub use json::{SCHEMA, json};
 
 /// Repeated runs of one set-up.
 #[derive(Clone, Debug)]
@@ -188,33 +189,4 @@ pub fn csv(group: &Group) -> String {
         }
     }
     out
-}
-
-/// The group as one indented JSON object with a line end.
-pub fn json(group: &Group) -> String {
-    let findings: Vec<Value> = findings(group, Letters::Unicode)
-        .into_iter()
-        .map(|found| json!({ "level": found.level.name(), "name": found.name, "text": found.text }))
-        .collect();
-    let figures: Vec<Value> = group
-        .figures
-        .iter()
-        .map(|(figure, spread)| {
-            let mut object = crate::compare::spread_json(spread);
-            object["figure"] = figure_name(*figure).into();
-            object
-        })
-        .collect();
-    let object = json!({
-        "schema": SCHEMA,
-        "findings": findings,
-        "wanted": group.expected,
-        "meeting": group.meeting,
-        "command": group.command,
-        "runs": crate::compare::side_json(&group.side)["runs"],
-        "figures": figures,
-    });
-    let text = serde_json::to_string_pretty(&object)
-        .expect("an object of numbers and texts with text keys is always JSON");
-    text + "\n"
 }

@@ -1,5 +1,6 @@
 //! The study of coordinated omission: one hiccup as three ways to measure see it.
 
+mod json;
 pub(crate) mod rows;
 mod text;
 
@@ -8,7 +9,9 @@ use assay_analysis::sawtooth::{Agreement, Figures, LatencyCourse, Sawtooth, rela
 use assay_model::Nanos;
 
 pub use crate::html::study::study_html;
-pub use text::{study_csv, study_json, study_markdown, study_text};
+pub use json::study_json;
+pub(crate) use json::{STUDY_SCHEMA, StudyObject};
+pub use text::{study_csv, study_markdown, study_text};
 
 /// The quantiles that are shown of every run.
 pub const STUDY_QUANTILES: [f64; 7] = [0.5, 0.8, 0.9, 0.95, 0.99, 0.999, 0.9999];
@@ -170,4 +173,4 @@ impl Study {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -13,6 +13,7 @@ use crate::terminal::{Page, Style};
 use crate::units::{Letters, count, duration, rate};
 
 pub use crate::html::tune::tune_html as html;
+pub(crate) use json::TuneObject;
 pub use json::{SCHEMA, json};
 pub(crate) use words::{findings, name};
 pub use words::{outcome, term, value};

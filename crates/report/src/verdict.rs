@@ -3,6 +3,8 @@
 use assay_analysis::hallmark::CheckId;
 use assay_analysis::{Counts, Group, LoadModel, Summary, Verdict};
 use assay_model::{Nanos, Outcome, Reason};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::facts::{Facts, State};
 use crate::hallmark::{self, Time};
@@ -24,7 +26,8 @@ const NOTEWORTHY: f64 = 0.01;
 const LATE: f64 = 0.25;
 
 /// How bad a finding is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Level {
     /// The figures do not mean what they seem to mean.
     Alarm,
@@ -46,7 +49,7 @@ impl Level {
 }
 
 /// One thing to know before any figure.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct Finding {
     /// How bad it is.
     pub level: Level,

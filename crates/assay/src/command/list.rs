@@ -104,7 +104,6 @@ pub fn config(matches: &ArgMatches) -> Result<Exit> {
 pub fn schema(matches: &ArgMatches) -> Result<Exit> {
     let name = matches.get_one::<String>("what").map(String::as_str);
     let schema = match name {
-        Some("result") => assay_report::json_schema(),
         Some("study") => StudyFile::json_schema(),
         Some("anomalies") => AnomalyFile::json_schema(),
         Some("tpcc") => with_sections(ScriptSpec::json_schema(ScriptName::Tpcc)),

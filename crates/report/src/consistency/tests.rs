@@ -165,7 +165,7 @@ fn lost_writes_are_named_with_records_times_and_windows() {
     assert_eq!(lines.last().map(String::as_str), Some("3 writes more; --format json has them"));
     assert!(terminal(&result, Letters::Ascii).contains("Lost writes\n  12 writes gone"));
     assert!(markdown(&result).contains("\n* 12 writes gone"));
-    let object = object(&result);
+    let object: serde_json::Value = serde_json::from_str(&json(&result)).expect("it is JSON");
     assert_eq!(object["lost_writes"]["count"], 13);
     assert_eq!(object["lost_writes"]["windows"][1]["writes"], 1);
     assert_eq!(object["lost_writes"]["first"][12]["key"], "200");

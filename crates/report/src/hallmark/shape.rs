@@ -6,10 +6,12 @@ use assay_analysis::Interval;
 use assay_analysis::hallmark::{
     Bound, Certified, Change, Check, CheckVerdict, Figure, Hallmark, Limits, Measure, Unit,
 };
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::line;
 use crate::facts::Facts;
+use crate::object::pretty;
 use crate::units::percentile_name;
 
 /// The version of the object that [`json()`] prints.
@@ -17,24 +19,35 @@ pub const SCHEMA: &str = "assay/hallmark/v2";
 
 /// The hallmark as one indented JSON object with a line end; none if the run was not examined.
 pub fn json(facts: &Facts) -> Option<String> {
-    let object = HallmarkObject::new(facts)?;
-    let text = serde_json::to_string_pretty(&object)
-        .expect("an object of numbers and texts with text keys is always JSON");
-    Some(text + "\n")
+    Some(pretty(&HallmarkObject::new(facts)?))
 }
 
-/// The whole hallmark.
-#[derive(Serialize)]
+/// Whether the figures of a run can be trusted.
+#[derive(JsonSchema, Serialize)]
+#[schemars(title = "Whether a run is valid")]
 pub struct HallmarkObject {
+    /// The version of this object.
+    #[schemars(extend("const" = SCHEMA))]
     schema: &'static str,
+    /// The whole in one word.
+    #[schemars(extend("enum" = ["valid", "valid-with-remarks", "invalid", "not-assessable"]))]
     verdict: &'static str,
+    /// The first line of every report.
     line: String,
+    /// The names of the checks that decided the verdict; empty if it is valid.
     reasons: Vec<&'static str>,
+    /// Every check.
     checks: Vec<CheckObject>,
+    /// The percentiles of hits, of response time and then of service time, rising.
     percentiles: Vec<CertifiedObject>,
+    /// Changes for good within the steady part of the window, by time.
     changes: Vec<ChangeObject>,
+    /// The period of the strongest oscillation in nanoseconds; null if none counts.
     period_ns: Option<u64>,
+    /// Thresholds that are not what they usually are.
     thresholds_changed: Vec<ChangedObject>,
+    /// The response time of a store that does nothing, in nanoseconds by percentile; empty if that
+    /// was not measured.
     noise_floor_ns: BTreeMap<String, u64>,
 }
 
@@ -62,15 +75,25 @@ impl HallmarkObject {
     }
 }
 
-#[derive(Serialize)]
+/// One check of the hallmark.
+#[derive(JsonSchema, Serialize)]
 struct CheckObject {
+    /// Its code.
     id: &'static str,
+    /// Its name.
     name: &'static str,
+    /// What came of it.
+    #[schemars(extend("enum" = VERDICTS))]
     verdict: &'static str,
+    /// Why it is not applicable or not assessable; null if it is neither.
     why: Option<&'static str>,
+    /// The name of the check of whose outcome this one is but a consequence; null if there is none.
     because_of: Option<&'static str>,
+    /// What was measured, with the thresholds.
     measures: Vec<MeasureObject>,
+    /// The statistics that were not observed, so that it is decided without them.
     unobserved: Vec<&'static str>,
+    /// Figures that are withdrawn, such as `response.p99`.
     withdraws: Vec<String>,
 }
 
@@ -117,15 +140,27 @@ fn figure_key(figure: Figure) -> String {
     }
 }
 
-#[derive(Serialize)]
+/// One statistic with its thresholds.
+#[derive(JsonSchema, Serialize)]
 struct MeasureObject {
+    /// The name of the statistic.
     statistic: &'static str,
+    /// The figure that it is about; null if it is about none.
     figure: Option<String>,
+    /// The unit of `value`, `pass` and `fail`.
+    #[schemars(extend("enum" = ["share", "ratio", "count", "seconds"]))]
     unit: &'static str,
+    /// What was measured, in `unit`.
     value: f64,
+    /// What follows from this statistic.
+    #[schemars(extend("enum" = VERDICTS))]
     verdict: &'static str,
+    /// Whether thresholds are upper or lower ones; null if there are no thresholds.
+    #[schemars(extend("enum" = ["at-most", "at-least", null]))]
     bound: Option<&'static str>,
+    /// The threshold of a pass, in `unit`; null if there are no thresholds.
     pass: Option<f64>,
+    /// The threshold of a failure, in `unit`; null if it cannot fail.
     fail: Option<f64>,
 }
 
@@ -154,17 +189,31 @@ impl MeasureObject {
     }
 }
 
-#[derive(Serialize)]
+/// A percentile with what speaks for it and against it.
+#[derive(JsonSchema, Serialize)]
 struct CertifiedObject {
+    /// Its name, such as `response.p99`.
     figure: String,
+    /// The quantile, 0.99 for p99.
     quantile: f64,
+    /// The percentile in nanoseconds.
     value_ns: u64,
+    /// The lower end of its 95 % interval in nanoseconds; null if there is no interval.
     low_ns: Option<u64>,
+    /// The upper end of its 95 % interval in nanoseconds; null if there is no interval.
     high_ns: Option<u64>,
+    /// The number of successive operations that tell as much as one independent one; null if there
+    /// is no interval.
     dependence: Option<f64>,
+    /// How many seconds longer the run would have to be for an interval; null if there is one, or
+    /// can be none.
     further_seconds: Option<f64>,
+    /// The number of independent values beyond it; null if it is not known.
     beyond: Option<f64>,
+    /// The same percentile without the operations that a hiccup held, in nanoseconds; null if it is
+    /// not known.
     without_hiccups_ns: Option<u64>,
+    /// The names of the checks that withdraw it.
     withdrawn_by: Vec<&'static str>,
 }
 
@@ -190,12 +239,18 @@ impl CertifiedObject {
     }
 }
 
-#[derive(Serialize)]
+/// A change for good within the steady part of the window.
+#[derive(JsonSchema, Serialize)]
 struct ChangeObject {
+    /// When, in nanoseconds on the run's time axis.
     at_ns: u64,
+    /// The figure that changed.
     figure: String,
+    /// The mean level before, in operations per second or in nanoseconds, as the figure is.
     before: f64,
+    /// The mean level after, in the same unit.
     after: f64,
+    /// Whether an event was near.
     is_explained: bool,
 }
 
@@ -211,9 +266,13 @@ impl ChangeObject {
     }
 }
 
-#[derive(Serialize)]
+/// A threshold that is not what it usually is.
+#[derive(JsonSchema, Serialize)]
 struct ChangedObject {
+    /// Its name.
     name: &'static str,
+    /// Its value.
     value: f64,
+    /// Its usual value.
     usual: f64,
 }

@@ -18,7 +18,7 @@ fn faults(root: &Value, shape: &Value, value: &Value, path: &str, found: &mut Ve
         let target = root.pointer(&reference[1..]).expect("references point to a definition");
         return faults(root, target, value, path, found);
     }
-    if let Some(options) = shape["anyOf"].as_array() {
+    if let Some(options) = shape["anyOf"].as_array().or(shape["oneOf"].as_array()) {
         let fits = options.iter().any(|option| {
             let mut inner = Vec::new();
             faults(root, option, value, path, &mut inner);
@@ -35,16 +35,20 @@ fn faults(root: &Value, shape: &Value, value: &Value, path: &str, found: &mut Ve
     if shape["enum"].as_array().is_some_and(|options| !options.contains(value)) {
         fault("is none of the enumerated texts");
     }
-    let has_type = match shape["type"].as_str() {
+    let is_of = |name: &Value| match name.as_str() {
         Some("object") => value.is_object(),
         Some("array") => value.is_array(),
         Some("string") => value.is_string(),
-        Some("integer") => value.is_u64(),
+        Some("integer") => value.is_u64() || value.is_i64() && shape["minimum"].is_null(),
         Some("number") => value.is_number(),
         Some("boolean") => value.is_boolean(),
         Some("null") => value.is_null(),
-        Some(_) => false,
-        None => true,
+        _ => false,
+    };
+    let has_type = match &shape["type"] {
+        Value::Null => true,
+        Value::Array(names) => names.iter().any(is_of),
+        name => is_of(name),
     };
     if !has_type {
         fault("has another type");
@@ -67,7 +71,7 @@ fn faults(root: &Value, shape: &Value, value: &Value, path: &str, found: &mut Ve
 }
 
 fn all_faults(value: &Value) -> Vec<String> {
-    faults_by(&json_schema(), value)
+    faults_by(&schema_of("result").expect("it has a schema"), value)
 }
 
 /// The violations of `schema` in `value`.
@@ -146,7 +150,44 @@ fn everything_that_is_printed_for_programs_is_as_its_schema_says() {
     check("compare", &[&crate::compare::json(&crate::compare::tests::whole())]);
     check("consistency", &[&crate::consistency::json(&crate::consistency::tests::stale())]);
     check("repeat", &[&crate::repeated::json(&crate::compare::tests::repeated())]);
+    check("mapping", &[&crate::mapping::json(&crate::mapping::tests::sample())]);
     assert_eq!(schema_of("nothing"), None);
+}
+
+#[test]
+fn studies_are_as_their_schemas_say() {
+    use crate::{anomalies, matrix, precision, study};
+    check("study-result", &[&matrix::matrix_json(&matrix::tests::whole())]);
+    check("study-co-result", &[&study::study_json(&study::tests::study(2.0))]);
+    let precision = precision::precision_json(&precision::tests::study());
+    check("study-benchfoundry-result", &[&precision]);
+    let study = anomalies::tests::study(anomalies::tests::cell());
+    check("anomalies-result", &[&anomalies::anomalies_json(&study)]);
+}
+
+/// The paths of properties below `shape` that have no description.
+fn undescribed(shape: &Value, path: &str, found: &mut Vec<String>) {
+    for (name, property) in shape["properties"].as_object().into_iter().flatten() {
+        if property["description"].as_str().is_none_or(str::is_empty) {
+            found.push(format!("{path}/{name}"));
+        }
+    }
+    match shape {
+        Value::Object(members) => members
+            .iter()
+            .for_each(|(name, inner)| undescribed(inner, &format!("{path}/{name}"), found)),
+        Value::Array(items) => items.iter().for_each(|inner| undescribed(inner, path, found)),
+        _ => {}
+    }
+}
+
+#[test]
+fn every_property_of_every_schema_is_described() {
+    let mut found = Vec::new();
+    for (name, schema) in SCHEMAS {
+        undescribed(&schema(), name, &mut found);
+    }
+    assert_eq!(found, Vec::<String>::new());
 }
 
 #[test]

@@ -13,7 +13,7 @@ fn request(count: f64, verb: &str, table: &str, key: &str, sifted: &str) -> Requ
     Requested { count, verb: verb.into(), table: table.into(), key, sifted }
 }
 
-fn sample() -> Mapping {
+pub(crate) fn sample() -> Mapping {
     Mapping {
         workload: "shop".into(),
         class: "column".into(),

@@ -83,6 +83,36 @@ fn study(cells: Vec<Cell>) -> MatrixStudy {
     }
 }
 
+/// A study with a law, a refused one, published figures and a failed run.
+pub(crate) fn whole() -> MatrixStudy {
+    let cells = [(0, 0, 1), (0, 0, 2), (0, 1, 1), (1, 1, 1)];
+    let cells = cells.map(|(store, load, repetition)| {
+        cell(store, load, repetition, 100.0 * f64::from(repetition))
+    });
+    let fit = |intervals, peak| Fit {
+        law: Usl { gamma: 1_000.0, alpha: 0.05, beta: 0.001 },
+        intervals,
+        explained: 0.999,
+        peak,
+        measured_up_to: 32.0,
+    };
+    let row = |fit| ClientsFit { store: 0, workload: 0, nodes: Some(1), fit };
+    let intervals = Some([(900.0, 1_100.0), (0.04, 0.06), (0.0, 0.002)]);
+    let setup = Setup { store: 1, workload: 0, nodes: None, load: 0 };
+    let failed = FailedCell { id: "f".to_owned(), setup, reason: "no server".to_owned() };
+    MatrixStudy {
+        fits: vec![
+            row(Ok(fit(intervals, Peak::Expected(28.0)))),
+            row(Ok(fit(None, Peak::Unseen))),
+            row(Err(Refusal::TooFew { found: 5 })),
+        ],
+        failed: vec![failed],
+        order: vec!["cell-0".to_owned()],
+        published: Some(published(1_000.0, 4.0)),
+        ..study(cells.into())
+    }
+}
+
 /// One published run time of 2 s for so many operations of so many clients.
 fn published(operations: f64, clients: f64) -> PublishedFigures {
     PublishedFigures {

@@ -25,7 +25,7 @@ fn run(factor: f64, micros: u64) -> PrecisionRun {
     }
 }
 
-fn study() -> Precision {
+pub(crate) fn study() -> Precision {
     Precision {
         title: "tpcc-benchfoundry-paper on postgres".to_owned(),
         command: "assay study benchfoundry -t 'postgres://localhost/bench'".to_owned(),

@@ -70,7 +70,7 @@ fn method(measure: Measure, observed: LatencyKind, factor: f64) -> MethodResult 
 }
 
 /// The open model and four threads, whose mean is off by `factor`.
-fn study(factor: f64) -> Study {
+pub(crate) fn study(factor: f64) -> Study {
     let service = LatencyKind::Service { sessions: 4 };
     let run = |sessions, sights| StudyRun {
         sessions,

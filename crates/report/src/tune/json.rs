@@ -2,113 +2,195 @@
 
 use assay_analysis::slo::{TermFinding, Value};
 use assay_analysis::sweep::Spread;
-use assay_analysis::tune::{Reason, SearchEnd, Step, Undecided};
+use assay_analysis::tune::{Purpose, Reason, SearchEnd, Step, Undecided};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{TuneKind, Tuning, words};
+use crate::object::pretty;
 use crate::units::Letters;
 
 /// The version of the object.
 pub const SCHEMA: &str = "assay/tune/v2";
 
-#[derive(Serialize)]
-struct TuneObject<'a> {
+/// A search for the highest sustained rate, or a sweep: times in nanoseconds, rates in operations
+/// per second.
+#[derive(JsonSchema, Serialize)]
+#[schemars(title = "A search for the highest rate, or a sweep")]
+pub struct TuneObject<'a> {
+    /// The version of this object.
+    #[schemars(extend("const" = SCHEMA))]
     schema: &'static str,
+    /// A headline of a few words.
     title: &'a str,
+    /// The command that repeats it, as one line for a shell.
     command: &'a str,
+    /// The directory that keeps a run directory for each step.
     dir: &'a str,
+    /// The store's URL without secrets.
     store: &'a str,
+    /// The load of a step, in words.
     load: &'a str,
+    /// The seed from which everything random followed.
     seed: u64,
+    /// The client machine.
     machine: &'a str,
+    /// The version of this program.
     version: &'a str,
+    /// The terms of the objective; a sweep may have none.
     objective: Vec<String>,
+    /// How it ended.
+    #[schemars(extend("enum" = [
+        "found", "below-floor", "cannot-tell", "too-many-steps", "non-monotone", "swept",
+        "interrupted"
+    ]))]
     state: &'static str,
-    /// Arrivals per second that are sustained; of a sweep the highest up to which all hold.
+    /// The sustained rate in arrivals per second; of a sweep the highest up to which all hold; null
+    /// if there is none.
     rate_per_s: Option<f64>,
+    /// The rates between which the result lies, as far as they are known.
     interval: BracketObject,
+    /// The search; null if it is a sweep.
     search: Option<SearchObject>,
+    /// The sweep; null if it is a search.
     sweep: Option<SweepObject>,
+    /// Where the curve of latencies bends; null if it does not, or if that is not known.
     knee: Option<PointObject>,
+    /// Steps that failed below a rate that held: the number of the step that failed, then that of
+    /// the step that held.
     inversions: Vec<[usize; 2]>,
+    /// The steps in the order in which they were made.
     steps: Vec<StepObject>,
+    /// What must be known besides, one sentence each.
     warnings: &'a [String],
 }
 
-/// Arrivals per second between which the result lies, as far as that is known.
-#[derive(Serialize)]
+/// Rates between which the result lies, in arrivals per second.
+#[derive(JsonSchema, Serialize)]
 struct BracketObject {
+    /// The highest rate per second that is known to hold; null if there is none.
     held_per_s: Option<f64>,
+    /// The lowest rate per second above it that was shown to fail; null if there is none.
     failed_per_s: Option<f64>,
+    /// The lowest rate per second between the two that no step could tell; null if there is none.
     unknown_per_s: Option<f64>,
 }
 
-#[derive(Serialize)]
+/// What was searched.
+#[derive(JsonSchema, Serialize)]
 struct SearchObject {
+    /// The lowest rate of interest in arrivals per second.
     min_per_s: f64,
+    /// The highest rate of interest in arrivals per second; null if there is none.
     max_per_s: Option<f64>,
+    /// How far apart the rate found and the lowest that fails may be, as a share.
     within: f64,
+    /// The number of fresh runs that must hold at the rate that is found.
     confirmations: u32,
+    /// The number of the step a little above the rate found that failed; null at the ceiling, or if
+    /// no step above it could be shown to fail.
     exceeded_by_step: Option<usize>,
+    /// Whether the rate found is the ceiling, so that the store may sustain more.
     is_ceiling: bool,
 }
 
-#[derive(Serialize)]
+/// Which rates were tried.
+#[derive(JsonSchema, Serialize)]
 struct SweepObject {
+    /// The first rate in arrivals per second.
     from_per_s: f64,
+    /// The last rate in arrivals per second.
     to_per_s: f64,
+    /// The number of rates.
     points: usize,
+    /// Whether their differences or their ratios are equal.
+    #[schemars(extend("enum" = ["lin", "log"]))]
     spread: &'static str,
 }
 
-#[derive(Serialize)]
+/// Where the curve of latencies bends.
+#[derive(JsonSchema, Serialize)]
 struct PointObject {
+    /// The target rate in arrivals per second.
     rate_per_s: f64,
+    /// The latency there in nanoseconds.
     latency_ns: f64,
 }
 
-#[derive(Serialize)]
+/// One run.
+#[derive(JsonSchema, Serialize)]
 struct StepObject {
+    /// Its number, from 0.
     step: usize,
+    /// What it is for.
+    #[schemars(extend("enum" = Purpose::ALL.map(Purpose::name)))]
     purpose: &'static str,
+    /// The target rate in arrivals per second.
     rate_per_s: f64,
+    /// How many times as long as usual it is.
     length: u32,
+    /// Its length in seconds.
     seconds: f64,
+    /// Arrivals per second.
     offered_per_s: f64,
+    /// Operations done per second.
     done_per_s: f64,
+    /// The median of the response times in nanoseconds.
     p50_ns: u64,
+    /// The 99th percentile of the response times in nanoseconds.
     p99_ns: u64,
+    /// The 99.9th percentile of the response times in nanoseconds.
     p999_ns: u64,
+    /// The 99th percentile of the lag in nanoseconds.
     lag_p99_ns: u64,
+    /// Whether its rate is sustained.
+    #[schemars(extend("enum" = ["held", "violated", "unknown"]))]
     verdict: &'static str,
+    /// What was found of each term of the objective.
     terms: Vec<TermObject>,
+    /// Why the rate is not sustained, or why that is unknown.
     reasons: Vec<ReasonObject>,
 }
 
-#[derive(Serialize)]
+/// One term of the objective, with what was found.
+#[derive(JsonSchema, Serialize)]
 struct TermObject {
+    /// The term.
     name: String,
+    /// The latency found in nanoseconds; null if the term is about a share, or if there is none.
     latency_ns: Option<u64>,
+    /// The share found; null if the term is about a latency, or if there is none.
     share: Option<f64>,
+    /// The number of operations that it was found on.
     count: u64,
+    /// The number of those that were over the limit, or were what must be rare.
     over: u64,
+    /// The number of operations it takes to hold if no more are over the limit.
     needed: u64,
+    /// The number of successive operations that tell as much as one independent one.
     dependence: f64,
+    /// Whether the term holds.
+    #[schemars(extend("enum" = ["held", "violated", "unknown"]))]
     verdict: &'static str,
 }
 
-#[derive(Serialize)]
+/// Why a rate is not sustained, or why that is unknown.
+#[derive(JsonSchema, Serialize)]
 struct ReasonObject {
+    /// The reason in a word.
+    #[schemars(extend("enum" = [
+        "objective", "undecided", "overload", "backlog", "short", "rate", "hallmark", "client",
+        "broken"
+    ]))]
     reason: &'static str,
-    /// The check of the hallmark by which the client was too slow to measure.
+    /// The check of the hallmark by which the client was not fit to measure; null for other
+    /// reasons.
     check: Option<&'static str>,
 }
 
 /// The tune as one indented JSON object with a line end.
 pub fn json(tuning: &Tuning) -> String {
-    let text = serde_json::to_string_pretty(&object(tuning))
-        .expect("an object of numbers and texts with text keys is always JSON");
-    text + "\n"
+    pretty(&object(tuning))
 }
 
 fn object(tuning: &Tuning) -> TuneObject<'_> {
