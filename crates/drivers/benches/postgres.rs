@@ -18,7 +18,7 @@ use std::ops::Range;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use assay_drivers::postgres::Postgres;
+use assay_driver_postgres::Postgres;
 use assay_model::{Fields, Kind, Layout, Nanos, Table};
 use assay_store::{Answer, Answers, Client, Request, Store, Ticket, Values};
 use postgres::{Server, program};

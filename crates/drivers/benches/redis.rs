@@ -19,7 +19,7 @@ use std::net::TcpStream;
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
-use assay_drivers::redis::Redis;
+use assay_driver_redis::Redis;
 use assay_model::{Fields, Kind, Layout, Nanos, Table};
 use assay_store::resp::write;
 use assay_store::{Answer, Answers, Client, Request, Store, Ticket, Values};

@@ -1,5 +1,7 @@
 //! URLs in, stores or complaints out.
 
+use assay_model::Seed;
+
 use super::*;
 
 const OPTIONS: Options = Options { clock: || 0, seed: Seed(1), surroundings: Surroundings::NONE };
