@@ -27,12 +27,13 @@ impl Redaction {
 
     /// What stands before an `@` in the authority may hold a password, and so may an option.
     pub fn url(&self, url: &str) -> String {
-        let url = self.without_secret_options(url);
-        let Some((scheme, rest)) = url.split_once("://") else { return self.without_login(url) };
-        let authority = rest.split(['/', '?']).next().unwrap_or_default();
-        match authority.rfind('@') {
-            Some(at) => format!("{scheme}://…{}", &rest[at..]),
-            None => url,
+        match url.split_once("://") {
+            // The login first: what it has behind a `?` is no option.
+            Some((scheme, rest)) if !scheme.contains('?') => match login_end(rest) {
+                Some(at) => self.without_secret_options(&format!("{scheme}://…{}", &rest[at..])),
+                None => self.without_secret_options(url),
+            },
+            _ => self.without_login(self.without_secret_options(url)),
         }
     }
 
@@ -56,6 +57,8 @@ impl Redaction {
         match (self.locate)(scheme) {
             Some(Location::Network) => format!("{scheme}:…{}", &rest[at..]),
             Some(Location::Process) => url,
+            // Its options have been looked at each by itself.
+            None if rest.contains("://") => url,
             None => format!("…{}", &rest[at..]),
         }
     }
@@ -80,6 +83,15 @@ impl Redaction {
             displayed => displayed,
         }
     }
+}
+
+/// The `@` that ends the login of what stands behind `://`: the last one, because a password that
+/// is not encoded may have any sign, also those that end the authority. One behind the authority
+/// counts only if a user and a password, which have a colon between, may stand before it.
+fn login_end(behind_scheme: &str) -> Option<usize> {
+    let at = behind_scheme.rfind('@')?;
+    let authority = behind_scheme.split(['/', '?']).next().unwrap_or_default();
+    (authority.contains('@') || behind_scheme[..at].contains(':')).then_some(at)
 }
 
 /// Whether the value of this name is a secret; a file's name is none.

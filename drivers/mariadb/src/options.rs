@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
+use assay_driver_kit::address::{decode, require_encoded_login};
 use assay_driver_kit::secrets::Redaction;
 use assay_model::closest;
 use assay_store::sql::Content;
@@ -86,6 +87,7 @@ fn parse(url: &str) -> Result<Options, String> {
     if !["mariadb", "mysql"].contains(&scheme) {
         return Err(format!("scheme {scheme:?} is not mariadb or mysql"));
     }
+    require_encoded_login(rest)?;
     let (address, query) = rest.split_once('?').unwrap_or((rest, ""));
     let mut options = Options {
         hosts: hosts(address)?,
@@ -102,8 +104,8 @@ fn parse(url: &str) -> Result<Options, String> {
         let (name, value) =
             pair.split_once('=').ok_or_else(|| format!("option {pair:?} has no value"))?;
         match name {
-            "socket" => socket = Some(value.to_owned()),
-            _ => options.set(name, value)?,
+            "socket" => socket = Some(decode(value)?),
+            _ => options.set(name, &decode(value)?)?,
         }
     }
     if socket.is_some() && options.hosts.len() > 1 {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
-use assay_driver_kit::address::{authority, split_host};
+use assay_driver_kit::address::{authority, decode, require_encoded_login, split_host};
 use assay_driver_kit::read_server::ReadServer;
 use assay_driver_kit::secrets::Redaction;
 use assay_model::closest;
@@ -132,6 +132,7 @@ fn parse(url: &str) -> Result<Options, String> {
     if !["postgres", "postgresql"].contains(&scheme) {
         return Err(format!("scheme {scheme:?} is not postgres or postgresql"));
     }
+    require_encoded_login(rest)?;
     let (address, query) = rest.split_once('?').unwrap_or((rest, ""));
     let mut options = Options {
         config: Config::new(),
@@ -153,7 +154,7 @@ fn parse(url: &str) -> Result<Options, String> {
         if LIBRARY_OPTIONS.contains(&name) {
             theirs.push(pair);
         } else {
-            options.set(name, value)?;
+            options.set(name, &decode(value)?)?;
         }
     }
     let url = format!("postgres://{address}?{}", theirs.join("&"));
