@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use assay_driver_kit::address::authority;
 use assay_store::{OpenError, number_of};
 use mysql_async::{Conn, Error, IoError, Opts, OptsBuilder};
 
@@ -47,7 +48,7 @@ impl Connector {
 
     /// Each host as `host:port`, if there are several.
     pub(super) fn authorities(&self) -> Vec<String> {
-        let text = |host: &Opts| format!("{}:{}", host.ip_or_hostname(), host.tcp_port());
+        let text = |host: &Opts| authority(host.ip_or_hostname(), host.tcp_port());
         match &self.hosts[..] {
             [_] => Vec::new(),
             hosts => hosts.iter().map(text).collect(),
@@ -146,5 +147,17 @@ fn of_io(error: &std::io::Error) -> String {
             format!("it hung up before its greeting was over ({error}); check host and port")
         }
         _ => format!("{error}; check host and port"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nodes_are_named_by_host_and_port() {
+        let options = "mariadb://one,[::1]:7000/shop".parse().expect("the URL is right");
+        let connector = Connector::new(options).expect("there is no file to be read");
+        assert_eq!(connector.authorities(), ["one:3306", "[::1]:7000"]);
     }
 }

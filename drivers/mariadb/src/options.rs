@@ -113,8 +113,11 @@ fn parse(url: &str) -> Result<Options, String> {
     }
     let complete = |host: Opts| {
         let user = host.user().unwrap_or("root").to_owned();
+        // The library keeps the brackets of an IPv6 address, and would look it up as a name.
+        let name = host.ip_or_hostname().trim_matches(['[', ']']).to_owned();
         let builder = OptsBuilder::from_opts(host)
             .user(Some(user))
+            .ip_or_hostname(name)
             // What is measured is what the URL names, not a socket that the server happens to have.
             .prefer_socket(Some(false))
             .socket(socket.clone())
@@ -274,7 +277,7 @@ mod tests {
     fn several_hosts_have_the_same_login_and_database() {
         let options = right("mariadb://ann:p%40ss@one,[::1]:7000,three:1/shop?connections=4");
         let hosts = options.hosts.iter().map(|host| (host.ip_or_hostname(), host.tcp_port()));
-        assert_eq!(hosts.collect::<Vec<_>>(), [("one", 3306), ("[::1]", 7000), ("three", 1)]);
+        assert_eq!(hosts.collect::<Vec<_>>(), [("one", 3306), ("::1", 7000), ("three", 1)]);
         for host in &options.hosts {
             assert_eq!((host.user(), host.pass()), (Some("ann"), Some("p@ss")));
             assert_eq!(host.db_name(), Some("shop"));
