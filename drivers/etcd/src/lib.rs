@@ -23,11 +23,13 @@
 
 mod connector;
 mod failure;
+mod key_prefix;
 mod link;
 mod messages;
 mod options;
 mod settings;
 mod transaction;
+mod turn;
 mod wire;
 
 use std::fmt;
@@ -42,7 +44,8 @@ use assay_store::{
 use bytes::Bytes;
 
 use connector::{Connector, Endpoints};
-use link::{Etcd as Links, KeyPrefix, Plan, batch};
+use key_prefix::{KeyPrefix, Plan};
+use link::Etcd as Links;
 use messages::{
     DeleteRangeRequest, DeleteRangeResponse, MemberListRequest, MemberListResponse, PutRequest,
     PutResponse, RangeRequest, RangeResponse, method,
@@ -165,7 +168,7 @@ impl Store for Etcd {
         let options = self.options();
         let endpoints = Endpoints::new(Arc::clone(&self.connector), worker);
         let links = Links { endpoints, plan: self.plan(), read: options.read };
-        let gathering = Gathering { most: options.batch, kinds: batch::KINDS };
+        let gathering = Gathering { most: options.batch, kinds: turn::batch::KINDS };
         let (count, name) = (options.connections, options.to_string());
         Ok(RecordsClient::open_gathering(links, count, &name, gathering)?)
     }

@@ -20,11 +20,11 @@ use assay_store::Request;
 use bytes::Bytes;
 
 use super::failure::{Doing, Failure};
-use super::link::{Turn, refused};
 use super::messages::{
     Compare, DeleteRangeRequest, KeyValue, PutRequest, RangeRequest, RangeResponse, RequestOp,
     TxnRequest, TxnResponse, method,
 };
+use super::turn::{Turn, refused};
 
 /// What an open transaction has read, and is to write.
 #[derive(Debug, Default)]

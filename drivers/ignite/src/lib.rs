@@ -21,6 +21,7 @@ mod failure;
 mod keys;
 mod link;
 mod object;
+mod open;
 mod options;
 mod plan;
 mod settings;

@@ -15,10 +15,10 @@ use super::cache::SQL_TABLE;
 use super::cluster::{Cluster, put_type};
 use super::failure::{Stage, ending};
 use super::object::{self, Draft, Object};
+use super::open::{Open, put_cache};
 use super::options::{Insert, Options};
 use super::plan::{Plan, Table};
 use super::socket::{Refusal, Socket, Trouble};
-use super::transaction::{Open, put_cache};
 use super::wire::{Reader, Value, code, operation, put_i32, put_i64, put_text};
 
 /// How often an update is tried whose record changed between its read and its write.

@@ -24,44 +24,14 @@ use super::failure::Stage;
 use super::link::batch::entries;
 use super::link::{Column, Fault, Turn};
 use super::object::Object;
+use super::open::Open;
 use super::options::{Concurrency, Transactions};
 use super::plan::Table;
-use super::socket::{Socket, Trouble};
+use super::socket::Trouble;
 use super::wire::{Reader, code, operation, put_i32, put_i64, put_length, put_text};
 
-/// The flag of a request that is part of a transaction.
-const WITHIN: u8 = 2;
 /// The most records that a scan gets at once, so that an answer stays far below the longest one.
 const MOST_AT_ONCE: usize = 512;
-
-/// A transaction that is open on a link.
-pub(super) struct Open {
-    /// The node that it was begun at.
-    pub(super) node: u128,
-    /// What the node calls it; counted for each connection.
-    pub(super) number: i32,
-    /// The caches and keys of what it inserted, which no query finds before the commit.
-    inserted: BTreeSet<(i32, Vec<u8>)>,
-}
-
-impl Open {
-    /// Where among `sockets` it is bound to, if that connection is still there.
-    pub(super) fn place(&self, sockets: &[Socket]) -> Option<usize> {
-        sockets.iter().position(|socket| socket.node == self.node)
-    }
-}
-
-/// Appends the cache and the transaction of a request; nothing expires.
-pub(super) fn put_cache(cache: i32, open: Option<i32>, out: &mut Vec<u8>) {
-    put_i32(cache, out);
-    match open {
-        Some(number) => {
-            out.push(WITHIN);
-            put_i32(number, out);
-        }
-        None => out.push(0),
-    }
-}
 
 /// Appends how a transaction is to be.
 fn put_start(transactions: Transactions, out: &mut Vec<u8>) {
@@ -234,6 +204,7 @@ impl Turn<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::open::put_cache;
     use crate::options::Options;
 
     fn started(rest: &str) -> Vec<u8> {

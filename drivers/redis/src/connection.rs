@@ -3,34 +3,22 @@
 use std::collections::VecDeque;
 use std::net::TcpStream;
 use std::rc::Rc;
-use std::sync::Arc;
 
 use assay_driver_kit::wire::sockets::Interest;
 use assay_driver_kit::wire::{Approach, Inbox, Link, LinkStage, Lost};
 use assay_model::{Nanos, Reason};
 use assay_store::answer::Span;
-use assay_store::resp::{Limits, Parser, Protocol, Shape, Value, write};
+use assay_store::resp::{Limits, Parser, Shape, Value, write};
 use assay_store::{Answer, Answers, Reply as Read, Request, Rows, Ticket};
 
-use super::cluster::Redirect;
 use super::codec::{Codec, RecordRequest, Step};
-use super::connector::{Connector, Need, Target};
+use super::connector::Need;
 use super::error::Failure;
 use super::reply::{Reply, keep_row};
 use super::sentinel::{Direction, Guide};
+use super::shared::Shared;
+use super::slots::Redirect;
 use super::transport::Transport;
-
-/// What all connections of a worker with one server share.
-pub(super) struct Shared {
-    pub(super) connector: Arc<Connector>,
-    pub(super) codec: Arc<Codec>,
-    pub(super) target: Target,
-    pub(super) protocol: Protocol,
-    /// Those that know where the server is; none if it stays where it is.
-    pub(super) sentinels: Vec<Target>,
-    /// Whether redirections are reported as [`News`] instead of being refused.
-    pub(super) tells_redirects: bool,
-}
 
 /// What a node of a cluster has said about the cluster.
 #[derive(Debug)]

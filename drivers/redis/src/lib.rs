@@ -31,6 +31,8 @@ mod options;
 mod reply;
 mod sentinel;
 mod settings;
+mod shared;
+mod slots;
 mod tls;
 mod transport;
 mod worker;
@@ -50,10 +52,11 @@ use assay_store::{
 
 use cluster::{AdminConnections, ClusterWorker, ONE_NODE};
 use codec::{Codec, INDEX};
-use connection::{Connection, Shared};
+use connection::Connection;
 use connector::{Connector, Target};
 pub use options::{Index, Options, Password, RecordShape, Tls, Topology, Trust};
 use settings::Facts;
+use shared::Shared;
 use worker::Worker;
 
 /// How many keys are removed with one command when the store is cleared.

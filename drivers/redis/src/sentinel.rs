@@ -14,9 +14,9 @@ use assay_store::OpenError;
 use assay_store::resp::{Limits, Parser, Shape, Value, write};
 
 use super::admin::AdminConnection;
-use super::connection::Shared;
 use super::connector::{Connector, Target};
 use super::options::{Topology, authority};
+use super::shared::Shared;
 use super::transport::Transport;
 
 /// Where a server is, as far as is known.

@@ -9,6 +9,9 @@ use tonic_of_tikv::{Code, Status};
 
 use super::placement::{RequestError, is_unsent};
 
+/// How often an update is tried while others write the same record, or its region moves.
+pub(super) const ATTEMPTS: u16 = 8;
+
 /// What the request that failed was to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Doing {

@@ -19,9 +19,6 @@ use super::options::{Mode, Update};
 use super::raw;
 use super::transaction::{RecordRequest, Turn};
 
-/// How often an update is tried while others write the same record, or its region moves.
-pub(super) const ATTEMPTS: u16 = 8;
-
 /// A worker's TiKV.
 pub(super) struct TiKv {
     pub(super) way: ClusterConnection,

@@ -7,9 +7,8 @@ use assay_store::Request;
 use tikv_client::{Error, RawClient};
 
 use super::connector::Shared;
-use super::failure::{Doing, Failure, Verdict, of_driver, verdict};
+use super::failure::{ATTEMPTS, Doing, Failure, Verdict, of_driver, verdict};
 use super::key_prefix::{KeyPrefix, Progress};
-use super::link::ATTEMPTS;
 use super::options::Update;
 
 /// One request for a record on its way.

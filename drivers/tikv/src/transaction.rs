@@ -14,9 +14,8 @@ use tikv_client::{
 };
 
 use super::connector::Shared;
-use super::failure::{Doing, Failure, FailureSource, Verdict, of_driver, verdict};
+use super::failure::{ATTEMPTS, Doing, Failure, FailureSource, Verdict, of_driver, verdict};
 use super::key_prefix::{KeyPrefix, Progress};
-use super::link::ATTEMPTS;
 use super::open::{Open, Remembers};
 use super::options::Mode;
 

@@ -4,10 +4,10 @@ use assay_model::Setting;
 use assay_store::OpenError;
 use assay_store::resp::Value;
 
-use super::slots::{Map, Redirect, slot};
 use crate::admin::AdminConnection;
 use crate::connector::{Connector, Target};
 use crate::options::{Topology, authority};
+use crate::slots::{Map, Redirect, slot};
 use crate::{sentinel, settings};
 
 /// How many commands are in flight at once.

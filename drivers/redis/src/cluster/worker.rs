@@ -13,10 +13,11 @@ use assay_store::resp::{Protocol, Value};
 use assay_store::{Answer, Answers, Client, Request, Ticket};
 
 use super::slot_table::{Command, Counter, SlotTable};
-use super::slots::{Map, Redirect, RedirectKind, SLOTS, slot};
 use crate::codec::{Codec, Part, RecordRequest};
-use crate::connection::{Connection, MAP, News, Shared};
+use crate::connection::{Connection, MAP, News};
 use crate::connector::Connector;
+use crate::shared::Shared;
+use crate::slots::{Map, Redirect, RedirectKind, SLOTS, slot};
 
 /// The first pause between two questions for the map; each doubles it.
 const FIRST_PAUSE: Nanos = Nanos::from_millis(10);

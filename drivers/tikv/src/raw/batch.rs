@@ -4,8 +4,7 @@ use tikv_client::Error;
 
 use super::Turn;
 use crate::batch::Batch;
-use crate::failure::{Doing, Failure, Verdict, verdict};
-use crate::link::ATTEMPTS;
+use crate::failure::{ATTEMPTS, Doing, Failure, Verdict, verdict};
 use assay_driver_kit::task::{Completion, Outcome, RecordJob};
 
 impl Turn<'_> {

@@ -4,9 +4,8 @@ use tikv_client::transaction::Mutation;
 
 use super::{Open, Remembers, Turn, options, pause};
 use crate::batch::{Batch, Pair};
-use crate::failure::{Doing, Failure, Verdict};
+use crate::failure::{ATTEMPTS, Doing, Failure, Verdict};
 use crate::key_prefix::KeyPrefix;
-use crate::link::ATTEMPTS;
 use crate::options::Mode;
 use assay_driver_kit::task::{Outcome, RecordJob};
 

@@ -3,7 +3,7 @@
 use assay_store::resp::Value;
 
 /// How many there are.
-pub(crate) const SLOTS: usize = 16384;
+pub(super) const SLOTS: usize = 16384;
 
 /// The slot of a key: CRC-16 of what stands between the first brace and the next closing one, if
 /// there is anything, else of the whole key, modulo the number of slots.
@@ -47,7 +47,7 @@ const fn table() -> [u16; 256] {
 
 /// Which master has which slots.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Map {
+pub(super) struct Map {
     /// First and last slot with the place of the master.
     pub(super) ranges: Vec<(u16, u16, usize)>,
     /// Host and port of each.
@@ -105,7 +105,7 @@ fn address(node: &Value, requested: &str) -> Option<(String, u16)> {
 
 /// Where else a command has to go, from a node that did not execute it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Redirect {
+pub(super) struct Redirect {
     /// The slot that it is about.
     pub(super) slot: u16,
     /// The node; without a host it is the one that was asked.
@@ -125,7 +125,7 @@ pub(super) enum RedirectKind {
 
 impl Redirect {
     /// Reads `MOVED 3999 host:port` or `ASK …`; `None` if the error is another one.
-    pub(crate) fn parse(error: &[u8]) -> Option<Redirect> {
+    pub(super) fn parse(error: &[u8]) -> Option<Redirect> {
         let text = std::str::from_utf8(error).ok()?;
         let mut words = text.split(' ');
         let kind = match words.next()? {

@@ -18,7 +18,7 @@ pub(crate) const KINDS: &[Kind] = &[Kind::Read, Kind::Insert];
 
 impl Turn<'_> {
     /// Carries out a batch. An invalid part is refused, and the others are sent without it.
-    pub(super) async fn carry_out_batch(
+    pub(crate) async fn carry_out_batch(
         &mut self,
         job: &mut RecordJob,
         rows: &mut Vec<u8>,
