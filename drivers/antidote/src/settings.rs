@@ -14,33 +14,33 @@ pub(super) fn settings(options: &Options, descriptor: &[u8]) -> Vec<Setting> {
     let mut settings = vec![
         server(is_stand_in),
         durability(is_stand_in),
-        setting(
+        Setting::new(
             "isolation",
             "repeatable-read",
             "snapshot isolation within a data centre: of two transactions that write one record \
              the first to commit wins, the other is refused (conflict); between data centres \
              nothing is certified, both commit, and for each field the last write wins",
         ),
-        setting("session", session.name(), about_session(session)),
-        setting("host", host.name(), about_host(options)),
-        setting("hosts", &hosts(options), "nodes or data centres, as the URL names them"),
-        setting("writes", options.writes.name(), about_writes(options.writes)),
-        setting("bucket", &options.bucket, "the bucket of every object"),
-        setting(
+        Setting::new("session", session.name(), about_session(session)),
+        Setting::new("host", host.name(), about_host(options)),
+        Setting::new("hosts", hosts(options), "nodes or data centres, as the URL names them"),
+        Setting::new("writes", options.writes.name(), about_writes(options.writes)),
+        Setting::new("bucket", &options.bucket, "the bucket of every object"),
+        Setting::new(
             "deletes",
             "marks",
             "a delete marks the fields of its record as not there, and clearing a table begins \
              another bucket: AntidoteDB frees no space",
         ),
-        setting(
+        Setting::new(
             "connections",
-            &options.connections.to_string(),
+            options.connections.to_string(),
             "requests in flight per worker with each host, a connection each; beyond that the \
              wait is lag",
         ),
     ];
     if options.endpoints.len() > 1 {
-        settings.push(setting(
+        settings.push(Setting::new(
             "replication",
             "asynchronous between data centres",
             "a write is visible elsewhere some time after its answer (1 to 2 s with the usual \
@@ -55,7 +55,7 @@ fn server(is_stand_in: bool) -> Setting {
         true => "a stand-in (one process of ours that keeps everything in memory), not AntidoteDB",
         false => "AntidoteDB, version not reported",
     };
-    setting("server", value, "the software that was measured; its protocol tells no version")
+    Setting::new("server", value, "the software that was measured; its protocol tells no version")
 }
 
 fn durability(is_stand_in: bool) -> Setting {
@@ -67,7 +67,7 @@ fn durability(is_stand_in: bool) -> Setting {
              takes the last commits; with true it is answered afterwards",
         ),
     };
-    setting("durability", value, meaning)
+    Setting::new("durability", value, meaning)
 }
 
 fn about_session(session: SessionOrder) -> &'static str {
@@ -108,10 +108,6 @@ fn about_host(options: &Options) -> &'static str {
 fn hosts(options: &Options) -> String {
     let all = 0..options.endpoints.len();
     all.map(|place| options.authority(place)).collect::<Vec<_>>().join(", ")
-}
-
-fn setting(name: &str, value: &str, meaning: &str) -> Setting {
-    Setting { name: name.into(), value: value.into(), meaning: meaning.into() }
 }
 
 #[cfg(test)]

@@ -68,13 +68,17 @@ impl Facts {
     /// Everything worth knowing.
     pub(super) fn settings(&self, options: &Options) -> Vec<Setting> {
         let mut settings = vec![
-            setting("server", &self.version, "the software that was measured"),
-            setting("cluster", &self.size(), "nodes that the cluster knows, up or not"),
+            Setting::new("server", &self.version, "the software that was measured"),
+            Setting::new("cluster", self.size(), "nodes that the cluster knows, up or not"),
         ];
         settings.extend(self.replication(options));
         settings.push(self.durability());
-        settings.push(setting("read_consistency", level_name(options.read), waits(options.read)));
-        settings.push(setting(
+        settings.push(Setting::new(
+            "read_consistency",
+            level_name(options.read),
+            waits(options.read),
+        ));
+        settings.push(Setting::new(
             "write_consistency",
             level_name(options.write),
             waits(options.write),
@@ -84,15 +88,15 @@ impl Facts {
         settings.extend(self.of_driver(options));
         settings.extend(batch(options));
         for [table, speculative, repair, compaction] in &self.tables {
-            settings.push(setting(
-                &format!("table {table}"),
-                &format!("speculative_retry={speculative} read_repair={repair} {compaction}"),
+            settings.push(Setting::new(
+                format!("table {table}"),
+                format!("speculative_retry={speculative} read_repair={repair} {compaction}"),
                 "when the server itself queries another replica before the first has answered; \
                  whether a read mends replicas that differ; how its files are merged",
             ));
         }
-        let known = KNOWN.iter().filter_map(|(name, meaning)| {
-            self.variable(name).map(|value| setting(name, value, meaning))
+        let known = KNOWN.iter().filter_map(|&(name, meaning)| {
+            self.variable(name).map(|value| Setting::new(name, value, meaning))
         });
         settings.extend(known);
         settings
@@ -122,7 +126,7 @@ impl Facts {
     fn replication(&self, options: &Options) -> Vec<Setting> {
         let Some(replication) = &self.replication else {
             let meaning = "the keyspace is not there yet; it is made when data are loaded";
-            return vec![setting("replication", "none yet", meaning)];
+            return vec![Setting::new("replication", "none yet", meaning)];
         };
         let displayed: Vec<String> = replication
             .iter()
@@ -138,7 +142,7 @@ impl Facts {
             None => "on how many nodes each record is kept".to_owned(),
         };
         let name = format!("replication of {}", options.keyspace);
-        vec![setting(&name, &displayed.join(" "), &meaning)]
+        vec![Setting::new(name, displayed.join(" "), meaning)]
     }
 
     fn durability(&self) -> Setting {
@@ -175,7 +179,7 @@ impl Facts {
                 ),
             }
         };
-        setting("durability", &value, meaning)
+        Setting::new("durability", value, meaning)
     }
 
     /// Whether the replicas of a read include one that the last write waited for.
@@ -197,7 +201,7 @@ impl Facts {
                 "whether a read sees every acknowledged write depends on data centers and levels",
             ),
         };
-        setting("visibility", &value, meaning)
+        Setting::new("visibility", value, meaning)
     }
 
     /// How many replicas a request of this level waits for, in a cluster of one data center.
@@ -222,30 +226,30 @@ impl Facts {
     fn of_driver(&self, options: &Options) -> Vec<Setting> {
         let count = |number: usize| number.to_string();
         vec![
-            setting(
+            Setting::new(
                 "retries",
                 "none",
                 "the library passes every error on, and tries no second node while it waits for \
                  one; a statement that a node has forgotten is prepared again, then executed",
             ),
-            setting(
+            Setting::new(
                 "routing",
                 options.datacenter.as_deref().unwrap_or("by token"),
                 "a request goes to one of the nodes that have the record, drawn anew for each; a \
                  node without a connection is passed over; a scan goes to any node",
             ),
-            setting(
+            Setting::new(
                 "timestamps",
                 "this process",
                 "of two writes that this process began the later one wins, whichever node takes \
                  them; against other writers the clocks decide",
             ),
-            setting(
+            Setting::new(
                 "in_flight",
-                &count(options.in_flight),
+                count(options.in_flight),
                 "requests per worker at a time; the wait for a slot counts as lag",
             ),
-            setting("connections", &count(options.connections), "per worker to each node"),
+            Setting::new("connections", count(options.connections), "per worker to each node"),
         ]
     }
 }
@@ -268,7 +272,7 @@ fn batch(options: &Options) -> Option<Setting> {
          batch are those of its first operation. Reads go alone"
     );
     let value = format!("{} {name}", options.batch);
-    (options.batch > 1).then(|| setting("batch", &value, &meaning))
+    (options.batch > 1).then(|| Setting::new("batch", value, meaning))
 }
 
 /// What conditional writes are, where there are some.
@@ -293,7 +297,7 @@ fn conditions(options: &Options) -> Option<Setting> {
              each other"
         }
     };
-    Some(setting("lwt", &format!("{value} at {serial}"), meaning))
+    Some(Setting::new("lwt", format!("{value} at {serial}"), meaning))
 }
 
 fn waits(level: Consistency) -> &'static str {
@@ -321,10 +325,6 @@ fn waits(level: Consistency) -> &'static str {
 /// `3` of `3`, and of `3/1`, where the one is a transient copy.
 fn first_number(text: &str) -> Option<usize> {
     text.split('/').next()?.parse().ok()
-}
-
-fn setting(name: &str, value: &str, meaning: &str) -> Setting {
-    Setting { name: name.into(), value: value.into(), meaning: meaning.into() }
 }
 
 #[cfg(test)]

@@ -284,17 +284,7 @@ mod tests {
     fn text(texts: &TableTexts, kind: Kind, fields: Fields, written: &[u16]) -> Option<String> {
         let spans: Vec<_> = written.iter().map(|&number| (number, 0..0)).collect();
         let values = Values::new(&spans, b"");
-        let request = Request {
-            session: 0,
-            kind,
-            table: 0,
-            key: b"k",
-            fields,
-            limit: 1,
-            end: &[],
-            wants_keys: false,
-            values,
-        };
+        let request = Request { fields, values, ..Request::new(kind, b"k") };
         texts.shape(&request).map(|shape| texts.text(&shape))
     }
 

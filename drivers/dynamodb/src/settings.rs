@@ -13,8 +13,8 @@ pub(super) fn settings(options: &Options, table: Option<&TableDescription>) -> V
     let name = table.and_then(TableDescription::table_arn);
     let mut settings = vec![server(name), durability(name)];
     settings.push(match options.is_consistent {
-        true => setting("consistent_read", "on", "a read sees every write answered before it"),
-        false => setting(
+        true => Setting::new("consistent_read", "on", "a read sees every write answered before it"),
+        false => Setting::new(
             "consistent_read",
             "off",
             "a read may miss writes answered shortly before it, for half the price",
@@ -22,18 +22,18 @@ pub(super) fn settings(options: &Options, table: Option<&TableDescription>) -> V
     });
     if let Some(table) = table {
         settings.push(capacity(table));
-        settings.push(setting(
+        settings.push(Setting::new(
             "replicas",
-            &table.replicas().len().to_string(),
+            table.replicas().len().to_string(),
             "other regions that the table is copied to, after a write is answered",
         ));
     }
-    settings.push(setting(
+    settings.push(Setting::new(
         "connections",
-        &options.connections.to_string(),
+        options.connections.to_string(),
         "per worker, each with one request at a time; the wait for one counts as lag",
     ));
-    settings.push(setting(
+    settings.push(Setting::new(
         "client",
         "AWS SDK for Rust, retries off",
         "what it costs the client to sign and to read JSON is in every latency",
@@ -43,51 +43,51 @@ pub(super) fn settings(options: &Options, table: Option<&TableDescription>) -> V
 
 fn server(name: Option<&str>) -> Setting {
     match name {
-        Some(name) if name.contains(LOCAL) => setting(
+        Some(name) if name.contains(LOCAL) => Setting::new(
             "server",
             "DynamoDB Local",
             "a stand-in: one process with SQLite behind it; its figures say nothing of DynamoDB",
         ),
-        Some(name) => setting("server", name, "the table that was measured"),
-        None => setting("server", "unknown", "unknown until there is a table"),
+        Some(name) => Setting::new("server", name, "the table that was measured"),
+        None => Setting::new("server", "unknown", "unknown until there is a table"),
     }
 }
 
 fn durability(name: Option<&str>) -> Setting {
     match name {
-        Some(name) if name.contains(LOCAL) => setting(
+        Some(name) if name.contains(LOCAL) => Setting::new(
             "durability",
             "unknown",
             "DynamoDB Local keeps everything in memory or in one file, as it was started; it does \
              not tell which",
         ),
-        Some(_) => setting(
+        Some(_) => Setting::new(
             "durability",
             "every write",
             "by its maker's word a write is on disks in several zones before it is answered",
         ),
-        None => setting("durability", "unknown", "unknown until there is a table"),
+        None => Setting::new("durability", "unknown", "unknown until there is a table"),
     }
 }
 
 fn capacity(table: &TableDescription) -> Setting {
     let mode = table.billing_mode_summary().and_then(|summary| summary.billing_mode());
     if mode == Some(&BillingMode::PayPerRequest) {
-        return setting("capacity", "on demand", "beyond its present size, requests are throttled");
+        return Setting::new(
+            "capacity",
+            "on demand",
+            "beyond its present size, requests are throttled",
+        );
     }
     let units = table.provisioned_throughput().map_or((0, 0), |units| {
         (units.read_capacity_units().unwrap_or(0), units.write_capacity_units().unwrap_or(0))
     });
-    setting(
+    Setting::new(
         "capacity",
-        &format!("{} reads, {} writes", units.0, units.1),
+        format!("{} reads, {} writes", units.0, units.1),
         "units per second: one reads 4 KiB consistently, or writes 1 KiB; beyond that requests are \
          busy",
     )
-}
-
-fn setting(name: &str, value: &str, meaning: &str) -> Setting {
-    Setting { name: name.into(), value: value.into(), meaning: meaning.into() }
 }
 
 #[cfg(test)]

@@ -20,21 +20,21 @@ impl Facts {
             self.server(),
             self.durability(),
             self.replication(),
-            setting("read", options.read.name(), apart(options)),
+            Setting::new("read", options.read.name(), apart(options)),
             self.members(),
             self.endpoints(options),
             self.term(),
             self.size(),
             self.quota(),
-            setting(
+            Setting::new(
                 "max-txn-ops",
                 "not reported (128 unless set)",
                 "a transaction that has read, or writes, more records than that is refused as \
                  unsupported when it commits",
             ),
-            setting(
+            Setting::new(
                 "connections",
-                &options.connections.to_string(),
+                options.connections.to_string(),
                 "requests in flight per worker, over one HTTP/2 connection to each endpoint; \
                  beyond \
                  that the wait is lag",
@@ -49,7 +49,7 @@ impl Facts {
             .collect();
         if !alarms.is_empty() {
             let meaning = "what members complain about; with NOSPACE every write is refused";
-            settings.push(setting("alarms", &alarms.join("; "), meaning));
+            settings.push(Setting::new("alarms", alarms.join("; "), meaning));
         }
         settings
     }
@@ -60,7 +60,7 @@ impl Facts {
         versions.sort_unstable();
         versions.dedup();
         let value = format!("etcd {}", versions.join(", "));
-        setting("server", &value, "the software that was measured")
+        Setting::new("server", value, "the software that was measured")
     }
 
     /// Members whose disks count.
@@ -84,7 +84,7 @@ impl Facts {
             }
         };
         let exception = "; a server started with --unsafe-no-fsync does not tell so";
-        setting("durability", "every commit", &format!("{meaning}{exception}"))
+        Setting::new("durability", "every commit", format!("{meaning}{exception}"))
     }
 
     fn replication(&self) -> Setting {
@@ -93,7 +93,7 @@ impl Facts {
         if voters == 0 {
             let meaning = "how many members there are was not reported, perhaps for want of \
                            rights";
-            return setting("replication", "unknown", meaning);
+            return Setting::new("replication", "unknown", meaning);
         }
         let majority = voters / 2 + 1;
         let value = match learners {
@@ -108,7 +108,7 @@ impl Facts {
                 voters - majority + 1
             ),
         };
-        setting("replication", &value, &meaning)
+        Setting::new("replication", value, meaning)
     }
 
     /// The member that most of the others name as the leader.
@@ -132,7 +132,7 @@ impl Facts {
         };
         let names: Vec<String> = self.members.iter().map(name).collect();
         let value = if names.is_empty() { "unknown".into() } else { names.join(", ") };
-        setting("members", &value, "the cluster as it was then; the leader may change")
+        Setting::new("members", value, "the cluster as it was then; the leader may change")
     }
 
     fn endpoints(&self, options: &Options) -> Setting {
@@ -152,14 +152,14 @@ impl Facts {
         let display: Vec<String> = (0..options.endpoints.len()).map(display).collect();
         let meaning = "requests go to them in turns; followers pass writes and linearizable reads \
                        on to the leader, which costs a hop";
-        setting("endpoints", &display.join(", "), meaning)
+        Setting::new("endpoints", display.join(", "), meaning)
     }
 
     fn term(&self) -> Setting {
         let term = self.reported.iter().map(|(_, reported)| reported.raft_term).max().unwrap_or(0);
         let meaning =
             "grows with each election: another one after the run means a change of leader";
-        setting("raft-term", &term.to_string(), meaning)
+        Setting::new("raft-term", term.to_string(), meaning)
     }
 
     fn size(&self) -> Setting {
@@ -168,7 +168,7 @@ impl Facts {
             self.reported.iter().map(|(_, reported)| reported.db_size_in_use).max().unwrap_or(0);
         let meaning = "bytes of the largest member's file; old values of every key stay in it \
                        until the history is compacted";
-        setting("db-size", &format!("{size} ({in_use} in use)"), meaning)
+        Setting::new("db-size", format!("{size} ({in_use} in use)"), meaning)
     }
 
     fn quota(&self) -> Setting {
@@ -179,7 +179,7 @@ impl Facts {
             bytes => bytes.to_string(),
         };
         let meaning = "db-size from which on every write fails as full";
-        setting("quota-backend-bytes", &value, meaning)
+        Setting::new("quota-backend-bytes", value, meaning)
     }
 }
 
@@ -189,7 +189,7 @@ fn batch(options: &Options) -> Option<Setting> {
                    atomic, although that is not needed, and together no larger than one request \
                    may be; a latency includes the wait for the others, and `requests` of a batch \
                    are those of its first operation";
-    (options.batch > 1).then(|| setting("batch", &options.batch.to_string(), meaning))
+    (options.batch > 1).then(|| Setting::new("batch", options.batch.to_string(), meaning))
 }
 
 fn apart(options: &Options) -> &'static str {
@@ -203,10 +203,6 @@ fn apart(options: &Options) -> &'static str {
              was answered. Updates and transactions read linearizably all the same"
         }
     }
-}
-
-fn setting(name: &str, value: &str, meaning: &str) -> Setting {
-    Setting { name: name.into(), value: value.into(), meaning: meaning.into() }
 }
 
 #[cfg(test)]

@@ -333,10 +333,8 @@ impl Store for Exec {
     }
 
     fn settings(&self) -> Result<Vec<Setting>, OpenError> {
-        let setting = |name: &str, value: &str, meaning: &str| Setting {
-            name: name.into(),
-            value: if value.is_empty() { "unknown".into() } else { value.into() },
-            meaning: meaning.into(),
+        let setting = |name: &str, value: &str, meaning: &str| {
+            Setting::new(name, if value.is_empty() { "unknown" } else { value }, meaning)
         };
         let options = &self.pool.options;
         let room = self.pool.room.to_string();

@@ -478,17 +478,7 @@ mod tests {
     }
 
     fn line(kind: Kind, fields: Fields, values: Values<'_>) -> String {
-        let request = Request {
-            session: 0,
-            kind,
-            table: 0,
-            key: b"k\n",
-            fields,
-            limit: 5,
-            end: &[],
-            wants_keys: false,
-            values,
-        };
+        let request = Request { fields, limit: 5, values, ..Request::new(kind, b"k\n") };
         let mut body = Vec::new();
         push_operation(&request, &table(), &mut body).unwrap();
         let mut line = Vec::new();
@@ -532,17 +522,7 @@ mod tests {
     fn a_field_that_the_layout_does_not_have_is_malformed() {
         let values = [(9, 0..1)];
         let values = Values::new(&values, b"a");
-        let request = Request {
-            session: 0,
-            kind: Kind::Update,
-            table: 0,
-            key: b"k",
-            fields: Fields::All,
-            limit: 1,
-            end: &[],
-            wants_keys: false,
-            values,
-        };
+        let request = Request { values, ..Request::new(Kind::Update, b"k") };
         let malformed = push_operation(&request, &table(), &mut Vec::new());
         assert_eq!(malformed, Err(Reason::Malformed));
     }

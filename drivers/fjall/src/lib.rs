@@ -201,23 +201,18 @@ impl Engine for Fjall {
             Durability::Fsync => ("fsync", "an answered write is on disk: fdatasync after each"),
         };
         vec![
-            Setting { name: "durability".into(), value: value.into(), meaning: meaning.into() },
-            Setting {
-                name: "cache".into(),
-                value: format!("{} MiB", self.cache_bytes >> 20),
-                meaning: "blocks kept in memory by the store; the operating system caches too"
-                    .into(),
-            },
-            Setting {
-                name: "background threads".into(),
-                value: self.background_threads.to_string(),
-                meaning: "flush tables and compact them beside the operations".into(),
-            },
-            Setting {
-                name: "compression".into(),
-                value: "none".into(),
-                meaning: "records take their full size on disk".into(),
-            },
+            Setting::new("durability", value, meaning),
+            Setting::new(
+                "cache",
+                format!("{} MiB", self.cache_bytes >> 20),
+                "blocks kept in memory by the store; the operating system caches too",
+            ),
+            Setting::new(
+                "background threads",
+                self.background_threads.to_string(),
+                "flush tables and compact them beside the operations",
+            ),
+            Setting::new("compression", "none", "records take their full size on disk"),
         ]
     }
 

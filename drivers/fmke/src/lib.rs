@@ -143,12 +143,7 @@ impl Store for Fmke {
     }
 
     fn settings(&self) -> Result<Vec<Setting>, OpenError> {
-        let setting = |name: &str, value: String, meaning: &str| Setting {
-            name: name.to_owned(),
-            value,
-            meaning: meaning.to_owned(),
-        };
-        let mut settings = vec![setting(
+        let mut settings = vec![Setting::new(
             "connections",
             self.options.connections.to_string(),
             "per worker and server; each has one request at a time",
@@ -157,11 +152,11 @@ impl Store for Fmke {
             self.status()?.into_iter().map(|of| (of.driver, of.target_database)).collect();
         if let Some((driver, database)) = names.first() {
             let meaning = "the server's word for how it reaches its store";
-            settings.push(setting("driver", driver.clone(), meaning));
-            settings.push(setting("target_database", database.clone(), "the store behind it"));
+            settings.push(Setting::new("driver", driver.clone(), meaning));
+            settings.push(Setting::new("target_database", database.clone(), "the store behind it"));
         }
         if names.iter().any(|one| Some(one) != names.first()) {
-            settings.push(setting("servers", "differ".into(), "they have not the same store"));
+            settings.push(Setting::new("servers", "differ", "they have not the same store"));
         }
         Ok(settings)
     }

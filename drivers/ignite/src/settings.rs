@@ -68,8 +68,8 @@ impl ClusterInfo {
             nodes => nodes.to_string(),
         };
         vec![
-            setting("server", &format!("Ignite {versions}"), "the software that was measured"),
-            setting("nodes", &nodes, "servers in the cluster"),
+            Setting::new("server", format!("Ignite {versions}"), "the software that was measured"),
+            Setting::new("nodes", nodes, "servers in the cluster"),
         ]
     }
 
@@ -125,18 +125,20 @@ impl ClusterInfo {
     fn of_cache(&self, cache: &Cache) -> Vec<Setting> {
         let (durability, loss) = self.durability(cache);
         let mut settings = vec![
-            setting("durability", durability, loss),
-            setting("backups", &cache.backups.to_string(), &self.copies(cache)),
-            setting("atomicity", cache.atomicity.name(), of_atomicity(cache.atomicity)),
-            setting("write_sync", cache.write_sync.name(), of_write_sync(cache.write_sync)),
-            setting("read_from_backup", on(cache.reads_from_backup), of_reads(cache)),
+            Setting::new("durability", durability, loss),
+            Setting::new("backups", cache.backups.to_string(), self.copies(cache)),
+            Setting::new("atomicity", cache.atomicity.name(), of_atomicity(cache.atomicity)),
+            Setting::new("write_sync", cache.write_sync.name(), of_write_sync(cache.write_sync)),
+            Setting::new("read_from_backup", on(cache.reads_from_backup), of_reads(cache)),
         ];
         let policy = usize::try_from(cache.loss_policy).ok();
-        if let Some((name, meaning)) = policy.and_then(|policy| LOSS_POLICIES.get(policy)) {
-            settings.push(setting("partition_loss_policy", name, meaning));
+        if let Some(&(name, meaning)) = policy.and_then(|policy| LOSS_POLICIES.get(policy)) {
+            settings.push(Setting::new("partition_loss_policy", name, meaning));
         }
         let log = self.get(WAL_MODE).filter(|_| durability != "none");
-        settings.extend(log.map(|mode| setting("wal_mode", mode, "when the log goes to the disk")));
+        settings.extend(
+            log.map(|mode| Setting::new("wal_mode", mode, "when the log goes to the disk")),
+        );
         settings
     }
 
@@ -195,18 +197,20 @@ fn of_reads(cache: &Cache) -> &'static str {
 /// What we do by ourselves.
 fn ours(options: &Options) -> Vec<Setting> {
     let insert = match options.insert {
-        Insert::Put => setting("insert", "put", "an insert overwrites what is there"),
-        Insert::PutIfAbsent => {
-            setting("insert", "put_if_absent", "an insert of a record that is there is refused")
-        }
+        Insert::Put => Setting::new("insert", "put", "an insert overwrites what is there"),
+        Insert::PutIfAbsent => Setting::new(
+            "insert",
+            "put_if_absent",
+            "an insert of a record that is there is refused",
+        ),
     };
     let mut settings = vec![
-        setting(
+        Setting::new(
             "connections",
-            &options.connections.to_string(),
+            options.connections.to_string(),
             "requests in flight of each worker; the wait for one to end counts as lag",
         ),
-        setting(
+        Setting::new(
             "partition_awareness",
             on(options.is_partition_aware),
             if options.is_partition_aware {
@@ -215,7 +219,7 @@ fn ours(options: &Options) -> Vec<Setting> {
                 "a request goes to any node, which passes it on to the owner of its key"
             },
         ),
-        setting(
+        Setting::new(
             "index",
             on(options.has_index),
             if options.has_index {
@@ -228,7 +232,7 @@ fn ours(options: &Options) -> Vec<Setting> {
     ];
     if options.keys == Keys::Bytes {
         let meaning = "each byte of a key is one character of the text that Ignite keeps";
-        settings.push(setting("keys", "bytes", meaning));
+        settings.push(Setting::new("keys", "bytes", meaning));
     }
     settings.extend(options.transactions.into_iter().flat_map(of_transactions));
     settings.extend(batch(options));
@@ -261,19 +265,19 @@ fn of_transactions(transactions: Transactions) -> [Setting; 4] {
          committed over several nodes may be found in parts"
     );
     [
-        setting("isolation", isolation.name(), kept),
-        setting(
+        Setting::new("isolation", isolation.name(), kept),
+        Setting::new(
             "concurrency",
             transactions.concurrency().name(),
             "pessimistic: others wait; optimistic: one of two is refused when it commits",
         ),
-        setting(
+        Setting::new(
             "transaction_timeout",
-            &timeout,
+            timeout,
             "milliseconds after which a transaction is undone and refused, with its waits for \
              locks; deadlocks end by nothing else",
         ),
-        setting("scans_in_transactions", "by key", &scans),
+        Setting::new("scans_in_transactions", "by key", scans),
     ]
 }
 
@@ -289,15 +293,11 @@ fn batch(options: &Options) -> Option<Setting> {
          all are or none; a latency includes the wait for the others, and `requests` of a batch \
          are those of its first operation"
     );
-    (options.batch > 1).then(|| setting("batch", &options.batch.to_string(), &meaning))
+    (options.batch > 1).then(|| Setting::new("batch", options.batch.to_string(), meaning))
 }
 
 fn on(is_on: bool) -> &'static str {
     if is_on { "on" } else { "off" }
-}
-
-fn setting(name: &str, value: &str, meaning: &str) -> Setting {
-    Setting { name: name.into(), value: value.into(), meaning: meaning.into() }
 }
 
 #[cfg(test)]

@@ -119,11 +119,7 @@ impl Binding {
         let answer = self.invoke(jni_str!("settings"), None)?;
         let reported = answer.strip_prefix('+').ok_or_else(|| Trouble::describe(&answer))?;
         let words: Vec<&str> = reported.split('\0').collect();
-        let setting = |words: &[&str]| Setting {
-            name: words[0].into(),
-            value: words[1].into(),
-            meaning: words[2].into(),
-        };
+        let setting = |words: &[&str]| Setting::new(words[0], words[1], words[2]);
         Ok(words.chunks_exact(3).map(setting).collect())
     }
 

@@ -186,7 +186,7 @@ impl Store for Jvm {
         ];
         for (name, value, meaning) in given {
             if !value.is_empty() {
-                settings.push(Setting { name: name.into(), value, meaning: meaning.into() });
+                settings.push(Setting::new(name, value, meaning));
             }
         }
         Ok(settings)

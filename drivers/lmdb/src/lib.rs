@@ -228,27 +228,22 @@ impl Engine for Lmdb {
     }
 
     fn settings(&self) -> Vec<Setting> {
-        let setting = |name: &str, value: String, meaning: &str| Setting {
-            name: name.into(),
-            value,
-            meaning: meaning.into(),
-        };
         let durability = environment::durability(&self.environment);
         let reported = self.environment.info();
         vec![
-            setting("durability", durability.name().into(), durability.meaning()),
-            setting(
+            Setting::new("durability", durability.name(), durability.meaning()),
+            Setting::new(
                 "map",
                 format!("{} MiB", reported.map_size >> 20),
                 "the most that the store can hold; beyond it writes are refused as full. Its pages \
                  are the operating system's cache, there is no other",
             ),
-            setting(
+            Setting::new(
                 "readers",
                 reported.maximum_number_of_readers.to_string(),
                 "threads that can read at the same time, other processes' included",
             ),
-            setting("server", heed::lmdb_version().string.into(), "the software that was measured"),
+            Setting::new("server", heed::lmdb_version().string, "the software that was measured"),
         ]
     }
 

@@ -56,19 +56,23 @@ impl Variables {
         let reported = self.get("tx_isolation").or_else(|| self.get("transaction_isolation"));
         let reported = reported.unwrap_or(UNKNOWN).to_ascii_lowercase();
         let mut settings = vec![
-            setting("server", &format!("{version} ({comment})"), "the software that was measured"),
-            setting("durability", durability, loss),
-            setting("isolation", &reported, apart(isolation)),
-            setting(
+            Setting::new(
+                "server",
+                format!("{version} ({comment})"),
+                "the software that was measured",
+            ),
+            Setting::new("durability", durability, loss),
+            Setting::new("isolation", reported, apart(isolation)),
+            Setting::new(
                 "connections",
-                &connections.to_string(),
+                connections.to_string(),
                 "per worker, each with its transaction; the wait for one counts as lag",
             ),
         ];
-        let known = KNOWN.iter().filter_map(|(name, meaning)| {
+        let known = KNOWN.iter().filter_map(|&(name, meaning)| {
             self.get(name).map(|value| {
                 let displayed = if value.is_empty() { "(none)" } else { value };
-                setting(name, displayed, meaning)
+                Setting::new(name, displayed, meaning)
             })
         });
         settings.extend(known);
@@ -138,10 +142,6 @@ fn apart(isolation: Isolation) -> &'static str {
         }
         Isolation::Serializable => "reads lock what they see, until their transaction ends",
     }
-}
-
-fn setting(name: &str, value: &str, meaning: &str) -> Setting {
-    Setting { name: name.into(), value: value.into(), meaning: meaning.into() }
 }
 
 #[cfg(test)]

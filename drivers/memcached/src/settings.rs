@@ -42,37 +42,37 @@ pub(super) fn explain(at: &[String], facts: &[Facts], counts: &[Facts]) -> Vec<S
     let of = |facts: &[Facts], name: &str| describe(at, facts, name);
     let version = of(counts, "version");
     vec![
-        setting("server", format!("memcached {version}"), "the software that was measured"),
+        Setting::new("server", format!("memcached {version}"), "the software that was measured"),
         nodes(at),
         durability(facts),
-        setting(
+        Setting::new(
             "maxbytes",
             of(facts, "maxbytes"),
             "bytes that each server may fill with records and what belongs to them",
         ),
         evictions(&of(facts, "evictions"), facts),
-        setting(
+        Setting::new(
             "evictions so far",
             of(counts, "evictions"),
             "records that each server has thrown away, since it started, to make room",
         ),
-        setting("curr_items", of(counts, "curr_items"), "what each server holds now"),
-        setting(
+        Setting::new("curr_items", of(counts, "curr_items"), "what each server holds now"),
+        Setting::new(
             "item_size_max",
             of(facts, "item_size_max"),
             "bytes; a record that is larger, with its key and 63 bytes more, is refused (-I)",
         ),
-        setting(
+        Setting::new(
             "num_threads",
             of(facts, "num_threads"),
             "threads of each server; a connection belongs to one of them for its life",
         ),
-        setting(
+        Setting::new(
             "reqs_per_event",
             of(facts, "reqs_per_event"),
             "requests of a connection before another has its turn (-R)",
         ),
-        setting("maxconns", of(facts, "maxconns"), "connections that each server takes (-c)"),
+        Setting::new("maxconns", of(facts, "maxconns"), "connections that each server takes (-c)"),
     ]
 }
 
@@ -83,7 +83,7 @@ fn nodes(at: &[String]) -> Setting {
               of the URL; there are no copies, so what one loses is lost"
             .to_owned(),
     };
-    setting("nodes", at.len().to_string(), meaning)
+    Setting::new("nodes", at.len().to_string(), meaning)
 }
 
 fn durability(facts: &[Facts]) -> Setting {
@@ -101,7 +101,7 @@ fn durability(facts: &[Facts]) -> Setting {
         }
         false => format!("a restart loses everything, {when_full}"),
     };
-    setting("durability", "none", meaning)
+    Setting::new("durability", "none", meaning)
 }
 
 fn evictions(value: &str, facts: &[Facts]) -> Setting {
@@ -111,7 +111,7 @@ fn evictions(value: &str, facts: &[Facts]) -> Setting {
             "with full memory writes fail (-M), and the record that was to be written over is gone"
         }
     };
-    setting("evictions", value, meaning)
+    Setting::new("evictions", value, meaning)
 }
 
 /// The servers' common value, or each one's own.
@@ -124,10 +124,6 @@ fn describe(at: &[String], facts: &[Facts], name: &str) -> String {
             each.collect::<Vec<_>>().join(", ")
         }
     }
-}
-
-fn setting(name: &str, value: impl Into<String>, meaning: impl Into<String>) -> Setting {
-    Setting { name: name.into(), value: value.into(), meaning: meaning.into() }
 }
 
 #[cfg(test)]

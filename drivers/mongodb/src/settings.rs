@@ -53,13 +53,13 @@ impl Answers {
         }
         settings.push(preference(options.read_preference.unwrap_or(Preference::Primary)));
         settings.extend(self.engine());
-        settings.push(setting(
+        settings.push(Setting::new(
             "connections",
-            &options.connections.to_string(),
+            options.connections.to_string(),
             "per worker, each with one request in flight; the wait for one counts as lag. One more \
              watches the server",
         ));
-        settings.push(setting(
+        settings.push(Setting::new(
             "retryWrites, retryReads",
             "false",
             "the library retries nothing; applications usually leave both on",
@@ -70,17 +70,17 @@ impl Answers {
     fn server(&self) -> Setting {
         let version = self.build("version").unwrap_or(UNKNOWN);
         match self.ferret() {
-            Some(ferret) => setting(
+            Some(ferret) => Setting::new(
                 "server",
-                &format!("{ferret}, not MongoDB"),
-                &format!(
+                format!("{ferret}, not MongoDB"),
+                format!(
                     "it speaks MongoDB's protocol in front of another store, and says that it is \
                      like MongoDB {version}; its figures are not MongoDB's"
                 ),
             ),
-            None => setting(
+            None => Setting::new(
                 "server",
-                &format!("MongoDB {version}"),
+                format!("MongoDB {version}"),
                 "the software that was measured, as it says itself",
             ),
         }
@@ -88,19 +88,19 @@ impl Answers {
 
     fn members(&self) -> Setting {
         let Some(hello) = &self.hello else {
-            return setting("members", UNKNOWN, "the server does not tell who has copies");
+            return Setting::new("members", UNKNOWN, "the server does not tell who has copies");
         };
         if hello.get_str("msg").is_ok_and(|text| text == "isdbgrid") {
             let meaning = "a router in front of shards, each of which has members of its own";
-            return setting("members", "mongos", meaning);
+            return Setting::new("members", "mongos", meaning);
         }
         match (hello.get_str("setName"), hello.get_array("hosts")) {
             (Ok(name), Ok(hosts)) => {
                 let hosts: Vec<&str> = hosts.iter().filter_map(Bson::as_str).collect();
                 let meaning = "the members of the replica set, which have a copy each";
-                setting("members", &format!("{name}: {}", hosts.join(", ")), meaning)
+                Setting::new("members", format!("{name}: {}", hosts.join(", ")), meaning)
             }
-            _ => setting("members", "1", "one server, no replica set: there is no other copy"),
+            _ => Setting::new("members", "1", "one server, no replica set: there is no other copy"),
         }
     }
 
@@ -145,7 +145,7 @@ impl Answers {
                  primary where there are arbiters or no replica set"
             }
         };
-        setting("write concern", &value, meaning)
+        Setting::new("write concern", value, meaning)
     }
 
     fn read_concern(&self, options: &Options) -> Setting {
@@ -165,7 +165,7 @@ impl Answers {
             "snapshot" => "a read sees one moment that most members have",
             _ => "what a read may see",
         };
-        setting("read concern", &level, meaning)
+        Setting::new("read concern", level, meaning)
     }
 
     fn engine(&self) -> Option<Setting> {
@@ -175,7 +175,7 @@ impl Answers {
             Ok(false) => "it keeps everything in memory only",
             _ => "what the server keeps its documents with",
         };
-        Some(setting("storage engine", name, keeps))
+        Some(Setting::new("storage engine", name, keeps))
     }
 
     /// What an acknowledged write survives.
@@ -185,7 +185,7 @@ impl Answers {
             let meaning = "the store behind FerretDB decides it, which it does not tell; with \
                            SQLite a killed server loses nothing, a machine without power may lose \
                            the last writes";
-            return setting(name, UNKNOWN, meaning);
+            return Setting::new(name, UNKNOWN, meaning);
         }
         let majority = self.acknowledgment(options).is_none_or(|w| w == "majority");
         let majority_journals = self.replica_set.as_ref().map(|answer| {
@@ -195,13 +195,13 @@ impl Answers {
             })
         });
         match (self.journal(options), majority, majority_journals) {
-            (Some(true), ..) | (None, true, Some(true)) => setting(
+            (Some(true), ..) | (None, true, Some(true)) => Setting::new(
                 name,
                 "every write",
                 "a write is in the journal on the disk before it is acknowledged: a loss of power \
                  does not take it, once most members have it",
             ),
-            _ => setting(
+            _ => Setting::new(
                 name,
                 "up to 0.1 s",
                 "a write is acknowledged before it is in the journal, which is written every 100 \
@@ -224,7 +224,7 @@ fn preference(preference: Preference) -> Setting {
             "secondaries answer reads, which may miss the last acknowledged writes"
         }
     };
-    setting("read preference", preference.name(), meaning)
+    Setting::new("read preference", preference.name(), meaning)
 }
 
 fn display(value: &Bson) -> String {
@@ -232,10 +232,6 @@ fn display(value: &Bson) -> String {
         Bson::String(text) => text.clone(),
         other => other.to_string(),
     }
-}
-
-fn setting(name: &str, value: &str, meaning: &str) -> Setting {
-    Setting { name: name.into(), value: value.into(), meaning: meaning.into() }
 }
 
 #[cfg(test)]

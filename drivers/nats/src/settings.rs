@@ -22,25 +22,25 @@ pub(super) fn of_server(reported: &ServerInfo, options: &Options) -> Vec<Setting
         ),
     };
     vec![
-        setting(
+        Setting::new(
             "server",
-            &format!("nats-server {}", reported.version),
+            format!("nats-server {}", reported.version),
             "the software that was measured, as the server that we are connected to says",
         ),
-        setting("cluster", cluster, "the servers that buckets may have replicas on"),
-        setting("read", read, meaning),
-        setting(
+        Setting::new("cluster", cluster, "the servers that buckets may have replicas on"),
+        Setting::new("read", read, meaning),
+        Setting::new(
             "max_payload",
-            &reported.max_payload.to_string(),
+            reported.max_payload.to_string(),
             "bytes of the largest message; larger records are refused (malformed)",
         ),
-        setting(
+        Setting::new(
             "connections",
-            &options.connections.to_string(),
+            options.connections.to_string(),
             "requests of a worker in flight at most, over one TCP connection; beyond that the wait \
              is lag",
         ),
-        setting(
+        Setting::new(
             "sync_interval",
             "not reported",
             "how long the server leaves written messages to the system's memory before it waits \
@@ -54,18 +54,18 @@ pub(super) fn of_bucket(bucket: &str, reported: &StreamInfo) -> Vec<Setting> {
     let replicas = reported.config.num_replicas;
     let name = |what: &str| format!("{bucket}.{what}");
     let mut settings = vec![
-        setting(&name("replicas"), &replicas.to_string(), &acknowledged(replicas)),
+        Setting::new(name("replicas"), replicas.to_string(), acknowledged(replicas)),
         durability(&name("durability"), reported.config.storage, replicas),
-        setting(
-            &name("history"),
-            &reported.config.max_messages_per_subject.to_string(),
+        Setting::new(
+            name("history"),
+            reported.config.max_messages_per_subject.to_string(),
             "values of a record that are kept; a removed record leaves a marker behind for ever",
         ),
     ];
     if let Some(cluster) = &reported.cluster {
         let leader = cluster.leader.as_deref().unwrap_or("(none)");
         let meaning = "the server that takes the bucket's writes; without one they are refused";
-        settings.push(setting(&name("leader"), leader, meaning));
+        settings.push(Setting::new(name("leader"), leader, meaning));
         let behind: Vec<&str> = cluster
             .replicas
             .iter()
@@ -74,7 +74,7 @@ pub(super) fn of_bucket(bucket: &str, reported: &StreamInfo) -> Vec<Setting> {
             .collect();
         let displayed = if behind.is_empty() { "(none)".into() } else { behind.join(", ") };
         let meaning = "replicas that have not all of the bucket at present";
-        settings.push(setting(&name("behind"), &displayed, meaning));
+        settings.push(Setting::new(name("behind"), displayed, meaning));
     }
     settings
 }
@@ -92,31 +92,27 @@ fn acknowledged(replicas: usize) -> String {
 fn durability(name: &str, storage: StorageType, replicas: usize) -> Setting {
     let many = replicas > 1;
     match (storage, many) {
-        (StorageType::File, false) => setting(
+        (StorageType::File, false) => Setting::new(
             name,
             "process",
             "a killed server loses nothing; a machine without power loses what was acknowledged \
              within the last sync_interval",
         ),
-        (StorageType::File, true) => setting(
+        (StorageType::File, true) => Setting::new(
             name,
             "process",
             "killed servers lose nothing; if most machines with a replica lose power at once, what \
              was acknowledged within the last sync_interval is lost",
         ),
         (StorageType::Memory, false) => {
-            setting(name, "none", "kept in memory only: everything ends with the server")
+            Setting::new(name, "none", "kept in memory only: everything ends with the server")
         }
-        (StorageType::Memory, true) => setting(
+        (StorageType::Memory, true) => Setting::new(
             name,
             "replicas",
             "kept in memory only: everything ends when most servers with a replica end at once",
         ),
     }
-}
-
-fn setting(name: &str, value: &str, meaning: &str) -> Setting {
-    Setting { name: name.into(), value: value.into(), meaning: meaning.into() }
 }
 
 #[cfg(test)]

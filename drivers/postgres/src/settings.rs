@@ -66,14 +66,14 @@ pub(super) fn explain(reported: &[(String, String)]) -> Vec<Setting> {
     let get =
         |name: &str| reported.iter().find(|(there, _)| there == name).map(|(_, v)| v.as_str());
     let version = get("server_version").unwrap_or(UNKNOWN);
-    let mut settings = vec![setting("server", version, "the software that was measured")];
+    let mut settings = vec![Setting::new("server", version, "the software that was measured")];
     for known in KNOWN {
         settings.push(match get(known.name) {
             Some(value) => {
                 let displayed = if value.is_empty() { "(none)" } else { value };
-                setting(known.name, displayed, (known.meaning)(value))
+                Setting::new(known.name, displayed, (known.meaning)(value))
             }
-            None => setting(known.name, UNKNOWN, "the server does not tell"),
+            None => Setting::new(known.name, UNKNOWN, "the server does not tell"),
         });
     }
     let names = ["fsync", "synchronous_commit", "full_page_writes", "synchronous_standby_names"];
@@ -93,7 +93,7 @@ pub(super) fn with_read(mut settings: Vec<Setting>, read: ReadServer) -> Vec<Set
             ("any", "reads of records and scans go to the primary and the standbys in turn")
         }
     };
-    settings.push(setting("read", value, meaning));
+    settings.push(Setting::new("read", value, meaning));
     settings
 }
 
@@ -126,7 +126,7 @@ fn durability([fsync, commit, pages, standbys]: [Option<&str>; 4]) -> Setting {
         (Some("on"), Some(_), _) => ("every commit", "an acknowledged commit is on disk"),
         _ => (UNKNOWN, "the server does not tell what a crash would lose"),
     };
-    setting("durability", value, meaning)
+    Setting::new("durability", value, meaning)
 }
 
 fn role(in_recovery: Option<&str>) -> Setting {
@@ -135,7 +135,7 @@ fn role(in_recovery: Option<&str>) -> Setting {
         Some(_) => ("standby", "reads may be stale, writes are refused"),
         None => (UNKNOWN, "the server does not tell"),
     };
-    setting("role", value, meaning)
+    Setting::new("role", value, meaning)
 }
 
 fn fsync(value: &str) -> String {
@@ -215,10 +215,6 @@ fn statement_timeout(value: &str) -> String {
         "0" => "statements take as long as they take".into(),
         _ => "statements that take longer are refused as a timeout".into(),
     }
-}
-
-fn setting(name: &str, value: impl Into<String>, meaning: impl Into<String>) -> Setting {
-    Setting { name: name.into(), value: value.into(), meaning: meaning.into() }
 }
 
 #[cfg(test)]

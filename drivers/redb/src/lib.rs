@@ -166,13 +166,12 @@ impl Engine for Redb {
         };
         let cache = format!("{} MiB", self.cache_bytes >> 20);
         vec![
-            Setting { name: "durability".into(), value: value.into(), meaning: meaning.into() },
-            Setting {
-                name: "cache".into(),
-                value: cache,
-                meaning: "pages kept in memory by the store; the operating system caches too"
-                    .into(),
-            },
+            Setting::new("durability", value, meaning),
+            Setting::new(
+                "cache",
+                cache,
+                "pages kept in memory by the store; the operating system caches too",
+            ),
         ]
     }
 

@@ -505,17 +505,7 @@ mod tests {
             Kind::Update | Kind::Insert => Values::new(&[(0, 0..1)], b"v"),
             _ => Values::NONE,
         };
-        Request {
-            session: 0,
-            kind,
-            table: 0,
-            key: b"user1",
-            fields,
-            limit: 9,
-            end: b"",
-            wants_keys: false,
-            values,
-        }
+        Request { fields, limit: 9, values, ..Request::new(kind, b"user1") }
     }
 
     fn check(shape: RecordShape, index: Index, request: Request<'_>, expected: &str) {

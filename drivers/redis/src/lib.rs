@@ -366,11 +366,7 @@ impl Store for Redis {
             }
             ReadServer::Any => ("any", "reads and scans go to the master and its replicas in turn"),
         };
-        settings.push(Setting {
-            name: "read".into(),
-            value: value.into(),
-            meaning: meaning.into(),
-        });
+        settings.push(Setting::new("read", value, meaning));
         Ok(settings)
     }
 

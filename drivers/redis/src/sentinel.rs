@@ -268,13 +268,12 @@ pub(super) fn settings(connector: &Connector) -> Vec<Setting> {
     let unknown = || "unknown".to_owned();
     let others = value("num-other-sentinels").and_then(|count| count.parse::<u64>().ok());
     let sentinels = others.map_or_else(unknown, |others| (others + 1).to_string());
-    let mut settings = vec![Setting {
-        name: "sentinels".into(),
-        value: sentinels,
-        meaning: "they make a replica the master when it is gone; writes that no replica had yet \
-                  are lost then"
-            .into(),
-    }];
+    let mut settings = vec![Setting::new(
+        "sentinels",
+        sentinels,
+        "they make a replica the master when it is gone; writes that no replica had yet \
+                  are lost then",
+    )];
     for (fact, meaning) in [
         ("quorum", "so many sentinels have to find the master gone before a failover begins"),
         (
@@ -284,7 +283,7 @@ pub(super) fn settings(connector: &Connector) -> Vec<Setting> {
         ("failover-timeout", "milliseconds after which a failover is tried anew"),
     ] {
         let value = value(fact).unwrap_or_else(unknown);
-        settings.push(Setting { name: fact.into(), value, meaning: meaning.into() });
+        settings.push(Setting::new(fact, value, meaning));
     }
     settings
 }

@@ -70,7 +70,7 @@ impl Facts {
             (None, Some(version)) => ("redis", version),
             (None, None) => ("redis", UNKNOWN),
         };
-        setting("server", format!("{name} {version}"), "the software that was measured")
+        Setting::new("server", format!("{name} {version}"), "the software that was measured")
     }
 
     fn role(&self) -> Setting {
@@ -87,18 +87,18 @@ impl Facts {
             }
             _ => "the server does not tell whether it is a primary".into(),
         };
-        setting("role", role, meaning)
+        Setting::new("role", role, meaning)
     }
 
     fn threads(&self) -> Setting {
         let threads = self.get("io_threads_active").unwrap_or(UNKNOWN);
         let meaning = "1 if more threads than one read or write sockets; commands run on one";
-        setting("io_threads_active", threads, meaning)
+        Setting::new("io_threads_active", threads, meaning)
     }
 
     fn memory(&self) -> Setting {
         let used = self.get("used_memory_human").unwrap_or(UNKNOWN);
-        setting("used_memory", used, "what the data take now")
+        Setting::new("used_memory", used, "what the data take now")
     }
 
     fn cluster(&self) -> Setting {
@@ -107,7 +107,7 @@ impl Facts {
             Some(_) => ("no", "every key is on this server"),
             None => (UNKNOWN, "the server does not tell"),
         };
-        setting("cluster-enabled", value, meaning)
+        Setting::new("cluster-enabled", value, meaning)
     }
 }
 
@@ -170,10 +170,10 @@ pub(super) fn of_cluster(
     };
     let describe = |value: Option<String>| value.unwrap_or_else(|| UNKNOWN.into());
     Ok(vec![
-        setting("masters", masters.to_string(), each),
-        setting("replicas", replicas.to_string(), copies),
-        setting("cluster-require-full-coverage", describe(coverage), coverage_means),
-        setting(
+        Setting::new("masters", masters.to_string(), each),
+        Setting::new("replicas", replicas.to_string(), copies),
+        Setting::new("cluster-require-full-coverage", describe(coverage), coverage_means),
+        Setting::new(
             "cluster-node-timeout",
             describe(timeout),
             "milliseconds of silence after which a node counts as gone",
@@ -191,9 +191,9 @@ fn explain(known: &Known, value: Option<&str>) -> Setting {
     match value {
         Some(value) => {
             let displayed = if value.is_empty() { "(none)" } else { value };
-            setting(known.name, displayed, (known.meaning)(value))
+            Setting::new(known.name, displayed, (known.meaning)(value))
         }
-        None => setting(known.name, UNKNOWN, UNTOLD),
+        None => Setting::new(known.name, UNKNOWN, UNTOLD),
     }
 }
 
@@ -221,7 +221,7 @@ fn durability(append: Option<&str>, fsync: Option<&str>, save: Option<&str>) -> 
         }
         _ => (UNKNOWN, "the server does not tell what a crash would lose"),
     };
-    setting("durability", value, meaning)
+    Setting::new("durability", value, meaning)
 }
 
 fn append_only(value: &str) -> String {
@@ -275,10 +275,6 @@ fn min_replicas(value: &str) -> String {
         "0" => "writes are taken however few replicas follow".into(),
         _ => "writes are refused while fewer replicas follow".into(),
     }
-}
-
-fn setting(name: &str, value: impl Into<String>, meaning: impl Into<String>) -> Setting {
-    Setting { name: name.into(), value: value.into(), meaning: meaning.into() }
 }
 
 #[cfg(test)]

@@ -286,21 +286,16 @@ impl Engine for RocksDb {
             DBCompressionType::Lz4 => ("lz4", "blocks on disk are compressed by LZ4"),
             _ => ("none", "records take their full size on disk"),
         };
-        let setting = |name: &str, value: String, meaning: &str| Setting {
-            name: name.into(),
-            value,
-            meaning: meaning.into(),
-        };
         let reported = version::describe(&self.path).unwrap_or_else(|| "unknown".into());
         vec![
-            setting("durability", durability.into(), survives),
-            setting(
+            Setting::new("durability", durability, survives),
+            Setting::new(
                 "cache",
                 format!("{} MiB", self.cache_bytes >> 20),
                 "blocks kept in memory by the store; the operating system caches too",
             ),
-            setting("compression", compression.into(), size),
-            setting("server", format!("RocksDB {reported}"), "the software that was measured"),
+            Setting::new("compression", compression, size),
+            Setting::new("server", format!("RocksDB {reported}"), "the software that was measured"),
         ]
     }
 

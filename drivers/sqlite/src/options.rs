@@ -129,11 +129,6 @@ impl Options {
     /// The settings that decide the figures, as SQLite reports them: its name of the journal mode,
     /// its number for how synchronous it is.
     pub(super) fn settings(&self, journal: &str, synchronous: i64) -> Vec<Setting> {
-        let setting = |name: &str, value: String, meaning: &str| Setting {
-            name: name.into(),
-            value,
-            meaning: meaning.into(),
-        };
         let (durability, loss) = durability(journal, synchronous);
         let word = ["off", "normal", "full", "extra"]
             .get(usize::try_from(synchronous).unwrap_or(usize::MAX))
@@ -150,22 +145,22 @@ impl Options {
             }
         };
         vec![
-            setting("server", format!("sqlite {}", rusqlite::version()), "in this process"),
-            setting("journal_mode", journal.into(), meets),
-            setting("synchronous", word, "when SQLite waits for the disk"),
-            setting("durability", durability.into(), loss),
-            setting(
+            Setting::new("server", format!("sqlite {}", rusqlite::version()), "in this process"),
+            Setting::new("journal_mode", journal, meets),
+            Setting::new("synchronous", word, "when SQLite waits for the disk"),
+            Setting::new("durability", durability, loss),
+            Setting::new(
                 "isolation",
-                Isolation::Serializable.name().into(),
+                Isolation::Serializable.name(),
                 "one writer at a time; readers see one moment of the database",
             ),
-            setting("begin", self.begin.statement().into(), takes),
-            setting(
+            Setting::new("begin", self.begin.statement(), takes),
+            Setting::new(
                 "busy_timeout",
                 format!("{} ms", self.timeout.as_millis()),
                 "the longest wait for the turn to write; then it is refused as busy",
             ),
-            setting(
+            Setting::new(
                 "cache",
                 format!("{} MiB", self.cache_bytes >> 20),
                 "pages kept in memory by each connection; the operating system caches too",

@@ -109,17 +109,7 @@ mod tests {
             let values = Values::new(&spans, b"x");
             let key = key.as_bytes();
             let mut own = OwnedRequest::default();
-            own.fill(&Request {
-                session: 7,
-                kind,
-                table: 0,
-                key,
-                fields,
-                limit: 1,
-                end: &[],
-                wants_keys: false,
-                values,
-            });
+            own.fill(&Request { session: 7, fields, values, ..Request::new(kind, key) });
             own
         };
         requested.iter().map(own).collect()

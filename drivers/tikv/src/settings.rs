@@ -43,9 +43,9 @@ impl Facts {
         if options.mode == Mode::Raw {
             settings.push(update(options.update));
         }
-        settings.push(setting(
+        settings.push(Setting::new(
             "connections",
-            &options.connections.to_string(),
+            options.connections.to_string(),
             "requests in flight per worker, over one HTTP/2 connection to each server; the wait \
              for \
              one counts as lag",
@@ -54,8 +54,8 @@ impl Facts {
         let millis = options.request_timeout.as_millis();
         let meaning = "after it the client library gives up an answer: what was to be written is \
                        unknown then";
-        settings.push(setting("request_timeout", &format!("{millis} ms"), meaning));
-        settings.push(setting(
+        settings.push(Setting::new("request_timeout", format!("{millis} ms"), meaning));
+        settings.push(Setting::new(
             "client",
             "tikv-client 0.4 (Rust)",
             "requests to a server are not gathered on their way as the Go client does; reads go to \
@@ -68,13 +68,17 @@ impl Facts {
         if let Some(what) = self.stand_in() {
             let meaning = "it speaks TiKV's protocol in front of something else; its figures are \
                            not TiKV's, and tell nothing of how fast TiKV is";
-            return setting("server", &format!("{what}, not TiKV"), meaning);
+            return Setting::new("server", format!("{what}, not TiKV"), meaning);
         }
         let mut versions: Vec<&str> = self.nodes.iter().map(|(node, _)| &*node.version).collect();
         versions.sort_unstable();
         versions.dedup();
         let value = format!("TiKV {}", versions.join(", "));
-        setting("server", value.trim_end(), "the software that was measured, as it says itself")
+        Setting::new(
+            "server",
+            value.trim_end(),
+            "the software that was measured, as it says itself",
+        )
     }
 
     fn drivers(&self) -> Setting {
@@ -88,7 +92,7 @@ impl Facts {
         let value = format!("cluster {}: {}", self.cluster_id, displayed.join(", "));
         let meaning = "placement drivers: they tell where regions are; each transaction asks \
                        their leader for two timestamps, a read for one, raw mode for none";
-        setting("placement drivers", &value, meaning)
+        Setting::new("placement drivers", value, meaning)
     }
 
     fn nodes(&self) -> Setting {
@@ -107,7 +111,7 @@ impl Facts {
         let displayed: Vec<String> = displayed.collect();
         let meaning = "the servers with the copies of regions that they have now; regions split \
                        and move while data grow";
-        setting("stores", &displayed.join(", "), meaning)
+        Setting::new("stores", displayed.join(", "), meaning)
     }
 
     fn replication(&self) -> Setting {
@@ -123,7 +127,7 @@ impl Facts {
             Some(_) => ("1 copy".into(), "the only copy of the data".into()),
             None => ("not reported".into(), "PD does not tell how many copies there are".into()),
         };
-        setting("replication", &value, &meaning)
+        Setting::new("replication", value, meaning)
     }
 
     fn durability(&self, options: &Options) -> Setting {
@@ -131,7 +135,7 @@ impl Facts {
         if self.stand_in().is_some() {
             let meaning = "what a stand-in keeps outlives the end of its process at most; a \
                            machine without power may lose the last writes";
-            return setting(name, "not TiKV's", meaning);
+            return Setting::new(name, "not TiKV's", meaning);
         }
         let meaning = match options.mode {
             Mode::Raw => {
@@ -144,7 +148,7 @@ impl Facts {
                  (raftstore, raft-engine) it does not tell"
             }
         };
-        setting(name, "every write, unless turned off", meaning)
+        Setting::new(name, "every write, unless turned off", meaning)
     }
 }
 
@@ -167,7 +171,7 @@ fn mode(mode: Mode) -> Setting {
              undone"
         }
     };
-    setting("mode", mode.name(), meaning)
+    Setting::new("mode", mode.name(), meaning)
 }
 
 fn update(update: Update) -> Setting {
@@ -181,7 +185,7 @@ fn update(update: Update) -> Setting {
              one may be lost"
         }
     };
-    setting("update", update.name(), meaning)
+    Setting::new("update", update.name(), meaning)
 }
 
 /// What `batch` means for the figures, where it is on.
@@ -201,11 +205,7 @@ fn batch(options: &Options) -> Option<Setting> {
          includes the wait for the others, and `requests` of a batch are those of its first \
          operation"
     );
-    (options.batch > 1).then(|| setting("batch", &options.batch.to_string(), &meaning))
-}
-
-fn setting(name: &str, value: &str, meaning: &str) -> Setting {
-    Setting { name: name.into(), value: value.into(), meaning: meaning.into() }
+    (options.batch > 1).then(|| Setting::new("batch", options.batch.to_string(), meaning))
 }
 
 #[cfg(test)]

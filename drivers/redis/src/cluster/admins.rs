@@ -215,11 +215,7 @@ mod tests {
     #[test]
     fn what_differs_is_reported_for_each() {
         let describe = |at: &str, values: [&str; 2]| {
-            let setting = |(name, value): (&str, &str)| Setting {
-                name: name.into(),
-                value: value.into(),
-                meaning: "m".into(),
-            };
+            let setting = |(name, value): (&str, &str)| Setting::new(name, value, "m");
             (at.to_owned(), ["a", "b"].into_iter().zip(values).map(setting).collect())
         };
         let merged = merge(vec![describe("h:1", ["x", "1"]), describe("h:2", ["x", "2"])]);

@@ -257,7 +257,6 @@ impl Answers for Counter<'_> {
 #[cfg(test)]
 mod tests {
     use assay_model::{Fields, Reason};
-    use assay_store::Values;
 
     use super::*;
 
@@ -292,17 +291,7 @@ mod tests {
 
     fn request(kind: Kind) -> Request<'static> {
         let fields = Fields::All;
-        Request {
-            session: 0,
-            kind,
-            table: 0,
-            key: b"k",
-            fields,
-            limit: 9,
-            end: &[],
-            wants_keys: false,
-            values: Values::NONE,
-        }
+        Request { fields, limit: 9, ..Request::new(kind, b"k") }
     }
 
     fn done(found: bool) -> Answer<'static> {

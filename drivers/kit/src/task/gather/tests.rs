@@ -144,17 +144,7 @@ impl Worker {
         self.next += 1;
         let ticket = Ticket(self.next);
         let (fields, values, key) = (Fields::All, Values::NONE, key.as_bytes());
-        let request = Request {
-            session,
-            kind,
-            table: 0,
-            key,
-            fields,
-            limit: 1,
-            end: &[],
-            wants_keys: false,
-            values,
-        };
+        let request = Request { session, fields, values, ..Request::new(kind, key) };
         self.client.start(self.now, ticket, &request, &mut self.inbox);
         ticket
     }
