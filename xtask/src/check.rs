@@ -36,7 +36,7 @@ const WITHOUT_WHEEL: [&str; 2] = ["--exclude", "assay-python"];
 
 /// What no step runs, with how it is run.
 const LEFT_OUT: [(&str, &str); 2] = [
-    ("the RocksDB driver", "cargo test -p assay-drivers --features rocksdb rocksdb"),
+    ("the RocksDB driver", "cargo test -p assay-driver-rocksdb --features rocksdb"),
     ("the wheel", "cargo xtask wheel"),
 ];
 

@@ -41,8 +41,9 @@ pub fn tidy(root: &Path, metadata: &Metadata) -> Result<Vec<Finding>> {
     let read = |path: &String| {
         fs::read_to_string(root.join(path)).with_context(|| format!("cannot read {path}"))
     };
+    let folders = ["crates/", "drivers/", "xtask/"];
     let is_rust = |path: &&String| {
-        path.ends_with(".rs") && (path.starts_with("crates/") || path.starts_with("xtask/"))
+        path.ends_with(".rs") && folders.iter().any(|folder| path.starts_with(folder))
     };
     let mut sources = Vec::new();
     for path in files.iter().filter(is_rust) {
@@ -70,7 +71,7 @@ pub fn tidy(root: &Path, metadata: &Metadata) -> Result<Vec<Finding>> {
 
 /// The known breaches of the rules.
 fn breaches(sources: &[Source]) -> Vec<Breach> {
-    let room = |finding: &Finding| finding.path.split('/').nth(1).unwrap_or("").to_owned();
+    let room = |finding: &Finding| source::room(&finding.path).to_owned();
     let path = |finding: &Finding| finding.path.clone();
     let settings = sources.iter().flat_map(settings::check_settings).collect();
     let mut breaches = names::check_names(sources);

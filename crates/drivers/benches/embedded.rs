@@ -114,17 +114,7 @@ impl Answers for Sink {
 fn send(client: &mut dyn Client, sink: &mut Sink, kind: Kind, key: &[u8], values: Values<'_>) {
     let ticket = Ticket(sink.found + sink.missing);
     let (fields, limit) = (Fields::All, 1);
-    let request = Request {
-        session: 0,
-        kind,
-        table: 0,
-        key,
-        fields,
-        limit,
-        end: &[],
-        wants_keys: false,
-        values,
-    };
+    let request = Request { fields, limit, values, ..Request::new(kind, key) };
     client.start(Nanos::ZERO, ticket, &request, sink);
 }
 
@@ -177,17 +167,7 @@ fn null(size: u64) {
     let mut client = null.open(0).expect("null opens");
     let client = black_box(&mut *client);
     let mut sink = Sink::default();
-    let request = Request {
-        session: 0,
-        kind: Kind::Read,
-        table: 0,
-        key: b"k",
-        fields: Fields::All,
-        limit: 1,
-        end: &[],
-        wants_keys: false,
-        values: Values::NONE,
-    };
+    let request = Request::new(Kind::Read, b"k");
     let rates = (0..ROUNDS).map(|_| {
         rate(20_000_000, |number| {
             client.start(Nanos(number), Ticket(number), black_box(&request), &mut sink);

@@ -18,8 +18,8 @@ use std::ops::Range;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use assay_drivers::postgres::Postgres;
-use assay_model::{Fields, Kind, Layout, Nanos, Table};
+use assay_driver_postgres::Postgres;
+use assay_model::{Kind, Layout, Nanos, Table};
 use assay_store::{Answer, Answers, Client, Request, Store, Ticket, Values};
 use postgres::{Server, program};
 use rustix::time::{ClockId, clock_gettime};
@@ -128,17 +128,7 @@ impl Loop {
             Kind::Read => Values::NONE,
             _ => Values::new(&spans, &VALUE),
         };
-        let request = Request {
-            session: 0,
-            kind,
-            table: 0,
-            key: key.as_bytes(),
-            fields: Fields::All,
-            limit: 1,
-            end: &[],
-            wants_keys: false,
-            values,
-        };
+        let request = Request { values, ..Request::new(kind, key.as_bytes()) };
         self.next += 1;
         let now = Nanos::from(self.epoch.elapsed());
         self.client.start(now, Ticket(self.next), &request, count);

@@ -19,8 +19,8 @@ use std::net::TcpStream;
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
-use assay_drivers::redis::Redis;
-use assay_model::{Fields, Kind, Layout, Nanos, Table};
+use assay_driver_redis::Redis;
+use assay_model::{Kind, Layout, Nanos, Table};
 use assay_store::resp::write;
 use assay_store::{Answer, Answers, Client, Request, Store, Ticket, Values};
 use rustix::event::{PollFd, PollFlags, poll};
@@ -214,15 +214,8 @@ impl Loop {
 
     fn start(&mut self, now: Nanos, kind: Kind, number: usize, count: &mut Count) {
         let request = Request {
-            session: 0,
-            kind,
-            table: 0,
-            key: self.keys[number % RECORDS].as_bytes(),
-            fields: Fields::All,
-            limit: 1,
-            end: &[],
-            wants_keys: false,
             values: Values::new(&self.spans, &VALUE),
+            ..Request::new(kind, self.keys[number % RECORDS].as_bytes())
         };
         self.client.start(now, Ticket(number as u64), &request, count);
     }

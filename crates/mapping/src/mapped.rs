@@ -162,7 +162,7 @@ fn transactions(isolation: Option<Isolation>) -> Setting {
         ),
         None => ("best effort", "nothing is atomic beyond one request; a rollback undoes nothing"),
     };
-    Setting { name: "transactions".into(), value: value.into(), meaning: meaning.into() }
+    Setting::new("transactions", value, meaning)
 }
 
 /// Whether two files keep rows in the same tables: what is expected or served does not count.
@@ -240,12 +240,11 @@ impl Store for Mapped {
         let mut settings = self.inner.settings()?;
         let tables = self.physical.tables.len();
         let entries = self.physical.tables.iter().filter(|table| table.index.is_some()).count();
-        settings.push(Setting {
-            name: "mapping".into(),
-            value: format!("{}, {tables} tables, {entries} indexes", self.physical.class.name()),
-            meaning: "a logical query is one or more requests, which the requests column counts"
-                .into(),
-        });
+        settings.push(Setting::new(
+            "mapping",
+            format!("{}, {tables} tables, {entries} indexes", self.physical.class.name()),
+            "a logical query is one or more requests, which the requests column counts",
+        ));
         settings.push(transactions(self.isolation()));
         Ok(settings)
     }

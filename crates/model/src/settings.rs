@@ -10,3 +10,14 @@ pub struct Setting {
     /// What it means for the figures, for example "a crash loses up to one second of writes".
     pub meaning: String,
 }
+
+impl Setting {
+    /// A setting with its value and what that means.
+    pub fn new(
+        name: impl Into<String>,
+        value: impl Into<String>,
+        meaning: impl Into<String>,
+    ) -> Setting {
+        Setting { name: name.into(), value: value.into(), meaning: meaning.into() }
+    }
+}

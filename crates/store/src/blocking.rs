@@ -100,11 +100,11 @@ impl Store for BlockingThreads {
     fn settings(&self) -> Result<Vec<Setting>, OpenError> {
         self.check_panics()?;
         let mut settings = self.inner.settings()?;
-        settings.push(Setting {
-            name: "blocking threads".into(),
-            value: self.threads.to_string(),
-            meaning: "per worker; the wait for one of them counts as lag".into(),
-        });
+        settings.push(Setting::new(
+            "blocking threads",
+            self.threads.to_string(),
+            "per worker; the wait for one of them counts as lag",
+        ));
         Ok(settings)
     }
 

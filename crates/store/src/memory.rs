@@ -90,11 +90,7 @@ impl Store for Memory {
     }
 
     fn settings(&self) -> Result<Vec<Setting>, OpenError> {
-        Ok(vec![Setting {
-            name: "durability".into(),
-            value: "none".into(),
-            meaning: "everything is lost when this process ends".into(),
-        }])
+        Ok(vec![Setting::new("durability", "none", "everything is lost when this process ends")])
     }
 
     fn clear(&self) -> Result<(), OpenError> {

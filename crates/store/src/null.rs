@@ -89,11 +89,11 @@ impl Store for Null {
 
     fn settings(&self) -> Result<Vec<Setting>, OpenError> {
         let length = self.spin.map_or(Nanos::ZERO, |spin| Nanos(spin.nanos));
-        Ok(vec![Setting {
-            name: "spin".into(),
-            value: length.to_string(),
-            meaning: "every request keeps the processor busy for this long; nothing is kept".into(),
-        }])
+        Ok(vec![Setting::new(
+            "spin",
+            length.to_string(),
+            "every request keeps the processor busy for this long; nothing is kept",
+        )])
     }
 
     fn clear(&self) -> Result<(), OpenError> {
@@ -157,11 +157,8 @@ impl Client for Spin {
 mod tests {
     use std::sync::atomic::{AtomicU64, Ordering};
 
-    use assay_model::Fields;
-
     use super::*;
     use crate::conformance;
-    use crate::request::Values;
 
     static FAKE_NOW: AtomicU64 = AtomicU64::new(0);
 
@@ -183,17 +180,7 @@ mod tests {
                 self.0 += 1;
             }
         }
-        let request = Request {
-            session: 0,
-            kind: Kind::Read,
-            table: 0,
-            key: b"k",
-            fields: Fields::All,
-            limit: 1,
-            end: &[],
-            wants_keys: false,
-            values: Values::NONE,
-        };
+        let request = Request::new(Kind::Read, b"k");
         let mut client = Null::spinning(Duration::from_micros(5), fake_clock).open(0).unwrap();
         let mut count = Count(0);
         let begin = FAKE_NOW.load(Ordering::Relaxed);

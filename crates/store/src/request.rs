@@ -38,6 +38,23 @@ pub struct Request<'a> {
 pub type KeyRange<'a> = (Bound<&'a [u8]>, Bound<&'a [u8]>);
 
 impl<'a> Request<'a> {
+    /// A request of session 0 about the record `key` of the first table: all fields, one record,
+    /// nothing to write.
+    #[inline]
+    pub const fn new(kind: Kind, key: &'a [u8]) -> Request<'a> {
+        Request {
+            session: 0,
+            kind,
+            table: 0,
+            key,
+            fields: Fields::All,
+            limit: 1,
+            end: &[],
+            wants_keys: false,
+            values: Values::NONE,
+        }
+    }
+
     /// The keys that a scan is about: from its key on, up to its end where it has one.
     pub fn range(&self) -> KeyRange<'a> {
         let end = match self.end {

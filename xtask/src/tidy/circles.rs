@@ -15,14 +15,14 @@ type Needs = BTreeMap<String, BTreeMap<String, (usize, usize)>>;
 pub fn check_circles(sources: &[Source]) -> Vec<Breach> {
     let mut levels: BTreeMap<String, Needs> = BTreeMap::new();
     for (at, source) in sources.iter().enumerate() {
-        let Some(module) = module(source) else { continue };
+        let Some((place, module)) = module(source) else { continue };
         for (path, line) in paths(&source.lexed, &module) {
             let shared = module.iter().zip(&path).take_while(|(a, b)| a == b).count();
             let (Some(from), Some(to)) = (module.get(shared), path.get(shared)) else { continue };
             if source.is_test(line) {
                 continue;
             }
-            let parent = [&[source.room().to_owned()], &module[..shared]].concat().join("::");
+            let parent = [std::slice::from_ref(&place), &module[..shared]].concat().join("::");
             let needs = levels.entry(parent).or_default().entry(from.clone()).or_default();
             needs.entry(to.clone()).or_insert((at, line));
         }
@@ -59,13 +59,15 @@ fn reach<'a>(needs: &'a Needs, from: &str) -> BTreeSet<&'a str> {
     reached
 }
 
-/// The module that a file is, by its path below `src`.
-fn module(source: &Source) -> Option<Vec<String>> {
-    let (_, path) = source.path.split_once("/src/")?;
+/// The crate of a file, such as `run` or `drivers::redis`, with the module that it is, by its path
+/// below `src`.
+fn module(source: &Source) -> Option<(String, Vec<String>)> {
+    let (place, path) = source.path.split_once("/src/")?;
+    let place = place.trim_start_matches("crates/").replace('/', "::");
     let is_root = ["lib.rs", "main.rs"].contains(&path);
     let is_ours = source.purpose == Purpose::Product && !path.starts_with("bin/");
     let parts = path.trim_end_matches(".rs").split('/').filter(|_| !is_root);
-    is_ours.then(|| parts.map(str::to_owned).collect())
+    is_ours.then(|| (place, parts.map(str::to_owned).collect()))
 }
 
 /// The paths that begin with `crate` or `super`, from the crate's root.
@@ -112,6 +114,19 @@ mod tests {
         assert_eq!(found(&files), ["a: 3"]);
         let files = [("b/x.rs", "use super::y::Y;"), ("b/y.rs", "use super::x::X;")];
         assert_eq!(found(&files), ["a::b: 2"]);
+    }
+
+    #[test]
+    fn drivers_are_crates_of_their_own() {
+        let source = |path: &str, text| Source::new(&format!("drivers/{path}"), text);
+        let sources = [
+            source("redis/src/lib.rs", "use a::X;"),
+            source("redis/src/b.rs", "use crate::c::X;"),
+            source("redis/src/c.rs", "use crate::b::X;"),
+            source("etcd/src/b.rs", "use crate::c::X;"),
+        ];
+        let places: Vec<String> = check_circles(&sources).into_iter().map(|b| b.place).collect();
+        assert_eq!(places, ["drivers::redis"]);
     }
 
     #[test]

@@ -269,7 +269,7 @@ mod tests {
         assert_eq!(rules("crates/lab/src/supervisor/kept.rs", text), [""; 0]);
         assert_eq!(rules("crates/lab/src/client.rs", text), ["clock"]);
         assert_eq!(rules("crates/run/benches/lag.rs", text), [""; 0]);
-        assert_eq!(rules("crates/drivers/tests/live.rs", text), [""; 0]);
+        assert_eq!(rules("drivers/redis/tests/live.rs", text), [""; 0]);
         assert_eq!(rules("crates/run/tests/lane.rs", text), ["clock"]);
     }
 
@@ -290,7 +290,7 @@ mod tests {
         assert_eq!(rules("crates/live/src/lines.rs", print), [""; 0]);
         assert_eq!(rules("crates/live/src/lines.rs", exit), ["process"]);
         let environment = "use std::env;\nfn f() { env::var(\"X\"); }";
-        assert_eq!(rules("crates/drivers/src/redis.rs", environment), ["process", "process"]);
+        assert_eq!(rules("drivers/redis/src/lib.rs", environment), ["process", "process"]);
         let built = "const V: &str = env!(\"CARGO_PKG_VERSION\");";
         assert_eq!(rules("crates/report/src/text.rs", built), [""; 0]);
     }
@@ -329,7 +329,7 @@ mod tests {
         assert_eq!(rules("crates/model/src/seed.rs", "use std::fs;"), ["files"]);
         assert_eq!(rules("crates/analysis/src/latency.rs", "use tokio::task;"), ["tasks"]);
         assert_eq!(rules("crates/run/src/worker.rs", "use std::net::TcpStream;"), ["sockets"]);
-        assert_eq!(rules("crates/drivers/src/redis.rs", "use std::net::TcpStream;"), [""; 0]);
+        assert_eq!(rules("drivers/redis/src/lib.rs", "use std::net::TcpStream;"), [""; 0]);
         assert_eq!(rules("crates/history/src/block.rs", "use std::fs;"), [""; 0]);
     }
 

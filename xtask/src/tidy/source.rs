@@ -59,12 +59,7 @@ impl Source {
 
     /// The crate's folder name, for example `run`, or `xtask`.
     pub fn room(&self) -> &str {
-        let mut parts = self.path.split('/');
-        match parts.next() {
-            Some("crates") => parts.next().unwrap_or(""),
-            Some(first) => first,
-            None => "",
-        }
+        room(&self.path)
     }
 
     /// Whether `line` is compiled for tests only.
@@ -84,6 +79,16 @@ impl Source {
     /// A finding in this file.
     pub fn finding(&self, line: usize, rule: &'static str, advice: impl Into<String>) -> Finding {
         Finding { path: self.path.clone(), line, rule, advice: advice.into() }
+    }
+}
+
+/// The folder name of the crate that `path` is in; all drivers are one room, `drivers`.
+pub fn room(path: &str) -> &str {
+    let mut parts = path.split('/');
+    match parts.next() {
+        Some("crates") => parts.next().unwrap_or(""),
+        Some(first) => first,
+        None => "",
     }
 }
 

@@ -1,5 +1,7 @@
 //! URLs in, stores or complaints out.
 
+use assay_model::Seed;
+
 use super::*;
 
 const OPTIONS: Options = Options { clock: || 0, seed: Seed(1), surroundings: Surroundings::NONE };
@@ -78,6 +80,43 @@ fn a_login_without_a_scheme_is_not_shown() {
         assert_eq!(word_without_secrets(word), displayed);
     }
     assert_eq!(word_without_secrets("-target=3@x"), "-target=3@x");
+}
+
+/// Passwords that are not encoded, each with the sign that ends another part of a URL.
+const RAW_PASSWORDS: [&str; 9] = [
+    "s3cret",
+    "s3/cret",
+    "s3?cret",
+    "s3@cret",
+    "s3#cret",
+    "s3:cret",
+    "s3/cr@et",
+    "s3?token=cret",
+    "12/s3&cret",
+];
+
+#[test]
+fn a_password_never_shows_whatever_its_scheme_and_signs() {
+    let behind_network = KNOWN.iter().filter(|known| known.url.contains("://"));
+    for scheme in behind_network.flat_map(Known::schemes) {
+        for password in RAW_PASSWORDS {
+            let url = format!("{scheme}://ann:{password}@host.example/db?connections=0");
+            let displayed = without_secrets(&url);
+            assert_eq!(displayed, format!("{scheme}://…@host.example/db?connections=0"));
+            assert_eq!(without_secrets(&displayed), displayed, "once is enough");
+            assert_eq!(word_without_secrets(&format!("-url={url}")), format!("-url={displayed}"));
+            let reported = complaint(&url);
+            let hides = |part: &str| !reported.contains(part);
+            assert!(hides("s3") && hides("cret") && hides("cr@et"), "{url}: {reported}");
+        }
+    }
+}
+
+#[test]
+fn an_at_sign_without_a_login_is_shown() {
+    for url in ["fmke+http://h/a@b", "mongodb://h/db?x=a@b", "jvm:a.B?p.u=m://h:1/d&p.v=a@b"] {
+        assert_eq!(without_secrets(url), url);
+    }
 }
 
 #[test]

@@ -15,7 +15,7 @@ mod transactions;
 
 use std::time::Duration;
 
-use assay_drivers::antidote::Antidote;
+use assay_driver_antidote::Antidote;
 use assay_model::Reason;
 use assay_store::Store;
 use assay_store::conformance::{assert_conforms, check, find_mark, leave_mark};

@@ -9,7 +9,7 @@ mod opening;
 mod ring;
 mod shared;
 
-use assay_drivers::cassandra::Cassandra;
+use assay_driver_cassandra::Cassandra;
 use assay_lab::Order;
 use assay_model::{Fields, Kind, Layout, Reason, Table};
 use assay_store::conformance::{assert_conforms, check};

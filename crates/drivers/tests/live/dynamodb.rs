@@ -5,7 +5,7 @@
 mod faults;
 mod opening;
 
-use assay_drivers::dynamodb::DynamoDb;
+use assay_driver_dynamodb::DynamoDb;
 use assay_lab::{Order, recipes};
 use assay_model::{Fields, Kind, Reason};
 use assay_store::Store;

@@ -6,7 +6,7 @@ mod faults;
 mod opening;
 mod transactions;
 
-use assay_drivers::etcd::Etcd;
+use assay_driver_etcd::Etcd;
 use assay_lab::{Order, recipes};
 use assay_model::{Fields, Kind, Reason};
 use assay_store::Store;

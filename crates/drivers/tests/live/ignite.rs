@@ -8,7 +8,7 @@ mod transactions;
 use std::path::Path;
 use std::process::Command;
 
-use assay_drivers::ignite::Ignite;
+use assay_driver_ignite::Ignite;
 use assay_model::{Fields, Reason};
 use assay_store::conformance::{assert_conforms, check, find_mark, leave_mark};
 

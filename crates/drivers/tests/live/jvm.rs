@@ -9,7 +9,8 @@ mod outcomes;
 
 use std::sync::Arc;
 
-use assay_drivers::jvm;
+use assay_driver_jvm as jvm;
+use assay_driver_kit::secrets::Redaction;
 use assay_drivers::registry::Surroundings;
 use assay_model::{Fields, Kind, Reason};
 use assay_store::blocking::BlockingThreads;
@@ -32,7 +33,7 @@ const SURROUNDINGS: Surroundings = Surroundings {
 };
 
 fn store(url: &str) -> Box<dyn Store> {
-    jvm::open(url, &SURROUNDINGS).unwrap_or_else(|error| panic!("{error}"))
+    jvm::open(url, &SURROUNDINGS, &Redaction::PROCESS).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// The URL of a binding of `src/test`, with YCSB's core on its class path.
@@ -43,7 +44,7 @@ fn trial(class: &str, rest: &str) -> String {
 }
 
 fn text(url: &str) -> String {
-    match jvm::open(url, &SURROUNDINGS) {
+    match jvm::open(url, &SURROUNDINGS, &Redaction::PROCESS) {
         Ok(_) => panic!("{url} must not open"),
         Err(error) => error.to_string(),
     }

@@ -5,7 +5,7 @@ mod galera;
 mod opening;
 mod server;
 
-use assay_drivers::mariadb::MariaDb;
+use assay_driver_mariadb::MariaDb;
 use assay_store::conformance::queries::assert_queries_conform;
 use assay_store::conformance::{assert_conforms, check};
 

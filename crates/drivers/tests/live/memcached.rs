@@ -4,7 +4,7 @@ mod faults;
 mod opening;
 mod server;
 
-use assay_drivers::memcached::Memcached;
+use assay_driver_memcached::Memcached;
 use assay_lab::{Order, recipes};
 use assay_model::{Fields, Reason};
 use assay_store::conformance::check;

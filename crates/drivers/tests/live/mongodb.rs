@@ -7,7 +7,7 @@ mod faults;
 mod opening;
 mod real;
 
-use assay_drivers::mongodb::MongoDb;
+use assay_driver_mongodb::MongoDb;
 use assay_model::Reason;
 use assay_store::conformance::{assert_conforms, find_mark, leave_mark};
 

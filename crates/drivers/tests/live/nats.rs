@@ -5,7 +5,7 @@ mod faults;
 mod flood;
 mod opening;
 
-use assay_drivers::nats::Nats;
+use assay_driver_nats::Nats;
 use assay_lab::{Order, recipes};
 use assay_model::Reason;
 use assay_store::conformance::{assert_conforms, check, find_mark, leave_mark};

@@ -6,7 +6,7 @@ mod opening;
 mod server;
 mod standby;
 
-use assay_drivers::postgres::Postgres;
+use assay_driver_postgres::Postgres;
 use assay_store::conformance::queries::assert_queries_conform;
 use assay_store::conformance::{assert_conforms, check};
 

@@ -8,7 +8,7 @@ mod login;
 mod opening;
 mod sentinel;
 
-use assay_drivers::redis::Redis;
+use assay_driver_redis::Redis;
 use assay_store::conformance::assert_conforms;
 
 use crate::server::Server;

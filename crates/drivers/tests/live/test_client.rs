@@ -159,14 +159,10 @@ impl TestClient {
         }
         let request = Request {
             session: question.session,
-            kind: question.kind,
-            table: 0,
-            key: question.key.as_bytes(),
             fields: question.fields,
             limit: question.limit,
-            end: &[],
-            wants_keys: false,
             values: Values::new(&spans, &bytes),
+            ..Request::new(question.kind, question.key.as_bytes())
         };
         self.next += 1;
         let ticket = Ticket(self.next);
@@ -182,17 +178,7 @@ impl TestClient {
         let values = Values::new(&spans, value.as_bytes());
         let (kind, fields) = (Kind::Update, Fields::All);
         let key = key.as_bytes();
-        let request = Request {
-            session,
-            kind,
-            table: 0,
-            key,
-            fields,
-            limit: 1,
-            end: &[],
-            wants_keys: false,
-            values,
-        };
+        let request = Request { session, fields, values, ..Request::new(kind, key) };
         self.next += 1;
         let ticket = Ticket(self.next);
         let now = self.now();

@@ -12,7 +12,7 @@ mod opening;
 mod real;
 mod transactions;
 
-use assay_drivers::tikv::TiKv;
+use assay_driver_tikv::TiKv;
 use assay_lab::{Order, recipes};
 use assay_model::Reason;
 use assay_store::conformance::{assert_conforms, find_mark, leave_mark};

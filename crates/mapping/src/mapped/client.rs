@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use assay_model::{Fields, Kind, Nanos, Reason};
+use assay_model::{Kind, Nanos, Reason};
 use assay_store::{Answer, Answers, Call, Client, Isolation, Reply, Request, Step, Ticket, Values};
 
 use super::Prepared;
@@ -215,17 +215,7 @@ impl MappedClient {
             return outer.answer(ticket, Answer::Done(Reply::WRITTEN));
         }
         self.open.end(call.session);
-        let request = Request {
-            session: call.session,
-            kind,
-            table: 0,
-            key: &[],
-            fields: Fields::All,
-            limit: 0,
-            end: &[],
-            wants_keys: false,
-            values: Values::NONE,
-        };
+        let request = Request { session: call.session, limit: 0, ..Request::new(kind, &[]) };
         self.start(now, ticket, &request, outer);
     }
 

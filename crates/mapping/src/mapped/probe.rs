@@ -70,17 +70,7 @@ impl Probe {
         let spans = [(0, 0..bytes.len() as u32)];
         let values = if value.is_some() { Values::new(&spans, bytes) } else { Values::NONE };
         let fields = Fields::All;
-        let request = Request {
-            session: 0,
-            kind,
-            table,
-            key,
-            fields,
-            limit: 1,
-            end: &[],
-            wants_keys: false,
-            values,
-        };
+        let request = Request { table, fields, values, ..Request::new(kind, key) };
         let mut inbox = Inbox::default();
         self.tickets += 1;
         self.client.start(Nanos::ZERO, Ticket(self.tickets), &request, &mut inbox);

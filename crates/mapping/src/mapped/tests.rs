@@ -217,15 +217,8 @@ fn parts_of_records_hide_no_rows_behind_them() {
         crate::order::encode(&int(id), assay_model::query::Direction::Ascending, &mut key);
         let spans = [(1, 0..0)];
         let request = assay_store::Request {
-            session: 0,
-            kind: assay_model::Kind::Insert,
-            table: 0,
-            key: &key,
-            fields: assay_model::Fields::All,
-            limit: 1,
-            end: &[],
-            wants_keys: false,
             values: assay_store::Values::new(&spans, &[]),
+            ..assay_store::Request::new(assay_model::Kind::Insert, &key)
         };
         client.start(Nanos::ZERO, Ticket(id as u64), &request, &mut Inbox::default());
     }

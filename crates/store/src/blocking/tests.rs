@@ -85,17 +85,7 @@ impl Answers for Nobody {
 
 fn request(key: &[u8], session: u32) -> Request<'_> {
     let (fields, values) = (Fields::All, Values::NONE);
-    Request {
-        session,
-        kind: Kind::Read,
-        table: 0,
-        key,
-        fields,
-        limit: 1,
-        end: &[],
-        wants_keys: false,
-        values,
-    }
+    Request { session, fields, values, ..Request::new(Kind::Read, key) }
 }
 
 #[test]

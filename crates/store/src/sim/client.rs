@@ -233,7 +233,6 @@ mod tests {
     use assay_model::Seed;
 
     use super::*;
-    use crate::request::Values;
     use crate::sim::config::Config;
 
     #[derive(Default)]
@@ -255,17 +254,7 @@ mod tests {
         let layout = [Columns { table, fields: vec!["a".into()] }];
         let mut client = SimulatedClient::new(Arc::new(Mutex::new(world)), layout.into(), None);
         let mut received = StoreReply::default();
-        let request = Request {
-            session: 0,
-            kind: Kind::Read,
-            table: 0,
-            key: b"k",
-            fields: Fields::All,
-            values: Values::NONE,
-            limit: 1,
-            end: &[],
-            wants_keys: false,
-        };
+        let request = Request::new(Kind::Read, b"k");
         for number in 0..10_000 {
             client.start(Nanos::ZERO, Ticket(number), &request, &mut received);
             if number != 5_000 {

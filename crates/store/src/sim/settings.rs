@@ -13,8 +13,8 @@ use super::world::World;
 pub(super) fn tell(world: &World) -> Vec<Setting> {
     let config = world.config();
     let mut settings = vec![
-        setting("sim", &config.name, "a simulated store, faulty as its description says"),
-        setting("seed", &world.seed().to_string(), "decides everything random in the store"),
+        Setting::new("sim", &config.name, "a simulated store, faulty as its description says"),
+        Setting::new("seed", world.seed().to_string(), "decides everything random in the store"),
     ];
     settings.extend(config.nodes.iter().map(node));
     settings.extend(ways(config));
@@ -22,7 +22,7 @@ pub(super) fn tell(world: &World) -> Vec<Setting> {
     for name in FaultModel::NAMES {
         let fault_rate = config.fault_model.get(name).expect("every name is that of a fault");
         if fault_rate.is_on() {
-            settings.push(setting(name, &fault_rate.to_string(), "a fault, with its rate"));
+            settings.push(Setting::new(*name, fault_rate.to_string(), "a fault, with its rate"));
         }
     }
     let counted = [
@@ -30,13 +30,9 @@ pub(super) fn tell(world: &World) -> Vec<Setting> {
         ("versions forgotten", world.forgotten(), "some node had still to show them"),
     ];
     for (name, count, meaning) in counted.into_iter().filter(|(_, count, _)| *count > 0) {
-        settings.push(setting(name, &count.to_string(), meaning));
+        settings.push(Setting::new(name, count.to_string(), meaning));
     }
     settings
-}
-
-fn setting(name: &str, value: &str, meaning: &str) -> Setting {
-    Setting { name: name.into(), value: value.into(), meaning: meaning.into() }
 }
 
 fn node(node: &Node) -> Setting {
@@ -51,14 +47,14 @@ fn node(node: &Node) -> Setting {
         reported.push(format!("tags {}", node.tags.join(" ")));
     }
     let role = if node.is_primary { "takes the writes" } else { "a replica" };
-    setting(&format!("node {}", node.name), &reported.join(", "), role)
+    Setting::new(format!("node {}", node.name), reported.join(", "), role)
 }
 
 /// How writes travel, who waits for them, which replica is read.
 fn ways(config: &Config) -> Vec<Setting> {
     let mut reported = Vec::new();
     let mut tell = |name: &str, value: String, meaning: &str| {
-        reported.push(setting(name, &value, meaning));
+        reported.push(Setting::new(name, value, meaning));
     };
     if !config.replication.is_none() {
         let meaning = "the way from one node to another, if nothing else is said";
@@ -119,5 +115,5 @@ fn rules(config: &Config) -> Vec<Setting> {
         (config.strict, "strict", "true", "inserts over a record and changes of none are refused"),
     ];
     let kept = reported.into_iter().filter(|(is_so, ..)| *is_so);
-    kept.map(|(_, name, value, meaning)| setting(name, value, meaning)).collect()
+    kept.map(|(_, name, value, meaning)| Setting::new(name, value, meaning)).collect()
 }

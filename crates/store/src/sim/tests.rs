@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use assay_model::{Fields, Nanos, Reason, Table};
+use assay_model::{Nanos, Reason, Table};
 
 use super::*;
 use crate::answer::{Answer, Answers, Reply};
 use crate::conformance;
-use crate::request::{Request, Ticket, Values};
+use crate::request::{Request, Ticket};
 use crate::truth::Fault;
 
 #[test]
@@ -64,17 +64,7 @@ fn poll(client: &mut dyn Client, at_ms: u64) -> Vec<u64> {
     inbox.0.into_iter().map(|(ticket, _)| ticket).collect()
 }
 
-const READ: Request<'static> = Request {
-    session: 0,
-    kind: Kind::Read,
-    table: 0,
-    key: b"k",
-    fields: Fields::All,
-    limit: 1,
-    end: &[],
-    wants_keys: false,
-    values: Values::NONE,
-};
+const READ: Request<'static> = Request::new(Kind::Read, b"k");
 
 #[test]
 fn responses_are_held_until_they_are_due_then_come_in_the_order_of_the_requests() {

@@ -59,7 +59,7 @@ pub fn cql_at(url: &str, statements: &[&str]) -> Vec<String> {
     if let Some((user, password)) = login {
         builder = builder.user(user, password);
     }
-    let rows = assay_drivers::task::block_on(async {
+    let rows = assay_driver_kit::task::block_on(async {
         let session = builder.build().await.expect("the cluster is there");
         let mut last = Vec::new();
         for statement in statements {

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-use assay_drivers::ignite::Ignite;
+use assay_driver_ignite::Ignite;
 use assay_lab::{Order, recipes};
 use assay_store::{Store, Ticket};
 

@@ -4,7 +4,7 @@ use std::fs;
 use std::io::Read as _;
 use std::sync::Arc;
 
-use assay_drivers::postgres::Postgres;
+use assay_driver_postgres::Postgres;
 use assay_store::conformance::queries::{Caller, QueryAnswer, catalogue};
 use assay_store::conformance::{find_mark, leave_mark};
 use assay_store::{Existing, OpenError, Store};

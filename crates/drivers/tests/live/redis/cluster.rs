@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use assay_drivers::redis::Redis;
+use assay_driver_redis::Redis;
 use assay_model::{Kind, Reason};
 use assay_store::conformance::assert_conforms;
 use assay_store::{OpenError, Store, Ticket};

@@ -1,6 +1,6 @@
 //! Passwords, users, databases, with what is said when they are wrong.
 
-use assay_drivers::redis::{Options, Password, Redis};
+use assay_driver_redis::{Options, Password, Redis};
 use assay_store::{OpenError, Store};
 
 use super::{assert_works, store, test_client};

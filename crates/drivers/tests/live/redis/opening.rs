@@ -74,9 +74,8 @@ fn tls_trusts_only_the_configured_authorities() {
     assert_works(&server.url(&format!("?ca_file={}", ca.display())));
     assert_works(&server.url("?tls_insecure=true&connections=2"));
     let other = server.folder().join("server.key");
-    let error = assay_drivers::redis::Redis::from_url(
-        &server.url(&format!("?ca_file={}", other.display())),
-    );
+    let error =
+        assay_driver_redis::Redis::from_url(&server.url(&format!("?ca_file={}", other.display())));
     let error = error.unwrap_err().to_string();
     assert!(error.contains("has no certificate in PEM"), "{error}");
     let stranger = Server::start_tls();

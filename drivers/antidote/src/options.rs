@@ -1,0 +1,229 @@
+//! The URL of an AntidoteDB, taken apart.
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use assay_driver_kit::address::{Address, authority};
+use assay_store::OpenError;
+
+const EXAMPLE: &str = "antidote://127.0.0.1:8087,127.0.0.2:8087?session=clock&connections=16";
+const DEFAULT_PORT: u16 = 8087;
+const DEFAULT_BUCKET: &str = "assay";
+const DEFAULT_CONNECTIONS: usize = 16;
+/// What a node takes in all.
+const MOST_CONNECTIONS: usize = 1024;
+/// Follows the bucket of a table that was cleared, before a number.
+pub(super) const CLEARED: char = '~';
+
+/// Where an AntidoteDB is, and how to use it.
+///
+/// Parsed from `antidote://host[:port][,host[:port]…][?option=value&…]`.
+#[derive(Clone)]
+pub struct Options {
+    /// Nodes or data centres, at least one, as host and port.
+    pub endpoints: Vec<(String, u16)>,
+    /// Option `bucket`: the bucket of every object.
+    pub bucket: String,
+    /// Option `session`.
+    pub session: SessionOrder,
+    /// Option `host`.
+    pub host: HostChoice,
+    /// Option `writes`.
+    pub writes: Writes,
+    /// Option `connections`: per worker with each host, each with one request at a time.
+    pub connections: usize,
+    /// Option `connect_timeout`, in milliseconds: for a connection with its first answer.
+    pub connect_timeout: Duration,
+    displayed: String,
+}
+
+/// What a session sees of its own past.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SessionOrder {
+    /// Each transaction includes all that the session has seen and written before, at whichever
+    /// data centre: the clock of the last commit is passed on.
+    Clock,
+    /// Each transaction sees what its data centre has.
+    Free,
+}
+
+impl SessionOrder {
+    const ALL: [SessionOrder; 2] = [SessionOrder::Clock, SessionOrder::Free];
+
+    /// The word in URLs and settings.
+    pub const fn name(self) -> &'static str {
+        match self {
+            SessionOrder::Clock => "clock",
+            SessionOrder::Free => "none",
+        }
+    }
+}
+
+/// Whether an update or a delete looks first whether its record is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Writes {
+    /// It does not, and says that it was: one request.
+    Blind,
+    /// It does, in the same transaction, and writes nothing if it is not: four requests.
+    Checked,
+}
+
+impl Writes {
+    const ALL: [Writes; 2] = [Writes::Blind, Writes::Checked];
+
+    /// The word in URLs and settings.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Writes::Blind => "blind",
+            Writes::Checked => "checked",
+        }
+    }
+}
+
+/// The host of a request, where there are several.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HostChoice {
+    /// The first one takes all.
+    First,
+    /// A session stays at one of them.
+    BySession,
+    /// Each request, or transaction, goes to the next.
+    InTurn,
+}
+
+impl HostChoice {
+    const ALL: [HostChoice; 3] = [HostChoice::First, HostChoice::BySession, HostChoice::InTurn];
+
+    /// The word in URLs and settings.
+    pub const fn name(self) -> &'static str {
+        match self {
+            HostChoice::First => "first",
+            HostChoice::BySession => "session",
+            HostChoice::InTurn => "any",
+        }
+    }
+}
+
+impl Options {
+    /// The endpoint's `host:port`.
+    pub(super) fn authority(&self, place: usize) -> String {
+        let (host, port) = &self.endpoints[place];
+        authority(host, *port)
+    }
+
+    /// How many of the hosts take requests.
+    pub(super) fn hosts(&self) -> usize {
+        match self.host {
+            HostChoice::First => 1,
+            HostChoice::BySession | HostChoice::InTurn => self.endpoints.len(),
+        }
+    }
+}
+
+impl FromStr for Options {
+    type Err = OpenError;
+
+    fn from_str(url: &str) -> Result<Options, OpenError> {
+        let mut address = Address::parse(url, &["antidote"], DEFAULT_PORT, EXAMPLE)?;
+        let bucket = address.text("bucket");
+        let session = address
+            .choose("session", &SessionOrder::ALL.map(|session| (session.name(), session)))?;
+        let host = address.choose("host", &HostChoice::ALL.map(|host| (host.name(), host)))?;
+        let writes =
+            address.choose("writes", &Writes::ALL.map(|writes| (writes.name(), writes)))?;
+        let connections = address.connections(MOST_CONNECTIONS)?;
+        let connect_timeout = address.connect_timeout()?;
+        if address.user.is_some() || address.password.is_some() {
+            return Err(address.wrong("AntidoteDB knows no users and no passwords".into()));
+        }
+        if !address.path.is_empty() {
+            return Err(address.wrong("there is no path; name the bucket with ?bucket=".into()));
+        }
+        let bucket = bucket.unwrap_or_else(|| DEFAULT_BUCKET.into());
+        if bucket.is_empty() || bucket.contains(CLEARED) {
+            let reason = format!("option bucket is a name without {CLEARED}, not {bucket:?}");
+            return Err(address.wrong(reason));
+        }
+        let options = Options {
+            endpoints: address.hosts.clone(),
+            bucket,
+            session: session.unwrap_or(SessionOrder::Clock),
+            host: host.unwrap_or(HostChoice::BySession),
+            writes: writes.unwrap_or(Writes::Blind),
+            connections: connections.unwrap_or(DEFAULT_CONNECTIONS),
+            connect_timeout: connect_timeout.unwrap_or(Duration::from_secs(5)),
+            displayed: address.to_string(),
+        };
+        address.finish()?;
+        Ok(options)
+    }
+}
+
+/// The URL.
+impl fmt::Display for Options {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.displayed)
+    }
+}
+
+impl fmt::Debug for Options {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Options").field(&self.displayed).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn right(url: &str) -> Options {
+        url.parse().unwrap()
+    }
+
+    #[test]
+    fn a_host_is_enough() {
+        let options = right("antidote://localhost");
+        assert_eq!(options.endpoints, [("localhost".to_owned(), 8087)]);
+        assert_eq!((options.bucket.as_str(), options.connections), ("assay", 16));
+        assert_eq!((options.session, options.host), (SessionOrder::Clock, HostChoice::BySession));
+        assert_eq!(options.connect_timeout, Duration::from_secs(5));
+        assert_eq!(options.writes, Writes::Blind);
+    }
+
+    #[test]
+    fn every_part_has_its_place() {
+        let options = right(
+            "antidote://[::1]:1,two:2/?bucket=b&session=none&host=first&connections=3\
+             &connect_timeout=200&writes=checked",
+        );
+        assert_eq!([options.authority(0), options.authority(1)], ["[::1]:1", "two:2"]);
+        assert_eq!((options.bucket.as_str(), options.connections), ("b", 3));
+        assert_eq!((options.session, options.host), (SessionOrder::Free, HostChoice::First));
+        assert_eq!(options.connect_timeout, Duration::from_millis(200));
+        assert_eq!((options.hosts(), options.writes), (1, Writes::Checked));
+        assert_eq!(right("antidote://a,b?host=any").hosts(), 2);
+    }
+
+    #[test]
+    fn wrong_urls_say_what_is_wrong() {
+        for (url, part) in [
+            ("antidote:localhost", "there is no ://"),
+            ("antidote://", "the host is missing"),
+            ("antidote://h:x", "the port is a number"),
+            ("antidote://ann:pw@h", "no users and no passwords"),
+            ("antidote://h/db", "name the bucket with ?bucket="),
+            ("antidote://h?bucket=", "a name without ~"),
+            ("antidote://h?bucket=a~1", "a name without ~"),
+            ("antidote://h?connections=1025", "from 1 to 1024"),
+            ("antidote://h?session=off", "clock or none"),
+            ("antidote://h?writes=no", "blind or checked"),
+            ("antidote://h?host=second", "first or session or any"),
+            ("antidote://h?sesion=none", "did you mean \"session\""),
+        ] {
+            let error = url.parse::<Options>().unwrap_err().to_string();
+            assert!(error.contains(part), "{url}: {error}");
+            assert!(error.contains(EXAMPLE) && !error.contains("pw"), "{url}: {error}");
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! DynamoDB over HTTP or HTTPS: the service, or DynamoDB Local at an endpoint.
+//!
+//! A record is an item, a field is an attribute, as YCSB's DynamoDB binding lays them out. A worker
+//! has some connections, each of which carries one request at a time.
+//!
+//! What an answer means:
+//! * An insert writes the whole item, over one that is there. An update of a missing record writes
+//!   nothing, by a condition on its key, and is done with `found = false`; so is a delete.
+//! * A scan returns the record that it starts at, then those that follow in the table's own order,
+//!   which is by a hash of the key: one request for the first, then one for each page.
+//! * An error of the service is refused, unless the service failed (5xx): then the outcome is
+//!   unknown.
+//! * A connection that breaks makes unknown what was on its way. Nothing is sent twice.
+
+mod admin;
+mod content;
+mod failure;
+mod link;
+mod options;
+mod settings;
+
+use std::fmt;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use assay_driver_kit::task::{self, RecordsClient};
+use assay_model::{Kind, Layout, Setting};
+use assay_store::{Calls, Capabilities, Client, DataModel, OpenError, ScanOrder, Store, StoreTime};
+
+use admin::AdminConnection;
+use link::{Link, Plan};
+pub use options::Options;
+
+/// The table of the note, behind the prefix; a layout does not use this name.
+const NOTES: &str = "_assay";
+
+/// A DynamoDB endpoint.
+pub struct DynamoDb {
+    options: Arc<Options>,
+    /// The tables prepared last, by number.
+    plan: RwLock<Arc<Plan>>,
+}
+
+impl DynamoDb {
+    /// A store with the options that `url` says, see [`Options`]; nothing is connected yet.
+    ///
+    /// # Errors
+    /// If the URL is invalid, or a file that it names cannot be read.
+    pub fn from_url(url: &str) -> Result<DynamoDb, OpenError> {
+        let options = Arc::new(Options::parse(url)?);
+        Ok(DynamoDb { options, plan: RwLock::default() })
+    }
+
+    fn plan(&self) -> Arc<Plan> {
+        Arc::clone(&self.plan.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Runs a request over the admin connection, which no worker uses.
+    fn admin_task<T>(
+        &self,
+        act: impl AsyncFnOnce(&AdminConnection<'_>) -> Result<T, OpenError>,
+    ) -> Result<T, OpenError> {
+        let done = task::block_on(act(&AdminConnection::new(&self.options)));
+        done.unwrap_or_else(|error| {
+            let reason = format!("no resources for it: {error}");
+            Err(OpenError::Failed { store: self.options.to_string(), reason })
+        })
+    }
+}
+
+impl Store for DynamoDb {
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            name: "dynamodb",
+            data_model: DataModel::KeyValue,
+            kinds: Kind::OF_RECORDS.to_vec(),
+            calls: Calls::Pipelined,
+            hidden_retries: None,
+            keeps_other_fields: true,
+            scan_order: ScanOrder::Own,
+            is_no_op: false,
+            is_persistent: true,
+            time: StoreTime::Wall,
+            takes_queries: false,
+            isolation: None,
+        }
+    }
+
+    fn prepare(&self, layout: &Layout) -> Result<(), OpenError> {
+        let plan = Plan::of(layout, &self.options)?;
+        self.admin_task(async |admin| {
+            for table in &plan.tables {
+                admin.prepare(&table.name).await?;
+            }
+            Ok(())
+        })?;
+        *self.plan.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(plan);
+        Ok(())
+    }
+
+    fn open(&self, _worker: usize) -> Result<Box<dyn Client>, OpenError> {
+        let link = Link { options: Arc::clone(&self.options), plan: self.plan() };
+        let (connections, store) = (self.options.connections, self.options.to_string());
+        Ok(RecordsClient::open(link, connections, &store)?)
+    }
+
+    fn room(&self) -> Option<usize> {
+        Some(self.options.connections)
+    }
+
+    fn settings(&self) -> Result<Vec<Setting>, OpenError> {
+        let plan = self.plan();
+        let table = self.admin_task(async |admin| match plan.tables.first() {
+            Some(table) => admin.describe(&table.name).await,
+            None => admin.greet().await.map(|()| None),
+        })?;
+        Ok(settings::settings(&self.options, table.as_ref()))
+    }
+
+    fn clear(&self) -> Result<(), OpenError> {
+        let plan = self.plan();
+        self.admin_task(async |admin| {
+            for table in &plan.tables {
+                admin.remove(&table.name).await?;
+            }
+            admin.remove(&self.options.table(NOTES)).await
+        })
+    }
+
+    fn note(&self) -> Result<Option<String>, OpenError> {
+        self.admin_task(async |admin| admin.note(&self.options.table(NOTES)).await)
+    }
+
+    fn keep_note(&self, note: &str) -> Result<(), OpenError> {
+        self.admin_task(async |admin| admin.keep_note(&self.options.table(NOTES), note).await)
+    }
+}
+
+impl fmt::Debug for DynamoDb {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DynamoDb").field("options", &self.options).finish_non_exhaustive()
+    }
+}

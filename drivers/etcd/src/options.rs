@@ -1,0 +1,211 @@
+//! The URL of an etcd, taken apart.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::time::Duration;
+
+use assay_driver_kit::address::{Address, authority};
+use assay_driver_kit::trust::Trust;
+use assay_store::OpenError;
+
+const EXAMPLE: &str = "etcd://127.0.0.1:2379,127.0.0.2:2379/assay?connections=64";
+const DEFAULT_PORT: u16 = 2379;
+const DEFAULT_PREFIX: &str = "assay";
+const DEFAULT_CONNECTIONS: usize = 64;
+/// A worker searches all of them for an abandoned ticket.
+const MOST_CONNECTIONS: usize = 4096;
+/// A server takes no more operations in a transaction, unless its `--max-txn-ops` says otherwise.
+const MOST_BATCH: usize = 128;
+
+/// Where an etcd is, and how to use it.
+///
+/// Parsed from `etcd://[user:password@]host[:port][,host[:port]…][/PREFIX][?option=value&…]`;
+/// `etcds://` is the same over TLS.
+#[derive(Clone)]
+pub struct Options {
+    /// The members that get requests, at least one, as host and port.
+    pub endpoints: Vec<(String, u16)>,
+    /// What every key begins with, without a slash at its end.
+    pub prefix: String,
+    /// The user, where the cluster wants one.
+    pub user: Option<String>,
+    /// The password, empty where there is none.
+    pub password: String,
+    /// How the connections are protected; none means plain TCP.
+    pub tls: Option<Tls>,
+    /// Option `connections`: requests in flight per worker.
+    pub connections: usize,
+    /// Option `batch`: the most inserts, or reads, in one request; one means that each is its own.
+    pub batch: usize,
+    /// Option `read`.
+    pub read: Read,
+    /// Option `connect_timeout`, in milliseconds: for a connection with its handshake.
+    pub connect_timeout: Duration,
+    displayed: String,
+}
+
+/// How connections are protected.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tls {
+    /// Option `ca_file`: certificates in PEM that may vouch for the members; none means the
+    /// operating system's.
+    pub ca_file: Option<PathBuf>,
+    /// Option `tls_insecure`.
+    pub trust: Trust,
+}
+
+/// Who answers reads and scans.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Read {
+    /// The member that gets the request, after a majority has confirmed that it has the newest
+    /// state.
+    Linearizable,
+    /// The member that gets the request, from its own state; it may lag behind.
+    Serializable,
+}
+
+impl Read {
+    /// The word in URLs and settings.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Read::Linearizable => "linearizable",
+            Read::Serializable => "serializable",
+        }
+    }
+}
+
+impl Options {
+    /// The endpoint's `host:port`.
+    pub(super) fn authority(&self, place: usize) -> String {
+        let (host, port) = &self.endpoints[place];
+        authority(host, *port)
+    }
+}
+
+impl FromStr for Options {
+    type Err = OpenError;
+
+    fn from_str(url: &str) -> Result<Options, OpenError> {
+        let mut address = Address::parse(url, &["etcd", "etcds"], DEFAULT_PORT, EXAMPLE)?;
+        let connections = address.connections(MOST_CONNECTIONS)?;
+        let batch = address.batch(MOST_BATCH)?;
+        let words = [Read::Linearizable, Read::Serializable].map(|read| (read.name(), read));
+        let read = address.choose("read", &words)?;
+        let connect_timeout = address.connect_timeout()?;
+        address.password_file()?;
+        let ca_file = address.text("ca_file").map(PathBuf::from);
+        let trusts = [("true", Trust::Insecure), ("false", Trust::Verified)];
+        let trust = address.choose("tls_insecure", &trusts)?;
+        let tls = match address.scheme.as_str() {
+            "etcds" => Some(Tls { ca_file, trust: trust.unwrap_or(Trust::Verified) }),
+            _ if ca_file.is_some() || trust.is_some() => {
+                return Err(address.wrong("ca_file and tls_insecure need etcds://".into()));
+            }
+            _ => None,
+        };
+        if address.user.is_none() && address.password.is_some() {
+            return Err(address.wrong("there is a password without a user".into()));
+        }
+        let prefix = match address.path.trim_matches('/') {
+            "" => DEFAULT_PREFIX,
+            path => path,
+        };
+        let options = Options {
+            endpoints: address.hosts.clone(),
+            prefix: prefix.into(),
+            user: address.user.clone(),
+            password: address.password.clone().unwrap_or_default(),
+            tls,
+            connections: connections.unwrap_or(DEFAULT_CONNECTIONS),
+            batch: batch.unwrap_or(1),
+            read: read.unwrap_or(Read::Linearizable),
+            connect_timeout: connect_timeout.unwrap_or(Duration::from_secs(5)),
+            displayed: address.to_string(),
+        };
+        address.finish()?;
+        Ok(options)
+    }
+}
+
+/// The URL without the password.
+impl fmt::Display for Options {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.displayed)
+    }
+}
+
+impl fmt::Debug for Options {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Options").field(&self.displayed).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn right(url: &str) -> Options {
+        url.parse().unwrap()
+    }
+
+    fn wrong(url: &str) -> String {
+        url.parse::<Options>().unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_host_is_enough() {
+        let options = right("etcd://localhost");
+        assert_eq!(options.endpoints, [("localhost".to_owned(), 2379)]);
+        assert_eq!((options.prefix.as_str(), options.connections), ("assay", 64));
+        assert_eq!(options.batch, 1);
+        assert_eq!((options.read, options.tls), (Read::Linearizable, None));
+        assert_eq!((options.user, options.password.as_str()), (None, ""));
+    }
+
+    #[test]
+    fn every_part_has_its_place() {
+        let options = right(
+            "etcds://ann:p%40ss@[::1]:1,two:2/bench/a/?connections=8&read=serializable\
+             &connect_timeout=200&ca_file=/ca&tls_insecure=true&batch=16",
+        );
+        assert_eq!(options.batch, 16);
+        assert_eq!([options.authority(0), options.authority(1)], ["[::1]:1", "two:2"]);
+        assert_eq!((options.prefix.as_str(), options.connections), ("bench/a", 8));
+        assert_eq!((options.user.as_deref(), options.password.as_str()), (Some("ann"), "p@ss"));
+        assert_eq!(options.read, Read::Serializable);
+        assert_eq!(options.connect_timeout, Duration::from_millis(200));
+        let tls = Tls { ca_file: Some("/ca".into()), trust: Trust::Insecure };
+        assert_eq!(options.tls, Some(tls));
+    }
+
+    #[test]
+    fn passwords_never_show() {
+        let url = "etcd://ann:secret@host/p?connections=2";
+        let options = right(url);
+        assert!(!format!("{options} {options:?}").contains("secret"));
+        assert!(!wrong(&format!("{url}&read=x")).contains("secret"));
+    }
+
+    #[test]
+    fn wrong_urls_say_what_is_wrong() {
+        for (url, part) in [
+            ("etcd:localhost", "there is no ://"),
+            ("http://localhost", "scheme \"http\""),
+            ("etcd:///p", "the host is missing"),
+            ("etcd://h:x/p", "the port is a number"),
+            ("etcd://h,:2/p", "the host is missing"),
+            ("etcd://:pw@h/p", "a password without a user"),
+            ("etcd://h/p?connections=0", "from 1 to 4096"),
+            ("etcd://h/p?batch=129", "from 1 to 128"),
+            ("etcd://h/p?read=local", "linearizable or serializable"),
+            ("etcd://h/p?reads=serializable", "did you mean \"read\""),
+            ("etcd://h/p?ca_file=/ca", "need etcds://"),
+            ("etcd://h/p?connect_timeout=1s", "connect_timeout"),
+        ] {
+            let error = wrong(url);
+            assert!(error.contains(part), "{url}: {error}");
+            assert!(error.contains(EXAMPLE), "{url}: {error}");
+        }
+    }
+}

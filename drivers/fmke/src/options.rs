@@ -1,0 +1,106 @@
+//! The URL of a server of FMKe, taken apart.
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use assay_driver_kit::address::{Address, authority};
+use assay_store::OpenError;
+
+const EXAMPLE: &str = "fmke+http://127.0.0.1:9090,127.0.0.2:9090?connections=64";
+/// Where the original listens.
+const DEFAULT_PORT: u16 = 9090;
+const DEFAULT_CONNECTIONS: usize = 64;
+/// A worker searches all of them for an abandoned ticket.
+const MOST_CONNECTIONS: usize = 4096;
+
+/// Where the servers are, and how to use them.
+///
+/// Parsed from `fmke+http://host[:port][,host[:port]…][?option=value&…]`.
+#[derive(Clone)]
+pub struct Options {
+    /// The servers, at least one, as host and port. A session stays at one of them.
+    pub hosts: Vec<(String, u16)>,
+    /// Option `connections`: to each server, per worker.
+    pub connections: usize,
+    /// Option `timeout`, in milliseconds: for an answer; none means that of the run.
+    pub timeout: Option<Duration>,
+    /// Option `connect_timeout`, in milliseconds.
+    pub connect_timeout: Duration,
+    displayed: String,
+}
+
+impl Options {
+    /// The server's `host:port`.
+    pub(super) fn authority(&self, place: usize) -> String {
+        let (host, port) = &self.hosts[place];
+        authority(host, *port)
+    }
+}
+
+impl FromStr for Options {
+    type Err = OpenError;
+
+    fn from_str(url: &str) -> Result<Options, OpenError> {
+        let mut address = Address::parse(url, &["fmke+http"], DEFAULT_PORT, EXAMPLE)?;
+        let connections = address.connections(MOST_CONNECTIONS)?;
+        let timeout = address.millis("timeout")?;
+        let connect_timeout = address.connect_timeout()?;
+        if address.user.is_some() || address.password.is_some() {
+            return Err(
+                address.wrong("it has no user or password: servers of FMKe ask nobody".into())
+            );
+        }
+        if !address.path.is_empty() {
+            return Err(address.wrong("its requests have paths of their own".into()));
+        }
+        let options = Options {
+            hosts: address.hosts.clone(),
+            connections: connections.unwrap_or(DEFAULT_CONNECTIONS),
+            timeout,
+            connect_timeout: connect_timeout.unwrap_or(Duration::from_secs(5)),
+            displayed: address.to_string(),
+        };
+        address.finish()?;
+        Ok(options)
+    }
+}
+
+impl fmt::Display for Options {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.displayed)
+    }
+}
+
+impl fmt::Debug for Options {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Options").field(&self.displayed).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_url_names_servers_and_options() {
+        let options: Options = "fmke+http://one,[::1]:8?connections=3&timeout=200".parse().unwrap();
+        assert_eq!([options.authority(0), options.authority(1)], ["one:9090", "[::1]:8"]);
+        assert_eq!((options.connections, options.timeout), (3, Some(Duration::from_millis(200))));
+    }
+
+    #[test]
+    fn wrong_urls_say_what_is_wrong() {
+        for (url, part) in [
+            ("fmke+http:one", "there is no ://"),
+            ("fmke+http://ann:pw@one", "no user or password"),
+            ("fmke+http://one/patients", "paths of their own"),
+            ("fmke+http://one?connections=0", "from 1 to 4096"),
+            ("fmke+http://one?conections=2", "did you mean \"connections\""),
+        ] {
+            let error = url.parse::<Options>().unwrap_err().to_string();
+            assert!(error.contains(part) && error.contains(EXAMPLE), "{url}: {error}");
+            assert!(!error.contains("pw"), "{error}");
+        }
+    }
+}

@@ -1,0 +1,368 @@
+//! Options of the URL of an Ignite cluster.
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use assay_driver_kit::address::Address;
+use assay_store::{Isolation, OpenError};
+
+use super::keys::Keys;
+
+const EXAMPLE: &str = "ignite://127.0.0.1:10800/bench?backups=1";
+const DEFAULT_PORT: u16 = 10_800;
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+const MOST_CONNECTIONS: usize = 1024;
+/// Less than the default timeout of a run, so that the cluster's error comes before the client
+/// gives up.
+const TRANSACTION_TIMEOUT: Duration = Duration::from_secs(5);
+/// What one turn of a worker gathers is less.
+const MOST_BATCH: usize = 1024;
+/// A cluster with more copies than that is no cluster of ours.
+const MOST_BACKUPS: u32 = 31;
+
+/// How a cache keeps changes together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Atomicity {
+    /// Each change by itself.
+    Atomic,
+    /// Changes may be part of a transaction, and each is one by itself.
+    Transactional,
+}
+
+/// Which copies have a change before it is answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WriteSync {
+    /// All of them.
+    FullSync,
+    /// The primary one.
+    PrimarySync,
+    /// None.
+    FullAsync,
+}
+
+/// What the fields of a record hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Content {
+    /// Texts, as YCSB's binding writes them; other bytes are refused.
+    Text,
+    /// Any bytes.
+    Bytes,
+}
+
+/// How an insert is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Insert {
+    /// Over what is there, as YCSB's binding does.
+    Put,
+    /// Only if nothing is there.
+    PutIfAbsent,
+}
+
+/// How transactions of several requests are kept apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Transactions {
+    /// Options `isolation`, `concurrency`: serializable compares at the commit what was read with
+    /// what is there; the others lock: repeatable-read what is read, read-committed what is
+    /// written.
+    pub isolation: Isolation,
+    /// Option `transaction_timeout`: how long one may take, with its waits for locks. Deadlocks end
+    /// by it.
+    pub timeout: Duration,
+}
+
+impl Transactions {
+    /// Ignite's code for `isolation`.
+    pub(super) fn concurrency(self) -> Concurrency {
+        match self.isolation {
+            Isolation::Serializable => Concurrency::Optimistic,
+            Isolation::ReadCommitted | Isolation::RepeatableRead => Concurrency::Pessimistic,
+        }
+    }
+}
+
+/// When Ignite finds out that two transactions are in each other's way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Concurrency {
+    /// At the commit.
+    Optimistic,
+    /// At once: one of them waits.
+    Pessimistic,
+}
+
+impl Concurrency {
+    /// The word in URLs and reports.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Concurrency::Optimistic => "optimistic",
+            Concurrency::Pessimistic => "pessimistic",
+        }
+    }
+}
+
+/// `ignite://[user[:password]@]host[:port][,host[:port]…][/prefix][?option=value&…]`.
+///
+/// Parts with special characters are percent-encoded. Shown without the password.
+#[derive(Clone)]
+pub struct Options {
+    /// The nodes of which at least one must answer.
+    pub hosts: Vec<(String, u16)>,
+    /// The user, if the cluster requires one.
+    pub user: Option<String>,
+    /// The user's password.
+    pub(super) password: Option<String>,
+    /// What the names of the caches begin with; empty for the bare names of the tables.
+    pub prefix: String,
+    /// Option `atomicity`: of caches that are made; those that are there must agree.
+    pub atomicity: Option<Atomicity>,
+    /// Transactions of several requests, with `atomicity=transactional`.
+    pub transactions: Option<Transactions>,
+    /// Option `backups`: copies besides the primary one.
+    pub backups: Option<u32>,
+    /// Option `write_sync`: which copies have a change before it is answered.
+    pub write_sync: Option<WriteSync>,
+    /// Option `read_from_backup`: whether a node may answer a read from its backup copy.
+    pub reads_from_backup: Option<bool>,
+    /// Option `index`: whether the keys are indexed, which a scan needs.
+    pub has_index: bool,
+    /// Option `fields`: what the fields of a record hold.
+    pub content: Content,
+    /// Option `keys`: what keys are.
+    pub keys: Keys,
+    /// Option `insert`: what an insert does to a record that is there.
+    pub insert: Insert,
+    /// Option `batch`: the most inserts, or reads, in one request; one means that each is its own.
+    pub batch: usize,
+    /// Option `connections`: requests in flight of each worker.
+    pub connections: usize,
+    /// Option `partition_awareness`: whether a request goes to the node that owns its key.
+    pub is_partition_aware: bool,
+    /// Option `connect_timeout`: for a connection with its handshake.
+    pub connect_timeout: Duration,
+    displayed: String,
+}
+
+impl FromStr for Options {
+    type Err = OpenError;
+
+    fn from_str(url: &str) -> Result<Options, OpenError> {
+        let mut address = Address::parse(url, &["ignite"], DEFAULT_PORT, EXAMPLE)?;
+        address.password_file()?;
+        let switch = [("on", true), ("off", false)];
+        let atomicity =
+            [("atomic", Atomicity::Atomic), ("transactional", Atomicity::Transactional)];
+        let write_sync = [
+            ("full_sync", WriteSync::FullSync),
+            ("primary_sync", WriteSync::PrimarySync),
+            ("full_async", WriteSync::FullAsync),
+        ];
+        let content = [("text", Content::Text), ("bytes", Content::Bytes)];
+        let keys = [("text", Keys::Text), ("bytes", Keys::Bytes)];
+        let insert = [("put", Insert::Put), ("put_if_absent", Insert::PutIfAbsent)];
+        let backups = address.parsed("backups", &format!("a number up to {MOST_BACKUPS}"))?;
+        if backups.is_some_and(|backups| backups > MOST_BACKUPS) {
+            let reason = format!("option backups is a number up to {MOST_BACKUPS}");
+            return Err(address.wrong(reason));
+        }
+        if address.path.contains('/') {
+            let reason = "behind the hosts stands one prefix of the caches' names, without a /";
+            return Err(address.wrong(reason.into()));
+        }
+        let atomicity = address.choose("atomicity", &atomicity)?;
+        let options = Options {
+            hosts: address.hosts.clone(),
+            user: address.user.clone(),
+            password: address.password.clone(),
+            prefix: address.path.clone(),
+            atomicity,
+            transactions: transactions(&mut address, atomicity)?,
+            backups,
+            write_sync: address.choose("write_sync", &write_sync)?,
+            reads_from_backup: address.choose("read_from_backup", &switch)?,
+            has_index: address.choose("index", &switch)?.unwrap_or(true),
+            content: address.choose("fields", &content)?.unwrap_or(Content::Text),
+            keys: address.choose("keys", &keys)?.unwrap_or(Keys::Text),
+            insert: address.choose("insert", &insert)?.unwrap_or(Insert::Put),
+            batch: address.batch(MOST_BATCH)?.unwrap_or(1),
+            connections: address.connections(MOST_CONNECTIONS)?.unwrap_or(16),
+            is_partition_aware: address.choose("partition_awareness", &switch)?.unwrap_or(true),
+            connect_timeout: address.connect_timeout()?.unwrap_or(CONNECT_TIMEOUT),
+            displayed: address.to_string(),
+        };
+        address.finish()?;
+        Ok(options)
+    }
+}
+
+/// What the URL says about transactions of several requests.
+fn transactions(
+    address: &mut Address,
+    atomicity: Option<Atomicity>,
+) -> Result<Option<Transactions>, OpenError> {
+    let concurrencies = [Concurrency::Pessimistic, Concurrency::Optimistic];
+    let concurrency = address.choose("concurrency", &concurrencies.map(|c| (c.name(), c)))?;
+    let isolation = address.choose("isolation", &Isolation::ALL.map(|i| (i.name(), i)))?;
+    let timeout = address.millis("transaction_timeout")?;
+    if atomicity != Some(Atomicity::Transactional) {
+        if concurrency.is_none() && isolation.is_none() && timeout.is_none() {
+            return Ok(None);
+        }
+        let reason = "concurrency, isolation and transaction_timeout are of transactions, which \
+                      there are with atomicity=transactional";
+        return Err(address.wrong(reason.into()));
+    }
+    let isolation = isolation.unwrap_or(match concurrency {
+        Some(Concurrency::Optimistic) => Isolation::Serializable,
+        Some(Concurrency::Pessimistic) | None => Isolation::RepeatableRead,
+    });
+    let timeout = timeout.unwrap_or(TRANSACTION_TIMEOUT);
+    let transactions = Transactions { isolation, timeout };
+    if concurrency.is_none_or(|target| target == transactions.concurrency()) {
+        return Ok(Some(transactions));
+    }
+    let reason = match isolation {
+        Isolation::Serializable => {
+            "with concurrency=pessimistic Ignite's serializable is its repeatable-read: say that, \
+             or concurrency=optimistic"
+        }
+        Isolation::ReadCommitted | Isolation::RepeatableRead => {
+            "concurrency=optimistic checks nothing but with isolation=serializable: a transaction \
+             would write over what others changed since it read; say that, or \
+             concurrency=pessimistic"
+        }
+    };
+    Err(address.wrong(reason.into()))
+}
+
+impl Options {
+    /// The name of the cache of this table.
+    pub(super) fn cache(&self, table: &str) -> String {
+        match self.prefix.as_str() {
+            "" => table.to_owned(),
+            prefix => format!("{prefix}_{table}"),
+        }
+    }
+}
+
+impl fmt::Display for Options {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.displayed)
+    }
+}
+
+impl fmt::Debug for Options {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Options").field("url", &self.displayed).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn right(url: &str) -> Options {
+        url.parse().unwrap()
+    }
+
+    fn wrong(url: &str) -> String {
+        url.parse::<Options>().unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_host_is_enough() {
+        let options = right("ignite://localhost");
+        assert_eq!(options.hosts, [("localhost".to_owned(), 10_800)]);
+        assert_eq!((options.user.as_deref(), options.password.as_deref()), (None, None));
+        assert_eq!((options.atomicity, options.backups, options.write_sync), (None, None, None));
+        assert_eq!((options.connections, options.insert), (16, Insert::Put));
+        assert_eq!(options.batch, 1);
+        assert!(options.has_index && options.is_partition_aware);
+        assert_eq!(options.cache("usertable"), "usertable");
+    }
+
+    #[test]
+    fn every_part_has_its_place() {
+        let options = right(
+            "ignite://ann:p%40ss@a:1,b/bench?atomicity=transactional&backups=0&index=off\
+             &write_sync=primary_sync&read_from_backup=off&fields=bytes&keys=bytes\
+             &insert=put_if_absent\
+             &connections=4&partition_awareness=off&connect_timeout=200&batch=32",
+        );
+        assert_eq!(options.batch, 32);
+        assert_eq!(options.hosts, [("a".to_owned(), 1), ("b".to_owned(), 10_800)]);
+        assert_eq!(options.password.as_deref(), Some("p@ss"));
+        assert_eq!(options.atomicity, Some(Atomicity::Transactional));
+        assert_eq!((options.backups, options.reads_from_backup), (Some(0), Some(false)));
+        assert_eq!(options.write_sync, Some(WriteSync::PrimarySync));
+        assert_eq!((options.content, options.insert), (Content::Bytes, Insert::PutIfAbsent));
+        assert_eq!(options.keys, Keys::Bytes);
+        assert!(!options.has_index && !options.is_partition_aware);
+        assert_eq!((options.connections, options.connect_timeout.as_millis()), (4, 200));
+        assert_eq!(options.cache("usertable"), "bench_usertable");
+    }
+
+    #[test]
+    fn transactions_lock_unless_they_are_serializable() {
+        let of = |rest: &str| {
+            let options = right(&format!("ignite://h?{rest}"));
+            options.transactions.map(|t| (t.isolation, t.concurrency(), t.timeout.as_millis()))
+        };
+        assert_eq!([of("backups=1"), of("atomicity=atomic")], [None, None]);
+        let locks = Concurrency::Pessimistic;
+        for (rest, expected) in [
+            ("", (Isolation::RepeatableRead, locks, 5000)),
+            ("&isolation=read-committed", (Isolation::ReadCommitted, locks, 5000)),
+            ("&concurrency=pessimistic", (Isolation::RepeatableRead, locks, 5000)),
+            ("&concurrency=optimistic", (Isolation::Serializable, Concurrency::Optimistic, 5000)),
+            (
+                "&isolation=serializable&transaction_timeout=70",
+                (Isolation::Serializable, Concurrency::Optimistic, 70),
+            ),
+        ] {
+            assert_eq!(of(&format!("atomicity=transactional{rest}")), Some(expected), "{rest}");
+        }
+    }
+
+    #[test]
+    fn passwords_never_show() {
+        let url = "ignite://ann:secret@host?connections=2";
+        let options = right(url);
+        assert!(!format!("{options} {options:?}").contains("secret"));
+        assert!(!wrong(&format!("{url}&index=x")).contains("secret"));
+    }
+
+    #[test]
+    fn wrong_urls_say_what_is_wrong() {
+        for (url, part) in [
+            ("ignite:localhost", "there is no ://"),
+            ("ignite3://h", "scheme \"ignite3\""),
+            ("ignite://", "the host is missing"),
+            ("ignite://h/a/b", "one prefix"),
+            ("ignite://h?backups=two", "a number up to 31"),
+            ("ignite://h?backups=32", "a number up to 31"),
+            ("ignite://h?atomicity=snapshot", "atomic or transactional"),
+            ("ignite://h?isolation=serializable", "there are with atomicity=transactional"),
+            ("ignite://h?atomicity=atomic&transaction_timeout=9", "with atomicity=transactional"),
+            ("ignite://h?atomicity=transactional&isolation=snapshot", "read-committed or"),
+            (
+                "ignite://h?atomicity=transactional&concurrency=pessimistic&isolation=serializable",
+                "is its repeatable-read",
+            ),
+            (
+                "ignite://h?atomicity=transactional&isolation=read-committed\
+                 &concurrency=optimistic",
+                "checks nothing but with isolation=serializable",
+            ),
+            ("ignite://h?atomicity=transactional&transaction_timeout=0", "from 1 to"),
+            ("ignite://h?write_sync=on", "full_sync or primary_sync or full_async"),
+            ("ignite://h?backup=1", "did you mean \"backups\""),
+            ("ignite://h?batch=0", "from 1 to 1024"),
+            ("ignite://h?connections=0", "from 1 to 1024"),
+            ("ignite://h?password_file=/no/such", "cannot be read"),
+        ] {
+            let error = wrong(url);
+            assert!(error.contains(part), "{url}: {error}");
+            assert!(error.contains(EXAMPLE), "{url}: {error}");
+        }
+    }
+}

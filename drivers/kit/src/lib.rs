@@ -1,0 +1,20 @@
+//! Parts that drivers share: addresses, sockets, engines on disk, a runtime for client libraries.
+//!
+//! A driver takes the parts that its store needs; those that bring a library have a feature.
+
+pub mod address;
+pub mod embedded;
+pub mod java_hash;
+pub mod read_server;
+pub mod record_texts;
+pub mod relations;
+pub mod secrets;
+mod surroundings;
+#[cfg(feature = "task")]
+pub mod task;
+#[cfg(feature = "trust")]
+pub mod trust;
+#[cfg(feature = "wire")]
+pub mod wire;
+
+pub use surroundings::Surroundings;

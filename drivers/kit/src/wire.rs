@@ -1,0 +1,9 @@
+//! Sockets that never block, for drivers with a protocol of their own.
+
+pub mod connect;
+pub mod inbox;
+pub mod link;
+pub mod sockets;
+
+pub use inbox::Inbox;
+pub use link::{Approach, Link, LinkStage, Lost};

@@ -1,0 +1,323 @@
+//! Options of a MariaDB URL.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::time::Duration;
+
+use assay_driver_kit::address::{decode, require_encoded_login};
+use assay_driver_kit::secrets::Redaction;
+use assay_model::closest;
+use assay_store::sql::Content;
+use assay_store::{Isolation, OpenError};
+use mysql_async::{Opts, OptsBuilder, UrlError};
+
+/// An example of a right URL, for errors.
+const EXAMPLE: &str =
+    "mariadb://user:password@127.0.0.1:3306/database?isolation=repeatable-read&connections=16";
+
+const OPTION_NAMES: [&str; 7] =
+    ["isolation", "connections", "columns", "socket", "password_file", "connect_timeout", "host"];
+
+/// Connections per worker: each has a thread of the server.
+const MOST_CONNECTIONS: usize = 1024;
+/// The default timeout for a connection.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Where a MariaDB or MySQL is, and how to talk to it.
+///
+/// Parsed from `mariadb://[user[:password]@]host[:port][,host[:port]…]/database[?option=value&…]`,
+/// or `mysql://`. Parts with special characters are percent-encoded. Shown without the password.
+///
+/// Several hosts are nodes that all take writes, as Galera's do; option `host` says which one gets
+/// a request.
+#[derive(Clone)]
+pub struct Options {
+    /// What the library needs to know of each host, at least one.
+    pub(super) hosts: Vec<Opts>,
+    /// Option `isolation`: how transactions are kept apart.
+    pub isolation: Isolation,
+    /// Option `connections`: how many each worker has with each host.
+    pub connections: usize,
+    /// Option `columns=text|bytes`: what the columns of records hold.
+    pub content: Content,
+    /// Option `password_file`: a file whose first line is the password.
+    pub password_file: Option<PathBuf>,
+    /// Option `connect_timeout`, in milliseconds: for a connection with its handshake.
+    pub connect_timeout: Duration,
+    /// Option `host`.
+    pub host: HostChoice,
+    displayed: String,
+}
+
+/// Which of several hosts gets a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HostChoice {
+    /// Always the same one of a session: `host=session`.
+    BySession,
+    /// The next one, whichever session asks; a transaction stays where it began: `host=any`.
+    InTurn,
+}
+
+impl FromStr for Options {
+    type Err = OpenError;
+
+    fn from_str(url: &str) -> Result<Options, OpenError> {
+        parse(url).map_err(|reason| OpenError::Url {
+            url: Redaction::NETWORK.url(url),
+            reason: format!("{reason}; a right one is {EXAMPLE}"),
+        })
+    }
+}
+
+impl fmt::Display for Options {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.displayed)
+    }
+}
+
+impl fmt::Debug for Options {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Options").field("url", &self.displayed).finish_non_exhaustive()
+    }
+}
+
+fn parse(url: &str) -> Result<Options, String> {
+    let (scheme, rest) = url.split_once("://").ok_or("there is no ://")?;
+    if !["mariadb", "mysql"].contains(&scheme) {
+        return Err(format!("scheme {scheme:?} is not mariadb or mysql"));
+    }
+    require_encoded_login(rest)?;
+    let (address, query) = rest.split_once('?').unwrap_or((rest, ""));
+    let mut options = Options {
+        hosts: hosts(address)?,
+        isolation: Isolation::RepeatableRead,
+        connections: 16,
+        content: Content::Text,
+        password_file: None,
+        connect_timeout: CONNECT_TIMEOUT,
+        host: HostChoice::BySession,
+        displayed: Redaction::NETWORK.url(url),
+    };
+    let mut socket = None;
+    for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+        let (name, value) =
+            pair.split_once('=').ok_or_else(|| format!("option {pair:?} has no value"))?;
+        match name {
+            "socket" => socket = Some(decode(value)?),
+            _ => options.set(name, &decode(value)?)?,
+        }
+    }
+    if socket.is_some() && options.hosts.len() > 1 {
+        return Err("option socket is for one host".into());
+    }
+    let complete = |host: Opts| {
+        let user = host.user().unwrap_or("root").to_owned();
+        // The library keeps the brackets of an IPv6 address, and would look it up as a name.
+        let name = host.ip_or_hostname().trim_matches(['[', ']']).to_owned();
+        let builder = OptsBuilder::from_opts(host)
+            .user(Some(user))
+            .ip_or_hostname(name)
+            // What is measured is what the URL names, not a socket that the server happens to have.
+            .prefer_socket(Some(false))
+            .socket(socket.clone())
+            // An update is found if its row is there, also where it changes nothing.
+            .client_found_rows(true)
+            // A link keeps its statements itself.
+            .stmt_cache_size(Some(0))
+            .setup(set_up(options.isolation));
+        Opts::from(builder)
+    };
+    let hosts = std::mem::take(&mut options.hosts).into_iter().map(complete).collect();
+    Ok(Options { hosts, ..options })
+}
+
+/// The hosts of `[login@]host[:port][,host[:port]…]/database`, as the library takes each of them.
+fn hosts(address: &str) -> Result<Vec<Opts>, String> {
+    let (authority, path) = address.split_once('/').unwrap_or((address, ""));
+    let (login, hosts) = match authority.rsplit_once('@') {
+        Some((login, hosts)) => (format!("{login}@"), hosts),
+        None => (String::new(), authority),
+    };
+    let mut all = Vec::new();
+    for host in hosts.split(',') {
+        if host.is_empty() {
+            return Err("the host is missing".into());
+        }
+        let url = format!("mysql://{login}{host}/{path}");
+        let library = Opts::from_url(&url).map_err(|error| explain(&error))?;
+        if library.db_name().is_none_or(str::is_empty) {
+            return Err("the database is missing: write it behind the host, as in host/test".into());
+        }
+        all.push(library);
+    }
+    Ok(all)
+}
+
+/// The set-up statements of a fresh connection, last first.
+///
+/// Values that do not fit are errors instead of being cut, moments have no time zone, and
+/// transactions are kept apart as the URL says, whatever the server's own settings are.
+fn set_up(isolation: Isolation) -> Vec<String> {
+    let level = match isolation {
+        Isolation::ReadCommitted => "READ COMMITTED",
+        Isolation::RepeatableRead => "REPEATABLE READ",
+        Isolation::Serializable => "SERIALIZABLE",
+    };
+    vec![
+        "SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ZERO_DATE,NO_ZERO_IN_DATE,\
+         ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION', time_zone = '+00:00', autocommit = 1"
+            .into(),
+        format!("SET SESSION TRANSACTION ISOLATION LEVEL {level}"),
+    ]
+}
+
+fn explain(error: &UrlError) -> String {
+    match error {
+        UrlError::Parse(error) => error.to_string(),
+        other => other.to_string(),
+    }
+}
+
+impl Options {
+    fn set(&mut self, name: &str, value: &str) -> Result<(), String> {
+        match name {
+            _ if !OPTION_NAMES.contains(&name) => return Err(unknown_option(name)),
+            "isolation" => {
+                self.isolation = Isolation::from_name(value).ok_or_else(|| {
+                    let names = Isolation::ALL.map(Isolation::name).join(" or ");
+                    format!("option isolation is {names}, not {value:?}")
+                })?;
+            }
+            "connections" => {
+                let number = value.parse().ok();
+                let number = number.filter(|number| (1..=MOST_CONNECTIONS).contains(number));
+                self.connections = number.ok_or_else(|| {
+                    format!(
+                        "option connections is a number from 1 to {MOST_CONNECTIONS}, not \
+                         {value:?}"
+                    )
+                })?;
+            }
+            "columns" => {
+                self.content = match value {
+                    "text" => Content::Text,
+                    "bytes" => Content::Bytes,
+                    _ => return Err(format!("option columns is text or bytes, not {value:?}")),
+                };
+            }
+            "host" => {
+                self.host = match value {
+                    "session" => HostChoice::BySession,
+                    "any" => HostChoice::InTurn,
+                    _ => return Err(format!("option host is session or any, not {value:?}")),
+                };
+            }
+            "password_file" => self.password_file = Some(PathBuf::from(value)),
+            "connect_timeout" => {
+                let millis = value.parse().ok().filter(|millis| (1..=600_000).contains(millis));
+                let millis = millis.ok_or_else(|| {
+                    format!("option connect_timeout is milliseconds up to 600000, not {value:?}")
+                })?;
+                self.connect_timeout = Duration::from_millis(millis);
+            }
+            _ => return Err(unknown_option(name)),
+        }
+        Ok(())
+    }
+}
+
+fn unknown_option(name: &str) -> String {
+    match closest(name, OPTION_NAMES) {
+        Some(near) => format!("there is no option {name:?}; did you mean {near:?}"),
+        None => format!("there is no option {name:?}; there are {}", OPTION_NAMES.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn right(url: &str) -> Options {
+        url.parse().unwrap()
+    }
+
+    fn wrong(url: &str) -> String {
+        url.parse::<Options>().unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_host_with_a_database_is_enough() {
+        let options = right("mariadb://localhost/test");
+        let library = &options.hosts[0];
+        assert_eq!((library.ip_or_hostname(), library.tcp_port()), ("localhost", 3306));
+        assert_eq!((library.user(), library.pass()), (Some("root"), None));
+        assert_eq!((options.isolation, options.connections), (Isolation::RepeatableRead, 16));
+        assert!(library.client_found_rows() && !library.prefer_socket());
+        assert_eq!(options.content, Content::Text);
+    }
+
+    #[test]
+    fn every_part_has_its_place() {
+        let options = right(
+            "mysql://ann:p%40ss@[::1]:7000/shop?isolation=serializable&connections=4&columns=bytes\
+             &password_file=/pw&connect_timeout=200&socket=/run/my.sock",
+        );
+        let library = &options.hosts[0];
+        assert_eq!((library.user(), library.pass()), (Some("ann"), Some("p@ss")));
+        assert_eq!((library.tcp_port(), library.db_name()), (7000, Some("shop")));
+        assert_eq!(library.socket(), Some("/run/my.sock"));
+        assert_eq!(library.setup()[1], "SET SESSION TRANSACTION ISOLATION LEVEL SERIALIZABLE");
+        assert_eq!((options.connections, options.content), (4, Content::Bytes));
+        assert_eq!(options.password_file, Some("/pw".into()));
+        assert_eq!(options.connect_timeout, Duration::from_millis(200));
+    }
+
+    #[test]
+    fn several_hosts_have_the_same_login_and_database() {
+        let options = right("mariadb://ann:p%40ss@one,[::1]:7000,three:1/shop?connections=4");
+        let hosts = options.hosts.iter().map(|host| (host.ip_or_hostname(), host.tcp_port()));
+        assert_eq!(hosts.collect::<Vec<_>>(), [("one", 3306), ("::1", 7000), ("three", 1)]);
+        for host in &options.hosts {
+            assert_eq!((host.user(), host.pass()), (Some("ann"), Some("p@ss")));
+            assert_eq!(host.db_name(), Some("shop"));
+        }
+        assert_eq!(options.host, HostChoice::BySession);
+        assert_eq!(right("mariadb://a,b/db?host=any").host, HostChoice::InTurn);
+    }
+
+    #[test]
+    fn passwords_never_show() {
+        let url = "mariadb://ann:secret@host/db?connections=2";
+        let options = right(url);
+        assert!(!format!("{options} {options:?}").contains("secret"));
+        assert!(!wrong(&format!("{url}&isolation=x")).contains("secret"));
+    }
+
+    #[test]
+    fn wrong_urls_say_what_is_wrong() {
+        for (url, part) in [
+            ("mariadb:localhost", "there is no ://"),
+            ("http://localhost", "scheme \"http\""),
+            ("mariadb://h", "the database is missing"),
+            ("mariadb://h/", "the database is missing"),
+            ("mariadb:///db", "the host is missing"),
+            ("mariadb://ann@/db", "the host is missing"),
+            ("mariadb://h,/db", "the host is missing"),
+            ("mariadb://h,i/db?socket=/s", "socket is for one host"),
+            ("mariadb://h:x/db", "port"),
+            ("mariadb://h/d?connections=0", "from 1 to 1024"),
+            ("mariadb://h/d?isolation=snapshot", "read-committed or repeatable-read"),
+            ("mariadb://h/d?columns=json", "text or bytes"),
+            ("mariadb://h/d?isolatio=x", "did you mean \"isolation\""),
+            ("mariadb://h/d?fsync=off", "there are isolation, connections"),
+            ("mariadb://h/d?host=all", "session or any"),
+            ("mariadb://h/d?columns", "has no value"),
+            ("mariadb://h/d?connect_timeout=1s", "milliseconds"),
+        ] {
+            let error = wrong(url);
+            assert!(error.contains(part), "{url}: {error}");
+            assert!(error.contains(EXAMPLE), "{url}: {error}");
+        }
+    }
+}

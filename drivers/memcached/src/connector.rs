@@ -1,0 +1,138 @@
+//! Makes connections to memcached servers, with the greeting that finds out whom we talk to.
+
+use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
+
+use assay_driver_kit::wire::connect;
+use assay_store::OpenError;
+
+use super::admin::{AdminConnection, RequestError};
+use super::options::Options;
+
+/// The first version whose meta commands have their present form, as far as this driver uses it.
+const OLDEST: [u32; 2] = [1, 6];
+
+/// Everything that making a connection needs.
+#[derive(Clone)]
+pub(super) struct Connector {
+    pub(super) options: Options,
+}
+
+impl Connector {
+    /// The addresses of a server, resolved now.
+    pub(super) fn resolve(&self, server: usize) -> Result<Vec<SocketAddr>, OpenError> {
+        let (host, port) = &self.options.hosts[server];
+        let found = (host.as_str(), *port).to_socket_addrs();
+        let found = found.map_err(|error| format!("({error})")).map(Iterator::collect::<Vec<_>>);
+        match found {
+            Ok(addresses) if !addresses.is_empty() => Ok(addresses),
+            Ok(_) => Err(self.unreachable(format!("the name {host:?} has no address; check it"))),
+            Err(why) => {
+                Err(self.unreachable(format!("the name {host:?} was not found {why}; check it")))
+            }
+        }
+    }
+
+    /// A connection with a server that has been greeted, in blocking mode.
+    pub(super) fn dial(&self, server: usize) -> Result<AdminConnection, OpenError> {
+        let socket = self.connect(&self.resolve(server)?)?;
+        let timeout = Some(self.options.connect_timeout);
+        let ready = socket
+            .set_nodelay(true)
+            .and_then(|()| socket.set_read_timeout(timeout))
+            .and_then(|()| socket.set_write_timeout(timeout));
+        ready.map_err(|error| self.unreachable(format!("the socket cannot be set up: {error}")))?;
+        let mut admin = AdminConnection::new(socket);
+        if let Some(login) = self.login() {
+            let reported = admin.line(&login).map_err(|error| self.explain(server, &error))?;
+            self.check_login(server, &reported)?;
+        }
+        let reported = admin.line(b"version\r\n").map_err(|error| self.explain(server, &error))?;
+        self.check_version(server, &reported)?;
+        Ok(admin)
+    }
+
+    /// What a connection says before all else; each is answered with a line.
+    pub(super) fn greetings(&self) -> impl Iterator<Item = Vec<u8>> {
+        self.login().into_iter().chain([b"mn\r\n".to_vec()])
+    }
+
+    /// The command that names user and password: a write to any key.
+    fn login(&self) -> Option<Vec<u8>> {
+        let (user, password) = self.options.login.as_ref()?;
+        let words = format!("{user} {password}");
+        Some(format!("set login 0 0 {}\r\n{words}\r\n", words.len()).into_bytes())
+    }
+
+    fn check_login(&self, server: usize, reported: &str) -> Result<(), OpenError> {
+        if reported == "STORED" {
+            return Ok(());
+        }
+        let at = self.options.authority(server);
+        let reason = match reported.starts_with("CLIENT_ERROR auth") {
+            true => format!("{at} says: {reported}; check user and password"),
+            false => return Err(self.no_memcached(server, reported)),
+        };
+        Err(OpenError::NotPermitted { store: self.options.to_string(), reason })
+    }
+
+    fn check_version(&self, server: usize, reported: &str) -> Result<(), OpenError> {
+        let (at, store) = (self.options.authority(server), self.options.to_string());
+        if reported.starts_with("CLIENT_ERROR unauthenticated") {
+            let reason = format!(
+                "{at} wants a user with a password (-Y); put them into the URL \
+                 (memcached://user:password@host)"
+            );
+            return Err(OpenError::NotPermitted { store, reason });
+        }
+        if reported.starts_with("ERROR Too many open connections") {
+            let reason = format!("{at} says: {reported}; raise -c, or use fewer connections");
+            return Err(OpenError::Failed { store, reason });
+        }
+        let Some(version) = reported.strip_prefix("VERSION ") else {
+            return Err(self.no_memcached(server, reported));
+        };
+        let mut numbers = version.split('.').map_while(|part| part.parse::<u32>().ok());
+        let version_of = [numbers.next().unwrap_or(0), numbers.next().unwrap_or(0)];
+        if version_of >= OLDEST {
+            return Ok(());
+        }
+        let reason = format!(
+            "{at} is memcached {version}, whose protocol has no meta commands; use 1.6 or later"
+        );
+        Err(OpenError::Unsupported { store, reason })
+    }
+
+    fn no_memcached(&self, server: usize, reported: &str) -> OpenError {
+        let at = self.options.authority(server);
+        self.unreachable(format!(
+            "something answers at {at} but it is no memcached (it says {reported:?}); check the \
+             port"
+        ))
+    }
+
+    fn connect(&self, addresses: &[SocketAddr]) -> Result<TcpStream, OpenError> {
+        let timeout = self.options.connect_timeout;
+        connect::to_any(addresses, timeout).map_err(|reason| self.unreachable(reason))
+    }
+
+    /// What a failed conversation means to the one who started us.
+    pub(super) fn explain(&self, server: usize, error: &RequestError) -> OpenError {
+        let (at, timeout) = (self.options.authority(server), self.options.connect_timeout);
+        self.unreachable(match error {
+            RequestError::Silent => format!(
+                "a connection to {at} was made but nothing came back within {timeout:?}; the \
+                 server is frozen, or it is no memcached"
+            ),
+            RequestError::Closed => format!(
+                "{at} closed the connection; it is no memcached, or one that speaks TLS or the \
+                 binary protocol only"
+            ),
+            RequestError::Garbled(reported) => return self.no_memcached(server, reported),
+            RequestError::Broken(error) => format!("the connection to {at} broke: {error}"),
+        })
+    }
+
+    fn unreachable(&self, reason: String) -> OpenError {
+        OpenError::Unreachable { store: self.options.to_string(), reason }
+    }
+}

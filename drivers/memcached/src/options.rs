@@ -1,0 +1,124 @@
+//! Options of a memcached URL.
+
+use std::fmt;
+use std::time::Duration;
+
+use assay_driver_kit::address::{Address, authority};
+use assay_store::OpenError;
+
+/// An example of a right URL, for errors.
+const EXAMPLE: &str = "memcached://127.0.0.1:11211,127.0.0.1:11212/?connections=4";
+const DEFAULT_PORT: u16 = 11211;
+/// Connections per worker with each server.
+const MOST_CONNECTIONS: usize = 64;
+/// Requests in flight per connection. A server answers them in order, so more only lengthens a
+/// queue.
+const MOST_DEPTH: usize = 1 << 20;
+/// The number of memcached's threads by default: a connection belongs to one of them.
+const CONNECTIONS: usize = 4;
+const DEPTH: usize = 1024;
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Where the servers are, and how to talk to them. Shown without the password.
+#[derive(Clone)]
+pub(super) struct Options {
+    /// Names or addresses with ports, in the order that decides where a key lies.
+    pub(super) hosts: Vec<(String, u16)>,
+    /// User and password of `-Y`; none without authentication.
+    pub(super) login: Option<(String, String)>,
+    /// Option `connections`: per worker, with each server.
+    pub(super) connections: usize,
+    /// Option `depth`: requests in flight per connection.
+    pub(super) depth: usize,
+    /// Option `connect_timeout`, in milliseconds.
+    pub(super) connect_timeout: Duration,
+    displayed: String,
+}
+
+impl Options {
+    pub(super) fn parse(url: &str) -> Result<Options, OpenError> {
+        let mut address = Address::parse(url, &["memcached"], DEFAULT_PORT, EXAMPLE)?;
+        if !address.path.is_empty() {
+            let reason = format!("there is no path, but {:?} stands behind the host", address.path);
+            return Err(address.wrong(reason));
+        }
+        address.password_file()?;
+        let login = match (address.user.clone(), address.password.clone()) {
+            (Some(user), Some(password)) => Some((user, password)),
+            (None, None) => None,
+            _ => return Err(address.wrong("a user needs a password, and the reverse".into())),
+        };
+        let connections = address.connections(MOST_CONNECTIONS)?.unwrap_or(CONNECTIONS);
+        let depth = address.count("depth", MOST_DEPTH)?.unwrap_or(DEPTH);
+        let connect_timeout = address.connect_timeout()?.unwrap_or(CONNECT_TIMEOUT);
+        let hosts = address.hosts.clone();
+        if hosts.len() * connections > assay_driver_kit::wire::sockets::MOST {
+            let most = assay_driver_kit::wire::sockets::MOST;
+            let reason = format!("hosts times connections is more than {most}");
+            return Err(address.wrong(reason));
+        }
+        let displayed = address.to_string();
+        address.finish()?;
+        Ok(Options { hosts, login, connections, depth, connect_timeout, displayed })
+    }
+
+    /// `host:port` of a server.
+    pub(super) fn authority(&self, server: usize) -> String {
+        let (host, port) = &self.hosts[server];
+        authority(host, *port)
+    }
+}
+
+impl fmt::Display for Options {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.displayed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn right(url: &str) -> Options {
+        Options::parse(url).unwrap()
+    }
+
+    #[test]
+    fn a_host_is_enough() {
+        let options = right("memcached://localhost");
+        assert_eq!(options.hosts, [("localhost".to_owned(), 11211)]);
+        assert_eq!((options.connections, options.depth), (4, 1024));
+        assert!(options.login.is_none());
+    }
+
+    #[test]
+    fn every_part_has_its_place() {
+        let options = right(
+            "memcached://ann:p%40ss@a:1,[::1]:2,c/?connections=3&depth=7&connect_timeout=250",
+        );
+        let hosts = [("a".to_owned(), 1), ("::1".to_owned(), 2), ("c".to_owned(), 11211)];
+        assert_eq!(options.hosts, hosts);
+        assert_eq!(options.login, Some(("ann".into(), "p@ss".into())));
+        assert_eq!((options.connections, options.depth), (3, 7));
+        assert_eq!(options.connect_timeout, Duration::from_millis(250));
+        assert_eq!(options.authority(1), "[::1]:2");
+        assert!(!options.to_string().contains("p%40ss"));
+    }
+
+    #[test]
+    fn wrong_urls_say_what_is_wrong() {
+        for (url, part) in [
+            ("memcache://h", "scheme \"memcache\" is not memcached"),
+            ("memcached://", "host is missing"),
+            ("memcached://h/x", "there is no path"),
+            ("memcached://h/?conections=1", "did you mean \"connections\""),
+            ("memcached://h/?depth=0", "option depth is a number"),
+            ("memcached://ann@h", "a user needs a password"),
+            ("memcached://a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p,q/?connections=64", "more than 1024"),
+        ] {
+            let error = Options::parse(url).err().unwrap().to_string();
+            assert!(error.contains(part), "{url}: {error}");
+            assert!(error.contains(EXAMPLE), "{url}: {error}");
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! Failures of PostgreSQL, or of the connection to it, as outcomes of requests.
+
+use assay_driver_kit::task::Completion;
+use assay_model::Reason;
+use tokio_postgres::Error;
+use tokio_postgres::error::Severity;
+
+/// What a failure means, and whether its connection is of use any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Failure {
+    pub(super) ending: Completion,
+    pub(super) is_connection_lost: bool,
+}
+
+/// SQLSTATEs, or the beginnings of such, with what they mean; the first that fits counts.
+///
+/// An error with which the server goes on (severity ERROR) has undone the statement, so it is a
+/// certain refusal, whatever its code. Source of the codes: PostgreSQL 15, appendix A.
+const REFUSALS: &[(&str, Reason)] = &[
+    ("40001", Reason::Conflict),
+    ("40P01", Reason::Conflict),
+    ("23505", Reason::Exists),
+    ("23P01", Reason::Exists),
+    ("23", Reason::Malformed),
+    ("53300", Reason::Busy),
+    ("57P03", Reason::Busy),
+    ("55P03", Reason::Busy),
+    ("55006", Reason::Busy),
+    ("57014", Reason::Timeout),
+    ("28", Reason::NotPermitted),
+    ("42501", Reason::NotPermitted),
+    ("25006", Reason::ReadOnly),
+    // Never seen: a failed transaction is rolled back before the next request.
+    ("25P02", Reason::TransactionFailed),
+    ("53100", Reason::Full),
+    ("53200", Reason::Full),
+    ("53400", Reason::Full),
+    ("0A", Reason::Unsupported),
+    ("22", Reason::Malformed),
+    ("42", Reason::Malformed),
+    ("54", Reason::Malformed),
+];
+
+/// The codes that leave open what happened, also from a server that goes on: it, or a proxy before
+/// it, says that it does not know.
+const OPEN: &[(&str, Reason)] = &[
+    ("40003", Reason::StoreError),
+    ("08", Reason::ConnectionLost),
+    ("57P", Reason::ConnectionLost),
+];
+
+/// What the code of an error means with which the server goes on.
+fn of_state(state: &str) -> Completion {
+    let find = |table: &[(&str, Reason)]| {
+        table.iter().find(|(start, _)| state.starts_with(start)).map(|(_, reason)| *reason)
+    };
+    match (find(REFUSALS), find(OPEN)) {
+        (Some(reason), _) => Completion::Refused(reason),
+        (None, Some(reason)) => Completion::Unknown(reason),
+        (None, None) => Completion::Refused(Reason::StoreError),
+    }
+}
+
+/// What the code of an error means after which the server hangs up.
+fn of_last_words(state: &str) -> Completion {
+    match of_state(state) {
+        // These errors come at the start-up, before any request.
+        Completion::Refused(reason @ (Reason::Busy | Reason::NotPermitted)) => {
+            Completion::Refused(reason)
+        }
+        _ => Completion::Unknown(Reason::ConnectionLost),
+    }
+}
+
+/// What `error` means for a request that was sent.
+pub(super) fn failure(error: &Error) -> Failure {
+    if let Some(error) = error.as_db_error() {
+        let is_last = matches!(error.parsed_severity(), Some(Severity::Fatal | Severity::Panic));
+        let state = error.code().code();
+        let ending = if is_last { of_last_words(state) } else { of_state(state) };
+        return Failure { ending, is_connection_lost: is_last };
+    }
+    let text = error.to_string();
+    // The library tells its own failures apart by their texts only.
+    let begins = |start: &str| text.starts_with(start);
+    match () {
+        () if begins("error serializing parameter") || begins("expected ") => {
+            Failure { ending: Completion::Refused(Reason::Malformed), is_connection_lost: false }
+        }
+        () if begins("error encoding message") => {
+            Failure { ending: Completion::Refused(Reason::Malformed), is_connection_lost: false }
+        }
+        () if begins("error parsing response") || begins("unexpected message") => Failure::GARBLED,
+        () => Failure::LOST,
+    }
+}
+
+impl Failure {
+    /// The connection broke while an answer was awaited.
+    pub(super) const LOST: Failure =
+        Failure { ending: Completion::Unknown(Reason::ConnectionLost), is_connection_lost: true };
+    /// The response is invalid.
+    pub(super) const GARBLED: Failure =
+        Failure { ending: Completion::Unknown(Reason::Garbled), is_connection_lost: true };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(state: &str, reason: Reason) {
+        assert_eq!(of_state(state), Completion::Refused(reason), "{state}");
+    }
+
+    #[test]
+    fn transactions_in_each_others_way_are_a_conflict() {
+        refused("40001", Reason::Conflict);
+        refused("40P01", Reason::Conflict);
+    }
+
+    #[test]
+    fn a_key_that_is_there_already_is_reported() {
+        refused("23505", Reason::Exists);
+        refused("23P01", Reason::Exists);
+    }
+
+    #[test]
+    fn rows_against_other_rules_are_invalid() {
+        refused("23502", Reason::Malformed);
+        refused("23503", Reason::Malformed);
+        refused("23514", Reason::Malformed);
+    }
+
+    #[test]
+    fn a_server_without_room_for_us_is_busy() {
+        refused("53300", Reason::Busy);
+        refused("57P03", Reason::Busy);
+        refused("55P03", Reason::Busy);
+        refused("55006", Reason::Busy);
+    }
+
+    #[test]
+    fn a_statement_that_the_server_stopped_is_a_timeout() {
+        refused("57014", Reason::Timeout);
+    }
+
+    #[test]
+    fn clients_without_permission_are_refused() {
+        refused("28000", Reason::NotPermitted);
+        refused("28P01", Reason::NotPermitted);
+        refused("42501", Reason::NotPermitted);
+    }
+
+    #[test]
+    fn a_standby_takes_no_writes() {
+        refused("25006", Reason::ReadOnly);
+    }
+
+    #[test]
+    fn a_failed_transaction_goes_no_further() {
+        refused("25P02", Reason::TransactionFailed);
+    }
+
+    #[test]
+    fn disks_and_memories_fill_up() {
+        refused("53100", Reason::Full);
+        refused("53200", Reason::Full);
+        refused("53400", Reason::Full);
+    }
+
+    #[test]
+    fn what_it_has_not_is_unsupported() {
+        refused("0A000", Reason::Unsupported);
+    }
+
+    #[test]
+    fn senseless_requests_are_malformed() {
+        for state in ["22001", "22003", "22P02", "42P01", "42601", "42703", "54000"] {
+            refused(state, Reason::Malformed);
+        }
+    }
+
+    #[test]
+    fn other_errors_of_a_server_that_goes_on_are_refusals_too() {
+        refused("XX000", Reason::StoreError);
+        refused("58030", Reason::StoreError);
+        refused("P0001", Reason::StoreError);
+    }
+
+    #[test]
+    fn errors_of_unknown_outcome_leave_it_unknown() {
+        assert_eq!(of_state("40003"), Completion::Unknown(Reason::StoreError));
+        assert_eq!(of_state("08006"), Completion::Unknown(Reason::ConnectionLost));
+        assert_eq!(of_state("57P01"), Completion::Unknown(Reason::ConnectionLost));
+    }
+
+    #[test]
+    fn an_error_that_ends_the_connection_leaves_earlier_requests_unknown() {
+        assert_eq!(of_last_words("57P01"), Completion::Unknown(Reason::ConnectionLost));
+        assert_eq!(of_last_words("57P02"), Completion::Unknown(Reason::ConnectionLost));
+        assert_eq!(of_last_words("XX001"), Completion::Unknown(Reason::ConnectionLost));
+        assert_eq!(of_last_words("53300"), Completion::Refused(Reason::Busy));
+        assert_eq!(of_last_words("57P03"), Completion::Refused(Reason::Busy));
+        assert_eq!(of_last_words("28P01"), Completion::Refused(Reason::NotPermitted));
+    }
+}

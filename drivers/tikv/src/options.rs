@@ -1,0 +1,227 @@
+//! The URL of a TiKV cluster, taken apart.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::time::Duration;
+
+use assay_driver_kit::address::Address;
+use assay_store::OpenError;
+
+const EXAMPLE: &str = "tikv://127.0.0.1:2379,127.0.0.2:2379/?mode=optimistic&connections=64";
+/// PD's, by which everything else is found.
+const DEFAULT_PORT: u16 = 2379;
+const DEFAULT_CONNECTIONS: usize = 64;
+/// A worker searches all of them for an abandoned ticket.
+const MOST_CONNECTIONS: usize = 4096;
+/// What one turn of a worker gathers is less.
+const MOST_BATCH: usize = 1024;
+
+/// Where a TiKV cluster is, and how to use it.
+///
+/// Parsed from `tikv://PD[:port][,PD[:port]…]/[?option=value&…]`.
+#[derive(Clone)]
+pub struct Options {
+    /// The placement drivers, at least one, as `host:port`.
+    pub placement_drivers: Vec<String>,
+    /// Option `mode`.
+    pub mode: Mode,
+    /// Option `update`: how an update in raw mode writes what it has changed.
+    pub update: Update,
+    /// Option `batch`: the most inserts, or reads, that go together; one means each by itself.
+    pub batch: usize,
+    /// Option `connections`: requests in flight per worker.
+    pub connections: usize,
+    /// Option `connect_timeout`, in milliseconds: for the first response of a placement driver.
+    pub connect_timeout: Duration,
+    /// Option `request_timeout`, in milliseconds: after it the client library gives up an answer.
+    pub request_timeout: Duration,
+    /// Options `ca_file`, `cert_file`, `key_file`; none means plain TCP.
+    pub tls: Option<Tls>,
+    displayed: String,
+}
+
+/// The files by which connections are protected, all of them in PEM.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tls {
+    /// Those who may vouch for the servers.
+    pub ca_file: PathBuf,
+    /// Who we are.
+    pub cert_file: PathBuf,
+    /// The key that belongs to it.
+    pub key_file: PathBuf,
+}
+
+/// Which of TiKV's interfaces is used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// Keys with values, one request each.
+    Raw,
+    /// A transaction for each operation, or for several; conflicts are found as it commits.
+    Optimistic,
+    /// A transaction for each operation, or for several; what is to be written is locked first.
+    Pessimistic,
+}
+
+impl Mode {
+    const ALL: [Mode; 3] = [Mode::Raw, Mode::Optimistic, Mode::Pessimistic];
+
+    /// The word in URLs and settings.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Mode::Raw => "raw",
+            Mode::Optimistic => "optimistic",
+            Mode::Pessimistic => "pessimistic",
+        }
+    }
+}
+
+/// How an update in raw mode writes what it has changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Update {
+    /// If the record is still what was read: TiKV's compare-and-swap, which wants that all other
+    /// writes are atomic as well.
+    Cas,
+    /// Unconditionally: concurrent changes are lost.
+    Put,
+}
+
+impl Update {
+    /// The word in URLs and settings.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Update::Cas => "cas",
+            Update::Put => "put",
+        }
+    }
+}
+
+impl FromStr for Options {
+    type Err = OpenError;
+
+    fn from_str(url: &str) -> Result<Options, OpenError> {
+        let mut address = Address::parse(url, &["tikv"], DEFAULT_PORT, EXAMPLE)?;
+        let mode = address.choose("mode", &Mode::ALL.map(|mode| (mode.name(), mode)))?;
+        let mode = mode.unwrap_or(Mode::Optimistic);
+        let updates = [Update::Cas, Update::Put].map(|update| (update.name(), update));
+        let update = address.choose("update", &updates)?;
+        if update.is_some() && mode != Mode::Raw {
+            return Err(address.wrong("option update is for mode=raw only".into()));
+        }
+        let batch = address.batch(MOST_BATCH)?;
+        let connections = address.connections(MOST_CONNECTIONS)?;
+        let connect_timeout = address.connect_timeout()?;
+        let request_timeout = address.millis("request_timeout")?;
+        let tls = tls(&mut address)?;
+        if address.user.is_some() || address.password.is_some() {
+            let reason = "TiKV knows no users; it tells clients apart by certificates (cert_file)";
+            return Err(address.wrong(reason.into()));
+        }
+        if !address.path.is_empty() {
+            let reason = format!("there is nothing like {:?} behind the hosts", address.path);
+            return Err(address.wrong(reason));
+        }
+        let placement_drivers = address.authorities();
+        for (at, one) in placement_drivers.iter().enumerate() {
+            if placement_drivers[..at].contains(one) {
+                return Err(address.wrong(format!("{one} is named twice")));
+            }
+        }
+        let options = Options {
+            placement_drivers,
+            mode,
+            update: update.unwrap_or(Update::Cas),
+            batch: batch.unwrap_or(1),
+            connections: connections.unwrap_or(DEFAULT_CONNECTIONS),
+            connect_timeout: connect_timeout.unwrap_or(Duration::from_secs(5)),
+            request_timeout: request_timeout.unwrap_or(Duration::from_secs(30)),
+            tls,
+            displayed: address.to_string(),
+        };
+        address.finish()?;
+        Ok(options)
+    }
+}
+
+fn tls(address: &mut Address) -> Result<Option<Tls>, OpenError> {
+    let mut file = |name| address.text(name).map(PathBuf::from);
+    match (file("ca_file"), file("cert_file"), file("key_file")) {
+        (None, None, None) => Ok(None),
+        (Some(ca_file), Some(cert_file), Some(key_file)) => {
+            Ok(Some(Tls { ca_file, cert_file, key_file }))
+        }
+        _ => Err(address.wrong("TLS needs all of ca_file, cert_file, key_file".into())),
+    }
+}
+
+/// The URL without secrets.
+impl fmt::Display for Options {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.displayed)
+    }
+}
+
+impl fmt::Debug for Options {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Options").field(&self.displayed).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn right(url: &str) -> Options {
+        url.parse().unwrap()
+    }
+
+    #[test]
+    fn a_host_is_enough() {
+        let options = right("tikv://localhost");
+        assert_eq!(options.placement_drivers, ["localhost:2379"]);
+        assert_eq!((options.mode, options.update), (Mode::Optimistic, Update::Cas));
+        assert_eq!((options.connections, options.tls), (64, None));
+        assert_eq!(options.batch, 1);
+    }
+
+    #[test]
+    fn every_part_has_its_place() {
+        let options = right(
+            "tikv://[::1]:1,two/?mode=raw&update=put&connections=8&batch=16&connect_timeout=200\
+             &request_timeout=300&ca_file=/ca&cert_file=/cert&key_file=/key",
+        );
+        assert_eq!(options.placement_drivers, ["[::1]:1", "two:2379"]);
+        assert_eq!((options.mode, options.update), (Mode::Raw, Update::Put));
+        assert_eq!((options.connections, options.batch), (8, 16));
+        assert_eq!(options.connect_timeout, Duration::from_millis(200));
+        assert_eq!(options.request_timeout, Duration::from_millis(300));
+        let file = PathBuf::from;
+        let tls = Tls { ca_file: file("/ca"), cert_file: file("/cert"), key_file: file("/key") };
+        assert_eq!(options.tls, Some(tls));
+    }
+
+    #[test]
+    fn wrong_urls_say_what_is_wrong() {
+        for (url, part) in [
+            ("tikv:localhost", "there is no ://"),
+            ("http://localhost", "scheme \"http\""),
+            ("tikv:///", "the host is missing"),
+            ("tikv://h:x/", "the port is a number"),
+            ("tikv://h/database", "nothing like \"database\""),
+            ("tikv://h,h:2379/", "h:2379 is named twice"),
+            ("tikv://ann:secret@h/", "knows no users"),
+            ("tikv://h/?batch=0", "from 1 to 1024"),
+            ("tikv://h/?connections=0", "from 1 to 4096"),
+            ("tikv://h/?mode=txn", "raw or optimistic or pessimistic"),
+            ("tikv://h/?modes=raw", "did you mean \"mode\""),
+            ("tikv://h/?update=put", "for mode=raw only"),
+            ("tikv://h/?mode=raw&update=get", "cas or put"),
+            ("tikv://h/?ca_file=/ca", "all of ca_file, cert_file, key_file"),
+            ("tikv://h/?connect_timeout=1s", "connect_timeout"),
+        ] {
+            let error = url.parse::<Options>().unwrap_err().to_string();
+            assert!(error.contains(part), "{url}: {error}");
+            assert!(error.contains(EXAMPLE) && !error.contains("secret"), "{url}: {error}");
+        }
+    }
+}
