@@ -26,7 +26,7 @@ mod tests;
 pub use condition::{Condition, ConditionOutcome, Limit};
 pub use counted::Counted;
 pub use figure::{Figure, Measure, PLACES};
-pub use runs::{Spread, spread, spreads};
+pub use runs::{Spread, median_run, spread, spreads};
 pub use sampler::{Resampling, RunFigure, RunFigures, Sampler};
 
 use assay_model::Seed;
