@@ -67,7 +67,7 @@ pub struct Circumstances {
 pub struct DocumentSection<'a> {
     /// The name of its place on a page; empty for a section that no page has.
     pub id: Cow<'static, str>,
-    /// Its heading.
+    /// Its heading; empty for the first one, if it needs none.
     pub title: String,
     /// Its title in the page's list of contents; empty if it is not in it.
     pub short: &'static str,

@@ -27,7 +27,7 @@ impl Document<'_> {
         let sections = || self.sections.iter().filter(|one| one.shown.on(Shown::Markdown));
         for section in sections().filter(|section| !section.is_reference) {
             let before = out.len();
-            if self.is_headed {
+            if self.is_headed && !section.title.is_empty() {
                 out += &format!("### {}\n\n", escape(&section.title));
             }
             let below = out.len();

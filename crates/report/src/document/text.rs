@@ -168,7 +168,10 @@ impl Page {
     /// A section with its heading, unless nothing of it is shown here.
     fn section(&mut self, section: &DocumentSection) {
         let before = self.text.len();
-        self.heading(&section.title);
+        match section.title.as_str() {
+            "" => self.blank(),
+            title => self.heading(title),
+        }
         let below = self.text.len();
         self.blocks(&section.blocks, below);
         if self.text.len() == below {
