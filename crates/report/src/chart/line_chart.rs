@@ -127,7 +127,47 @@ impl Height {
     }
 }
 
+impl Line {
+    /// A line that is not filled.
+    pub fn new(
+        label: impl Into<String>,
+        colour: &'static str,
+        dash: &'static [u8],
+        values: impl IntoIterator<Item = Option<f64>>,
+    ) -> Line {
+        let values = values.into_iter().collect();
+        Line { label: label.into(), colour, dash, is_filled: false, values }
+    }
+}
+
 impl LineChart {
+    /// A low chart of lines alone.
+    pub fn new(
+        id: impl Into<String>,
+        description: impl Into<String>,
+        [x, y]: [Axis; 2],
+        xs: Vec<f64>,
+        lines: Vec<Line>,
+    ) -> LineChart {
+        LineChart {
+            id: id.into(),
+            description: description.into(),
+            x,
+            y,
+            xs,
+            lines,
+            bands: Vec::new(),
+            shades: Vec::new(),
+            marks: Vec::new(),
+            height: Height::Low,
+        }
+    }
+
+    /// The chart that a section is about.
+    pub fn tall(self) -> LineChart {
+        LineChart { height: Height::Tall, ..self }
+    }
+
     /// The chart as a figure: legend, drawing, labels.
     pub fn html(&self) -> String {
         format!(
@@ -446,13 +486,7 @@ mod tests {
             x: Axis::time(0.0, 4.0),
             y: Axis { max: 10.0, ..Axis::rate([1.0].into_iter()) },
             xs: (0..values.len()).map(|x| x as f64).collect(),
-            lines: vec![Line {
-                label: "a&b".to_owned(),
-                colour: "done",
-                dash: &[4, 2],
-                is_filled: false,
-                values,
-            }],
+            lines: vec![Line::new("a&b", "done", &[4, 2], values)],
             bands: Vec::new(),
             shades: vec![Shade { from: -1.0, until: 1.0, kind: ShadeKind::Beside }],
             marks: vec![Mark { number: 1, at: 2.0 }],

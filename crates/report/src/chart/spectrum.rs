@@ -30,16 +30,14 @@ pub fn spectrum_chart(
     height: Height,
 ) -> LineChart {
     LineChart {
-        id,
-        description,
-        x: Axis::spectrum(count),
-        y: Axis::latency(known(&lines)),
-        xs,
-        lines,
-        bands: Vec::new(),
-        shades: Vec::new(),
-        marks: Vec::new(),
         height,
+        ..LineChart::new(
+            id,
+            description,
+            [Axis::spectrum(count), Axis::latency(known(&lines))],
+            xs,
+            lines,
+        )
     }
 }
 
@@ -67,13 +65,7 @@ pub fn percentile_line(
         let quantile = 1.0 - 1.0 / x;
         positive(Nanos(distribution.histogram.value_at_quantile(quantile)))
     };
-    Line {
-        label: label.to_owned(),
-        colour,
-        dash,
-        is_filled: false,
-        values: xs.iter().map(value).collect(),
-    }
+    Line::new(label, colour, dash, xs.iter().map(value))
 }
 
 /// All values of all lines.

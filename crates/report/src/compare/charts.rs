@@ -74,12 +74,13 @@ fn described(chart: LineChart) -> ChartFigure {
 fn over_time_of_both(displayed: &[DisplayedRun; 2]) -> Vec<ChartFigure> {
     let latency = |id: &str, title: &str, of: fn(&IntervalSummary) -> &Quick| {
         let lines = |displayed: &DisplayedRun, grid: &Grid| {
-            let line = |name: &str, dash, at: fn(&Quick) -> Nanos| Line {
-                label: format!("{} {name}", displayed.label),
-                colour: displayed.colour,
-                dash,
-                is_filled: false,
-                values: grid.values(displayed.run, |interval| positive(at(of(interval)))),
+            let line = |name: &str, dash, at: fn(&Quick) -> Nanos| {
+                Line::new(
+                    format!("{} {name}", displayed.label),
+                    displayed.colour,
+                    dash,
+                    grid.values(displayed.run, |interval| positive(at(of(interval)))),
+                )
             };
             vec![
                 line("max", DOTTED, |quick| quick.max),
@@ -153,13 +154,12 @@ fn beyond_nothing(mut line: Line, displayed: &DisplayedRun, xs: &[f64]) -> Line 
 
 fn runs_course(displayed: &[DisplayedRun]) -> LineChart {
     let lines = |displayed: &DisplayedRun, grid: &Grid| {
-        vec![Line {
-            label: displayed.label.clone(),
-            colour: displayed.colour,
-            dash: SOLID,
-            is_filled: false,
-            values: grid.values(displayed.run, |interval| positive(interval.response.p99)),
-        }]
+        vec![Line::new(
+            displayed.label.clone(),
+            displayed.colour,
+            SOLID,
+            grid.values(displayed.run, |interval| positive(interval.response.p99)),
+        )]
     };
     let description = "Response p99 of each run over time";
     over_time("response", description, displayed, lines, |lines| Axis::latency(known(lines)))
@@ -175,13 +175,12 @@ fn throughput(displayed: &[DisplayedRun]) -> LineChart {
                 // Operations that end after the window are the remainder, no rate.
                 (seconds > 0.0).then(|| of(interval) as f64 / seconds)
             };
-            Line {
-                label: format!("{} {name}", displayed.label),
-                colour: displayed.colour,
+            Line::new(
+                format!("{} {name}", displayed.label),
+                displayed.colour,
                 dash,
-                is_filled: false,
-                values: grid.values(displayed.run, rate),
-            }
+                grid.values(displayed.run, rate),
+            )
         };
         vec![
             line("done", SOLID, |interval| interval.done),
@@ -201,22 +200,21 @@ fn over_time(
 ) -> LineChart {
     let grid = Grid::of(displayed);
     let lines: Vec<Line> = displayed.iter().flat_map(|displayed| lines(displayed, &grid)).collect();
-    LineChart {
-        id: format!("over-time-{id}"),
-        description: description.to_owned(),
-        x: Axis::time(0.0, grid.step * grid.points as f64).titled(match id {
-            "response" => "seconds since the measured start, by intended moment",
-            "service" => "seconds since the measured start, by moment of sending",
-            _ => "seconds since the measured start",
-        }),
-        y: y(&lines),
-        xs: grid.xs(),
+    LineChart::new(
+        format!("over-time-{id}"),
+        description,
+        [
+            Axis::time(0.0, grid.step * grid.points as f64).titled(match id {
+                "response" => "seconds since the measured start, by intended moment",
+                "service" => "seconds since the measured start, by moment of sending",
+                _ => "seconds since the measured start",
+            }),
+            y(&lines),
+        ],
+        grid.xs(),
         lines,
-        bands: Vec::new(),
-        shades: Vec::new(),
-        marks: Vec::new(),
-        height: Height::Tall,
-    }
+    )
+    .tall()
 }
 
 /// Moments since the measured start that several runs have in common.

@@ -11,7 +11,7 @@ use super::rows::{
 use super::words::{metric_name, metric_text};
 use crate::chart::axis::{Axis, Spread, Unit};
 use crate::chart::bar_chart::{BarChart, Series};
-use crate::chart::line_chart::{Height, Line, LineChart};
+use crate::chart::line_chart::{Line, LineChart};
 use crate::document::ChartFigure;
 
 /// Colours of stores, one after the other.
@@ -215,12 +215,13 @@ fn lines(
     let at = |curve: &Curve, x: f64| {
         curve.points.iter().find(|(other, _)| *other == x).map(|(_, spread)| spread.clone())
     };
-    let line = |curve: &Curve, of: &dyn Fn(&RunSpread) -> f64, label: String, dash| Line {
-        label,
-        colour: colour(curve.store),
-        dash,
-        is_filled: false,
-        values: xs.iter().map(|x| at(curve, *x).map(|spread| of(&spread))).collect(),
+    let line = |curve: &Curve, of: &dyn Fn(&RunSpread) -> f64, label: String, dash| {
+        Line::new(
+            label,
+            colour(curve.store),
+            dash,
+            xs.iter().map(|x| at(curve, *x).map(|spread| of(&spread))),
+        )
     };
     let mut all: Vec<Line> = curves
         .iter()
@@ -230,13 +231,12 @@ fn lines(
         })
         .collect();
     for (store, law) in laws {
-        all.push(Line {
-            label: format!("{}, law", study.stores[store].name),
-            colour: colour(store),
-            dash: DASHED,
-            is_filled: false,
-            values: xs.iter().map(|x| Some(law.throughput(*x))).collect(),
-        });
+        all.push(Line::new(
+            format!("{}, law", study.stores[store].name),
+            colour(store),
+            DASHED,
+            xs.iter().map(|x| Some(law.throughput(*x))),
+        ));
     }
     let values: Vec<f64> =
         all.iter().flat_map(|line| line.values.iter().copied().flatten()).collect();
@@ -249,17 +249,6 @@ fn lines(
         false => Axis::few(last),
     };
     let x = x.titled(of);
-    let chart = LineChart {
-        id,
-        description: title.clone(),
-        x,
-        y,
-        xs,
-        lines: all,
-        bands: Vec::new(),
-        shades: Vec::new(),
-        marks: Vec::new(),
-        height: Height::Low,
-    };
+    let chart = LineChart::new(id, title.clone(), [x, y], xs, all);
     Some(ChartFigure::lines(title, chart))
 }

@@ -74,13 +74,7 @@ fn violations(result: &ConsistencyResult, course: &Timeline<'_>) -> Option<LineC
     let classes = result.violation_classes();
     let line = |(class, (colour, dash)): (&ViolationClass, (&'static str, &'static [u8]))| {
         let counts = course.per_interval(&class.per_second).into_iter();
-        Line {
-            label: class.name.to_owned(),
-            colour,
-            dash,
-            is_filled: false,
-            values: counts.map(|count| Some(count as f64)).collect(),
-        }
+        Line::new(class.name, colour, dash, counts.map(|count| Some(count as f64)))
     };
     let seen = classes.iter().filter(|class| !class.per_second.is_empty());
     let lines: Vec<Line> = seen.zip(LINES).map(line).collect();
@@ -101,25 +95,18 @@ fn visibility(result: &ConsistencyResult) -> Option<LineChart> {
     let share = |bin: &assay_consistency::register::VisibilityBin| {
         (bin.reads > 0).then(|| 100.0 * bin.visible as f64 / bin.reads as f64)
     };
-    let lines = vec![Line {
-        label: "reads that saw the newest write".to_owned(),
-        colour: "done",
-        dash: DASHED,
-        is_filled: false,
-        values: bins.iter().map(share).collect(),
-    }];
-    Some(LineChart {
-        id: "visibility".to_owned(),
-        description: "Share of reads that saw the newest write, over its age".to_owned(),
-        x: Axis::latency(xs.iter().copied()).titled("time since the write was answered"),
-        y: Axis { max: 100.0, ..Axis::amount(std::iter::once(100.0)) }.titled("% of the reads"),
+    let lines =
+        vec![Line::new("reads that saw the newest write", "done", DASHED, bins.iter().map(share))];
+    Some(LineChart::new(
+        "visibility",
+        "Share of reads that saw the newest write, over its age",
+        [
+            Axis::latency(xs.iter().copied()).titled("time since the write was answered"),
+            Axis { max: 100.0, ..Axis::amount(std::iter::once(100.0)) }.titled("% of the reads"),
+        ],
         xs,
         lines,
-        bands: Vec::new(),
-        shades: Vec::new(),
-        marks: Vec::new(),
-        height: Height::Low,
-    })
+    ))
 }
 
 /// The operations of a witness as bars over time, one row each.

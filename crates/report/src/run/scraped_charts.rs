@@ -78,11 +78,10 @@ fn line(place: usize, series: &ScrapedSeries, moments: &[Nanos]) -> Line {
     let mut points = series.points.iter().peekable();
     let values = moments.iter().map(|at| Some(points.next_if(|(other, _)| other == at)?.1));
     let gap = if series.part.is_empty() { "" } else { " " };
-    Line {
-        label: format!("{}{gap}{}", series.source, series.part),
-        colour: COLOURS[place % COLOURS.len()],
-        dash: DASHES[place / COLOURS.len() % DASHES.len()],
-        is_filled: false,
-        values: values.collect(),
-    }
+    Line::new(
+        format!("{}{gap}{}", series.source, series.part),
+        COLOURS[place % COLOURS.len()],
+        DASHES[place / COLOURS.len() % DASHES.len()],
+        values,
+    )
 }

@@ -83,11 +83,10 @@ fn line(
         let used = points.next_if(|used| used.at == *at)?;
         (figure.of)(used)
     });
-    Line {
-        label: server.name.clone(),
-        colour: COLOURS[place % COLOURS.len()],
-        dash: DASHES[place / COLOURS.len() % DASHES.len()],
-        is_filled: false,
-        values: values.collect(),
-    }
+    Line::new(
+        server.name.clone(),
+        COLOURS[place % COLOURS.len()],
+        DASHES[place / COLOURS.len() % DASHES.len()],
+        values,
+    )
 }

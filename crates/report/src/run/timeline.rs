@@ -74,12 +74,8 @@ impl<'a> Timeline<'a> {
 
     /// Median, 99th percentile and maximum of the response time, with the service time below.
     pub fn latency(&self) -> LineChart {
-        let line = |label: &str, colour, dash, of: fn(&IntervalSummary) -> Nanos| Line {
-            label: label.to_owned(),
-            colour,
-            dash,
-            is_filled: false,
-            values: self.series.intervals.iter().map(|i| positive(of(i))).collect(),
+        let line = |label: &str, colour, dash, of: fn(&IntervalSummary) -> Nanos| {
+            Line::new(label, colour, dash, self.series.intervals.iter().map(|i| positive(of(i))))
         };
         let lines = vec![
             line("response max", "response", DOTTED, |i| i.response.max),
@@ -128,12 +124,13 @@ impl<'a> Timeline<'a> {
 
     /// The generator's own lateness.
     pub fn lag(&self) -> LineChart {
-        let line = |label: &str, dash, of: fn(&Quick) -> Nanos| Line {
-            label: label.to_owned(),
-            colour: "lag",
-            dash,
-            is_filled: false,
-            values: self.series.intervals.iter().map(|i| positive(of(&i.lag))).collect(),
+        let line = |label: &str, dash, of: fn(&Quick) -> Nanos| {
+            Line::new(
+                label,
+                "lag",
+                dash,
+                self.series.intervals.iter().map(|i| positive(of(&i.lag))),
+            )
         };
         let lines = vec![
             line("lag max", DOTTED, |lag| lag.max),

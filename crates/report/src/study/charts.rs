@@ -4,8 +4,8 @@ use assay_analysis::sawtooth::{LatencyCourse, LatencyKind};
 
 use super::{Measure, MethodResult, SlowClient, Study, StudyClock, StudyRun};
 use crate::chart::axis::Axis;
-use crate::chart::line_chart::{Height, Line, LineChart};
-use crate::chart::spectrum::{percentile_line, spectrum_points};
+use crate::chart::line_chart::{Line, LineChart};
+use crate::chart::spectrum::{known, percentile_line, spectrum_points};
 use crate::document::ChartFigure;
 use crate::units::{Letters, duration, percentile_name, rate};
 
@@ -111,33 +111,26 @@ fn time_course(open: &StudyRun, closed: &StudyRun, id: &str, title: &str) -> Opt
     let xs: Vec<f64> =
         (0..longest.len()).map(|place| from.as_secs_f64() + step * (place as f64 + 0.5)).collect();
     let until = from.as_secs_f64() + step * longest.len() as f64;
-    let values = lines.iter().flat_map(|line| line.values.iter().flatten().copied());
-    let chart = LineChart {
-        id: id.to_owned(),
-        description: format!("Latency over time around the hiccup: {title}"),
-        x: Axis::time(from.as_secs_f64(), until)
-            .titled("seconds, by intended moment (service: by that of sending)"),
-        y: Axis::linear_latency(values),
+    let values = known(&lines);
+    let chart = LineChart::new(
+        id,
+        format!("Latency over time around the hiccup: {title}"),
+        [
+            Axis::time(from.as_secs_f64(), until)
+                .titled("seconds, by intended moment (service: by that of sending)"),
+            Axis::linear_latency(values),
+        ],
         xs,
         lines,
-        bands: Vec::new(),
-        shades: Vec::new(),
-        marks: Vec::new(),
-        height: Height::Tall,
-    };
+    )
+    .tall();
     Some(ChartFigure::lines(title, chart))
 }
 
 fn course_line(method: &MethodResult) -> Line {
     let (colour, dash) = colour(method.measure);
     let values = method.time_course.longest.iter().map(|time| time.map(|time| time.0 as f64));
-    Line {
-        label: method.measure.name().to_owned(),
-        colour,
-        dash,
-        is_filled: false,
-        values: values.collect(),
-    }
+    Line::new(method.measure.name(), colour, dash, values)
 }
 
 /// Small charts of the mean and some percentiles over a parameter of the runs.
@@ -160,25 +153,20 @@ fn statistics(
                 (time > 0.0).then_some(time)
             };
             let (colour, dash) = colour(measure);
-            let values = of.iter().map(value).collect();
+            let values = of.iter().map(value);
             let label = measure.name().to_owned();
-            Line { label, colour, dash, is_filled: false, values }
+            Line::new(label, colour, dash, values)
         };
         let lines: Vec<Line> = Measure::ALL.into_iter().map(line).collect();
         let name = statistic.map_or_else(|| "mean".to_owned(), percentile_name);
-        let values = lines.iter().flat_map(|line| line.values.iter().flatten().copied());
-        let chart = LineChart {
-            id: format!("{id}-statistic-{place}"),
-            description: format!("{name} of the latency over threads or capacity"),
-            x,
-            y: Axis::latency(values),
-            xs: xs.clone(),
+        let values = known(&lines);
+        let chart = LineChart::new(
+            format!("{id}-statistic-{place}"),
+            format!("{name} of the latency over threads or capacity"),
+            [x, Axis::latency(values)],
+            xs.clone(),
             lines,
-            bands: Vec::new(),
-            shades: Vec::new(),
-            marks: Vec::new(),
-            height: Height::Low,
-        };
+        );
         ChartFigure::lines(format!("latency: {name}"), chart)
     };
     statistics.into_iter().enumerate().map(chart).collect()
@@ -210,26 +198,21 @@ fn spectrum(id: &str, open: &StudyRun, closed: &StudyRun) -> LineChart {
         .collect();
     let quantiles: Vec<f64> = xs.iter().map(|x| 1.0 - 1.0 / x).collect();
     let expected = open.sawtooth.figures(LatencyKind::Response, &quantiles).quantiles;
-    lines.push(Line {
-        label: "formula".to_owned(),
-        colour: "offered",
-        dash: &[2, 5],
-        is_filled: false,
-        values: expected.iter().map(|(_, time)| Some(time.0 as f64)).collect(),
-    });
-    let values = lines.iter().flat_map(|line| line.values.iter().flatten().copied());
-    LineChart {
-        id: id.to_owned(),
-        description: "Latency at every percentile".to_owned(),
-        x: Axis::spectrum(operations),
-        y: Axis::latency(values),
+    lines.push(Line::new(
+        "formula",
+        "offered",
+        &[2, 5],
+        expected.iter().map(|(_, time)| Some(time.0 as f64)),
+    ));
+    let values = known(&lines);
+    LineChart::new(
+        id,
+        "Latency at every percentile",
+        [Axis::spectrum(operations), Axis::latency(values)],
         xs,
         lines,
-        bands: Vec::new(),
-        shades: Vec::new(),
-        marks: Vec::new(),
-        height: Height::Tall,
-    }
+    )
+    .tall()
 }
 
 /// How the intended latency of few threads comes back, by what they lose.
@@ -248,28 +231,28 @@ pub fn late(study: &Study) -> Vec<ChartFigure> {
     let lines: Vec<Line> = clients
         .iter()
         .zip(colours)
-        .map(|(client, colour)| Line {
-            label: format!("{} lost", duration(client.pause, LETTERS)),
-            colour,
-            dash: &[],
-            is_filled: false,
-            values: client.time_course.longest.iter().map(|t| t.map(|t| t.0 as f64)).collect(),
+        .map(|(client, colour)| {
+            Line::new(
+                format!("{} lost", duration(client.pause, LETTERS)),
+                colour,
+                &[],
+                client.time_course.longest.iter().map(|t| t.map(|t| t.0 as f64)),
+            )
         })
         .collect();
-    let values = lines.iter().flat_map(|line| line.values.iter().flatten().copied());
-    let chart = LineChart {
-        id: "late-course".to_owned(),
-        description: format!("Intended latency over time of {threads} threads that lose time"),
-        x: Axis::time(begin, begin + step * longest.len() as f64)
-            .titled("seconds, by intended moment"),
-        y: Axis::linear_latency(values),
+    let values = known(&lines);
+    let chart = LineChart::new(
+        "late-course",
+        format!("Intended latency over time of {threads} threads that lose time"),
+        [
+            Axis::time(begin, begin + step * longest.len() as f64)
+                .titled("seconds, by intended moment"),
+            Axis::linear_latency(values),
+        ],
         xs,
         lines,
-        bands: Vec::new(),
-        shades: Vec::new(),
-        marks: Vec::new(),
-        height: Height::Tall,
-    };
+    )
+    .tall();
     let title = format!("Intended latency of {threads} threads, by what each loses");
     vec![ChartFigure::lines(title, chart)]
 }

@@ -8,6 +8,7 @@ use assay_analysis::tune::{SearchEnd, Step};
 use super::{TuneKind, Tuning, name};
 use crate::chart::axis::Axis;
 use crate::chart::line_chart::{Height, Line, LineChart, Mark};
+use crate::chart::spectrum::known;
 use crate::document::{ChartFigure, NumberedEvent};
 use crate::units::rate;
 
@@ -84,18 +85,16 @@ fn latency(tuning: &Tuning) -> Option<LineChart> {
         let limit = Some(limit.0 as f64);
         lines.push(line("objective", "offered", &[12, 4], vec![limit; xs.len()]));
     }
-    let known = || lines.iter().flat_map(|line| line.values.iter().flatten().copied());
     Some(LineChart {
-        id: "tune-latency".to_owned(),
-        description: curve_title(tuning),
-        x: rate_axis(tuning, &xs),
-        y: Axis::latency(known()),
-        bands: Vec::new(),
-        shades: Vec::new(),
         marks: marks(tuning).into_iter().map(|(mark, _)| mark).collect(),
         height: Height::Tall,
-        xs,
-        lines,
+        ..LineChart::new(
+            "tune-latency",
+            curve_title(tuning),
+            [rate_axis(tuning, &xs), Axis::latency(known(&lines))],
+            xs,
+            lines,
+        )
     })
 }
 
@@ -111,23 +110,17 @@ fn throughput(tuning: &Tuning) -> Option<LineChart> {
     if xs.is_empty() {
         return None;
     }
-    let known = || lines.iter().flat_map(|line| line.values.iter().flatten().copied());
-    Some(LineChart {
-        id: "tune-throughput".to_owned(),
-        description: "Answers over arrivals per second".to_owned(),
-        x: rate_axis(tuning, &xs),
-        y: Axis::rate(known()),
-        bands: Vec::new(),
-        shades: Vec::new(),
-        marks: Vec::new(),
-        height: Height::Low,
+    Some(LineChart::new(
+        "tune-throughput",
+        "Answers over arrivals per second",
+        [rate_axis(tuning, &xs), Axis::rate(known(&lines))],
         xs,
         lines,
-    })
+    ))
 }
 
 fn line(label: &str, colour: &'static str, dash: &'static [u8], values: Vec<Option<f64>>) -> Line {
-    Line { label: label.to_owned(), colour, dash, is_filled: false, values }
+    Line::new(label, colour, dash, values)
 }
 
 fn median(steps: &[Step], rate: f64) -> Option<f64> {
