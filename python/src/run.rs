@@ -65,7 +65,9 @@ impl RunDirectory {
 
     /// The page of `assay report --format html`.
     fn report_html(&self, py: Python<'_>) -> PyResult<String> {
-        self.analyzed(py, |run| assay_report::html(&run.facts, &run.summary, run.timeline.as_ref()))
+        self.analyzed(py, |run| {
+            assay_report::run(&run.facts, &run.summary, run.timeline.as_ref()).page()
+        })
     }
 
     /// The text of `assay check --format json`.

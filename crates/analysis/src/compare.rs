@@ -27,7 +27,7 @@ mod tests;
 pub use condition::{Condition, ConditionOutcome, Limit};
 pub use figure::{Figure, Measure, PLACES};
 pub use run_figure::{Counted, IntervalBasis, RunFigure, RunFigures};
-pub use runs::{Spread, spread, spreads};
+pub use runs::{Spread, median_run, spread, spreads};
 pub use sampler::{Resampling, Sampler};
 
 use assay_model::Seed;

@@ -266,10 +266,10 @@ pub fn show(dir: &Path, options: &Options, display: &Display) -> Result<Exit> {
     let text = match display.format {
         Format::Json => repeated::json(&group),
         Format::Csv => repeated::csv(&group),
-        Format::Markdown => repeated::markdown(&group),
-        Format::Html => assay_report::group_html(&group),
+        Format::Markdown => repeated::document(&group).markdown(),
+        Format::Html => repeated::document(&group).page(),
         Format::Junit => assay_report::junit::group(&group),
-        _ => repeated::terminal(&group, display.style),
+        _ => repeated::document(&group).text(display.style),
     };
     put(&text, display.output.as_deref())?;
     Ok(exit)

@@ -146,7 +146,7 @@ pub fn keep_hallmark(dir: &Path, analyzed: &AnalyzedRun) -> Result<()> {
     if let Some(text) = assay_report::hallmark::json(facts) {
         keep(&dir.join(HALLMARK), &text)?;
     }
-    keep(&dir.join(PAGE_FILE), &assay_report::html(facts, summary, timeline.as_ref()))
+    keep(&dir.join(PAGE_FILE), &assay_report::run(facts, summary, timeline.as_ref()).page())
 }
 
 /// Writes a file that the user did not name: an error is not a usage error.
@@ -159,16 +159,17 @@ fn keep(path: &Path, text: &str) -> Result<()> {
 /// # Errors
 /// If the result cannot be written where it should go.
 pub fn show(analyzed: &AnalyzedRun, display: &Display) -> Result<()> {
-    let AnalyzedRun { facts, summary, .. } = analyzed;
+    let AnalyzedRun { facts, summary, timeline, .. } = analyzed;
+    let document = || assay_report::run(facts, summary, timeline.as_ref());
     let text = match display.format {
-        Format::Text => assay_report::terminal(facts, summary, display.style),
+        Format::Text => document().text(display.style),
         Format::Json => assay_report::json(facts, summary),
         Format::Ndjson => assay_report::ndjson(facts, summary),
         Format::Csv => assay_report::csv(facts, summary),
-        Format::Markdown => assay_report::markdown(facts, summary),
+        Format::Markdown => document().markdown(),
         Format::Ycsb => ycsb_block(analyzed)?,
         Format::Hdr => assay_report::hdr_log(facts, summary)?,
-        Format::Html => assay_report::html(facts, summary, analyzed.timeline.as_ref()),
+        Format::Html => document().page(),
         Format::Junit => assay_report::junit::run(facts, summary),
     };
     put(&text, display.output.as_deref())

@@ -38,13 +38,14 @@ fn main() -> std::io::Result<()> {
     let mut measurements = Measurements::new(Default::default());
     measurements.push(&records);
     let lines = ycsb::lines(&measurements.finish(), &ycsb::Options::default());
+    let report = assay_report::run(&facts, &summary, Some(&timeline));
     for (name, text) in [
-        ("report.html", assay_report::html(&facts, &summary, Some(&timeline))),
-        ("report.txt", assay_report::terminal(&facts, &summary, style)),
+        ("report.html", report.page()),
+        ("report.txt", report.text(style)),
         ("report.json", assay_report::json(&facts, &summary)),
         ("report.ndjson", assay_report::ndjson(&facts, &summary)),
         ("report.csv", assay_report::csv(&facts, &summary)),
-        ("report.md", assay_report::markdown(&facts, &summary)),
+        ("report.md", report.markdown()),
         ("report.ycsb", ycsb::print(&lines, ycsb::Exporter::Text)),
         ("report.hlog", log),
     ] {

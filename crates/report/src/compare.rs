@@ -1,19 +1,18 @@
 //! Two set-ups side by side: the verdict, what is not alike, every figure with its interval.
 
+pub(crate) mod charts;
 mod csv;
+mod document;
 mod findings;
 mod json;
-mod markdown;
-mod terminal;
 pub(crate) mod words;
 
 pub use csv::csv;
+pub use document::document;
 pub use findings::findings;
 pub(crate) use findings::{hallmark_of, of_side};
 pub(crate) use json::{ComparedRunObject, ComparisonObject, SpreadObject};
 pub use json::{SCHEMA, json};
-pub use markdown::markdown;
-pub use terminal::terminal;
 pub use words::{change, figure_name};
 
 use assay_analysis::Summary;
@@ -54,6 +53,8 @@ pub struct ComparedSetup {
     pub name: String,
     /// Its runs, at least one.
     pub runs: Vec<Run>,
+    /// The place of the one whose response p99 is the median of all.
+    pub typical: usize,
 }
 
 /// One run of a set-up.
@@ -112,12 +113,9 @@ pub struct Trial {
 }
 
 impl ComparedSetup {
-    /// The run whose response p99 is the median of all; it stands for the others in charts.
+    /// The run that stands for the others in charts.
     pub fn typical(&self) -> &Run {
-        let p99 = |run: &Run| run.summary.overall.hits.response.histogram.value_at_quantile(0.99);
-        let mut order: Vec<&Run> = self.runs.iter().collect();
-        order.sort_by_key(|run| p99(run));
-        order[(order.len() - 1) / 2]
+        &self.runs[self.typical]
     }
 }
 

@@ -1,6 +1,7 @@
 //! Verdicts on consistency: text, JSON, Markdown.
 
 mod checks;
+mod document;
 mod json;
 mod words;
 
@@ -30,6 +31,7 @@ use crate::units::{Letters, count, duration, percent, plural};
 
 pub use checks::check_text;
 pub(crate) use checks::checks;
+pub use document::document;
 pub(crate) use json::ConsistencyObject;
 pub use json::{SCHEMA, json};
 pub(crate) use words::anomaly;
@@ -401,34 +403,6 @@ fn violations(finding: &QualityFinding) -> Option<&Violations> {
     }
 }
 
-/// The verdicts for a terminal.
-pub fn terminal(result: &ConsistencyResult, letters: Letters) -> String {
-    let mut lines = vec![heading(result), String::new()];
-    lines.extend(verdicts(result, letters).lines().into_iter().map(|line| format!("  {line}")));
-    let staleness = staleness(result, letters);
-    if !staleness.is_empty() {
-        lines.extend([String::new(), "Staleness".to_owned()]);
-        lines.extend(staleness.into_iter().map(|line| format!("  {line}")));
-    }
-    let lost = lost_writes(result);
-    if !lost.is_empty() {
-        lines.extend([String::new(), "Lost writes".to_owned()]);
-        lines.extend(lost.into_iter().map(|line| format!("  {line}")));
-    }
-    let checks = checks(result, letters);
-    if !checks.is_empty() {
-        lines.extend([String::new(), "Checks of the verdicts".to_owned()]);
-        lines.extend(checks.lines().into_iter().map(|line| format!("  {line}")));
-    }
-    lines.extend(result.warnings.iter().map(|warning| format!("warning: {warning}")));
-    for (of, named) in witnesses(result) {
-        lines.extend([String::new(), title(result, of, letters)]);
-        let table = operations(result, &named, letters);
-        lines.extend(table.lines().into_iter().map(|line| format!("  {line}")));
-    }
-    lines.join("\n") + "\n"
-}
-
 /// The checks of the verdicts that did not pass, a line each, then one for those that did.
 pub(crate) fn check_lines(result: &ConsistencyResult, letters: Letters) -> Vec<String> {
     let is_passed = |check: &&VerdictCheck| check.outcome == VerdictCheckOutcome::Passed;
@@ -450,25 +424,6 @@ pub(crate) fn check_lines(result: &ConsistencyResult, letters: Letters) -> Vec<S
         ));
     }
     lines
-}
-
-/// The verdicts as Markdown.
-pub fn markdown(result: &ConsistencyResult) -> String {
-    let letters = Letters::Unicode;
-    let mut text = format!("{}\n\n{}", heading(result), verdicts(result, letters).markdown());
-    for lines in [staleness(result, letters), lost_writes(result)] {
-        let lines: Vec<String> = lines.iter().map(|line| format!("* {line}\n")).collect();
-        text += &lines.first().map_or_else(String::new, |_| format!("\n{}", lines.concat()));
-    }
-    let checks = checks(result, letters);
-    if !checks.is_empty() {
-        text += &format!("\n{}", checks.markdown());
-    }
-    for (of, named) in witnesses(result) {
-        let title = title(result, of, letters);
-        text += &format!("\n{title}\n\n{}", operations(result, &named, letters).markdown());
-    }
-    text
 }
 
 /// The violated qualities in a line, each with the number of its violations; `None` if none is.
@@ -497,19 +452,6 @@ fn of_sample(result: &ConsistencyResult) -> String {
         true => format!(" in {} of the records", percent(1.0 - result.share_left_out)),
         false => String::new(),
     }
-}
-
-fn heading(result: &ConsistencyResult) -> String {
-    let judged = match (result.operations, result.transactions) {
-        (operations, 0) => plural(operations, "operation"),
-        (0, transactions) => plural(transactions, "transaction"),
-        (operations, transactions) => {
-            let transactions = plural(transactions, "transaction");
-            format!("{} and {transactions}", plural(operations, "operation"))
-        }
-    };
-    let all = if result.is_sample() { ", with all their operations" } else { "" };
-    format!("{}: {judged} judged{}{all}", result.title, of_sample(result))
 }
 
 pub(crate) fn verdicts(result: &ConsistencyResult, letters: Letters) -> Table {

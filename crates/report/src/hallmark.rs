@@ -8,10 +8,10 @@ use assay_analysis::hallmark::{
     Check, CheckId, CheckVerdict, Figure, Hallmark, Time as Certified, Verdict,
 };
 
+use crate::document::{CheckRow, CheckTone};
+use crate::document::{Finding, Level};
 use crate::facts::Facts;
-use crate::table::{Align, Table};
 use crate::units::{Letters, duration};
-use crate::verdict::Level;
 
 pub use shape::{HallmarkObject, SCHEMA, json};
 pub use words::{figure_name, verdict_name, what};
@@ -69,28 +69,10 @@ pub fn stands(facts: &Facts) -> bool {
     facts.hallmark.as_ref().is_none_or(|hallmark| hallmark.verdict.is_valid())
 }
 
-/// The hallmark as it is shouted: its name, then the reasons, which may be empty.
-pub struct Line {
-    /// How bad it is.
-    pub level: Level,
-    /// `HALLMARK VALID`, `HALLMARK INVALID` and so on.
-    pub name: &'static str,
-    /// Why.
-    pub reasons: String,
-}
-
-impl Line {
-    /// `HALLMARK INVALID: rate: the rate sent is 75 % off the planned one (at most 5 %)`.
-    pub fn text(&self) -> String {
-        match self.reasons.is_empty() {
-            true => self.name.to_owned(),
-            false => format!("{}: {}", self.name, self.reasons),
-        }
-    }
-}
-
 /// The one line at the top of every report; none if the run was not examined.
-pub fn line(facts: &Facts) -> Option<Line> {
+///
+/// Its text is why; it may be empty.
+pub fn line(facts: &Facts) -> Option<Finding> {
     let hallmark = facts.hallmark.as_ref()?;
     let (level, name) = match hallmark.verdict {
         Verdict::Valid => (Level::Fine, "HALLMARK VALID"),
@@ -98,7 +80,7 @@ pub fn line(facts: &Facts) -> Option<Line> {
         Verdict::Invalid => (Level::Alarm, "HALLMARK INVALID"),
         Verdict::NotAssessable => (Level::Caution, "HALLMARK NOT ASSESSABLE"),
     };
-    Some(Line { level, name, reasons: reasons(hallmark) })
+    Some(Finding { level, name, text: reasons(hallmark) })
 }
 
 /// What to change, a line for each reason of an invalid hallmark that other options can avoid.
@@ -154,30 +136,28 @@ pub enum Rows {
     Notable,
 }
 
-/// The checks with what decided each; empty if the run was not examined.
-pub fn checks(facts: &Facts, rows: Rows) -> Table {
-    let mut table = Table::new(&[
-        ("", Align::Left),
-        ("check", Align::Left),
-        ("verdict", Align::Left),
-        ("found", Align::Left),
-        ("threshold", Align::Left),
-        ("withdraws", Align::Left),
-    ]);
+/// The checks with what decided each; none if the run was not examined.
+pub fn checks(facts: &Facts, rows: Rows) -> Vec<CheckRow> {
     let all = facts.hallmark.iter().flat_map(|hallmark| &hallmark.checks);
     let is_notable =
         |check: &&Check| matches!(check.verdict, CheckVerdict::Remark | CheckVerdict::Fail);
-    for check in all.filter(|check| rows == Rows::All || is_notable(check)) {
-        table.row(vec![
-            check.id.code().to_owned(),
-            check.id.name().to_owned(),
-            verdict_name(check.verdict).to_owned(),
-            words::found(check),
-            words::threshold(check),
-            words::withdrawn(check),
-        ]);
-    }
-    table
+    let shown = all.filter(|check| rows == Rows::All || is_notable(check));
+    let row = |check: &Check| CheckRow {
+        code: check.id.code(),
+        name: check.id.name(),
+        claim: what(check.id),
+        verdict: verdict_name(check.verdict),
+        tone: match check.verdict {
+            CheckVerdict::Pass => CheckTone::Fine,
+            CheckVerdict::Remark | CheckVerdict::NotAssessable(_) => CheckTone::Caution,
+            CheckVerdict::Fail => CheckTone::Alarm,
+            CheckVerdict::NotApplicable(_) => CheckTone::Quiet,
+        },
+        found: words::found(check),
+        threshold: words::threshold(check),
+        withdraws: words::withdrawn(check),
+    };
+    shown.map(row).collect()
 }
 
 /// The checks with unknown outcomes, with the reasons; empty if there are none.

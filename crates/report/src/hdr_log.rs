@@ -81,7 +81,7 @@ fn log<'a>(
         .with_base_time(epoch)
         .with_max_value_divisor(NANOS_PER_MILLI);
     if let Some(line) = crate::hallmark::line(facts) {
-        builder.add_comment(&format!("[{}]", one_line(&line.text())));
+        builder.add_comment(&format!("[{}]", one_line(&line.shout())));
     }
     let writer = builder.begin_log_with(&mut bytes, &mut serializer);
     let mut writer =

@@ -8,12 +8,13 @@ use assay_analysis::hallmark::{Check, CheckVerdict};
 
 use crate::compare::words::{describe, figure_name, is_worse};
 use crate::compare::{Contrast, Trial};
+use crate::document::{Finding, Level};
+use crate::escape::escape;
 use crate::facts::{Facts, RuleFinding};
 use crate::hallmark::words;
-use crate::html::escape::escape;
 use crate::repeated::{self, Group};
 use crate::units::Letters;
-use crate::verdict::{self, Finding, Level};
+use crate::verdict;
 
 /// What a run is always examined for, so that the list of tests is the same when all is well. It
 /// fails a test even where a report only cautions.
@@ -251,7 +252,11 @@ mod tests {
         assert!(!run(&held.facts, &held.summary).contains(failed));
         assert!(run(&broken.facts, &broken.summary).contains(failed));
         let group = Group {
-            side: ComparedSetup { name: "last".to_owned(), runs: vec![held, broken, with(true)] },
+            side: ComparedSetup {
+                name: "last".to_owned(),
+                typical: 0,
+                runs: vec![held, broken, with(true)],
+            },
             expected: 3,
             meeting: String::new(),
             command: String::new(),
@@ -272,7 +277,7 @@ mod tests {
             let well = faulty("nothing");
             let runs = [well, (facts, summary)].map(|(facts, summary)| Run { facts, summary });
             let group = Group {
-                side: ComparedSetup { name: "last".to_owned(), runs: runs.into() },
+                side: ComparedSetup { name: "last".to_owned(), typical: 0, runs: runs.into() },
                 expected: 2,
                 meeting: String::new(),
                 command: String::new(),

@@ -1,8 +1,10 @@
 //! Reports of a result: terminal, HTML, plots, exports.
 //!
-//! Every function turns a run's [`Facts`] with the analyzer's [`Summary`](assay_analysis::Summary)
-//! into text. Nothing is measured here: numbers change their units, never their meaning.
+//! What people read of a result is a [`Document`], one function for each kind of result, with a
+//! renderer for each format. Nothing is measured here: numbers change their units, never their
+//! meaning.
 
+pub mod document;
 pub mod facts;
 pub mod hallmark;
 pub mod verdict;
@@ -17,12 +19,12 @@ pub mod table;
 mod tables;
 pub mod units;
 
+mod chart;
 mod csv;
+mod escape;
 mod hdr_log;
-mod html;
 mod json;
-mod markdown;
-mod terminal;
+mod run;
 
 mod agents;
 pub mod anomalies;
@@ -45,13 +47,11 @@ pub mod ycsb;
 mod sample;
 
 pub use csv::csv;
+pub use document::{Document, Style};
 pub use facts::{
     ActionEffect, AgentFacts, Facts, PhaseSpan, RuleFinding, State, StoreFacts, WorkloadFigure,
 };
 pub use hdr_log::{WriteLogError, hdr_log, ycsb_hdr_logs};
-pub use html::compare::{compare_html, group_html};
-pub use html::html;
 pub use json::{INTERVAL_SCHEMA, SCHEMA, SCHEMAS, json, ndjson, schema_of};
-pub use markdown::markdown;
-pub use terminal::{Style, terminal};
+pub use run::document as run;
 pub use units::Letters;

@@ -1,32 +1,24 @@
 //! A study: stores × workloads × nodes × loads, in words, tables, charts.
 
+mod charts;
+mod document;
 mod json;
+mod latency_charts;
 mod latency_curves;
 mod published;
-pub(crate) mod rows;
+mod published_charts;
+mod rows;
 mod sheet;
-mod text;
 mod words;
 
 use assay_analysis::matrix::published::{PublishedFigure, Terms};
 use assay_analysis::matrix::{ClientsFit, DurabilityClass, Matrix, Metric, Setup};
 use assay_model::{Nanos, Setting};
 
-pub use crate::html::matrix::matrix_html;
+pub use document::document;
 pub use json::matrix_json;
 pub(crate) use json::{MATRIX_SCHEMA, MatrixObject};
 pub use sheet::{SheetColumn, SheetValues, matrix_csv, matrix_sheet};
-pub use text::{matrix_markdown, matrix_text};
-
-pub(crate) use latency_curves::{
-    LatencyCurve, latency_curves, latency_table, load_label, load_text,
-};
-pub(crate) use published::{figure_warnings, foreign_table, system_name};
-pub(crate) use rows::{
-    barred, checks, durability, failures, figures, has_rivals, looks_at, ranking, refusals,
-    scaling, setup_name, usl_fits,
-};
-pub(crate) use words::{believable, findings, metric_name, metric_text, setting_of};
 
 /// Everything that a study found.
 #[derive(Clone, Debug)]

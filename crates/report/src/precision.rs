@@ -3,22 +3,20 @@
 //! D. Bermbach et al., "BenchFoundry: A Benchmarking Framework for Cloud Storage Services", ICSOC
 //! 2017, section 5, figure 6.
 
+mod document;
 mod json;
 mod rows;
-mod text;
 
 use assay_analysis::Boxplot;
 use assay_model::Nanos;
 
+use crate::document::{Finding, Level};
 use crate::units::Letters;
-use crate::verdict::{Finding, Level};
 
-pub use crate::html::precision::precision_html;
+pub use document::document;
 pub(crate) use json::PrecisionObject;
 pub use json::{PRECISION_SCHEMA, precision_json};
-pub(crate) use rows::{MEANING, PAPER, circumstances, numbers, paper};
-pub(crate) use text::reasons;
-pub use text::{precision_markdown, precision_text};
+use rows::{MEANING, PAPER, circumstances, numbers, paper};
 
 /// Processes that begin later than this are late: BenchFoundry's own schedule is in whole
 /// milliseconds, so that is as exact as it could be.

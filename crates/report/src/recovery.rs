@@ -9,6 +9,7 @@ use assay_analysis::recovery::{
 use assay_model::Nanos;
 
 use crate::consistency::ViolationClass;
+use crate::document::{Block, DocumentSection, Shown};
 use crate::table::{Align, Table};
 use crate::units::{Letters, count, duration, moment, percent, plural, rate, three_digits};
 
@@ -36,8 +37,56 @@ impl AvailabilityFacts {
     }
 }
 
+/// What the states are, for a page.
+const LEAD: &str = "Up: at least 90 % of the goodput of the baseline, at most 1 % errors, p99 at \
+     most three times as high. Down: less than 10 % of that goodput. By the time at which \
+     operations were meant to be sent.";
+
+/// The meanings of the columns of the table of injections.
+const LEGEND: &str = "Times count from the fault. Error, success: when the first such operation \
+     was meant to be sent; detected: when a client knew. TTR90: goodput is back at 90 % \
+     of the baseline and stays for 5 s. Lost: operations that were expected in time and were not, \
+     with the seconds of goodput that they are. Burst: the most done in an interval afterwards, \
+     against the baseline. ≥: the end of what was observed came first.";
+
+/// The meanings of the shares of the time with violations.
+const SHARES: &str = "Shares of the time with at least one violation, by state; one interval can \
+     have several classes of them.";
+
+/// States, what each fault cost, what that means in a year.
+pub fn section<'a>(facts: &AvailabilityFacts) -> DocumentSection<'a> {
+    let letters = Letters::Unicode;
+    let lines = [("states", states(facts, letters)), ("baseline", baseline(facts, letters))];
+    let title = "Availability";
+    let mut section = DocumentSection::new("availability", title, LEAD).listed(title);
+    section.blocks.push(Block::facts(lines));
+    let note = |text: &str| Block::Only(Shown::Page, vec![Block::Note(text.to_owned())]);
+    if facts.has_faults() {
+        let [narrow, wide] = [Room::Narrow, Room::Wide]
+            .map(|room| vec![Block::Table(injections(facts, room, letters))]);
+        section.blocks.push(Block::Only(Shown::Text, narrow));
+        section.blocks.extend(Block::headed("Faults", Block::Only(Shown::Wide, wide)));
+        section.blocks.push(note(LEGEND));
+    }
+    if let Some(pooled) = pooled(facts, letters) {
+        section.blocks.extend(Block::headed("Faults of one sort together", pooled.into()));
+    }
+    let texts = what_if(facts, letters);
+    if !texts.is_empty() {
+        let lines = Block::facts(texts.into_iter().map(|text| ("what if", text)));
+        section.blocks.extend(Block::headed("What if", lines));
+    }
+    if let Some(rows) = consistability_table(facts) {
+        let shown = if facts.has_faults() { Shown::Everywhere } else { Shown::Page };
+        let rows = Block::Only(shown, vec![rows.into()]);
+        section.blocks.extend(Block::headed("Consistability", rows));
+        section.blocks.push(note(SHARES));
+    }
+    section
+}
+
 /// The shares of the states in a line, with why intervals are not up.
-pub fn states(facts: &AvailabilityFacts, letters: Letters) -> String {
+fn states(facts: &AvailabilityFacts, letters: Letters) -> String {
     let states = &facts.recovery.states;
     let share = |state: ServiceState| format!("{} {}", state.name(), percent(states.share(state)));
     let shares = ServiceState::USED.map(share).join(", ");
@@ -73,7 +122,7 @@ fn reasons(shortfalls: &[Shortfalls]) -> String {
 }
 
 /// What states and injections are held against.
-pub fn baseline(facts: &AvailabilityFacts, letters: Letters) -> String {
+fn baseline(facts: &AvailabilityFacts, letters: Letters) -> String {
     let baseline = &facts.recovery.baseline;
     let (from, until) = (moment(baseline.window.from), moment(baseline.window.until));
     let part = match baseline.part {
@@ -97,7 +146,7 @@ pub fn baseline(facts: &AvailabilityFacts, letters: Letters) -> String {
 
 /// How much room a table has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Room {
+enum Room {
     /// That of a terminal.
     Narrow,
     /// As much as it needs.
@@ -124,7 +173,7 @@ const COLUMNS: [(&str, Align, bool); 12] = [
 ];
 
 /// A row for each injection.
-pub fn injections(facts: &AvailabilityFacts, room: Room, letters: Letters) -> Table {
+fn injections(facts: &AvailabilityFacts, room: Room, letters: Letters) -> Table {
     let injections = &facts.recovery.injections;
     let is_known = injections.iter().any(|one| one.lost_writes.is_some());
     let is_kept = |place: usize| {
@@ -175,7 +224,7 @@ fn time_to(time: TimeTo, letters: Letters) -> String {
 }
 
 /// A row for each sort of fault; `None` where no sort came twice.
-pub fn pooled(facts: &AvailabilityFacts, letters: Letters) -> Option<Table> {
+fn pooled(facts: &AvailabilityFacts, letters: Letters) -> Option<Table> {
     let sorts = &facts.recovery.pooled;
     if sorts.iter().all(|sort| sort.injections < 2) {
         return None;
@@ -231,7 +280,7 @@ fn mean(pooled: &Pooled, letters: Letters) -> String {
 }
 
 /// What the recoveries mean under the rates of faults that the user gave, a sentence each.
-pub fn what_if(facts: &AvailabilityFacts, letters: Letters) -> Vec<String> {
+fn what_if(facts: &AvailabilityFacts, letters: Letters) -> Vec<String> {
     let Some(what_if) = &facts.what_if else { return Vec::new() };
     let seconds = |seconds: f64| duration(Nanos((seconds * 1e9) as u64), letters);
     let least = if what_if.is_lower_bound() { "at least " } else { "" };
@@ -276,7 +325,7 @@ fn nines(share: f64) -> String {
 }
 
 /// The share of the time with and without violations in each state; `None` if nothing was judged.
-pub fn consistability_table(facts: &AvailabilityFacts) -> Option<Table> {
+fn consistability_table(facts: &AvailabilityFacts) -> Option<Table> {
     let (classes, table) = facts.consistability.as_ref()?;
     let mut rows = Table::new(&[
         ("of the time", Align::Left),

@@ -5,15 +5,13 @@ mod json;
 use assay_analysis::compare::{Figure, Measure, Spread};
 use assay_model::Kind;
 
-use crate::compare::ComparedSetup;
 use crate::compare::words::{figure_name, value, variation};
-use crate::facts::Facts;
-use crate::markdown::escape;
+use crate::compare::{ComparedSetup, charts};
+use crate::document::{Block, Circumstances, Document, DocumentSection, FigureLayout, opening};
+use crate::document::{Finding, Level};
 use crate::prose;
 use crate::table::{Align, Table};
-use crate::terminal::{Page, Style};
 use crate::units::Letters;
-use crate::verdict::{Finding, Level};
 
 pub(crate) use json::RepeatObject;
 pub use json::{SCHEMA, json};
@@ -37,10 +35,6 @@ impl Group {
     fn spread(&self, measure: Measure) -> Option<&Spread> {
         let expected = Figure::overall(measure);
         self.figures.iter().find(|(figure, _)| *figure == expected).map(|(_, spread)| spread)
-    }
-
-    fn facts(&self) -> &Facts {
-        &self.side.typical().facts
     }
 
     /// The figures that a reader needs: those of a single kind repeat those of all operations.
@@ -108,7 +102,7 @@ fn headline(group: &Group, letters: Letters) -> String {
 }
 
 /// One row per figure; how it varies comes first.
-pub(crate) fn table(group: &Group, letters: Letters) -> Table {
+fn table(group: &Group, letters: Letters) -> Table {
     let mut table = Table::new(&[
         ("", Align::Left),
         ("spread", Align::Right),
@@ -138,7 +132,7 @@ pub(crate) fn table(group: &Group, letters: Letters) -> Table {
 }
 
 /// What the columns of [`table`] are.
-pub(crate) fn meaning(group: &Group) -> String {
+fn meaning(group: &Group) -> String {
     format!(
         "Each of the {} runs has its own figure: spread is their standard deviation as a share of \
          their mean, median the median of them, the interval that of their mean \
@@ -147,37 +141,32 @@ pub(crate) fn meaning(group: &Group) -> String {
     )
 }
 
-/// The group for a person at a terminal.
-pub fn terminal(group: &Group, style: Style) -> String {
-    let mut page = Page::new(style);
-    for finding in findings(group, style.letters) {
-        page.finding(&finding);
-    }
-    let run = group.side.typical();
-    page.heading(&format!("{}, {} runs", run.facts.title, group.side.runs.len()));
-    for (title, text) in prose::circumstances(&run.facts, &run.summary, style.letters) {
-        page.titled(title, &text);
-    }
-    page.titled("repeated", &group.meeting);
-    page.heading("Between runs");
-    page.table(&table(group, style.letters));
-    page.note(&meaning(group));
-    page.heading("Reproduce with");
-    page.command(&group.command);
-    page.text
-}
-
-/// The group in Markdown.
-pub fn markdown(group: &Group) -> String {
+/// The group; the first line of its text is the verdict.
+pub fn document(group: &Group) -> Document<'_> {
     let letters = Letters::Unicode;
-    let mut out =
-        format!("### {}, {} runs\n\n", escape(&group.facts().title), group.side.runs.len());
-    for finding in findings(group, letters) {
-        let name = escape(&finding.name.to_uppercase());
-        out += &format!("**{name}**: {}\n\n", escape(&finding.text));
+    let run = group.side.typical();
+    let title = format!("{}, {} runs", run.facts.title, group.side.runs.len());
+    let circumstances = prose::circumstances(&run.facts, &run.summary, letters);
+    let meeting = [("repeated", group.meeting.clone())];
+    let between = DocumentSection::new("between", "Between runs", "")
+        .with(table(group, letters).into())
+        .with(Block::Note(meaning(group)));
+    let percentiles =
+        DocumentSection::of_page("percentiles", "Response time by percentile", "Hits only.")
+            .with(Block::figures(FigureLayout::Stacked, || charts::spectrum_of_runs(&group.side)));
+    let lead = "From the measured start on.";
+    let course = DocumentSection::of_page("course", "Response p99 over time", lead)
+        .with(Block::figures(FigureLayout::Stacked, || charts::course_of_runs(&group.side)));
+    Document {
+        title: title.clone(),
+        version: run.facts.version.clone(),
+        subtitle: group.meeting.clone(),
+        opening: opening(findings(group, letters)),
+        cards: Vec::new(),
+        circumstances: vec![Circumstances::new(title, circumstances.into_iter().chain(meeting))],
+        is_headed: false,
+        sections: vec![between, percentiles, course, DocumentSection::repeat(&group.command)],
     }
-    out += &table(group, letters).markdown();
-    out + &format!("\n{}\n\n{}\n", escape(&meaning(group)), escape(&group.meeting))
 }
 
 /// One row per figure and run, with the columns `figure,run,value`; times are nanoseconds.

@@ -2,8 +2,9 @@
 
 use std::fmt::Write as _;
 
-use crate::html::escape::escape;
-use crate::html::{HEAD, MAIN, page};
+use maud::{Markup, html};
+
+use crate::document::{HEAD, MAIN, page, plain};
 use crate::units::rate;
 
 /// The list of runs.
@@ -53,82 +54,95 @@ impl ListedRun {
 
 /// The list as a page; two of its runs are chosen for a comparison without any script.
 pub fn runs_html(listed: &RunsPage) -> String {
-    let mut body = format!(
-        "<header><p class=\"brand\">Assay <span>{}</span></p>\n<h1>Runs</h1>\n<p class=\"sub\">{}\
-         </p></header>\n",
-        escape(listed.version),
-        escape(&listed.dir)
-    );
-    if listed.runs.is_empty() {
-        body += "<section><p>There are no runs here yet: <code>assay bench ycsb-a</code> makes \
-                 one.</p></section>\n";
-        return page("Runs", &body, &[]);
-    }
-    body += "<section id=\"runs\"><form action=\"/compare\">\n\
-             <p class=\"lead\">Choose a base and a new run to compare them; the newest two are \
-             chosen. <button class=\"go\">Compare</button></p>\n\
-             <div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"Table\">\
-             <table class=\"dense runs\"><thead><tr>";
-    for title in ["base", "new", "run", "workload", "store", "load", "done/s", "hallmark", "state"]
-    {
-        let side = if title == "done/s" { " class=\"n\"" } else { "" };
-        let _ = write!(body, "<th scope=\"col\"{side}>{title}</th>");
-    }
-    body += "</tr></thead><tbody>\n";
+    let body = html! {
+        header {
+            p.brand { "Assay " span { (plain(listed.version)) } } "\n"
+            h1 { "Runs" } "\n"
+            p.sub { (plain(&listed.dir)) }
+        }
+        @if listed.runs.is_empty() {
+            section {
+                p { "There are no runs here yet: " code { "assay bench ycsb-a" } " makes one." }
+            }
+        } @else {
+            section #runs {
+                (list(listed))
+                @if listed.older > 0 {
+                    p.note { a href="/?all" { (listed.older) " older ones" } }
+                }
+            }
+        }
+    };
+    page("Runs", body, Vec::new())
+}
+
+const TITLES: [&str; 9] =
+    ["base", "new", "run", "workload", "store", "load", "done/s", "hallmark", "state"];
+
+fn list(listed: &RunsPage) -> Markup {
     let finished = || listed.runs.iter().filter(|run| !run.is_running && !run.is_load);
     let name = |place: usize| finished().nth(place).map(|run| run.name.as_str());
     let (new, base) = (name(0), name(1));
-    for run in &listed.runs {
-        body += &row(run, (base, new));
+    html! {
+        form action="/compare" {
+            p.lead {
+                "Choose a base and a new run to compare them; the newest two are chosen. "
+                button.go { "Compare" }
+            }
+            div.scroll tabindex="0" role="group" aria-label="Runs" {
+                table.dense.runs {
+                    thead {
+                        tr {
+                            @for title in TITLES {
+                                th scope="col" class=[(title == "done/s").then_some("n")] {
+                                    (title)
+                                }
+                            }
+                        }
+                    }
+                    tbody { @for run in &listed.runs { "\n" (row(run, (base, new))) } }
+                }
+            }
+        }
     }
-    body += "</tbody></table></div></form>\n";
-    if listed.older > 0 {
-        let _ = writeln!(
-            body,
-            "<p class=\"note\"><a href=\"/?all\">{} older ones</a></p>",
-            listed.older
-        );
-    }
-    page("Runs", &(body + "</section>\n"), &[])
 }
 
-fn row(run: &ListedRun, (base, new): (Option<&str>, Option<&str>)) -> String {
-    let name = escape(&run.name);
+fn row(run: &ListedRun, (base, new): (Option<&str>, Option<&str>)) -> Markup {
     let choice = |column: &str, chosen: Option<&str>| {
-        let checked = if chosen == Some(run.name.as_str()) { " checked" } else { "" };
-        match run.is_running {
-            true => "<td></td>".to_owned(),
-            false => format!(
-                "<td><input type=\"radio\" name=\"{column}\" value=\"{name}\"{checked} \
-                 aria-label=\"{name} as {column}\"></td>"
-            ),
+        let is_chosen = chosen == Some(run.name.as_str());
+        let label = format!("{} as {column}", run.name);
+        html! {
+            td {
+                @if !run.is_running {
+                    input type="radio" name=(column) value=(plain(&run.name)) checked[is_chosen]
+                        aria-label=(plain(&label));
+                }
+            }
         }
     };
     let tone = match run.hallmark.as_str() {
-        "" => "",
-        "valid" => " class=\"fine\"",
-        "valid with remarks" => " class=\"caution\"",
-        _ => " class=\"alarm\"",
+        "" => None,
+        "valid" => Some("fine"),
+        "valid with remarks" => Some("caution"),
+        _ => Some("alarm"),
     };
-    format!(
-        "<tr>{}{}<th scope=\"row\"><a href=\"/run/{}\">{name}</a><small>{}</small></th><td>{}</td>\
-         <td>{}</td><td>{}</td><td class=\"n\">{}</td><td><span{tone}>{}</span></td><td>{}</td>\
-         </tr>\n",
-        choice("base", base),
-        choice("new", new),
-        escape(&in_path(&run.name)),
-        escape(&run.started),
-        escape(&if run.is_load {
-            format!("load of {}", run.workload)
-        } else {
-            run.workload.clone()
-        }),
-        escape(&run.store),
-        escape(&run.load),
-        run.done_per_s.map_or(String::new(), |done| rate(done).replace("/s", "")),
-        escape(&run.hallmark),
-        escape(&run.state),
-    )
+    let done = run.done_per_s.map_or(String::new(), |done| rate(done).replace("/s", ""));
+    let load_of = if run.is_load { "load of " } else { "" };
+    html! {
+        tr {
+            (choice("base", base)) (choice("new", new))
+            th scope="row" {
+                a href={ "/run/" (in_path(&run.name)) } { (plain(&run.name)) }
+                small { (plain(&run.started)) }
+            }
+            td { (load_of) (plain(&run.workload)) }
+            td { (plain(&run.store)) }
+            td { (plain(&run.load)) }
+            td.n { (done) }
+            td { span class=[tone] { (plain(&run.hallmark)) } }
+            td { (plain(&run.state)) }
+        }
+    }
 }
 
 /// A name as the path of an address.
@@ -149,12 +163,11 @@ fn in_path(name: &str) -> String {
 
 /// A page that says why there is none.
 pub fn error_html(why: &str) -> String {
-    let body = format!(
-        "<header><p class=\"brand\">Assay</p>\n<h1>There is nothing to show</h1></header>\n\
-         <section><p>{}</p></section>\n",
-        escape(why)
-    );
-    served(page("Error", &body, &[]), None, true)
+    let body = html! {
+        header { p.brand { "Assay" } "\n" h1 { "There is nothing to show" } }
+        section { p { (plain(why)) } }
+    };
+    served(page("Error", body, Vec::new()), None, true)
 }
 
 /// A page as a server gives it: with the way back to the list, if wanted, and loaded again after
@@ -195,7 +208,7 @@ mod tests {
 
     #[test]
     fn a_served_page_leads_back_and_comes_again() {
-        let file = page("t", "body", &[]);
+        let file = page("t", html! { "body" }, Vec::new());
         let page = served(file.clone(), Some(3), true);
         assert!(page.contains("<main>\n<p class=\"back\"><a href=\"/\">"), "{page}");
         assert!(page.contains("http-equiv=\"refresh\" content=\"3\""), "{page}");

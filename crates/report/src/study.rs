@@ -1,17 +1,19 @@
 //! The study of coordinated omission: one hiccup as three ways to measure see it.
 
+mod charts;
+mod csv;
+mod document;
 mod json;
-pub(crate) mod rows;
-mod text;
+mod rows;
 
 use assay_analysis::Distribution;
 use assay_analysis::sawtooth::{Agreement, Figures, LatencyCourse, Sawtooth, relative_moment};
 use assay_model::Nanos;
 
-pub use crate::html::study::study_html;
+pub use csv::study_csv;
+pub use document::document;
 pub use json::study_json;
 pub(crate) use json::{STUDY_SCHEMA, StudyObject};
-pub use text::{study_csv, study_markdown, study_text};
 
 /// The quantiles that are shown of every run.
 pub const STUDY_QUANTILES: [f64; 7] = [0.5, 0.8, 0.9, 0.95, 0.99, 0.999, 0.9999];

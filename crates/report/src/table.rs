@@ -14,13 +14,14 @@ pub enum Align {
 pub struct Table {
     columns: Vec<(String, Align)>,
     rows: Vec<Vec<String>>,
+    class: &'static str,
 }
 
 impl Table {
     /// A table without rows; `columns` are the titles with the side of their cells.
     pub fn new(columns: &[(&str, Align)]) -> Table {
         let columns = columns.iter().map(|(title, side)| ((*title).to_owned(), *side)).collect();
-        Table { columns, rows: Vec::new() }
+        Table { columns, rows: Vec::new(), class: "" }
     }
 
     /// Appends a row.
@@ -30,6 +31,23 @@ impl Table {
     pub fn row(&mut self, cells: Vec<String>) {
         assert_eq!(cells.len(), self.columns.len(), "a row has a cell for every column");
         self.rows.push(cells);
+    }
+
+    /// The table with the class that a page's style sheet has for it.
+    pub fn of_class(self, class: &'static str) -> Table {
+        Table { class, ..self }
+    }
+
+    /// The class that a page's style sheet has for it; empty for a usual one.
+    pub fn class(&self) -> &'static str {
+        self.class
+    }
+
+    /// The table with `change` made to each title and cell.
+    pub fn mapped(&self, change: impl Fn(&str) -> String) -> Table {
+        let columns = self.columns.iter().map(|(title, side)| (change(title), *side)).collect();
+        let rows = self.rows.iter().map(|row| row.iter().map(|cell| change(cell)).collect());
+        Table { columns, rows: rows.collect(), class: self.class }
     }
 
     /// Whether there are no rows.

@@ -1,7 +1,7 @@
 //! The tables that every format for people has in common.
 
 use assay_analysis::{Distribution, Group, NodeSummary, Queried, Summary, Transactions};
-use assay_model::{Outcome, Setting};
+use assay_model::Outcome;
 
 use crate::facts::Facts;
 use crate::hallmark::{self, Time};
@@ -234,16 +234,6 @@ pub fn all_groups(summary: &Summary) -> Vec<(String, &Group)> {
     };
     all.splice(place..place, types.chain(sum));
     all
-}
-
-/// The store's effective settings with what they mean.
-pub fn settings(settings: &[Setting]) -> Table {
-    let mut table =
-        Table::new(&[("setting", Align::Left), ("value", Align::Left), ("meaning", Align::Left)]);
-    for setting in settings {
-        table.row(vec![setting.name.clone(), setting.value.clone(), setting.meaning.clone()]);
-    }
-    table
 }
 
 /// What the marks in the cells of `table` mean, those that occur.

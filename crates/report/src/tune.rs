@@ -1,5 +1,6 @@
 //! Report of a search for the highest sustained rate, or of a sweep over rates.
 
+mod charts;
 mod json;
 mod words;
 
@@ -8,14 +9,13 @@ use assay_analysis::slo::Objective;
 use assay_analysis::sweep::{Point, Sweep};
 use assay_analysis::tune::{Bracket, Inversion, Plan, SearchEnd, Step};
 
+use crate::document::{Block, Circumstances, Document, DocumentSection, FigureLayout, opening};
 use crate::table::{Align, Table};
-use crate::terminal::{Page, Style};
 use crate::units::{Letters, count, duration, rate};
 
-pub use crate::html::tune::tune_html as html;
 pub(crate) use json::TuneObject;
 pub use json::{SCHEMA, json};
-pub(crate) use words::{findings, name};
+use words::{findings, name};
 pub use words::{outcome, term, value};
 
 /// Everything that is known of a tune.
@@ -83,7 +83,7 @@ pub enum TuneKind {
 }
 
 /// The steps as a table.
-pub(crate) fn steps(tuning: &Tuning, letters: Letters) -> Table {
+fn steps(tuning: &Tuning, letters: Letters) -> Table {
     let names: Vec<String> = match &tuning.objective {
         Some(objective) => objective.terms.iter().map(words::name).collect(),
         None => vec!["p99".to_owned()],
@@ -140,7 +140,7 @@ pub const fn held(verdict: Verdict) -> &'static str {
 }
 
 /// Why steps did not hold: the step's number with its reasons.
-pub(crate) fn reasons(tuning: &Tuning, letters: Letters) -> Vec<(String, String)> {
+fn reasons(tuning: &Tuning, letters: Letters) -> Vec<(String, String)> {
     let steps = tuning.steps.iter().filter(|step| !step.outcome.reasons.is_empty());
     steps
         .map(|step| {
@@ -151,7 +151,7 @@ pub(crate) fn reasons(tuning: &Tuning, letters: Letters) -> Vec<(String, String)
 }
 
 /// Workload, store and load, as titled lines.
-pub(crate) fn circumstances(tuning: &Tuning, letters: Letters) -> Vec<(&'static str, String)> {
+fn circumstances(tuning: &Tuning, letters: Letters) -> Vec<(&'static str, String)> {
     let mut lines = vec![("store", tuning.url.clone())];
     if let Some(objective) = &tuning.objective {
         let terms: Vec<String> = objective.terms.iter().map(|one| term(one, letters)).collect();
@@ -165,48 +165,37 @@ pub(crate) fn circumstances(tuning: &Tuning, letters: Letters) -> Vec<(&'static 
     lines
 }
 
-/// A tune for a person at a terminal; its first line is the verdict.
-pub fn terminal(tuning: &Tuning, style: Style) -> String {
-    let letters = style.letters;
-    let mut page = Page::new(style);
-    findings(tuning, letters).iter().for_each(|finding| page.finding(finding));
-    page.heading(&tuning.title);
-    for (title, text) in circumstances(tuning, letters) {
-        page.titled(title, &text);
-    }
-    page.heading("Steps");
-    page.table(&steps(tuning, letters));
-    let reasons = reasons(tuning, letters);
-    if !reasons.is_empty() {
-        page.heading("Failed steps");
-        for (title, text) in reasons {
-            page.titled(&title, &text);
-        }
-    }
-    page.heading("Reproduce with");
-    page.command(&tuning.command);
-    page.text
-}
+const LEAD: &str = "Every point is a run. Where a rate was issued more than once, the line goes \
+                    through the middle one; a rate that did not hold has a line of its own, \
+                    and so has one of which the client could not tell.";
 
-/// A tune in Markdown. Texts cannot become markup.
-pub fn markdown(tuning: &Tuning) -> String {
-    use crate::markdown::{code, escape};
+/// A tune; the first line of its text is the verdict.
+pub fn document(tuning: &Tuning) -> Document<'_> {
     let letters = Letters::Unicode;
-    let mut out = format!("### {}\n\n", escape(&tuning.title));
-    for finding in findings(tuning, letters) {
-        let (name, text) = (escape(&finding.name.to_uppercase()), escape(&finding.text));
-        out += &format!("**{name}**: {text}\n\n");
+    let curve = DocumentSection::of_page("curve", "Latency over rate", LEAD)
+        .with(Block::figures(FigureLayout::Stacked, || charts::figures(tuning)))
+        .with(Block::on_page(|| vec![Block::Events(charts::legend(tuning))]));
+    let lead = "Each is a fresh run with a run directory of its own.";
+    let steps = Block::table(steps(tuning, letters), "dense");
+    let reasons = reasons(tuning, letters);
+    let reasons = (!reasons.is_empty()).then(|| Block::facts(reasons));
+    let sections = [
+        Some(curve),
+        Some(DocumentSection::new("steps", "Steps", lead).with(steps)),
+        DocumentSection::new("reasons", "Failed steps", "").with_all(reasons).filled(),
+        Some(DocumentSection::repeat(&tuning.command)),
+    ];
+    let circumstances = Circumstances::new(tuning.title.clone(), circumstances(tuning, letters));
+    Document {
+        title: tuning.title.clone(),
+        version: tuning.version.clone(),
+        subtitle: tuning.load.clone(),
+        opening: opening(findings(tuning, letters)),
+        cards: Vec::new(),
+        circumstances: vec![circumstances],
+        is_headed: false,
+        sections: sections.into_iter().flatten().collect(),
     }
-    out += &steps(tuning, letters).markdown();
-    out.push('\n');
-    for (title, text) in reasons(tuning, letters) {
-        out += &format!("- {title}: {}\n", escape(&text));
-    }
-    out += "\n<details><summary>Circumstances</summary>\n\n";
-    for (title, text) in circumstances(tuning, letters) {
-        out += &format!("- {title}: {}\n", escape(&text));
-    }
-    out + &format!("- reproduce with: {}\n\n</details>\n", code(&tuning.command))
 }
 
 /// The steps as a table with commas: one line for each, times in nanoseconds.

@@ -3,9 +3,9 @@
 use assay_analysis::hallmark::CheckId;
 use assay_analysis::{Counts, Group, LoadModel, Summary, Verdict};
 use assay_model::{Nanos, Outcome, Reason};
-use schemars::JsonSchema;
-use serde::Serialize;
 
+use crate::document::Opening;
+pub use crate::document::{Finding, Level};
 use crate::facts::{Facts, State};
 use crate::hallmark::{self, Time};
 use crate::percentile::DisplayedPercentile;
@@ -24,47 +24,6 @@ const NOTEWORTHY: f64 = 0.01;
 
 /// From this share of the response time on, lag decides a percentile more than it may.
 const LATE: f64 = 0.25;
-
-/// How bad a finding is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Level {
-    /// The figures do not mean what they seem to mean.
-    Alarm,
-    /// The figures hold, with a limit that must be known.
-    Caution,
-    /// Nothing stands against the figures.
-    Fine,
-}
-
-impl Level {
-    /// The name used in exports.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Level::Alarm => "alarm",
-            Level::Caution => "caution",
-            Level::Fine => "fine",
-        }
-    }
-}
-
-/// One thing to know before any figure.
-#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
-pub struct Finding {
-    /// How bad it is.
-    pub level: Level,
-    /// What it is, in one or two words: `overloaded`.
-    pub name: &'static str,
-    /// What it is, in a sentence.
-    pub text: String,
-}
-
-impl Finding {
-    /// The finding as it is shouted: `OVERLOADED: offered 20 000/s, achieved 14 200/s (71 %)`.
-    pub fn shout(&self) -> String {
-        format!("{}: {}", self.name.to_uppercase(), self.text)
-    }
-}
 
 /// All findings, the worst first; exactly one that is fine if there is nothing else to say.
 pub fn findings(facts: &Facts, summary: &Summary, letters: Letters) -> Vec<Finding> {
@@ -127,15 +86,6 @@ pub fn opening(facts: &Facts, summary: &Summary, letters: Letters) -> Vec<Openin
         findings.into_iter().filter(|_| !is_fine).map(Opening::Finding).collect();
     lines.insert(lines.len().min(1), headline);
     lines
-}
-
-/// One line at the top of a report.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Opening {
-    /// Something to know before any figure.
-    Finding(Finding),
-    /// The headline figures.
-    Headline(String),
 }
 
 /// What failures are counted in.

@@ -5,7 +5,7 @@ pub mod condition;
 
 use std::path::Path;
 
-use assay_analysis::compare::{Demands, RunFigures, compare as compare_figures};
+use assay_analysis::compare::{Demands, RunFigures, compare as compare_figures, median_run};
 use assay_report::compare::{ComparedSetup, Contrast, Run, Trial};
 
 use crate::error::ResultsError;
@@ -85,7 +85,8 @@ fn contrast(
     let side = |name: String, runs: Vec<MeasuredRun>| {
         let run =
             |run: MeasuredRun| Run { facts: run.analyzed.facts, summary: run.analyzed.summary };
-        ComparedSetup { name, runs: runs.into_iter().map(run).collect() }
+        let typical = median_run(runs.iter().map(|run| &run.analyzed.summary));
+        ComparedSetup { name, runs: runs.into_iter().map(run).collect(), typical }
     };
     Ok(Contrast {
         old: side(old_name, old),

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use assay_analysis::compare::spreads;
+use assay_analysis::compare::{median_run, spreads};
 use assay_history::{Meeting, Repeat};
 use assay_report::compare::{ComparedSetup, Run};
 use assay_report::repeated::Group;
@@ -33,11 +33,12 @@ pub fn group_beside<E: From<ResultsError>>(
     let measured = measure_all(dir, 0)?;
     let figures: Vec<_> = measured.iter().map(|run| run.figures.clone()).collect();
     measured.iter().try_for_each(&mut beside)?;
+    let typical = median_run(measured.iter().map(|run| &run.analyzed.summary));
     let runs = measured
         .into_iter()
         .map(|run| Run { facts: run.analyzed.facts, summary: run.analyzed.summary });
     Ok(Group {
-        side: ComparedSetup { name: dir.display().to_string(), runs: runs.collect() },
+        side: ComparedSetup { name: dir.display().to_string(), runs: runs.collect(), typical },
         expected: repeat.expected as usize,
         meeting: meaning(repeat.state).to_owned(),
         command: repeating(&repeat.command),

@@ -146,7 +146,7 @@ impl RunsSite {
     fn run(&self, name: &str) -> Result<String, Trouble> {
         let dir = self.dir_of(name)?;
         if run_dirs::is_group(&dir) {
-            return Ok(served(assay_report::group_html(&group(&dir)?), None, true));
+            return Ok(served(assay_report::repeated::document(&group(&dir)?).page(), None, true));
         }
         if is_running(&dir) {
             return self.follow(&dir);
@@ -185,7 +185,7 @@ impl RunsSite {
         let base = NamedDir { name: &base, dir: &base_dir };
         let new = NamedDir { name: &new, dir: &new_dir };
         let contrast = compare(base, new, Demands::default(), &[])?;
-        Ok(served(assay_report::compare_html(&contrast), None, true))
+        Ok(served(assay_report::compare::document(&contrast).page(), None, true))
     }
 
     /// Whether the caller means this machine.
@@ -243,7 +243,7 @@ fn decoded(name: &str) -> String {
 
 fn analyzed(dir: &Path) -> Result<String, Trouble> {
     let analyzed = analyze_run(dir, None)?;
-    Ok(assay_report::html(&analyzed.facts, &analyzed.summary, analyzed.timeline.as_ref()))
+    Ok(assay_report::run(&analyzed.facts, &analyzed.summary, analyzed.timeline.as_ref()).page())
 }
 
 fn is_running(dir: &Path) -> bool {

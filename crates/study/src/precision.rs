@@ -85,7 +85,7 @@ fn figures(analyzed: &AnalyzedRun, starts: &Starts) -> PrecisionFigures {
         done_per_s: sum(|group| group.rates.done_per_s),
         failed: groups.iter().map(|group| failed(&group.counts)).sum(),
         hallmark: name.trim_start_matches("HALLMARK ").to_lowercase(),
-        reasons: line.map_or_else(String::new, |line| line.reasons),
+        reasons: line.map_or_else(String::new, |line| line.text),
     }
 }
 

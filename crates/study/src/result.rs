@@ -7,8 +7,8 @@ use assay_analysis::matrix::{Cell, Matrix, durability, figures};
 use assay_history::{SheetColumn, SheetValues, write_sheet};
 use assay_model::{Nanos, Setting};
 use assay_report::matrix::{
-    CellFacts, FailedCell, MatrixStudy, PublishedFigures, StudyLoad, StudyStore, matrix_csv,
-    matrix_html, matrix_json, matrix_markdown, matrix_sheet,
+    CellFacts, FailedCell, MatrixStudy, PublishedFigures, StudyLoad, StudyStore, document,
+    matrix_csv, matrix_json, matrix_sheet,
 };
 use assay_results::evidence::expected_misses;
 use assay_results::run_dirs::HALLMARK;
@@ -196,8 +196,8 @@ fn label(study: &mut MatrixStudy) {
 pub fn keep(dir: &Path, study: &MatrixStudy) -> Result<(), StudyError> {
     write_sheet(&dir.join(SHEET), "assay.study.1", &columns(study)).map_err(other)?;
     for (name, text) in [
-        ("study.html", matrix_html(study)),
-        ("study.md", matrix_markdown(study)),
+        ("study.html", document(study).page()),
+        ("study.md", document(study).markdown()),
         ("study.json", matrix_json(study)),
         ("cells.csv", matrix_csv(study)),
     ] {

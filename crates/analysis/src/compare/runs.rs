@@ -1,5 +1,6 @@
 //! Spread of one figure over several runs of one set-up.
 
+use crate::Summary;
 use crate::compare::figure::Figure;
 use crate::compare::run_figure::RunFigures;
 use crate::compare::student::student;
@@ -28,6 +29,20 @@ pub struct Spread {
     /// Standard deviation between runs as a share of the mean; none for a single run or a mean of
     /// zero.
     pub variation: Option<f64>,
+}
+
+/// The place of the run whose response p99 is the median of all, the lower one of two: it can stand
+/// for the others.
+///
+/// # Panics
+/// If there is no run.
+pub fn median_run<'a>(runs: impl IntoIterator<Item = &'a Summary>) -> usize {
+    let p99 = |run: &Summary| run.overall.hits.response.histogram.value_at_quantile(0.99);
+    let mut order: Vec<(u64, usize)> =
+        runs.into_iter().enumerate().map(|(place, run)| (p99(run), place)).collect();
+    assert!(!order.is_empty(), "a set-up has at least one run");
+    order.sort_unstable();
+    order[(order.len() - 1) / 2].1
 }
 
 /// Sums up the values of runs.

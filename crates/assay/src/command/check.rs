@@ -48,10 +48,10 @@ fn text(results: &[ConsistencyResult], display: &Display) -> Result<String> {
     };
     match display.format {
         Format::Json => Ok(each(consistency::json)),
-        Format::Markdown => Ok(each(consistency::markdown)),
+        Format::Markdown => Ok(each(|result| consistency::document(result).markdown())),
         Format::Text => {
-            let letters = display.style.letters;
-            let texts = results.iter().map(|result| consistency::terminal(result, letters));
+            let style = display.style;
+            let texts = results.iter().map(|result| consistency::document(result).text(style));
             Ok(texts.collect::<Vec<_>>().join("\n"))
         }
         _ => Err(usage("--format: verdicts on consistency are text, json or md")),

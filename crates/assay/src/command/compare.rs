@@ -29,13 +29,14 @@ pub fn compare(matches: &ArgMatches) -> Result<Exit> {
     let contrast = compare_dirs(old, new, demands, &stated)?;
     let contrast = Contrast { is_forced: matches.get_flag("force"), ..contrast };
     refuse_other_questions(&contrast)?;
+    let document = || assay_report::compare::document(&contrast);
     let text = match display.format {
         Format::Json => assay_report::compare::json(&contrast),
         Format::Csv => assay_report::compare::csv(&contrast),
-        Format::Markdown => assay_report::compare::markdown(&contrast),
-        Format::Html => assay_report::compare_html(&contrast),
+        Format::Markdown => document().markdown(),
+        Format::Html => document().page(),
         Format::Junit => assay_report::junit::compare(&contrast),
-        _ => assay_report::compare::terminal(&contrast, display.style),
+        _ => document().text(display.style),
     };
     put(&text, display.output.as_deref())?;
     Ok(exit(&contrast.trials))

@@ -210,13 +210,13 @@ fn require_format(options: &Options, display: &Display) -> Result<()> {
 }
 
 fn show(tuning: &Tuning, display: &Display) -> Result<()> {
-    use assay_report::tune::{csv, html, json, markdown, terminal};
+    use assay_report::tune::{csv, document, json};
     let text = match display.format {
         Format::Json => json(tuning),
         Format::Csv => csv(tuning),
-        Format::Markdown => markdown(tuning),
-        Format::Html => html(tuning),
-        _ => terminal(tuning, display.style),
+        Format::Markdown => document(tuning).markdown(),
+        Format::Html => document(tuning).page(),
+        _ => document(tuning).text(display.style),
     };
     put(&text, display.output.as_deref())
 }

@@ -4,9 +4,10 @@ use assay_analysis::compare::{ConditionOutcome, Finding as RowFinding, IntervalB
 
 use super::words::{describe, is_worse};
 use super::{ComparedSetup, Contrast, Difference, Trial, Weight};
+use crate::document::{Finding, Level};
 use crate::hallmark;
 use crate::units::Letters;
-use crate::verdict::{self, Finding, Level};
+use crate::verdict;
 
 /// All findings: first whether the workloads are the same, then what became of the conditions, then
 /// the verdict, then what limits it. The hallmarks of both sides follow the first of these.
@@ -152,8 +153,8 @@ fn short(text: &str) -> String {
 /// The hallmark of a side, that of the worst of its runs; none if no run was validated.
 pub fn hallmark_of(title: &str, side: &ComparedSetup) -> Option<Finding> {
     let lines = side.runs.iter().filter_map(|run| hallmark::line(&run.facts));
-    let (worst, others): (Vec<hallmark::Line>, Vec<hallmark::Line>) = {
-        let lines: Vec<hallmark::Line> = lines.collect();
+    let (worst, others): (Vec<Finding>, Vec<Finding>) = {
+        let lines: Vec<Finding> = lines.collect();
         let level = lines.iter().map(|line| line.level).min()?;
         lines.into_iter().partition(|line| line.level == level)
     };
@@ -163,7 +164,7 @@ pub fn hallmark_of(title: &str, side: &ComparedSetup) -> Option<Finding> {
         _ => format!("{title} in {} of {runs} runs", worst.len()).trim_start().to_owned(),
     };
     let line = worst.into_iter().next()?;
-    let parts = [place, line.reasons].into_iter().filter(|part| !part.is_empty());
+    let parts = [place, line.text].into_iter().filter(|part| !part.is_empty());
     let text = parts.collect::<Vec<_>>().join(": ");
     Some(Finding { level: line.level, name: line.name, text })
 }

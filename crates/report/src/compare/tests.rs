@@ -28,6 +28,7 @@ fn contrast(rows: Vec<Row>) -> Contrast {
     let side = |name: &str| ComparedSetup {
         name: name.to_owned(),
         runs: vec![Run { facts: facts(), summary: sample::summary() }],
+        typical: 0,
     };
     Contrast {
         old: side("last-1"),
@@ -132,7 +133,7 @@ fn differing_workloads_are_said_before_any_verdict() {
     requested.comparison.rows = vec![row(P99, RowFinding::Higher, 1.5)];
     let found = findings(&requested, Letters::Ascii);
     let verdict = found.iter().find(|found| found.name == "no verdict").expect("it says so");
-    assert_eq!(verdict.level, crate::verdict::Level::Caution);
+    assert_eq!(verdict.level, crate::document::Level::Caution);
     assert!(verdict.text.contains("neither better nor worse"), "{}", verdict.text);
     let xml = crate::junit::compare(&requested);
     assert!(xml.contains("failures=\"0\" skipped=\"1\""), "{xml}");
@@ -196,10 +197,10 @@ fn a_withdrawn_figure_is_not_analyzed_and_says_so() {
         first(&analyzed).starts_with("NOT COMPARED: p99>+10% is about a figure that a hallmark")
     );
     assert!(crate::junit::compare(&analyzed).contains("failures=\"0\" skipped=\"1\""));
-    let page = crate::compare_html(&analyzed);
+    let page = document(&analyzed).page();
     assert!(page.contains("response p99: withdrawn"), "{page}");
     assert!(csv(&analyzed).contains(",,,withdrawn,true"));
-    assert!(markdown(&analyzed).contains("Withdrawn: not compared"));
+    assert!(document(&analyzed).markdown().contains("Withdrawn: not compared"));
 }
 
 #[test]
@@ -224,8 +225,8 @@ fn a_failed_condition_is_said_before_everything() {
 #[test]
 fn a_page_is_whole_and_takes_names_as_text() {
     let displayed = contrast(vec![row(P99, RowFinding::Higher, 1.12)]);
-    let page = crate::compare_html(&displayed);
-    assert_eq!(page, crate::compare_html(&displayed));
+    let page = document(&displayed).page();
+    assert_eq!(page, document(&displayed).page());
     assert!(!page.contains("<b>last</b>") && page.contains("&lt;b&gt;last&lt;/b&gt;"));
     assert!(!page.contains("<script>alert(1)"));
     let body = page.split("<script type").next().expect("a page has a body before its scripts");
@@ -238,13 +239,13 @@ fn a_page_is_whole_and_takes_names_as_text() {
     for id in ["spectrum", "over-time-response", "over-time-service", "over-time-throughput"] {
         assert!(body.contains(&format!("id=\"{id}\"")), "{id}");
     }
-    assert!(!markdown(&displayed).contains("<script>"));
+    assert!(!document(&displayed).markdown().contains("<script>"));
     for axis in ["start, by intended moment</p>", "start, by moment of sending</p>"] {
         assert!(body.contains(axis), "{axis}");
     }
     let place = |id: &str| body.find(&format!("<section id=\"{id}\"")).expect("it is there");
     assert!(
-        place("course") < place("figures") && place("figures") < place("sides"),
+        place("course") < place("figures") && place("figures") < place("circumstances"),
         "charts stand before the settings"
     );
     for figure in body.split("<figure>").skip(1) {
@@ -255,7 +256,7 @@ fn a_page_is_whole_and_takes_names_as_text() {
 /// How many columns of four, or of two, each card of a page with so many has.
 fn widths(count: usize, columns: usize) -> Vec<usize> {
     let rows = (0..count).map(|_| row(P99, RowFinding::Same, 1.0)).collect();
-    let page = crate::compare_html(&contrast(rows));
+    let page = document(&contrast(rows)).page();
     let styles = page.split("class=\"card\" style=\"grid-column:").skip(1);
     let wide = |style: &str| match style.split('"').next() {
         Some("1/-1") => columns,
@@ -309,9 +310,9 @@ fn a_new_side_without_responses_is_worse_in_every_form() {
     assert_eq!(first(&displayed), "WORSE: throughput -100.0 % (in all runs)");
     let xml = crate::junit::compare(&displayed);
     assert!(xml.contains("tests=\"2\" failures=\"1\" skipped=\"1\""), "{xml}");
-    let table = markdown(&displayed);
+    let table = document(&displayed).markdown();
     assert!(table.contains("n/a") && table.contains("no values"), "{table}");
-    assert!(crate::compare_html(&displayed).contains("no values in NEW"));
+    assert!(document(&displayed).page().contains("no values in NEW"));
     let object: serde_json::Value = serde_json::from_str(&json(&displayed)).unwrap();
     let figure = &object["figures"][1];
     assert!(figure["new"].is_null() && figure["effect"].is_null() && figure["base"].is_object());

@@ -5,6 +5,7 @@ use assay_consistency::register::judge;
 use expect_test::expect_file;
 
 use super::*;
+use crate::Style;
 
 /// Session 1 writes a record, session 2 reads what was there before 10 ms later.
 pub(crate) fn stale() -> ConsistencyResult {
@@ -49,12 +50,13 @@ pub(crate) fn stale() -> ConsistencyResult {
 
 #[test]
 fn text_shows_verdicts_staleness_and_witnesses() {
-    expect_file!["../../snapshots/consistency.txt"].assert_eq(&terminal(&stale(), Letters::Ascii));
+    expect_file!["../../snapshots/consistency.txt"]
+        .assert_eq(&document(&stale()).text(Style::PLAIN));
 }
 
 #[test]
 fn markdown_has_the_same_tables() {
-    let text = markdown(&stale());
+    let text = document(&stale()).markdown();
     assert!(text.contains("| linearizable"), "{text}");
     assert!(text.contains("what operation 4 wrote"), "{text}");
 }
@@ -76,7 +78,7 @@ fn checks_of_the_verdicts_stand_below_them() {
     result.check(true);
     let table = checks(&result, Letters::Ascii).lines().join("\n") + "\n";
     expect_file!["../../snapshots/verdict_checks.txt"].assert_eq(&table);
-    let text = terminal(&result, Letters::Ascii);
+    let text = document(&result).text(Style::PLAIN);
     assert!(text.contains("Checks of the verdicts"), "{text}");
     let value: serde_json::Value = serde_json::from_str(&json(&result)).expect("it is JSON");
     assert_eq!(value["checks"][2]["id"], "D3");
@@ -163,8 +165,8 @@ fn lost_writes_are_named_with_records_times_and_windows() {
         ]
     );
     assert_eq!(lines.last().map(String::as_str), Some("3 writes more; --format json has them"));
-    assert!(terminal(&result, Letters::Ascii).contains("Lost writes\n  12 writes gone"));
-    assert!(markdown(&result).contains("\n* 12 writes gone"));
+    assert!(document(&result).text(Style::PLAIN).contains("Lost writes\n  12 writes gone"));
+    assert!(document(&result).markdown().contains("\n* 12 writes gone"));
     let object: serde_json::Value = serde_json::from_str(&json(&result)).expect("it is JSON");
     assert_eq!(object["lost_writes"]["count"], 13);
     assert_eq!(object["lost_writes"]["windows"][1]["writes"], 1);

@@ -63,7 +63,7 @@ impl HallmarkObject {
         Some(HallmarkObject {
             schema: SCHEMA,
             verdict: hallmark.verdict.name(),
-            line: line(facts)?.text(),
+            line: line(facts)?.shout(),
             reasons: hallmark.reasons.iter().map(|id| id.name()).collect(),
             checks: hallmark.checks.iter().map(CheckObject::new).collect(),
             percentiles: hallmark.percentiles.iter().map(CertifiedObject::new).collect(),

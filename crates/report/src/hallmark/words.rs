@@ -161,25 +161,25 @@ fn decided(check: &Check) -> String {
     }
 }
 
-/// What the deciding measure was held against.
-pub fn threshold(check: &Check) -> String {
+/// What the deciding measure was held against, if there is one with limits.
+pub fn threshold(check: &Check) -> Option<String> {
     let is_answered = obstacle(check).is_none();
-    let Some(measure) = deciding(check).filter(|_| is_answered) else { return "-".to_owned() };
-    let Some(Limits { bound, pass, fail }) = measure.limits else { return "-".to_owned() };
+    let measure = deciding(check).filter(|_| is_answered)?;
+    let Limits { bound, pass, fail } = measure.limits?;
     let number = |limit: f64| number(limit, measure.statistic.unit());
     let passes = match bound {
         Bound::AtMost => format!("passes up to {}", number(pass)),
         Bound::AtLeast => format!("passes from {}", number(pass)),
     };
-    match (fail, bound) {
+    Some(match (fail, bound) {
         (None, _) => format!("{passes}, never fails"),
         (Some(fail), Bound::AtMost) => format!("{passes}, fails above {}", number(fail)),
         (Some(fail), Bound::AtLeast) => format!("{passes}, fails below {}", number(fail)),
-    }
+    })
 }
 
-/// The figures that a check withdraws: `response p99.9, max; service p99.9, max`.
-pub fn withdrawn(check: &Check) -> String {
+/// The figures that a check withdraws, if any: `response p99.9, max; service p99.9, max`.
+pub fn withdrawn(check: &Check) -> Option<String> {
     let mut groups: Vec<(String, Vec<String>)> = Vec::new();
     for figure in &check.withdraws {
         let (of, quantile) = match figure {
@@ -197,7 +197,7 @@ pub fn withdrawn(check: &Check) -> String {
         .into_iter()
         .map(|(of, quantiles)| format!("{of} {}", quantiles.join(", ")).trim_end().to_owned())
         .collect();
-    if texts.is_empty() { "-".to_owned() } else { texts.join("; ") }
+    (!texts.is_empty()).then(|| texts.join("; "))
 }
 
 /// A figure's name: `response p99`, `throughput`.

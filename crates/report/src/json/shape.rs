@@ -269,7 +269,7 @@ impl VerdictObject {
         let mut findings = verdict::findings(facts, summary, Letters::Ascii);
         if let Some(line) = hallmark::line(facts).filter(|line| line.level != Level::Fine) {
             findings.retain(|finding| finding.level != Level::Fine);
-            findings.push(Finding { level: line.level, name: "hallmark", text: line.text() });
+            findings.push(Finding { level: line.level, name: "hallmark", text: line.shout() });
             findings.sort_by_key(|finding| finding.level);
         }
         let worst = findings.first().expect("there is always a finding, if only that all is fine");

@@ -109,7 +109,7 @@ fn nodes_are_told_in_every_format() {
         .expect("there are two nodes");
     let expected = ["b:1", "1 000", "250", "25 %", ">= 2.00 s", "3.00 ms"];
     assert_eq!(table.rows()[1], expected);
-    let page = crate::html::html(&facts, &summary, None);
+    let page = crate::run(&facts, &summary, None).page();
     assert!(page.contains("<section id=\"nodes\"") && page.contains("b:1"));
 }
 

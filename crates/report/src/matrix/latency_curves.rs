@@ -2,7 +2,7 @@
 
 use assay_analysis::matrix::{LatencyPoint, Metric, OperationFilter, Place, Setup};
 
-use super::rows::closed_loads;
+use super::rows::{closed_loads, setup_name};
 use super::{MatrixStudy, StudyLoad};
 use crate::table::{Align, Table};
 use crate::units::{Letters, percent, plural};
@@ -78,7 +78,7 @@ pub fn latency_table(study: &MatrixStudy, letters: Letters) -> Table {
         for (load, point) in &curve.points {
             table.row(vec![
                 study.workloads[curve.setup.workload].clone(),
-                super::setup_name(study, curve.setup),
+                setup_name(study, curve.setup),
                 load_text(study, *load),
                 value(Metric::Throughput, point.throughput.mean, letters),
                 value(RESPONSE(Place::P50), point.p50.mean, letters),

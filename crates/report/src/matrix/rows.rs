@@ -7,9 +7,9 @@ use assay_analysis::matrix::{
 };
 use assay_analysis::usl::{Fit, Peak, Refusal};
 
+use super::MatrixStudy;
 use super::sheet::verdict_name;
-use super::words::{durability_text, setting_of, value, verdict_of_checks};
-use super::{MatrixStudy, metric_name};
+use super::words::{durability_text, metric_name, setting_of, value, verdict_of_checks};
 use crate::table::{Align, Table};
 use crate::units::{Letters, percent, rate};
 

@@ -5,7 +5,8 @@ use std::fmt::Write as _;
 use assay_analysis::Verdict;
 use assay_analysis::matrix::{Cell, FilteredFigures, Times};
 
-use super::{CellFacts, MatrixStudy, setting_of};
+use super::words::setting_of;
+use super::{CellFacts, MatrixStudy};
 
 /// One column; every column has as many values.
 #[derive(Clone, Debug, PartialEq)]

@@ -10,6 +10,9 @@ use assay_analysis::usl::{Fit, Peak, Refusal, Usl};
 use assay_analysis::{Counts, plausibility};
 use assay_model::Nanos;
 
+use super::latency_curves::latency_table;
+use super::rows::*;
+use super::words::findings;
 use super::*;
 use crate::units::Letters;
 
@@ -133,10 +136,10 @@ fn published(operations: f64, clients: f64) -> PublishedFigures {
 fn beside_of(published: PublishedFigures) -> String {
     let mut study = study(vec![cell(0, 0, 1, 100.0), cell(0, 1, 1, 1_000.0)]);
     study.published = Some(published);
-    let page = matrix_html(&study);
+    let page = document(&study).page();
     let begin = page.find("Published figures").expect("the section is there");
     let end = page.find("Checks of each run").expect("the next section is there");
-    page[begin..end].to_owned()
+    page[begin..end].replace('\u{202f}', " ")
 }
 
 #[test]
@@ -208,12 +211,12 @@ fn what_is_in_no_ranking_is_striped_with_its_reason_and_in_no_fit() {
         loads.map(move |(load, clients)| cell(store, load, 1, law(*clients)))
     };
     let mut study = study(sweep(0).chain(sweep(1)).collect());
-    assert!(!matrix_html(&study).contains("column barred"));
+    assert!(!document(&study).page().contains("column barred"));
     assert_eq!(rows::over_clients(&study, 0, Some(1), Metric::Throughput).len(), 2);
     for cell in study.matrix.cells.iter_mut().filter(|cell| cell.setup.store == 1) {
         cell.figures.failed = 0.2;
     }
-    let page = matrix_html(&study);
+    let page = document(&study).page();
     assert!(page.contains("column barred s1") && !page.contains("column barred s0"), "{page}");
     assert!(page.contains("Striped columns do not compete: other × "), "{page}");
     let reasons = barred(&study, &study.setups_of(1));
@@ -234,11 +237,11 @@ fn what_is_in_no_ranking_is_striped_with_its_reason_and_in_no_fit() {
 
 #[test]
 fn a_missing_ranking_says_why() {
-    let alone = matrix_html(&study(vec![cell(0, 1, 1, 100.0)]));
+    let alone = document(&study(vec![cell(0, 1, 1, 100.0)])).page();
     assert!(alone.contains("No two stores have workload, load and number of nodes in common"));
     let mut no_op = cell(1, 1, 1, 100.0);
     no_op.is_no_op = true;
-    let refused = matrix_html(&study(vec![cell(0, 1, 1, 100.0), no_op]));
+    let refused = document(&study(vec![cell(0, 1, 1, 100.0), no_op])).page();
     assert!(refused.contains("fewer than two of them may be ranked"), "{refused}");
     assert!(!refused.contains("No two stores have"));
 }
@@ -300,7 +303,7 @@ fn every_run_reports_its_stores_guarantees() {
         facts.settings.push(Setting { name, value: format!("etcd {version}"), meaning });
     }
     study.matrix.cells[2].durability = DurabilityClass::Nothing;
-    let page = matrix_markdown(&study);
+    let page = document(&study).markdown();
     let rows = |version: &str| page.matches(&format!("etcd {version}")).count();
     assert_eq!((rows("3.4"), rows("3.5")), (2, 1), "{page}");
 }
@@ -315,7 +318,7 @@ fn the_same_rate_on_more_nodes_is_shown_as_latency() {
     let mut study = study(vec![on(1, 400.0), on(3, 100.0)]);
     study.loads[0] =
         StudyLoad { name: "open-1k".to_owned(), text: "1k/s".to_owned(), clients: None };
-    let page = matrix_html(&study);
+    let page = document(&study).page();
     assert!(page.contains("response p99 over nodes: ycsb-c, open-1k"), "{page}");
     assert!(page.contains("throughput that falls, or latency that rises, shows"), "{page}");
 }
@@ -343,7 +346,7 @@ fn latency_over_throughput_has_its_points_in_order_of_clients() {
     assert_eq!(column(3), ["100/s", "300/s", "400/s", "350/s"]);
     assert_eq!(column(6), ["25 %"; 4]);
     assert_eq!(column(7), ["7.5"; 4]);
-    let page = matrix_html(&study);
+    let page = document(&study).page();
     let dots = page.matches("<title>etcd × 1: ").count();
     assert_eq!((dots, page.matches("<title>other").count()), (4, 0), "{page}");
 }

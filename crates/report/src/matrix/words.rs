@@ -6,8 +6,8 @@ use assay_analysis::matrix::{Cell, DurabilityClass, Metric, OperationFilter, Pla
 use assay_model::{Nanos, Setting};
 
 use super::MatrixStudy;
+use crate::document::{Finding, Level};
 use crate::units::{Letters, count, duration, percent, plural, rate};
-use crate::verdict::{Finding, Level};
 
 /// Settings by what they say, with the names that drivers have for it.
 const SETTINGS: [(&str, &[&str]); 4] = [

@@ -5,19 +5,18 @@ use crate::table::{Align, Table};
 use crate::units::{Letters, count, duration, rate, three_digits};
 
 /// What the columns mean.
-pub(crate) const MEANING: &str = "Scheduling latency in µs: between the moment at which a process \
+pub const MEANING: &str = "Scheduling latency in µs: between the moment at which a process \
     was meant to begin and the sending of its first operation, quantiles as in figure 6. Response: \
     from the moment at which a process was meant to begin to its last answer. Done: processes that \
     came to their end, per second.";
 
 /// What the paper says of its own runs. Its figure 6 has no numbers in the text.
-pub(crate) const PAPER: [&str; 3] = [
+pub const PAPER: [&str; 3] = [
     "Bermbach et al., “BenchFoundry: A Benchmarking Framework for Cloud Storage Services”, ICSOC \
      2017, section 5: one instance on a t2.small of Amazon EC2 issued MariaDB on an m4.xlarge, \
-     with \
-     4,211 rows in nine tables, four kinds of process of one transaction each, two processes per \
-     second times the load factor at a constant rate, for 120 s. Figure 6 shows boxes of the 5th, \
-     25th, 50th, 75th and 95th percentile.",
+     with 4,211 rows in nine tables, four kinds of process of one transaction each, two processes \
+     per second times the load factor at a constant rate, for 120 s. Figure 6 shows boxes of the \
+     5th, 25th, 50th, 75th and 95th percentile.",
     "The text gives no numbers. Scheduling latency was low for normal load levels and rose with \
      the load; factor 125 effectively overloaded the instance, factors 250 and 625 ended for want \
      of memory. Of another experiment it says that factor 50 was more than a small instance could \
@@ -28,7 +27,7 @@ pub(crate) const PAPER: [&str; 3] = [
 ];
 
 /// What the paper says of a load factor, in a few words.
-pub(crate) fn paper(factor: f64) -> &'static str {
+pub fn paper(factor: f64) -> &'static str {
     match factor {
         f if [1.0, 5.0, 25.0].contains(&f) => "no number",
         50.0 => "imprecise",
@@ -39,10 +38,7 @@ pub(crate) fn paper(factor: f64) -> &'static str {
 }
 
 /// Workload, store and load, as titled lines.
-pub(crate) fn circumstances(
-    precision: &Precision,
-    letters: Letters,
-) -> Vec<(&'static str, String)> {
+pub fn circumstances(precision: &Precision, letters: Letters) -> Vec<(&'static str, String)> {
     vec![
         ("store", precision.url.clone()),
         ("starts", precision.starts.clone()),
@@ -56,7 +52,7 @@ pub(crate) fn circumstances(
 }
 
 /// A row for each run.
-pub(crate) fn numbers(precision: &Precision, letters: Letters) -> Table {
+pub fn numbers(precision: &Precision, letters: Letters) -> Table {
     let right = Align::Right;
     let mut columns = vec![("factor", right), ("planned", right), ("done", right)];
     columns.extend(["p5", "p25", "p50", "p75", "p95", "max"].map(|name| (name, right)));

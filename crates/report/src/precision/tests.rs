@@ -113,9 +113,9 @@ fn the_table_stands_beside_the_paper() {
 fn every_form_has_the_figures() {
     let study = study();
     let style = Style { colour: false, width: 100, letters: Letters::Ascii };
-    let text = precision_text(&study, style);
+    let text = document(&study).text(style);
     assert!(text.starts_with("PUNCTUAL: ") && text.contains("overloaded"), "{text}");
-    assert!(precision_markdown(&study).contains("| valid    | overloaded |"));
+    assert!(document(&study).markdown().contains("| valid    | overloaded |"));
     let json: serde_json::Value = serde_json::from_str(&precision_json(&study)).unwrap();
     assert_eq!(json["schema"], PRECISION_SCHEMA);
     assert_eq!(json["runs"][2]["scheduling_latency_ns"]["p95"], 90_000);
@@ -124,10 +124,10 @@ fn every_form_has_the_figures() {
 
 #[test]
 fn the_page_is_self_contained() {
-    let html = precision_html(&study());
+    let html = document(&study()).page();
     for part in ["id=\"scheduling\"", "×125", "class=\"band lag\"", "want of memory", "ICSOC"] {
         assert!(html.contains(part), "{part} is missing");
     }
     assert!(!html.contains("localhost/<script>") && !html.contains("src="));
-    assert_eq!(html, precision_html(&study()), "the same study gives the same bytes");
+    assert_eq!(html, document(&study()).page(), "the same study gives the same bytes");
 }

@@ -141,11 +141,11 @@ fn a_share_close_to_one_keeps_its_nines() {
 fn every_format_of_a_report_has_the_faults() {
     let facts = crate::Facts { availability: Some(facts()), ..sample::facts() };
     let summary = sample::summary();
-    let text = crate::terminal(&facts, &summary, crate::Style::PLAIN);
+    let text = crate::run(&facts, &summary, None).text(crate::Style::PLAIN);
     assert!(text.contains("kill leader (node 2)") && text.contains("before the first fault"));
-    let markdown = crate::markdown(&facts, &summary);
+    let markdown = crate::run(&facts, &summary, None).markdown();
     assert!(markdown.contains("| kill leader (node 2)"), "{markdown}");
-    let page = crate::html(&facts, &summary, None);
+    let page = crate::run(&facts, &summary, None).page();
     assert!(page.contains("<section id=\"availability\"") && page.contains("node &lt;1&gt;"));
     let json: serde_json::Value =
         serde_json::from_str(&crate::json(&facts, &summary)).expect("it is JSON");
@@ -162,8 +162,8 @@ fn faults_and_states_are_bands_of_the_charts() {
     (fault.at, fault.mending, fault.mended) = (seconds(2), None, Some(seconds(3)));
     availability.recovery.states.states[2] = ServiceState::Down;
     let facts = crate::Facts { availability: Some(availability), ..sample::facts() };
-    let page = crate::html(&facts, &sample::summary(), None);
-    let without = crate::html(&sample::facts(), &sample::summary(), None);
+    let page = crate::run(&facts, &sample::summary(), None).page();
+    let without = crate::run(&sample::facts(), &sample::summary(), None).page();
     for band in ["<path class=\"fault\"", "<path class=\"down\""] {
         // Latency, throughput and lag; the second fault lies beyond their axis.
         assert_eq!((page.matches(band).count(), without.matches(band).count()), (3, 0), "{band}");

@@ -19,8 +19,6 @@ pub const MEANING: &str = "Affected: operations that took longer than with nobod
 
 /// A group of runs that belong to one figure of the paper.
 pub struct Group<'a> {
-    /// Its name in links.
-    pub id: &'static str,
     /// What it is about.
     pub title: &'static str,
     /// Its runs, in order.
@@ -36,19 +34,19 @@ pub fn groups(study: &Study) -> Vec<Group<'_>> {
     let has = |target: &dyn Fn(&StudyRun) -> bool| study.runs.iter().any(target);
     let has_threads = has(&|run| by_threads(run) && run.sessions.is_some_and(|many| many != 128));
     let has_capacities = has(&|run| by_capacity(run) && run.sawtooth.capacity != 1250.0);
-    let group = |id, title, is_shown: bool, target: &dyn Fn(&StudyRun) -> bool| {
+    let group = |title, is_shown: bool, target: &dyn Fn(&StudyRun) -> bool| {
         let mut runs: Vec<&StudyRun> =
             study.runs.iter().filter(|run| is_shown && target(run)).collect();
         runs.sort_by(|a, b| order(a).partial_cmp(&order(b)).unwrap_or(Ordering::Equal));
-        Group { id, title, runs }
+        Group { title, runs }
     };
     let one = "Figure 1: one thread, 10 operations a second";
     let three = "Figures 3 and 4: 1000/s at a capacity of 1250/s, by threads";
     let five = "Figure 5: 1000/s by 128 threads, by capacity";
     let mut groups = vec![
-        group("figure-1", one, true, &is_slow),
-        group("figures-3-4", three, has_threads, &by_threads),
-        group("figure-5", five, has_capacities, &by_capacity),
+        group(one, true, &is_slow),
+        group(three, has_threads, &by_threads),
+        group(five, has_capacities, &by_capacity),
     ];
     groups.retain(|group| !group.runs.is_empty());
     groups

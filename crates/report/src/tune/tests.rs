@@ -10,6 +10,7 @@ use assay_model::{Kind, Nanos};
 use expect_test::{Expect, expect, expect_file};
 
 use super::*;
+use crate::Style;
 
 const READ_P99: Term = Term {
     scope: Scope::Kind(Kind::Read),
@@ -121,18 +122,18 @@ pub(crate) fn swept() -> Tuning {
 
 #[test]
 fn a_search_is_shown_on_a_terminal() {
-    let text = terminal(&found(), Style { letters: Letters::Unicode, ..Style::PLAIN });
+    let text = document(&found()).text(Style { letters: Letters::Unicode, ..Style::PLAIN });
     expect_file!["../../snapshots/tune.txt"].assert_eq(&text);
 }
 
 #[test]
 fn a_sweep_is_shown_on_a_terminal() {
-    expect_file!["../../snapshots/sweep.txt"].assert_eq(&terminal(&swept(), Style::PLAIN));
+    expect_file!["../../snapshots/sweep.txt"].assert_eq(&document(&swept()).text(Style::PLAIN));
 }
 
 #[test]
 fn a_search_is_shown_in_markdown() {
-    expect_file!["../../snapshots/tune.md.txt"].assert_eq(&markdown(&found()));
+    expect_file!["../../snapshots/tune.md.txt"].assert_eq(&document(&found()).markdown());
 }
 
 #[test]
@@ -149,7 +150,7 @@ fn every_step_is_a_line_with_as_many_cells_as_there_are_titles() {
 }
 
 fn first_line(tuning: &Tuning) -> String {
-    let text = terminal(tuning, Style { width: 76, ..Style::PLAIN });
+    let text = document(tuning).text(Style { width: 76, ..Style::PLAIN });
     text.split("\n\n").next().unwrap_or_default().to_owned()
 }
 
@@ -232,7 +233,7 @@ fn what_is_not_monotone_is_said() {
         2 => answer(request, 1.0),
         _ => answer(request, 700.0),
     });
-    let text = terminal(&tuning, Style::PLAIN);
+    let text = document(&tuning).text(Style::PLAIN);
     assert!(text.contains("NOT MONOTONE: 400/s failed (step 3) although "), "{text}");
 }
 

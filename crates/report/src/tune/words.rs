@@ -7,8 +7,8 @@ use assay_analysis::tune::{Bracket, Outcome, Plan, Reason, SearchEnd, Step, Unde
 use assay_model::Nanos;
 
 use super::{TuneKind, Tuning};
+use crate::document::{Finding, Level};
 use crate::units::{Letters, count, duration, percent, percentile_name, rate};
-use crate::verdict::{Finding, Level};
 
 /// What a term is about, such as `read.p99`; the response time goes without saying.
 pub fn name(term: &Term) -> String {

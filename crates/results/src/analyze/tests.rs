@@ -262,9 +262,9 @@ fn look(dir: &Path, form: u64) -> ReadOutcome {
         let (facts, summary) = (&analyzed.facts, &analyzed.summary);
         let style = Style { colour: false, width: 100, letters: Letters::Ascii };
         let displayed = match form % 4 {
-            0 => assay_report::terminal(facts, summary, style),
+            0 => assay_report::run(facts, summary, None).text(style),
             1 => assay_report::json(facts, summary),
-            2 => assay_report::html(facts, summary, analyzed.timeline.as_ref()),
+            2 => assay_report::run(facts, summary, analyzed.timeline.as_ref()).page(),
             _ => ycsb_block(&analyzed)?,
         };
         assert!(!displayed.is_empty());

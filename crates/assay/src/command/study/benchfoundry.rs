@@ -11,10 +11,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result};
 use assay_live::progress::Show;
 use assay_model::{Seed, quantity};
-use assay_report::precision::{
-    Precision, PrecisionRun, RunEnd, precision_html, precision_json, precision_markdown,
-    precision_text,
-};
+use assay_report::precision::{Precision, PrecisionRun, RunEnd, document, precision_json};
 use assay_report::units::rate;
 use assay_results::shell::quoted;
 use assay_study::precision::{dir_of, reason, starts, tabulate, unit_rate};
@@ -275,9 +272,9 @@ fn require_format(options: &Options, display: &Display) -> Result<()> {
 fn show(precision: &Precision, display: &Display) -> Result<()> {
     let text = match display.format {
         Format::Json => precision_json(precision),
-        Format::Markdown => precision_markdown(precision),
-        Format::Html => precision_html(precision),
-        _ => precision_text(precision, display.style),
+        Format::Markdown => document(precision).markdown(),
+        Format::Html => document(precision).page(),
+        _ => document(precision).text(display.style),
     };
     put(&text, display.output.as_deref())
 }

@@ -7,8 +7,8 @@ use anyhow::{Context, Result};
 use assay_analysis::DEADLINE;
 use assay_history::manifest::{LoadPhase, LoadSection};
 use assay_model::{Nanos, Seed};
-use assay_report::Letters;
-use assay_report::study::{Study, study_csv, study_html, study_json, study_markdown, study_text};
+use assay_report::study::{Study, document, study_csv, study_json};
+use assay_report::{Letters, Style};
 use assay_run::{Extent, Load, Spin};
 use assay_store::StoreTime;
 use assay_study::co::{KeptRuns, OmissionRequest, RECORDS, SIZES, execute};
@@ -54,14 +54,17 @@ pub fn co(matches: &ArgMatches) -> Result<Exit> {
 
 type Print = fn(&Study) -> String;
 
+/// Text goes to a file as often as to a terminal.
+const UNICODE: Style = Style { letters: Letters::Unicode, ..Style::PLAIN };
+
 /// The output format, by name or by the file's extension.
 fn form(name: Option<&str>, output: Option<&Path>) -> Result<Print> {
     let forms: [(&str, Print); 5] = [
-        ("text", |study| study_text(study, Letters::Unicode)),
+        ("text", |study| document(study).text(UNICODE)),
         ("json", study_json),
         ("csv", study_csv),
-        ("md", study_markdown),
-        ("html", study_html),
+        ("md", |study| document(study).markdown()),
+        ("html", |study| document(study).page()),
     ];
     let ending = output.and_then(|path| path.extension()?.to_str());
     let named = |target: &str| forms.iter().find(|(name, _)| *name == target);

@@ -3,9 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use assay_report::matrix::{
-    MatrixStudy, matrix_csv, matrix_html, matrix_json, matrix_markdown, matrix_text,
-};
+use assay_report::matrix::{MatrixStudy, document, matrix_csv, matrix_json};
 use assay_study::command_line::CommandLine;
 use assay_study::execute::StudyEnd;
 use assay_study::file::StudyFile;
@@ -220,9 +218,9 @@ fn show(study: &MatrixStudy, display: &Display) -> Result<()> {
     let text = match display.format {
         Format::Json => matrix_json(study),
         Format::Csv => matrix_csv(study),
-        Format::Markdown => matrix_markdown(study),
-        Format::Html => matrix_html(study),
-        _ => matrix_text(study, display.style.letters),
+        Format::Markdown => document(study).markdown(),
+        Format::Html => document(study).page(),
+        _ => document(study).text(display.style),
     };
     put(&text, display.output.as_deref())
 }
