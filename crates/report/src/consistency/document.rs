@@ -1,10 +1,11 @@
 //! The verdicts as a document.
 
 use super::{
-    ConsistencyResult, checks, lost_writes, operations, staleness, title, verdicts, witnesses,
+    ConsistencyResult, checks, lost_writes, of_sample, operations, staleness, title, verdicts,
+    witnesses,
 };
 use crate::document::{Block, Document, DocumentSection, Finding, Level, Opening};
-use crate::units::{Letters, percent, plural};
+use crate::units::{Letters, plural};
 
 /// The verdicts; the first line of their text is what was judged.
 pub fn document(result: &ConsistencyResult) -> Document<'_> {
@@ -51,12 +52,6 @@ fn heading(result: &ConsistencyResult) -> String {
             format!("{} and {transactions}", plural(operations, "operation"))
         }
     };
-    let share = match result.is_sample() {
-        true => format!(
-            ", {} of the records with all their operations",
-            percent(1.0 - result.share_left_out)
-        ),
-        false => String::new(),
-    };
-    format!("{}: {judged} judged{share}", result.title)
+    let all = if result.is_sample() { ", with all their operations" } else { "" };
+    format!("{}: {judged} judged{}{all}", result.title, of_sample(result))
 }
