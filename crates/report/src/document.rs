@@ -161,3 +161,6 @@ impl Circumstances {
 pub fn opening(findings: Vec<Finding>) -> Vec<Opening> {
     findings.into_iter().map(Opening::Finding).collect()
 }
+
+#[cfg(test)]
+mod tests;
