@@ -14,7 +14,7 @@ fn document() -> Document<'static> {
     let figures = figures
         .with(table.into())
         .with(Block::Note("as measured".to_owned()))
-        .with(Block::Only(Shown::Text, vec![Block::List(vec!["narrow".to_owned()])]))
+        .with(Block::Only(Shown::Text, vec![Block::List(vec!["for terminals".to_owned()])]))
         .with(Block::Only(Shown::Wide, vec![Block::List(vec!["wide".to_owned()])]))
         .with(Block::on_page(|| vec![Block::Note("page alone".to_owned())]));
     let empty = DocumentSection::new("empty", "Empty", "").listed("Empty");
@@ -42,7 +42,7 @@ fn text_begins_with_the_finding_and_leaves_out_what_is_empty() {
                       p99
           a|b  >= 1.20 ms
           as measured
-          narrow
+          for terminals
 
         Reproduce with
           assay run
@@ -89,7 +89,7 @@ fn a_page_has_what_it_alone_has_room_for_and_lists_sections_that_are_there() {
     ] {
         assert!(page.contains(part), "{part}: {page}");
     }
-    assert!(!page.contains("narrow") && !page.contains("id=\"empty\""));
+    assert!(!page.contains("for terminals") && !page.contains("id=\"empty\""));
     let place = |text: &str| page.find(text).expect("it is there");
     let ids = ["id=\"figures\"", "id=\"circumstances\"", "id=\"repeat\""];
     assert!(ids.map(place).is_sorted());

@@ -10,9 +10,11 @@ use assay_analysis::usl::{Fit, Peak, Usl};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::rows::refusal_text;
+use super::published::figure_warnings;
+use super::rows::{looks_at, refusal_text, refusals};
 use super::sheet::{SheetValues, matrix_sheet};
-use super::{FailedCell, MatrixStudy, figure_warnings, findings, looks_at, metric_name, refusals};
+use super::words::{findings, metric_name};
+use super::{FailedCell, MatrixStudy};
 use crate::object::pretty;
 use crate::units::Letters;
 use crate::verdict::Finding;
