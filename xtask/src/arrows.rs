@@ -122,7 +122,9 @@ pub fn arrows(metadata: &Metadata) -> Vec<String> {
     let mut wrong = Vec::new();
     for package in &metadata.packages {
         let name = room(&package.name);
-        if name != BINARY {
+        if name == BINARY {
+            check_binary(package, &mut wrong);
+        } else {
             match ROWS.iter().find(|row| row.name == name) {
                 Some(row) => check_row(row, package, &mut wrong),
                 None => wrong.push(format!(
@@ -145,6 +147,14 @@ fn room(package: &str) -> &str {
 
 fn is_ours(package: &str) -> bool {
     package.starts_with("assay-") || package == BINARY || package == "xtask"
+}
+
+/// The binary opens stores by their URLs, whichever driver that is.
+fn check_binary(package: &Package, wrong: &mut Vec<String>) {
+    let rooms = package.dependencies.iter().map(|dependency| room(&dependency.name));
+    for to in rooms.filter(|to| ["driver", "kit"].contains(to)) {
+        wrong.push(format!("{BINARY} -> {to}: take the import out, drivers are behind `drivers`"));
+    }
 }
 
 fn check_row(row: &Row, package: &Package, wrong: &mut Vec<String>) {
@@ -250,6 +260,7 @@ mod tests {
                 assert_eq!(wrong(&package, &["assay-driver-etcd"]).len(), 1, "{package}");
             }
         }
+        assert_eq!(wrong(BINARY, &["assay-driver-etcd"]).len(), 1);
         assert_eq!(wrong("assay-drivers", &["assay-driver-etcd", "assay-driver-kit"]), [""; 0]);
     }
 

@@ -143,6 +143,8 @@ fn unknown(url: &str, scheme: &str) -> OpenError {
     // In such a URL the password may be anything before the last `@`.
     let scheme = scheme.rsplit('@').next().unwrap_or_default();
     let url = match (url.rfind('@'), url.split_once("://")) {
+        // It may as well be in an option.
+        (Some(at), _) if url[..at].contains('?') => "…".to_owned(),
         (Some(at), Some((scheme, _))) => format!("{scheme}://…{}", &url[at..]),
         (Some(at), None) => format!("…{}", &url[at..]),
         (None, _) => url.to_owned(),

@@ -415,7 +415,7 @@ fn unfreeze(folder: &Path) -> Result<bool, LabError> {
 
 /// Lets stalled disks of labs in this mount namespace go on, so that servers can be killed and the
 /// disks unmounted.
-pub fn resume_disks() {
+pub(crate) fn resume_disks() {
     let mounts = fs::read("/proc/self/mounts").unwrap_or_default();
     let mounts = String::from_utf8_lossy(&mounts);
     for line in mounts.lines().filter(|line| line.starts_with("/dev/loop")) {

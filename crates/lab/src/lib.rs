@@ -1,9 +1,11 @@
-//! The stores' house: starts a local cluster of a store, grows it, shrinks it, ends it.
+//! Labs: starts a local cluster of a store, grows it, shrinks it, ends it.
 //!
 //! A [`Recipe`] knows one store: how its programs are had, how nodes are started until they form a
 //! cluster, how one joins or leaves. A [`Lab`] is a cluster that runs: processes of this machine,
 //! each node on a loopback address of its own or in a network namespace of its own. The owner of
-//! the `Lab` holds the processes: they end with it, also when their holder is killed.
+//! the `Lab` holds the processes: they end with it, also when their holder is killed. A
+//! [`supervisor`] is such a holder, a process of its own; a [`LabClient`] speaks with it through a
+//! socket in the lab's folder.
 
 pub mod card;
 pub mod fault;

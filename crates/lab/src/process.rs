@@ -216,7 +216,7 @@ pub fn tail(path: &Path, bytes: u64) -> String {
 }
 
 /// Removes what libfaketime, see `clock`, has left in shared memory of a process that has ended.
-pub fn clean_up_clock(pid: u32) {
+pub(crate) fn clean_up_clock(pid: u32) {
     for name in ["faketime_shm_", "sem.faketime_sem_"] {
         // Mostly there is nothing.
         let _ = fs::remove_file(format!("/dev/shm/{name}{pid}"));

@@ -207,7 +207,7 @@ fn listed<'a>(section: DocumentSection<'a>, texts: Vec<String>) -> Option<Docume
 fn settings<'a>(facts: &Facts) -> DocumentSection<'a> {
     let section = DocumentSection {
         is_reference: true,
-        ..DocumentSection::new("settings", "Store settings", "")
+        ..DocumentSection::new("settings", "Store settings", "").listed("Settings")
     };
     match facts.store.settings.is_empty() {
         true => {

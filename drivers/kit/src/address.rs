@@ -274,6 +274,8 @@ pub fn decode(text: &str) -> Result<String, String> {
 fn without_password(url: &str) -> String {
     let Some((scheme, rest)) = url.split_once("://") else { return "…".into() };
     match rest.rsplit_once('@') {
+        // An `@` may end a login with such a sign, or stand in an option.
+        Some((login, _)) if login.contains('?') => format!("{scheme}://…"),
         Some((login, address)) => match login.split_once(':') {
             Some((user, _)) => format!("{scheme}://{user}:…@{address}"),
             None => format!("{scheme}://…@{address}"),

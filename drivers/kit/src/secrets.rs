@@ -30,7 +30,10 @@ impl Redaction {
         match url.split_once("://") {
             // The login first: what it has behind a `?` is no option.
             Some((scheme, rest)) if !scheme.contains('?') => match login_end(rest) {
-                Some(at) => self.without_secret_options(&format!("{scheme}://…{}", &rest[at..])),
+                Some(at) => {
+                    let behind = behind_login(rest, at);
+                    self.without_secret_options(&format!("{scheme}://…{behind}"))
+                }
                 None => self.without_secret_options(url),
             },
             _ => self.without_login(self.without_secret_options(url)),
@@ -64,12 +67,14 @@ impl Redaction {
     }
 
     fn without_secret_options(&self, url: &str) -> String {
-        let Some((address, query)) = url.split_once('?') else { return url.into() };
+        // Where the login had a `?`, the options behind it begin with the `&` of the next one.
+        let Some(mark) = url.find(['?', '&']) else { return url.into() };
+        let (address, query) = url.split_at(mark + 1);
         let pairs = query.split('&').map(|pair| match pair.split_once('=') {
             Some((name, value)) => format!("{name}={}", self.shown_value(name, value)),
             None => pair.to_owned(),
         });
-        format!("{address}?{}", pairs.collect::<Vec<_>>().join("&"))
+        format!("{address}{}", pairs.collect::<Vec<_>>().join("&"))
     }
 
     /// The value of an option, which may be a URL or a word of a command line itself, and encoded.
@@ -92,6 +97,19 @@ fn login_end(behind_scheme: &str) -> Option<usize> {
     let at = behind_scheme.rfind('@')?;
     let authority = behind_scheme.split(['/', '?']).next().unwrap_or_default();
     (authority.contains('@') || behind_scheme[..at].contains(':')).then_some(at)
+}
+
+/// What stands behind the login, from its `@` on. That `@` may as well be within the value of an
+/// option that is a secret, which ends at the next `&`.
+fn behind_login(behind_scheme: &str, at: usize) -> &str {
+    let (before, behind) = behind_scheme.split_at(at);
+    let pair = before.split_once('?').and_then(|(_, query)| query.rsplit('&').next());
+    match pair.and_then(|pair| pair.split_once('=')) {
+        Some((name, _)) if names_a_secret(name) => {
+            behind.find('&').map_or("", |end| &behind[end..])
+        }
+        _ => behind,
+    }
 }
 
 /// Whether the value of this name is a secret; a file's name is none.

@@ -410,6 +410,8 @@ fn choose<T: Copy>(name: &str, value: &str, choices: &[(&str, T)]) -> Result<T, 
 fn without_secret(url: &str) -> String {
     let Some((scheme, rest)) = url.split_once("://") else { return "…".into() };
     match rest.rsplit_once('@') {
+        // An `@` may end a login with such a sign, or stand in an option.
+        Some((login, _)) if login.contains('?') => format!("{scheme}://…"),
         Some((login, address)) => {
             let user = login.split_once(':').map_or("", |(user, _)| user);
             format!("{scheme}://{user}:…@{address}")

@@ -101,7 +101,8 @@ fn creation(
             last = Nanos::max(last, one.ended);
         }
     }
-    let is_whole = has_entries || written.len() == LISTS + 1;
+    // A server that knows no such patient, or has such a number already, creates nothing.
+    let is_whole = if has_entries { record.found } else { written.len() == LISTS + 1 };
     let all = |outcome: Outcome| written.iter().all(|one| *one == outcome);
     let outcome = match (has_transactions, commit) {
         (true, Some(commit)) => commit.outcome,
@@ -231,6 +232,9 @@ mod tests {
             assert_eq!(outcome(expected, &owners), Some((expected, access.clone())));
         }
         assert_eq!(outcome(Outcome::Done, &[]), None);
+        let mut refused = queries(&create, None);
+        refused[0].found = false;
+        assert_eq!(collected_with(&owners, &refused, false)[0].outcome, Outcome::Unknown);
     }
 
     #[test]

@@ -59,7 +59,7 @@ pub fn document(contrast: &Contrast) -> Document<'_> {
             circumstances("BASE", "old", &contrast.old),
             circumstances("NEW", "new", &contrast.new),
         ],
-        is_headed: false,
+        is_headed: true,
         sections: sections.into_iter().flatten().collect(),
     }
 }
@@ -123,8 +123,7 @@ fn not_alike<'a>(differences: &[Difference]) -> Option<DocumentSection<'a>> {
         |found: &Difference| (found.what.clone(), format!("{}  /  {}", found.old, found.new));
     let lines = Block::facts(differences.iter().map(line));
     let lead = "In what the two differ beside their figures.";
-    let section =
-        DocumentSection { is_reference: true, ..DocumentSection::new("alike", "Not alike", lead) };
+    let section = DocumentSection::new("alike", "Not alike", lead);
     let section = section.with(Block::Only(Shown::Lines, vec![lines]));
     Some(section.with(Block::Only(Shown::Page, vec![Block::table(table, "settings")])))
 }

@@ -15,17 +15,6 @@ pub enum Level {
     Fine,
 }
 
-impl Level {
-    /// The name used in exports.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Level::Alarm => "alarm",
-            Level::Caution => "caution",
-            Level::Fine => "fine",
-        }
-    }
-}
-
 /// One thing to know before any figure.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct Finding {

@@ -126,6 +126,10 @@ fn rankings<'a>(study: &MatrixStudy) -> DocumentSection<'a> {
             }
         };
         shown.push(Block::Note(why.to_owned()));
+    } else {
+        let signs = "≈: not apart from the place before; ?: nobody can tell; †: a run has no \
+                     hallmark";
+        shown.push(Block::Only(Shown::Lines, vec![Block::Note(signs.to_owned())]));
     }
     let refused = refusals(study);
     if !refused.is_empty() {
@@ -183,11 +187,12 @@ fn checked<'a>(study: &MatrixStudy) -> DocumentSection<'a> {
                 may be in flight (--in-flight). A hit ratio below 100 % means that \
                 something was requested that was not there; where reads, scans or updates by \
                 themselves found less than all operations together, theirs is shown.";
-    let table = Block::table(checks(study), "dense");
+    let table = checks(study);
+    let table = (!table.is_empty()).then(|| Block::table(table, "dense"));
     let title = format!("{} runs", count(study.matrix.cells.len() as u64));
     let section = DocumentSection::new("checks", "Checks of each run", lead);
     let section = DocumentSection { shown: Shown::Wide, ..section };
-    section.with(Block::Fold(title, vec![table]))
+    section.with_all(table.map(|table| Block::Fold(title, vec![table])))
 }
 
 fn failed<'a>(study: &MatrixStudy) -> Option<DocumentSection<'a>> {

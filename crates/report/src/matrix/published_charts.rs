@@ -10,7 +10,7 @@ use super::words::{metric_name, metric_text};
 use super::{MatrixStudy, PublishedFigures};
 use crate::chart::axis::Unit;
 use crate::chart::bar_chart::{BarChart, Series};
-use crate::document::{Block, DocumentSection, FigureLayout};
+use crate::document::{Block, DocumentSection, FigureLayout, Shown};
 use crate::units::{Letters, count};
 
 const LETTERS: Letters = Letters::Unicode;
@@ -24,9 +24,14 @@ pub fn section<'a>(study: &'a MatrixStudy) -> Option<DocumentSection<'a>> {
          outlines. What rules find wrong in them comes first.",
         count(published.figures.len() as u64)
     );
-    let warnings = Block::List(figure_warnings(published, LETTERS));
-    let section = DocumentSection::new("published", "Published figures", lead).with(warnings);
+    let head = |title: String| Block::Only(Shown::Lines, vec![Block::Heading(title)]);
+    let warnings = figure_warnings(published, LETTERS);
+    let warned = (!warnings.is_empty()).then(|| head(format!("Problems of {name}")));
+    let section = DocumentSection::new("published", "Published figures", lead);
+    let section = section.with_all(warned).with(Block::List(warnings));
     let table = foreign_table(published, LETTERS);
+    let compared = format!("{name}: run times compared with its own latencies");
+    let section = section.with_all((!table.is_empty()).then(|| head(compared)));
     let title = "Every run time held against its latencies, by Little's law".to_owned();
     let table = (!table.is_empty()).then(|| Block::Fold(title, vec![Block::table(table, "dense")]));
     let section = section.with_all(table);

@@ -44,7 +44,7 @@ pub fn document(precision: &Precision) -> Document<'_> {
             precision.title.clone(),
             circumstances(precision, letters),
         )],
-        is_headed: false,
+        is_headed: true,
         sections: sections.into_iter().flatten().collect(),
     }
 }

@@ -1,4 +1,4 @@
-//! DocumentSection on a run over time: latency and throughput with the events.
+//! Section on a run over time: latency and throughput with the events.
 
 use assay_analysis::{IntervalSummary, Series, Summary};
 

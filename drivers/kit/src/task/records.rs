@@ -39,6 +39,7 @@ impl RecordJob {
     }
 
     /// The first request; where there is a batch, `request` has no meaning.
+    #[inline]
     fn first(&self) -> Request<'_> {
         self.batch.first().unwrap_or(&self.request).request()
     }
