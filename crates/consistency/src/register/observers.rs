@@ -109,7 +109,7 @@ impl Observations {
         };
         self.sights[read.session as usize].push(Sight {
             started: read.started,
-            ended: read.ended,
+            ended: read.over(),
             write_began,
             write_ended: if version.is_done { write_ended } else { NEVER },
             first_read_ended: version.first_read_ended,
@@ -278,11 +278,11 @@ impl Observer<'_> {
 
 /// Start and end of a version's write by the clock of its session.
 fn own_times(prepared: &PreparedHistory, version: &RecordVersion) -> (u64, u64) {
-    if prepared.clocks.is_one || version.writer == NONE {
+    if version.writer == NONE {
         return (version.early, version.late);
     }
     let writer = &prepared.operations[version.writer as usize];
-    (writer.started, writer.ended)
+    (writer.started, writer.over())
 }
 
 /// What of a session is looked up.
@@ -329,7 +329,7 @@ impl Knowledge {
                 session: operation.session,
                 place: operation.place,
                 // A write without length does not come before itself.
-                ended: operation.ended.max(operation.started.saturating_add(1)),
+                ended: operation.over(),
                 high: prepared.versions[version as usize].high,
             });
         }

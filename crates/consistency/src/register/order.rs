@@ -50,7 +50,7 @@ fn is_sequential(versions: &[RecordVersion], operations: &[Prepared]) -> bool {
         let [one, other] = two else { return false };
         let is_own = one.session == other.session && one.is_done;
         let is_loaded = place == 0 && one.known < other.early;
-        is_loaded || (is_own && operation(one).ended <= operation(other).started)
+        is_loaded || (is_own && operation(one).over() <= operation(other).started)
     };
     versions[1..].windows(2).enumerate().all(is_ordered)
 }

@@ -49,6 +49,14 @@ pub(super) struct Prepared {
     pub(super) is_read: bool,
 }
 
+impl Prepared {
+    /// From when on an operation of its session comes after it. Of two that began and ended at one
+    /// moment, as where a simulated store takes no time, nobody knows which was first.
+    pub(super) fn over(&self) -> u64 {
+        self.ended.max(self.started.saturating_add(1))
+    }
+}
+
 /// One version of a record: what a write wrote, or the absence before all of them.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RecordVersion {

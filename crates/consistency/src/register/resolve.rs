@@ -157,7 +157,7 @@ impl Resolver {
         }
         if version.first_read_session == NONE {
             version.first_read_session = operation.session;
-            version.first_read_ended = operation.ended;
+            version.first_read_ended = operation.over();
         }
         if early > version.last_read {
             (version.last_read, version.last_reader) = (early, reader);

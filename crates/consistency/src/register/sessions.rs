@@ -6,9 +6,9 @@
 //! comparison of two numbers, the greatest `high` of what a session has read (or written, if the
 //! write was acknowledged) is all there is to keep: O(n), 72 bytes per session.
 //!
-//! An operation comes after another of its session if it began when that one had ended. Of
-//! operations of a session that overlap, which sessions should not have, the knowledge counts from
-//! the end of the last of them.
+//! An operation comes after another of its session if it began when that one had ended; two of one
+//! moment have no order. Of operations of a session that overlap, which sessions should not have,
+//! the knowledge counts from the end of the last of them.
 //!
 //! The pass also marks the reads that may have missed something that somebody knew, which are few:
 //! only these can break the guarantees between sessions ([`crate::register::observers`]).
@@ -93,7 +93,7 @@ impl SessionState {
         };
         self.pending_read.include(newest(operation.read));
         self.pending_written.include(newest(operation.written));
-        self.pending_until = self.pending_until.max(operation.ended);
+        self.pending_until = self.pending_until.max(operation.over());
     }
 }
 

@@ -92,7 +92,7 @@ impl Definitions<'_> {
         let follows = |(place, two): (usize, &[Event])| {
             let is_own = two[0].session == two[1].session && two[0].is_done;
             let is_loaded = place == 0 && self.known(key, two[0].value) < two[1].started + 1;
-            (is_own && two[0].ended <= two[1].started) || is_loaded
+            (is_own && Self::over(&two[0]) <= two[1].started) || is_loaded
         };
         let is_single = writes.windows(2).enumerate().all(follows);
         let values: Vec<u64> = writes.iter().map(|write| write.value).collect();
@@ -161,8 +161,14 @@ impl Definitions<'_> {
         older.map(|write| write.ended + 1).max().unwrap_or(0) < begin
     }
 
+    /// Two operations that begin and end at one moment have no order.
+    fn over(one: &Event) -> u64 {
+        one.ended.max(one.started + 1)
+    }
+
     fn is_before(one: &Event, other: &Event) -> bool {
-        one.session == other.session && one.ended <= other.started && one.index != other.index
+        let is_own = one.session == other.session && one.index != other.index;
+        is_own && Self::over(one) <= other.started
     }
 
     fn sessions(&self, counts: &mut Counts) {

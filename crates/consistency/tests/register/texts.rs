@@ -52,6 +52,21 @@ fn describe(report: &RegisterReport) -> String {
 }
 
 #[test]
+fn operations_of_a_session_at_one_moment_have_no_order() {
+    // Whichever write was the last: the read of the other one would be stale if it were known.
+    check(
+        "a: w x2 5..5 · w x1 5..5 · r x2 5..5 | b: r x2 9..10 · r x2 11..12",
+        expect![[r#"
+            none:
+              no-garbage-reads in 3
+              linearizable in 3
+              2-atomic in 3
+              monotonic-reads in 1
+        "#]],
+    );
+}
+
+#[test]
 fn a_serial_history_breaks_nothing() {
     check(
         "a: w x1 0..3 · r x1 5..7 · w x2 8..9 · r x2 11..12 | b: r x2 13..14 · r x2 15..16",
