@@ -90,7 +90,8 @@ fn a_disk_that_is_too_small_is_an_error_before_the_first_run() {
 #[test]
 fn a_disk_that_fills_in_the_middle_hides_nothing_and_loses_nothing() {
     // A run leaves about 1.5 MB, and takes about 5 until it is sealed.
-    let place = place(&SMALL.replace("operations = 500", "operations = \"200k\""));
+    let text = SMALL.replace("operations = 500", "operations = \"200k\"");
+    let place = place(&text.replace("\"ycsb-a\", \"ycsb-c\"", "\"ycsb-a\""));
     let study = format!("{ASSAY} study s.toml --runs-dir small --stores memory,null --quiet");
     let line = format!(
         "mkdir small && mount -t tmpfs -o size=8m none small; {study} --force; echo first: $?; \
@@ -100,8 +101,8 @@ fn a_disk_that_fills_in_the_middle_hides_nothing_and_loses_nothing() {
     command.args(["--map-root-user", "--mount", "sh", "-c", &line]);
     let ran = place.spawn(command).wait().code(0).shows("first: 1").shows("then: 0");
     let (first, then) = ran.out.split_once("first: 1").expect("it was just there");
-    assert!(first.contains(" of 8 runs") && !first.contains("8 of 8"), "{first}");
-    assert!(then.contains(": 8 of 8 runs"), "{then}");
+    assert!(first.contains(" of 4 runs") && !first.contains("4 of 4"), "{first}");
+    assert!(then.contains(": 4 of 4 runs"), "{then}");
     let full = "No space left on device";
     assert!(first.contains(full) || ran.err.contains(full), "{}", ran.err);
 }
@@ -404,7 +405,9 @@ fn a_run_directory_that_was_damaged_is_reported_and_can_be_run_again() {
     let cell = "runs/studies/s/cells/memory-ycsb-a-closed-2-r1";
     let manifest = place.path(&format!("{cell}/run/run.toml"));
     let text = fs::read_to_string(&manifest).expect("a run directory has a manifest");
-    fs::write(&manifest, &text[..text.len() / 2]).expect("it is ours");
+    // Within a text: a number that was cut would be a number still.
+    let (begun, _) = text.split_once("timeout 10").expect("it says what the load is");
+    fs::write(&manifest, begun).expect("it is ours");
     let ran = study(&place).code(1);
     ran.shows("FAILED: 1 run failed").shows("its run directory cannot be read").shows(cell);
     fs::remove_dir_all(place.path(cell)).expect("it is ours");
