@@ -1,7 +1,6 @@
 //! Everything that must hold before a change is good, step by step.
 
 use std::path::Path;
-use std::process::Command;
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
@@ -136,7 +135,7 @@ fn report(findings: Vec<String>) -> Result<()> {
 /// # Errors
 /// If it cannot be run, or fails.
 pub fn run_cargo(root: &Path, arguments: &[&str], environment: &[(&str, &str)]) -> Result<()> {
-    let mut command = Command::new(cargo());
+    let mut command = cargo();
     command.current_dir(root).args(arguments).envs(environment.iter().copied());
     let status = command.status().context("cannot run cargo")?;
     if !status.success() {

@@ -150,7 +150,7 @@ pub fn binary(root: &Path, is_quick: bool) -> Result<PathBuf> {
 }
 
 fn build_binary(root: &Path, build: &Build) -> Result<PathBuf> {
-    let mut command = Command::new(cargo());
+    let mut command = cargo();
     command.current_dir(root).args(["build", "-p", "assay", "--target", TARGET]);
     command.args(["--profile", build.profile, "--features", &features()]);
     command.env("RUSTFLAGS", STATIC);

@@ -79,7 +79,7 @@ impl Metadata {
     /// # Errors
     /// If Cargo cannot be run or does not like the workspace.
     pub fn read(root: &Path, reach: Reach) -> Result<Metadata> {
-        let mut command = Command::new(cargo());
+        let mut command = cargo();
         command.current_dir(root).args(["metadata", "--format-version", "1", "--quiet"]);
         match reach {
             Reach::Members => command.arg("--no-deps"),
@@ -157,8 +157,18 @@ fn package(json: &Value) -> Package {
 }
 
 /// The Cargo that runs us, or the one on the path.
-pub fn cargo() -> String {
-    std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned())
+///
+/// It does not see what Cargo told us about our own package: build scripts that watch such a
+/// variable (ring's) would build anew whenever one goes from `cargo test` to `cargo xtask`.
+pub fn cargo() -> Command {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    for (name, _) in std::env::vars_os() {
+        let text = name.to_string_lossy();
+        if text.starts_with("CARGO_PKG_") || text.starts_with("CARGO_MANIFEST_") {
+            command.env_remove(&name);
+        }
+    }
+    command
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use anyhow::{Context, Result, bail};
 
@@ -164,7 +164,7 @@ fn without_remark(name: &str) -> String {
 
 /// Runs cargo with its output shown, but for what tests print that pass, and read.
 fn run(root: &Path, arguments: &[&str], show: fn(&str)) -> Result<Results> {
-    let mut command = Command::new(cargo());
+    let mut command = cargo();
     command.current_dir(root).args(arguments).stdout(Stdio::piped());
     let mut child = command.spawn().context("cannot run cargo")?;
     let output = child.stdout.take().context("cargo has no output")?;

@@ -13,8 +13,8 @@ mod text;
 use std::borrow::Cow;
 
 pub use block::{
-    Bar, Block, ChartFigure, CheckRow, CheckTone, Drawing, FigureCard, FigureLayout, NumberedEvent,
-    PageCell, PageTable, Shown,
+    Bar, Block, ChartFigure, CheckRow, CheckTone, Drawing, FigureCard, FigureLayout, Formats,
+    NumberedEvent, PageCell, PageTable,
 };
 pub use finding::{Finding, Level};
 pub(crate) use page::{HEAD, MAIN, page, plain};
@@ -74,7 +74,7 @@ pub struct DocumentSection<'a> {
     /// What its figures mean, which a page says below the heading.
     pub lead: String,
     /// Which formats have it.
-    pub shown: Shown,
+    pub formats: Formats,
     /// Whether it is there to be looked up: Markdown folds it.
     pub is_reference: bool,
     /// What it consists of.
@@ -93,7 +93,7 @@ impl<'a> DocumentSection<'a> {
             title: title.into(),
             short: "",
             lead: lead.into(),
-            shown: Shown::Everywhere,
+            formats: Formats::All,
             is_reference: false,
             blocks: Vec::new(),
         }
@@ -105,12 +105,12 @@ impl<'a> DocumentSection<'a> {
         title: impl Into<String>,
         lead: impl Into<String>,
     ) -> DocumentSection<'a> {
-        DocumentSection { shown: Shown::Page, ..DocumentSection::new(id, title, lead) }
+        DocumentSection { formats: Formats::Page, ..DocumentSection::new(id, title, lead) }
     }
 
     /// A section that a page does not have.
     pub fn of_lines(title: impl Into<String>) -> DocumentSection<'a> {
-        DocumentSection { shown: Shown::Lines, ..DocumentSection::new("", title, "") }
+        DocumentSection { formats: Formats::Lines, ..DocumentSection::new("", title, "") }
     }
 
     /// How to run it once more.

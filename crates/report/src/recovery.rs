@@ -9,7 +9,7 @@ use assay_analysis::recovery::{
 use assay_model::Nanos;
 
 use crate::consistency::ViolationClass;
-use crate::document::{Block, DocumentSection, Shown};
+use crate::document::{Block, DocumentSection, Formats};
 use crate::table::{Align, Table};
 use crate::units::{Letters, count, duration, moment, percent, plural, rate, three_digits};
 
@@ -60,12 +60,12 @@ pub fn section<'a>(facts: &AvailabilityFacts) -> DocumentSection<'a> {
     let title = "Availability";
     let mut section = DocumentSection::new("availability", title, LEAD).listed(title);
     section.blocks.push(Block::facts(lines));
-    let note = |text: &str| Block::Only(Shown::Page, vec![Block::Note(text.to_owned())]);
+    let note = |text: &str| Block::Only(Formats::Page, vec![Block::Note(text.to_owned())]);
     if facts.has_faults() {
         let [narrow, wide] = [Room::Narrow, Room::Wide]
             .map(|room| vec![Block::Table(injections(facts, room, letters))]);
-        section.blocks.push(Block::Only(Shown::Text, narrow));
-        section.blocks.extend(Block::headed("Faults", Block::Only(Shown::Wide, wide)));
+        section.blocks.push(Block::Only(Formats::Text, narrow));
+        section.blocks.extend(Block::headed("Faults", Block::Only(Formats::Wide, wide)));
         section.blocks.push(note(LEGEND));
     }
     if let Some(pooled) = pooled(facts, letters) {
@@ -77,8 +77,8 @@ pub fn section<'a>(facts: &AvailabilityFacts) -> DocumentSection<'a> {
         section.blocks.extend(Block::headed("What if", lines));
     }
     if let Some(rows) = consistability_table(facts) {
-        let shown = if facts.has_faults() { Shown::Everywhere } else { Shown::Page };
-        let rows = Block::Only(shown, vec![rows.into()]);
+        let formats = if facts.has_faults() { Formats::All } else { Formats::Page };
+        let rows = Block::Only(formats, vec![rows.into()]);
         section.blocks.extend(Block::headed("Consistability", rows));
         section.blocks.push(note(SHARES));
     }

@@ -12,8 +12,8 @@ mod validity;
 use assay_analysis::{Counts, Group, Series, Summary};
 
 use crate::document::{
-    Bar, Block, ChartFigure, Circumstances, Document, DocumentSection, FigureLayout, Opening,
-    Shown, opening,
+    Bar, Block, ChartFigure, Circumstances, Document, DocumentSection, FigureLayout, Formats,
+    Opening, opening,
 };
 use crate::document::{Finding, Level};
 use crate::facts::Facts;
@@ -102,8 +102,8 @@ fn transactions<'a>(facts: &Facts, summary: &Summary) -> Option<DocumentSection<
     let lead = "A transaction lasts from its first intention to its last answer, its commit \
                 included. It is as bad as the worst of its queries.";
     let section = DocumentSection::new("transactions", "Transactions", lead).listed("Transactions");
-    let section = section.with(Block::Table(whole)).with(Block::Only(Shown::Lines, legend));
-    Some(section.with(Block::Only(Shown::Page, on_page)))
+    let section = section.with(Block::Table(whole)).with(Block::Only(Formats::Lines, legend));
+    Some(section.with(Block::Only(Formats::Page, on_page)))
 }
 
 fn queries<'a>(facts: &Facts, summary: &Summary) -> Option<Block<'a>> {
@@ -121,13 +121,13 @@ fn outcomes<'a>(summary: &'a Summary) -> DocumentSection<'a> {
     let lead = "Every operation that was offered is in exactly one of these.";
     let section = DocumentSection::new("outcomes", "Outcomes", lead).listed("Outcomes");
     let section = section
-        .with(Block::Only(Shown::Lines, vec![Block::Table(tables::outcomes(summary))]))
+        .with(Block::Only(Formats::Lines, vec![Block::Table(tables::outcomes(summary))]))
         .with(Block::on_page(|| vec![Block::Bars(&OUTCOMES, bars(summary))]));
     let reasons = match tables::has_failures(summary) {
         true => Block::Table(tables::reasons(summary)),
         false => {
             let none = "Nothing was refused, unknown or dropped.".to_owned();
-            Block::Only(Shown::Page, vec![Block::Note(none)])
+            Block::Only(Formats::Page, vec![Block::Note(none)])
         }
     };
     section.with(reasons).with(Block::on_page(|| {
@@ -212,7 +212,7 @@ fn settings<'a>(facts: &Facts) -> DocumentSection<'a> {
     match facts.store.settings.is_empty() {
         true => {
             let none = Block::Note("The store reports no settings.".to_owned());
-            section.with(Block::Only(Shown::Page, vec![none]))
+            section.with(Block::Only(Formats::Page, vec![none]))
         }
         false => {
             let settings = Block::Settings(facts.store.settings.clone());
@@ -233,7 +233,7 @@ fn repeat<'a>(facts: &Facts) -> DocumentSection<'a> {
     let ids = Block::Fold("Run, seed, hashes".to_owned(), vec![ids]);
     DocumentSection::repeat(&facts.command)
         .listed("Repeat")
-        .with(Block::Only(Shown::Page, vec![ids]))
+        .with(Block::Only(Formats::Page, vec![ids]))
 }
 
 /// A chart with its title, if there is one.

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
@@ -77,7 +77,7 @@ impl Binary {
 /// If it cannot be built.
 pub fn build(root: &Path) -> Result<PathBuf> {
     let arguments = ["build", "--release", "--package", "assay", "--features", "assay/jvm"];
-    let output = Command::new(cargo())
+    let output = cargo()
         .current_dir(root)
         .args(arguments)
         .arg("--message-format=json-render-diagnostics")

@@ -1,7 +1,6 @@
 //! The crates' own micro-benchmarks: plain programs that print one line per figure.
 
 use std::path::Path;
-use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
@@ -25,7 +24,7 @@ pub fn cases(root: &Path, metadata: &Metadata) -> Vec<Case> {
 }
 
 fn run(root: &Path, package: &str, bench: &Bench) -> Result<Vec<Sample>> {
-    let output = Command::new(cargo())
+    let output = cargo()
         .current_dir(root)
         .args(["bench", "--quiet", "--package", package, "--bench", &bench.name])
         .args(["--features", &bench.features.join(",")])

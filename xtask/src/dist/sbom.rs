@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
@@ -32,7 +31,7 @@ pub struct Crate {
 /// # Errors
 /// If Cargo cannot be asked.
 pub fn crates(root: &Path) -> Result<Vec<Crate>> {
-    let mut tree = Command::new(cargo());
+    let mut tree = cargo();
     tree.current_dir(root).args(["tree", "-p", "assay", "--features", &features()]);
     tree.args(["-e", "normal", "--target", TARGET, "--prefix", "none", "--format", "{p}|{l}"]);
     let tree = output(tree.arg("--no-dedupe"))?;
@@ -79,7 +78,7 @@ fn checksums(lock: &str) -> Result<Packages<String>> {
 }
 
 fn folders(root: &Path) -> Result<Packages<PathBuf>> {
-    let mut metadata = Command::new(cargo());
+    let mut metadata = cargo();
     metadata.current_dir(root).args([
         "metadata",
         "--format-version",

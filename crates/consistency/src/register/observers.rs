@@ -141,7 +141,8 @@ impl Observations {
             observations: self,
             seen: vec![Seen::NOTHING; sights.len()],
             sessions_seen: Vec::new(),
-            waiting: None,
+            waiting: Vec::new(),
+            waiting_until: 0,
             result: Observed {
                 monotonic_writes: Guarantee::default(),
                 writes_follow_reads: Guarantee::default(),
@@ -153,7 +154,8 @@ impl Observations {
             order.clear();
             order.extend(sights.iter().zip(0..).map(|(sight, place)| (sight.started, place)));
             radix::sort_by_key(&mut order, |pair: &(u64, u32)| pair.0);
-            observer.waiting = None;
+            observer.waiting.clear();
+            observer.waiting_until = 0;
             observer.sessions_seen.clear();
             for places in order.chunks(BLOCK) {
                 block.clear();
@@ -189,8 +191,10 @@ struct Observer<'p> {
     seen: Vec<Seen>,
     /// The sessions of which this observer has seen something.
     sessions_seen: Vec<u32>,
-    /// The last read, which may not have ended yet.
-    waiting: Option<Sight>,
+    /// The last reads, which may not have ended yet, and when all of them have: more than one only
+    /// where they have one moment, or overlap, which those of a session should not.
+    waiting: Vec<Sight>,
+    waiting_until: u64,
     result: Observed,
 }
 
@@ -212,26 +216,31 @@ impl Observer<'_> {
         }
         self.result.monotonic_writes.opportunities += u64::from(has_write);
         self.result.writes_follow_reads.opportunities += u64::from(has_read);
-        self.waiting = Some(*sight);
+        self.waiting.push(*sight);
+        self.waiting_until = self.waiting_until.max(sight.ended);
     }
 
-    /// Takes note of the last read if it had ended.
+    /// Takes note of the last reads if they had ended.
     fn see_waiting(&mut self, observer: u32, now: u64) {
-        let Some(waiting) = self.waiting.filter(|waiting| waiting.ended <= now) else { return };
-        self.waiting = None;
-        // The absence has no writer.
-        let Some(seen) = self.seen.get_mut(waiting.writer as usize) else { return };
-        if seen.observer != observer {
-            self.sessions_seen.push(waiting.writer);
+        if self.waiting_until > now {
+            return;
         }
-        if seen.observer != observer || seen.until < waiting.write_began {
-            *seen = Seen {
-                observer,
-                until: waiting.write_began,
-                write_place: waiting.write_place,
-                place: waiting.place,
-            };
+        for waiting in self.waiting.drain(..) {
+            // The absence has no writer.
+            let Some(seen) = self.seen.get_mut(waiting.writer as usize) else { continue };
+            if seen.observer != observer {
+                self.sessions_seen.push(waiting.writer);
+            }
+            if seen.observer != observer || seen.until < waiting.write_began {
+                *seen = Seen {
+                    observer,
+                    until: waiting.write_began,
+                    write_place: waiting.write_place,
+                    place: waiting.place,
+                };
+            }
         }
+        self.waiting_until = 0;
     }
 
     /// Whether this read misses what a session that the observer has read had done on the record

@@ -6,7 +6,7 @@ use assay_analysis::compare::IntervalBasis;
 use super::words::{self, change, change_between, figure_name};
 use super::{ComparedSetup, Contrast, Difference, charts, findings};
 use crate::document::{
-    Block, Circumstances, Document, DocumentSection, FigureCard, FigureLayout, Shown, opening,
+    Block, Circumstances, Document, DocumentSection, FigureCard, FigureLayout, Formats, opening,
 };
 use crate::prose;
 use crate::table::{Align, Table};
@@ -124,8 +124,8 @@ fn not_alike<'a>(differences: &[Difference]) -> Option<DocumentSection<'a>> {
     let lines = Block::facts(differences.iter().map(line));
     let lead = "In what the two differ beside their figures.";
     let section = DocumentSection::new("alike", "Not alike", lead);
-    let section = section.with(Block::Only(Shown::Lines, vec![lines]));
-    Some(section.with(Block::Only(Shown::Page, vec![Block::table(table, "settings")])))
+    let section = section.with(Block::Only(Formats::Lines, vec![lines]));
+    Some(section.with(Block::Only(Formats::Page, vec![Block::table(table, "settings")])))
 }
 
 /// How the runs of each side differ, where both have several.

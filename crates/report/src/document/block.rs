@@ -7,9 +7,9 @@ use crate::table::Table;
 
 /// Which formats have a part of a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shown {
+pub enum Formats {
     /// All of them.
-    Everywhere,
+    All,
     /// Text and Markdown.
     Lines,
     /// Text alone.
@@ -46,7 +46,7 @@ pub enum Block<'a> {
     /// A heading below that of the section.
     Heading(String),
     /// What some formats do not have.
-    Only(Shown, Vec<Block<'a>>),
+    Only(Formats, Vec<Block<'a>>),
     /// What a page alone has room for: it is made when a page is drawn, for no other format.
     OnPage(OnPage<'a>),
     /// What a page folds away below a title.
@@ -204,7 +204,7 @@ impl<'a> Block<'a> {
 
     /// What stands on a page below a smaller heading.
     pub fn headed(title: &str, block: Block<'a>) -> [Block<'a>; 2] {
-        [Block::Only(Shown::Page, vec![Block::Heading(title.to_owned())]), block]
+        [Block::Only(Formats::Page, vec![Block::Heading(title.to_owned())]), block]
     }
 }
 
@@ -239,13 +239,13 @@ impl FigureCard {
     }
 }
 
-impl Shown {
+impl Formats {
     /// Whether `format`, which is one of text, Markdown and page, has it.
-    pub fn on(self, format: Shown) -> bool {
+    pub fn contain(self, format: Formats) -> bool {
         match self {
-            Shown::Everywhere => true,
-            Shown::Lines => format != Shown::Page,
-            Shown::Wide => format != Shown::Text,
+            Formats::All => true,
+            Formats::Lines => format != Formats::Page,
+            Formats::Wide => format != Formats::Text,
             one => one == format,
         }
     }

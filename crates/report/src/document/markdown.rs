@@ -2,7 +2,7 @@
 
 use assay_model::Setting;
 
-use super::{Block, CheckRow, Document, Opening, Shown};
+use super::{Block, CheckRow, Document, Formats, Opening};
 use crate::document::Finding;
 use crate::table::{Align, Table};
 
@@ -24,7 +24,7 @@ impl Document<'_> {
                 Opening::Next(_) => {}
             }
         }
-        let sections = || self.sections.iter().filter(|one| one.shown.on(Shown::Markdown));
+        let sections = || self.sections.iter().filter(|one| one.formats.contain(Formats::Markdown));
         for section in sections().filter(|section| !section.is_reference) {
             let before = out.len();
             if self.is_headed && !section.title.is_empty() {
@@ -76,7 +76,7 @@ fn open(blocks: &[Block], out: &mut String) {
             Block::Checks(rows) if !rows.is_empty() => tabular(&checks(rows), out),
             Block::Command(command) => *out += &format!("{}\n\n", code(command)),
             Block::Heading(title) => *out += &format!("#### {}\n\n", escape(title)),
-            Block::Only(shown, blocks) if shown.on(Shown::Markdown) => open(blocks, out),
+            Block::Only(formats, blocks) if formats.contain(Formats::Markdown) => open(blocks, out),
             Block::Fold(_, blocks) => open(blocks, out),
             Block::Settings(settings) => {
                 settings.iter().for_each(|one| setting(one, out));
@@ -109,7 +109,7 @@ fn folded(title: &str, blocks: &[Block], items: &mut String) {
             Block::Command(command) => {
                 *items += &format!("- {}: {}\n", title.to_lowercase(), code(command));
             }
-            Block::Only(shown, blocks) if shown.on(Shown::Markdown) => {
+            Block::Only(formats, blocks) if formats.contain(Formats::Markdown) => {
                 folded(title, blocks, items);
             }
             Block::Fold(_, blocks) => folded(title, blocks, items),

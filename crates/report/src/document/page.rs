@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::{
     Bar, Block, ChartFigure, CheckRow, CheckTone, Circumstances, Document, DocumentSection,
-    Drawing, FigureCard, FigureLayout, NumberedEvent, Opening, PageCell, PageTable, Shown,
+    Drawing, FigureCard, FigureLayout, Formats, NumberedEvent, Opening, PageCell, PageTable,
 };
 use crate::document::{Finding, Level};
 use crate::escape::{escape, script_json};
@@ -38,7 +38,7 @@ impl Document<'_> {
         let (reference, body): (Vec<_>, Vec<_>) = self
             .sections
             .iter()
-            .filter(|section| section.shown.on(Shown::Page))
+            .filter(|section| section.formats.contain(Formats::Page))
             .partition(|section| section.is_reference);
         let [body, reference] = [body, reference].map(|sections| drawn.sections(&sections));
         let body = html! {
@@ -259,7 +259,7 @@ impl Drawn {
                 self.label.clone_from(title);
                 html! { h3 { (words(title)) } }
             }
-            Block::Only(shown, blocks) if shown.on(Shown::Page) => self.blocks(blocks),
+            Block::Only(formats, blocks) if formats.contain(Formats::Page) => self.blocks(blocks),
             Block::Only(..) => html! {},
             Block::OnPage(make) => self.blocks(&make()),
             Block::Fold(title, blocks) => {

@@ -14,8 +14,8 @@ fn document() -> Document<'static> {
     let figures = figures
         .with(table.into())
         .with(Block::Note("as measured".to_owned()))
-        .with(Block::Only(Shown::Text, vec![Block::List(vec!["for terminals".to_owned()])]))
-        .with(Block::Only(Shown::Wide, vec![Block::List(vec!["wide".to_owned()])]))
+        .with(Block::Only(Formats::Text, vec![Block::List(vec!["for terminals".to_owned()])]))
+        .with(Block::Only(Formats::Wide, vec![Block::List(vec!["wide".to_owned()])]))
         .with(Block::on_page(|| vec![Block::Note("page alone".to_owned())]));
     let empty = DocumentSection::new("empty", "Empty", "").listed("Empty");
     Document {

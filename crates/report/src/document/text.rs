@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::{Block, CheckRow, Circumstances, Document, DocumentSection, Opening, Shown};
+use super::{Block, CheckRow, Circumstances, Document, DocumentSection, Formats, Opening};
 use crate::document::{Finding, Level};
 use crate::table::Table;
 use crate::units::Letters;
@@ -51,7 +51,8 @@ impl Document<'_> {
             }
         }
         self.circumstances.iter().for_each(|one| circumstances(&mut page, one));
-        for section in self.sections.iter().filter(|section| section.shown.on(Shown::Text)) {
+        for section in self.sections.iter().filter(|section| section.formats.contain(Formats::Text))
+        {
             page.section(section);
         }
         page.text
@@ -204,7 +205,9 @@ impl Page {
                     self.heading(title);
                     below = self.text.len();
                 }
-                Block::Only(shown, blocks) if shown.on(Shown::Text) => self.blocks(blocks, below),
+                Block::Only(formats, blocks) if formats.contain(Formats::Text) => {
+                    self.blocks(blocks, below)
+                }
                 Block::Fold(_, blocks) => self.blocks(blocks, below),
                 Block::Only(..)
                 | Block::OnPage(_)

@@ -9,8 +9,8 @@ use super::rows::{
 use super::words::{believable, findings, metric_name};
 use super::{MatrixStudy, latency_charts, published_charts};
 use crate::document::{
-    Block, Circumstances, Document, DocumentSection, FigureCard, FigureLayout, NumberedEvent,
-    Shown, opening,
+    Block, Circumstances, Document, DocumentSection, FigureCard, FigureLayout, Formats,
+    NumberedEvent, opening,
 };
 use crate::units::{Letters, count, duration, percent, plural};
 
@@ -84,7 +84,7 @@ fn cards(study: &MatrixStudy) -> Vec<FigureCard> {
 /// What the author says of the study.
 fn about<'a>(study: &MatrixStudy) -> Option<DocumentSection<'a>> {
     let section =
-        DocumentSection { shown: Shown::Wide, ..DocumentSection::new("about", "About", "") };
+        DocumentSection { formats: Formats::Wide, ..DocumentSection::new("about", "About", "") };
     let paragraphs = study.about.split("\n\n").filter(|text| !text.is_empty());
     let joined = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     section.with_all(paragraphs.map(|text| Block::Paragraph(joined(text)))).filled()
@@ -129,7 +129,7 @@ fn rankings<'a>(study: &MatrixStudy) -> DocumentSection<'a> {
     } else {
         let signs = "≈: not apart from the place before; ?: nobody can tell; †: a run has no \
                      hallmark";
-        shown.push(Block::Only(Shown::Lines, vec![Block::Note(signs.to_owned())]));
+        shown.push(Block::Only(Formats::Lines, vec![Block::Note(signs.to_owned())]));
     }
     let refused = refusals(study);
     if !refused.is_empty() {
@@ -191,7 +191,7 @@ fn checked<'a>(study: &MatrixStudy) -> DocumentSection<'a> {
     let table = (!table.is_empty()).then(|| Block::table(table, "dense"));
     let title = format!("{} runs", count(study.matrix.cells.len() as u64));
     let section = DocumentSection::new("checks", "Checks of each run", lead);
-    let section = DocumentSection { shown: Shown::Wide, ..section };
+    let section = DocumentSection { formats: Formats::Wide, ..section };
     section.with_all(table.map(|table| Block::Fold(title, vec![table])))
 }
 
@@ -209,8 +209,8 @@ fn numbers<'a>(study: &MatrixStudy) -> DocumentSection<'a> {
         .map(|detail| Block::table(figures(study, LETTERS, detail), "dense"));
     let full = Block::Fold("The table".to_owned(), vec![full]);
     DocumentSection::new("figures", "Figures, means over the runs", lead)
-        .with(Block::Only(Shown::Text, vec![brief]))
-        .with(Block::Only(Shown::Wide, vec![full]))
+        .with(Block::Only(Formats::Text, vec![brief]))
+        .with(Block::Only(Formats::Wide, vec![full]))
 }
 
 fn repetition<'a>(study: &'a MatrixStudy) -> DocumentSection<'a> {

@@ -8,7 +8,7 @@ use super::latency_curves::{LatencyCurve, latency_curves, latency_table, load_la
 use super::rows::setup_name;
 use crate::chart::axis::Axis;
 use crate::chart::curve_chart::{CurveChart, CurveLine, CurvePoint};
-use crate::document::{Block, ChartFigure, DocumentSection, FigureLayout, Shown};
+use crate::document::{Block, ChartFigure, DocumentSection, FigureLayout, Formats};
 use crate::units::{Letters, duration, percent, plural, rate};
 
 const LETTERS: Letters = Letters::Unicode;
@@ -43,7 +43,7 @@ pub fn section<'a>(study: &'a MatrixStudy) -> Option<DocumentSection<'a>> {
     };
     let table = Block::table(table, "dense");
     let section = DocumentSection::new("latency", "Latency over throughput", lead);
-    let section = DocumentSection { shown: Shown::Wide, ..section };
+    let section = DocumentSection { formats: Formats::Wide, ..section };
     let section = section.with(Block::on_page(figures));
     Some(section.with(Block::Fold("Every point".to_owned(), vec![table])))
 }

@@ -10,7 +10,7 @@ use super::words::{metric_name, metric_text};
 use super::{MatrixStudy, PublishedFigures};
 use crate::chart::axis::Unit;
 use crate::chart::bar_chart::{BarChart, Series};
-use crate::document::{Block, DocumentSection, FigureLayout, Shown};
+use crate::document::{Block, DocumentSection, FigureLayout, Formats};
 use crate::units::{Letters, count};
 
 const LETTERS: Letters = Letters::Unicode;
@@ -24,7 +24,7 @@ pub fn section<'a>(study: &'a MatrixStudy) -> Option<DocumentSection<'a>> {
          outlines. What rules find wrong in them comes first.",
         count(published.figures.len() as u64)
     );
-    let head = |title: String| Block::Only(Shown::Lines, vec![Block::Heading(title)]);
+    let head = |title: String| Block::Only(Formats::Lines, vec![Block::Heading(title)]);
     let warnings = figure_warnings(published, LETTERS);
     let warned = (!warnings.is_empty()).then(|| head(format!("Problems of {name}")));
     let section = DocumentSection::new("published", "Published figures", lead);

@@ -3,8 +3,8 @@
 use super::rows::{self, DIFFERENCES, MEANING};
 use super::{Study, charts};
 use crate::document::{
-    Block, ChartFigure, Circumstances, Document, DocumentSection, FigureLayout, Finding, Level,
-    Opening, Shown,
+    Block, ChartFigure, Circumstances, Document, DocumentSection, FigureLayout, Finding, Formats,
+    Level, Opening,
 };
 use crate::units::{Letters, count};
 
@@ -36,7 +36,7 @@ pub fn document(study: &Study) -> Document<'_> {
     let about = ABOUT.iter().map(|text| Block::Paragraph((*text).to_owned()));
     let about = DocumentSection::of_page("about", "About", "").with_all(about);
     let differences = DocumentSection {
-        shown: Shown::Wide,
+        formats: Formats::Wide,
         ..DocumentSection::new("differences", "Where our figures are not those of the paper", "")
     };
     let differences = differences

@@ -4,7 +4,7 @@ use assay_model::Seed;
 use assay_model::seed::Stream;
 
 use super::DISTRICTS;
-use super::district::{Place, STREAMS};
+use super::district::{District, STREAMS};
 use super::draw::{A_LAST, constant_of_load, last_name, nurand};
 use crate::script::text::{ALPHANUMERICS, LETTERS, random};
 
@@ -36,46 +36,47 @@ impl Customers {
     }
 
     /// The number of a customer among those of all districts, from 0.
-    pub(super) fn index(&self, place: Place, customer: u64) -> u64 {
-        place.index() * self.of_district + customer - 1
+    pub(super) fn index(&self, district: District, customer: u64) -> u64 {
+        district.index() * self.of_district + customer - 1
     }
 
     /// The number of the last name.
-    fn name(&self, place: Place, customer: u64) -> u64 {
+    fn name(&self, district: District, customer: u64) -> u64 {
         if customer <= NAMED_IN_TURN {
             return customer - 1;
         }
-        nurand(A_LAST, self.last, 0, 999, &mut self.names.draws(self.index(place, customer)))
+        nurand(A_LAST, self.last, 0, 999, &mut self.names.draws(self.index(district, customer)))
     }
 
     /// C_LAST.
-    pub(super) fn last(&self, place: Place, customer: u64) -> String {
-        last_name(self.name(place, customer))
+    pub(super) fn last(&self, district: District, customer: u64) -> String {
+        last_name(self.name(district, customer))
     }
 
     /// C_FIRST: capital letters only, so that every store sorts them alike.
-    pub(super) fn first(&self, place: Place, customer: u64) -> String {
-        random(LETTERS, 8, 16, &mut self.firsts.draws(self.index(place, customer)))
+    pub(super) fn first(&self, district: District, customer: u64) -> String {
+        random(LETTERS, 8, 16, &mut self.firsts.draws(self.index(district, customer)))
     }
 
     /// Whether C_CREDIT is BC, as for one of ten.
-    pub(super) fn has_bad_credit(&self, place: Place, customer: u64) -> bool {
-        self.credits.draws(self.index(place, customer)).below(10) == 0
+    pub(super) fn has_bad_credit(&self, district: District, customer: u64) -> bool {
+        self.credits.draws(self.index(district, customer)).below(10) == 0
     }
 
     /// C_DATA, as loaded.
-    pub(super) fn notes(&self, place: Place, customer: u64) -> String {
-        random(ALPHANUMERICS, 300, 500, &mut self.notes.draws(self.index(place, customer)))
+    pub(super) fn notes(&self, district: District, customer: u64) -> String {
+        random(ALPHANUMERICS, 300, 500, &mut self.notes.draws(self.index(district, customer)))
     }
 
     /// The customer that a transaction finds by the last name with this number (clause 2.5.2.2):
     /// row n/2 rounded up of those with the name, by first name.
     ///
     /// `None` if there is no such customer.
-    pub(super) fn middle(&self, place: Place, name: u64) -> Option<u64> {
-        let named = (1..=self.of_district).filter(|customer| self.name(place, *customer) == name);
+    pub(super) fn middle(&self, district: District, name: u64) -> Option<u64> {
+        let named =
+            (1..=self.of_district).filter(|customer| self.name(district, *customer) == name);
         let mut found: Vec<(String, u64)> =
-            named.map(|customer| (self.first(place, customer), customer)).collect();
+            named.map(|customer| (self.first(district, customer), customer)).collect();
         found.sort_unstable();
         let middle = found.len().checked_sub(1)? / 2;
         Some(found[middle].1)
@@ -83,6 +84,6 @@ impl Customers {
 }
 
 /// Numbers of all districts, for the plans that go through them.
-pub(super) fn place_of(index: u64) -> Place {
-    Place { warehouse: index / DISTRICTS + 1, district: index % DISTRICTS + 1 }
+pub(super) fn district_of(index: u64) -> District {
+    District { warehouse: index / DISTRICTS + 1, number: index % DISTRICTS + 1 }
 }

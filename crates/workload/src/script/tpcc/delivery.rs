@@ -4,7 +4,7 @@ use assay_model::script::ProcessBuilder;
 use assay_model::{Argument, Pick, Taken};
 
 use super::DISTRICTS;
-use super::district::{Place, keyed};
+use super::district::{District, keyed};
 use super::query::Query;
 use super::rows::moment;
 use super::turn::Turn;
@@ -23,15 +23,15 @@ const FIRST: u16 = 0;
 pub(super) fn add(turn: &mut Turn<'_>, into: &mut ProcessBuilder<'_>) {
     let carrier = turn.draws.below(10) + 1;
     for district in 1..=DISTRICTS {
-        let place = Place { warehouse: turn.home.warehouse, district };
+        let place = District { warehouse: turn.home.warehouse, number: district };
         deliver(place, carrier, turn.at, into);
     }
     into.commit();
 }
 
-fn deliver(place: Place, carrier: u64, at: i64, into: &mut ProcessBuilder<'_>) {
-    let (warehouse, district) = (int(place.warehouse), int(place.district));
-    let key = keyed(&[place.warehouse, place.district]);
+fn deliver(place: District, carrier: u64, at: i64, into: &mut ProcessBuilder<'_>) {
+    let (warehouse, district) = (int(place.warehouse), int(place.number));
+    let key = keyed(&[place.warehouse, place.number]);
     let oldest = into.issue(Query::OldestNewOrder.issue(), key, &[warehouse, district]).last();
     let order: Argument<'_> = Taken::first(oldest, FIRST).into();
     let named = [warehouse, district, order];

@@ -11,20 +11,20 @@ pub(super) const STREAMS: u64 = streams::SCRIPTS + 0x100;
 
 /// A district, by the warehouse it belongs to; both are counted from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) struct Place {
+pub(super) struct District {
     pub warehouse: u64,
-    pub district: u64,
+    pub number: u64,
 }
 
-impl Place {
+impl District {
     /// Its number among the districts of all warehouses, from 0.
     pub(super) fn index(self) -> u64 {
-        (self.warehouse - 1) * DISTRICTS + self.district - 1
+        (self.warehouse - 1) * DISTRICTS + self.number - 1
     }
 
     /// What an operation on a row of this district with this number is about.
     pub(super) fn key(self, number: u64) -> u64 {
-        keyed(&[self.warehouse, self.district, number])
+        keyed(&[self.warehouse, self.number, number])
     }
 }
 

@@ -4,8 +4,8 @@ use assay_model::Nanos;
 use assay_model::script::ProcessBuilder;
 
 use super::DISTRICTS;
-use super::customer::place_of;
-use super::district::Place;
+use super::customer::district_of;
+use super::district::District;
 use super::rows::{LINES_MOST, Rows};
 use crate::script::program::Program;
 
@@ -31,8 +31,8 @@ enum Part {
     Items(u64),
     Warehouse(u64),
     Stocks { warehouse: u64, chunk: u64 },
-    Customers { place: Place, chunk: u64 },
-    Orders { place: Place, chunk: u64 },
+    Customers { district: District, chunk: u64 },
+    Orders { district: District, chunk: u64 },
 }
 
 impl Load {
@@ -71,11 +71,11 @@ impl Load {
             }
             3 => {
                 let (index, chunk) = split(self.rows.customers.of_district.div_ceil(CUSTOMERS));
-                Part::Customers { place: place_of(index), chunk }
+                Part::Customers { district: district_of(index), chunk }
             }
             _ => {
                 let (index, chunk) = split(self.rows.orders.div_ceil(ORDERS));
-                Part::Orders { place: place_of(index), chunk }
+                Part::Orders { district: district_of(index), chunk }
             }
         }
     }
@@ -105,20 +105,20 @@ impl Program for Load {
             Part::Warehouse(warehouse) => {
                 rows.add_warehouse(warehouse, into);
                 for district in 1..=DISTRICTS {
-                    rows.add_district(Place { warehouse, district }, into);
+                    rows.add_district(District { warehouse, number: district }, into);
                 }
             }
             Part::Stocks { warehouse, chunk: part } => {
                 chunk(part, ROWS, rows.items)
                     .for_each(|item| rows.add_stock(warehouse, item, into));
             }
-            Part::Customers { place, chunk: part } => {
+            Part::Customers { district, chunk: part } => {
                 chunk(part, CUSTOMERS, rows.customers.of_district)
-                    .for_each(|customer| rows.add_customer(place, customer, into));
+                    .for_each(|customer| rows.add_customer(district, customer, into));
             }
-            Part::Orders { place, chunk: part } => {
+            Part::Orders { district, chunk: part } => {
                 chunk(part, ORDERS, rows.orders)
-                    .for_each(|order| rows.add_order(place, order, into));
+                    .for_each(|order| rows.add_order(district, order, into));
             }
         }
         into.commit();

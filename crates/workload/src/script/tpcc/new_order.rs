@@ -3,7 +3,7 @@
 use assay_model::script::ProcessBuilder;
 use assay_model::{Argument, Datum, Taken, Wrap};
 
-use super::district::{Place, keyed};
+use super::district::{District, keyed};
 use super::query::Query;
 use super::rows::{LINES_LEAST, LINES_MOST, moment};
 use super::turn::Turn;
@@ -44,8 +44,8 @@ pub(super) fn add(turn: &mut Turn<'_>, into: &mut ProcessBuilder<'_>) {
     let is_undone = turn.happens(UNDONE);
     let mut lines = lines(turn);
     let is_local = lines.iter().all(|line| line.supplier == place.warehouse);
-    let (warehouse, district) = (int(place.warehouse), int(place.district));
-    let key = keyed(&[place.warehouse, place.district]);
+    let (warehouse, district) = (int(place.warehouse), int(place.number));
+    let key = keyed(&[place.warehouse, place.number]);
     into.issue(Query::WarehouseTax.issue(), place.warehouse, &[warehouse]);
     into.issue(Query::NextOrder.issue(), key, &[warehouse, district]);
     let read = into.issue(Query::District.issue(), key, &[warehouse, district]).last();
@@ -80,7 +80,7 @@ fn lines(turn: &mut Turn<'_>) -> Vec<Line> {
     (1..=count).map(line).collect()
 }
 
-fn add_line(place: Place, order: Argument<'_>, line: &Line, into: &mut ProcessBuilder<'_>) {
+fn add_line(place: District, order: Argument<'_>, line: &Line, into: &mut ProcessBuilder<'_>) {
     let Line { number, item, supplier, quantity } = *line;
     let stock = keyed(&[supplier, item]);
     let priced = into.issue(Query::Item.issue(), item, &[int(item)]).last();
@@ -91,10 +91,10 @@ fn add_line(place: Place, order: Argument<'_>, line: &Line, into: &mut ProcessBu
     let change = [left.into(), int(quantity), remote, int(supplier), int(item)];
     into.issue(Query::StockUpdate.issue(), stock, &change);
     let amount = Taken { times: quantity as i64, ..Taken::first(priced, PRICE) };
-    let note = Taken::first(read, FIRST_DISTRICT + place.district as u16 - 1);
+    let note = Taken::first(read, FIRST_DISTRICT + place.number as u16 - 1);
     let row = [
         int(place.warehouse),
-        int(place.district),
+        int(place.number),
         order,
         int(number),
         int(item),

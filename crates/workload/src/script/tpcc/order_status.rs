@@ -15,7 +15,7 @@ const ORDER: u16 = 0;
 pub(super) fn add(turn: &mut Turn<'_>, into: &mut ProcessBuilder<'_>) {
     let place = turn.district();
     let named = draw_customer(place, turn);
-    let (warehouse, district) = (int(place.warehouse), int(place.district));
+    let (warehouse, district) = (int(place.warehouse), int(place.number));
     let key = place.key(named.customer);
     let customer = find(&named, into);
     if named.name.is_none() {

@@ -4,7 +4,7 @@ use assay_model::script::ProcessBuilder;
 use assay_model::{Argument, Pick, Taken};
 
 use super::DISTRICTS;
-use super::district::{Place, keyed};
+use super::district::{District, keyed};
 use super::draw::last_name;
 use super::query::Query;
 use super::rows::moment;
@@ -24,7 +24,7 @@ const PAYMENTS: u16 = 0;
 
 /// A customer as a transaction names it.
 pub(super) struct Named {
-    pub place: Place,
+    pub place: District,
     /// The number that the customer has, as the seed tells.
     pub customer: u64,
     /// The number of the last name that is looked for, if it is not the customer's own number.
@@ -32,7 +32,7 @@ pub(super) struct Named {
 }
 
 /// The customer of a Payment or an Order-Status at `place`.
-pub(super) fn draw_customer(place: Place, turn: &mut Turn<'_>) -> Named {
+pub(super) fn draw_customer(place: District, turn: &mut Turn<'_>) -> Named {
     let (constants, customers) = (turn.constants, &turn.rows.customers);
     if turn.happens(BY_NAME) {
         let name = constants.name(customers.of_district, &mut turn.draws);
@@ -47,7 +47,7 @@ pub(super) fn draw_customer(place: Place, turn: &mut Turn<'_>) -> Named {
 /// as an argument.
 pub(super) fn find<'a>(named: &Named, into: &mut ProcessBuilder<'_>) -> Argument<'a> {
     let Some(name) = named.name else { return int(named.customer) };
-    let Place { warehouse, district } = named.place;
+    let District { warehouse, number: district } = named.place;
     let last = last_name(name);
     let arguments = [int(warehouse), int(district), text(&last)];
     let key = named.place.key(named.customer);
@@ -64,14 +64,14 @@ pub(super) fn add(turn: &mut Turn<'_>, into: &mut ProcessBuilder<'_>) {
     let is_remote = turn.happens(REMOTE);
     let of_customer = match is_remote {
         true if turn.rows.warehouses > 1 => {
-            Place { warehouse: turn.other_warehouse(), district: turn.draws.below(DISTRICTS) + 1 }
+            District { warehouse: turn.other_warehouse(), number: turn.draws.below(DISTRICTS) + 1 }
         }
         _ => place,
     };
     let named = draw_customer(of_customer, turn);
     let amount = turn.draws.below(499_901) as i64 + 100;
-    let (warehouse, district) = (int(place.warehouse), int(place.district));
-    let key = keyed(&[place.warehouse, place.district]);
+    let (warehouse, district) = (int(place.warehouse), int(place.number));
+    let key = keyed(&[place.warehouse, place.number]);
     into.issue(Query::WarehousePaid.issue(), place.warehouse, &[cents(amount), warehouse]);
     into.issue(Query::WarehouseAddress.issue(), place.warehouse, &[warehouse]);
     into.issue(Query::DistrictPaid.issue(), key, &[cents(amount), warehouse, district]);
@@ -81,7 +81,7 @@ pub(super) fn add(turn: &mut Turn<'_>, into: &mut ProcessBuilder<'_>) {
     let note = turn.rows.paid_at(place);
     let row = [
         int(of_customer.warehouse),
-        int(of_customer.district),
+        int(of_customer.number),
         customer,
         Taken::first(read, PAYMENTS).into(),
         warehouse,
@@ -97,7 +97,7 @@ pub(super) fn add(turn: &mut Turn<'_>, into: &mut ProcessBuilder<'_>) {
 fn add_customer(
     named: &Named,
     customer: Argument<'_>,
-    paid_at: Place,
+    paid_at: District,
     amount: i64,
     turn: &Turn<'_>,
     into: &mut ProcessBuilder<'_>,
@@ -105,7 +105,7 @@ fn add_customer(
     let Named { place, customer: number, .. } = *named;
     let customers = &turn.rows.customers;
     let key = place.key(number);
-    let (warehouse, district) = (int(place.warehouse), int(place.district));
+    let (warehouse, district) = (int(place.warehouse), int(place.number));
     let who = [warehouse, district, customer];
     if !customers.has_bad_credit(place, number) {
         let change = [cents(amount), cents(amount), warehouse, district, customer];
@@ -114,9 +114,9 @@ fn add_customer(
     }
     let mut notes = format!(
         "{number} {} {} {} {} {}.{:02}|",
-        place.district,
+        place.number,
         place.warehouse,
-        paid_at.district,
+        paid_at.number,
         paid_at.warehouse,
         amount / 100,
         amount % 100

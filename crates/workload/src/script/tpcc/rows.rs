@@ -6,7 +6,7 @@ use assay_model::{Argument, Datum, Draws, Seed};
 
 use super::DISTRICTS;
 use super::customer::Customers;
-use super::district::{Place, STREAMS, keyed};
+use super::district::{District, STREAMS, keyed};
 use super::query::Query;
 use super::spec::TpccSpec;
 use crate::distribution::Scatter;
@@ -97,17 +97,17 @@ impl Rows {
         self.orders * 3 / 10
     }
 
-    fn order_index(&self, place: Place, order: u64) -> u64 {
+    fn order_index(&self, place: District, order: u64) -> u64 {
         place.index() * self.orders + order - 1
     }
 
-    fn order_draws(&self, place: Place, order: u64) -> Draws {
+    fn order_draws(&self, place: District, order: u64) -> Draws {
         self.order.draws(self.order_index(place, order))
     }
 
     /// Who ordered: the customers of a district in an order of their own, again from the first
     /// where there are more orders than customers.
-    pub(super) fn orderer(&self, place: Place, order: u64) -> u64 {
+    pub(super) fn orderer(&self, place: District, order: u64) -> u64 {
         let count = self.customers.of_district;
         let turn = self.district.draws(place.index() + (1 << 40)).below(count);
         self.orderers.place((order - 1 + turn) % count) + 1
@@ -141,13 +141,13 @@ impl Rows {
     }
 
     /// D_NAME with the draws that follow.
-    fn district_name(&self, place: Place) -> (String, Draws) {
+    fn district_name(&self, place: District) -> (String, Draws) {
         let mut draws = self.district.draws(place.index());
         (random(ALPHANUMERICS, 6, 10, &mut draws), draws)
     }
 
     /// H_DATA of a payment at a district (clause 2.5.2.2).
-    pub(super) fn paid_at(&self, place: Place) -> String {
+    pub(super) fn paid_at(&self, place: District) -> String {
         format!("{}    {}", self.warehouse_name(place.warehouse).0, self.district_name(place).0)
     }
 
@@ -162,19 +162,19 @@ impl Rows {
         into.issue(Query::WarehouseInsert.issue(), id, &row);
     }
 
-    pub(super) fn add_district(&self, place: Place, into: &mut ProcessBuilder<'_>) {
+    pub(super) fn add_district(&self, place: District, into: &mut ProcessBuilder<'_>) {
         let (name, mut draws) = self.district_name(place);
         let draws = &mut draws;
         let address = Address::new(draws);
         let tax = draws.below(2_001) as i64;
-        let mut row = vec![int(place.warehouse), int(place.district), text(&name)];
+        let mut row = vec![int(place.warehouse), int(place.number), text(&name)];
         row.extend(address.arguments());
         row.extend([decimal(tax, 4), cents(3_000_000), int(self.orders + 1)]);
-        into.issue(Query::DistrictInsert.issue(), keyed(&[place.warehouse, place.district]), &row);
+        into.issue(Query::DistrictInsert.issue(), keyed(&[place.warehouse, place.number]), &row);
     }
 
     /// The customer with the one payment that every customer has made.
-    pub(super) fn add_customer(&self, place: Place, id: u64, into: &mut ProcessBuilder<'_>) {
+    pub(super) fn add_customer(&self, place: District, id: u64, into: &mut ProcessBuilder<'_>) {
         let customers = &self.customers;
         let draws = &mut self.customer.draws(customers.index(place, id));
         let (first, last) = (customers.first(place, id), customers.last(place, id));
@@ -183,7 +183,7 @@ impl Rows {
         let credit = if customers.has_bad_credit(place, id) { "BC" } else { "GC" };
         let discount = draws.below(5_001) as i64;
         let notes = customers.notes(place, id);
-        let (warehouse, district) = (int(place.warehouse), int(place.district));
+        let (warehouse, district) = (int(place.warehouse), int(place.number));
         let mut row = vec![warehouse, district, int(id), text(&first), text("OE"), text(&last)];
         row.extend(address.arguments());
         row.extend([text(&phone), moment(LOADED_AT), text(credit), cents(5_000_000)]);
@@ -206,7 +206,7 @@ impl Rows {
     }
 
     /// The order with its lines, and the note that it is not delivered yet, if so.
-    pub(super) fn add_order(&self, place: Place, id: u64, into: &mut ProcessBuilder<'_>) {
+    pub(super) fn add_order(&self, place: District, id: u64, into: &mut ProcessBuilder<'_>) {
         let is_delivered = id <= self.orders - self.undelivered();
         let draws = &mut self.order_draws(place, id);
         let lines = draws.below(LINES_MOST - LINES_LEAST + 1) + LINES_LEAST;
@@ -214,7 +214,7 @@ impl Rows {
             true => int(draws.below(10) + 1),
             false => Argument::Given(Datum::Null),
         };
-        let (warehouse, district) = (int(place.warehouse), int(place.district));
+        let (warehouse, district) = (int(place.warehouse), int(place.number));
         let orderer = int(self.orderer(place, id));
         let entry = moment(LOADED_AT);
         let row = [warehouse, district, int(id), orderer, entry, carrier, int(lines), int(1)];
@@ -230,7 +230,7 @@ impl Rows {
 
     fn add_line(
         &self,
-        place: Place,
+        place: District,
         order: u64,
         number: u64,
         is_delivered: bool,
@@ -247,7 +247,7 @@ impl Rows {
         };
         let row = [
             int(place.warehouse),
-            int(place.district),
+            int(place.number),
             int(order),
             int(number),
             int(item),

@@ -4,7 +4,7 @@ use assay_model::script::ProcessBuilder;
 use assay_model::seed::Stream;
 use assay_model::{Nanos, Seed};
 
-use super::district::{Place, STREAMS};
+use super::district::{District, STREAMS};
 use super::draw::Constants;
 use super::rows::{LOADED_AT, Rows};
 use super::spec::{Think, TpccSpec};
@@ -76,7 +76,7 @@ impl Program for Run {
     fn process(&self, process: u64, into: &mut ProcessBuilder<'_>) {
         let homes = &mut self.homes.draws(process);
         let warehouse = homes.below(self.rows.warehouses) + 1;
-        let home = Place { warehouse, district: homes.below(DISTRICTS) + 1 };
+        let home = District { warehouse, number: homes.below(DISTRICTS) + 1 };
         let first = process * self.transactions;
         let end = first + self.transactions;
         for number in first..self.count.map_or(end, |count| count.min(end)) {

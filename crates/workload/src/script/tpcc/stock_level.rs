@@ -19,8 +19,8 @@ const ORDERS: i64 = 20;
 /// are returned with what is left of each.
 pub(super) fn add(turn: &mut Turn<'_>, into: &mut ProcessBuilder<'_>) {
     let home = turn.home;
-    let (warehouse, district) = (int(home.warehouse), int(home.district));
-    let key = keyed(&[home.warehouse, home.district]);
+    let (warehouse, district) = (int(home.warehouse), int(home.number));
+    let key = keyed(&[home.warehouse, home.number]);
     let read = into.issue(Query::District.issue(), key, &[warehouse, district]).last();
     let next = Taken::first(read, NEXT_ORDER);
     let from = Taken { plus: -ORDERS, ..next };

@@ -3,7 +3,7 @@
 use assay_model::Draws;
 
 use super::DISTRICTS;
-use super::district::Place;
+use super::district::District;
 use super::draw::Constants;
 use super::rows::Rows;
 
@@ -12,7 +12,7 @@ pub(super) struct Turn<'a> {
     pub(super) rows: &'a Rows,
     pub(super) constants: &'a Constants,
     /// The terminal of the transaction.
-    pub(super) home: Place,
+    pub(super) home: District,
     /// When it is issued, for the dates in rows: a millisecond after the one before.
     pub(super) at: i64,
     pub(super) draws: Draws,
@@ -20,8 +20,8 @@ pub(super) struct Turn<'a> {
 
 impl Turn<'_> {
     /// A district of the home warehouse.
-    pub(super) fn district(&mut self) -> Place {
-        Place { warehouse: self.home.warehouse, district: self.draws.below(DISTRICTS) + 1 }
+    pub(super) fn district(&mut self) -> District {
+        District { warehouse: self.home.warehouse, number: self.draws.below(DISTRICTS) + 1 }
     }
 
     /// Whether something happens that does so in `percent` of a hundred cases.
