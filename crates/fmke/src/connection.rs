@@ -4,6 +4,7 @@ use std::convert::Infallible;
 use std::future::Future;
 use std::pin::pin;
 use std::rc::Rc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full, Limited};
@@ -27,6 +28,9 @@ use crate::shared::Shared;
 const HEADERS_MAX: usize = 64;
 /// Bytes of a request's head, and of what is buffered of it at once.
 const HEAD_BYTES: usize = 16 * 1024;
+/// How much of a body that is too long is read and thrown away, and how long the next of it may take.
+const DISCARDED_BYTES: usize = 16 * 1024 * 1024;
+const DISCARD_TIMEOUT: Duration = Duration::from_secs(1);
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const NAME: HeaderValue = HeaderValue::from_static("assay");
@@ -116,16 +120,30 @@ async fn respond(request: Request<Incoming>, shared: &Rc<Shared>) -> Reply {
 }
 
 /// The body, or what is answered because it is too long or does not come.
-async fn read(body: Incoming, shared: &Shared) -> Result<Bytes, Reply> {
+async fn read(mut body: Incoming, shared: &Shared) -> Result<Bytes, Reply> {
     let limit = shared.limits.body_bytes;
-    let too_large = || last(StatusCode::PAYLOAD_TOO_LARGE, json::TOO_LARGE);
-    if body.size_hint().lower() > limit as u64 {
-        return Err(too_large());
+    if body.size_hint().lower() <= limit as u64 {
+        match timeout(shared.limits.body_timeout, Limited::new(&mut body, limit).collect()).await {
+            Ok(Ok(body)) => return Ok(body.to_bytes()),
+            Ok(Err(_)) => {}
+            Err(_) => return Err(last(StatusCode::REQUEST_TIMEOUT, json::TOO_SLOW)),
+        }
     }
-    match timeout(shared.limits.body_timeout, Limited::new(body, limit).collect()).await {
-        Ok(Ok(body)) => Ok(body.to_bytes()),
-        Ok(Err(_)) => Err(too_large()),
-        Err(_) => Err(last(StatusCode::REQUEST_TIMEOUT, json::TOO_SLOW)),
+    let within = shared.limits.body_timeout;
+    tokio::task::spawn_local(async move { timeout(within, discard(body)).await });
+    Err(last(StatusCode::PAYLOAD_TOO_LARGE, json::TOO_LARGE))
+}
+
+/// Reads on for a while behind the answer: a connection that is closed while its caller still sends
+/// is reset, and then many callers do not read the answer.
+async fn discard(mut body: Incoming) {
+    let mut left = DISCARDED_BYTES;
+    while let Ok(Some(Ok(frame))) = timeout(DISCARD_TIMEOUT, body.frame()).await {
+        let length = frame.data_ref().map_or(0, Bytes::len);
+        match left.checked_sub(length) {
+            Some(rest) => left = rest,
+            None => return,
+        }
     }
 }
 

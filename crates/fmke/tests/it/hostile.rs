@@ -60,6 +60,12 @@ fn a_body_of_a_gigabyte_is_refused_before_it_is_read() {
     let chunk = [&b"4000\r\n"[..], &[b' '; 0x4000], b"\r\n"].concat();
     let sent = (0..65_536).take_while(|_| caller.send(&chunk).is_ok()).count();
     assert!(sent < 2_000, "{sent} chunks of 16 KiB were taken");
+    // Who sends all of it before looking reads the answer, too.
+    let mut caller = served.caller();
+    caller.send(head).unwrap();
+    (0..500).for_each(|_| caller.send(&chunk).unwrap());
+    caller.send(b"0\r\n\r\n").unwrap();
+    assert_eq!(caller.response().unwrap().status(), 413);
     assert_serves(&served);
 }
 
