@@ -28,7 +28,7 @@ use crate::shared::Shared;
 const HEADERS_MAX: usize = 64;
 /// Bytes of a request's head, and of what is buffered of it at once.
 const HEAD_BYTES: usize = 16 * 1024;
-/// How much of a body that is too long is read and thrown away, and how long the next of it may take.
+/// How much of a body that is too long is read and thrown away; how long the next part may take.
 const DISCARDED_BYTES: usize = 16 * 1024 * 1024;
 const DISCARD_TIMEOUT: Duration = Duration::from_secs(1);
 

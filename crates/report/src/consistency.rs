@@ -660,7 +660,7 @@ pub(crate) fn cells(
     letters: Letters,
 ) -> [String; 5] {
     let (index, session, did) = match witnessed {
-        Witnessed::Operation(one) => (one.index, one.session, did(result, one.access, letters)),
+        Witnessed::Operation(one) => (one.index, one.session, did(result, one, letters)),
         Witnessed::Transaction(one) => (one.index, one.session, steps(result, &one.steps)),
         Witnessed::Aggregate(one) => (one.index, one.session, aggregate(result, &one.access)),
         Witnessed::Prescription(one) => (one.index, one.session, prescription(&one.access)),
@@ -828,15 +828,19 @@ fn precise(at: Nanos) -> String {
     format!("{:.6} s", at.as_secs_f64())
 }
 
-fn did(result: &ConsistencyResult, access: Access, letters: Letters) -> String {
+fn did(result: &ConsistencyResult, one: &RegisterOperation, letters: Letters) -> String {
     let name = |value: WrittenValue| result.value_name(value);
-    match access {
+    let own = |value: WrittenValue| {
+        let is_own = result.names.is_none() && value.0.checked_sub(version::RUN) == Some(one.index);
+        if is_own { "its value".to_owned() } else { name(value) }
+    };
+    match one.access {
         Access::Read(WrittenValue::ABSENT) => "read: no record".to_owned(),
         Access::Read(value) => format!("read {}", name(value)),
-        Access::Write(value) => format!("wrote {}", name(value)),
+        Access::Write(value) => format!("wrote {}", own(value)),
         Access::ReadThenWrite { read, written } => {
             let arrow = letters.pick("→", "->");
-            format!("read {} {arrow} wrote {}", name(read), name(written))
+            format!("read {} {arrow} wrote {}", name(read), own(written))
         }
     }
 }
