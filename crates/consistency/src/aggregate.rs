@@ -124,7 +124,14 @@ impl Found {
     fn add(&mut self, anomaly: Anomaly, key: u64, operations: Vec<u64>, margin: Nanos) {
         self.count += 1;
         if self.witnesses.len() < Violations::WITNESSES {
-            self.witnesses.push(Witness { anomaly, edges: Edges::Data, key, operations, margin });
+            self.witnesses.push(Witness {
+                anomaly,
+                edges: Edges::Data,
+                key,
+                operations,
+                records: Vec::new(),
+                margin,
+            });
         }
     }
 

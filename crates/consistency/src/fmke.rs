@@ -254,6 +254,7 @@ impl Log {
                 edges: Edges::RealTime,
                 key,
                 operations,
+                records: Vec::new(),
                 margin,
             });
         }

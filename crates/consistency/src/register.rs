@@ -245,6 +245,7 @@ fn judge_torn_reads(prepared: &PreparedHistory, torn: &[u64]) -> (QualityFinding
             edges: Edges::Data,
             key: read.key,
             operations: vec![read.index],
+            records: Vec::new(),
             margin: Nanos::ZERO,
         });
     }

@@ -186,6 +186,9 @@ pub struct Witness {
     /// The operations or transactions, by their numbers in the history, in the order in which a
     /// reader should look at them.
     pub operations: Vec<u64>,
+    /// The record of each operation, where they are about several single records; else empty.
+    #[serde(default)]
+    pub records: Vec<u64>,
     /// How far it is from being none: the smallest error of the clocks that would explain it, the
     /// age of a stale read, the length of a window. Zero where time has no part.
     pub margin: Nanos,

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http_body_util::{BodyExt, Full, Limited};
+use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
 use hyper::body::{Body, Incoming};
 use hyper::header::{CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HeaderValue, SERVER};
 use hyper::server::conn::http1;
@@ -17,7 +17,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::sync::watch;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::application::Fault;
 use crate::json;
@@ -28,9 +28,9 @@ use crate::shared::Shared;
 const HEADERS_MAX: usize = 64;
 /// Bytes of a request's head, and of what is buffered of it at once.
 const HEAD_BYTES: usize = 16 * 1024;
-/// How much of a body that is too long is read and thrown away; how long the next part may take.
+/// How much of a body that was refused is read and thrown away; how long the next part may take.
 const DISCARDED_BYTES: usize = 16 * 1024 * 1024;
-const DISCARD_TIMEOUT: Duration = Duration::from_secs(1);
+const DISCARD_PAUSE: Duration = Duration::from_secs(2);
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const NAME: HeaderValue = HeaderValue::from_static("assay");
@@ -125,20 +125,26 @@ async fn read(mut body: Incoming, shared: &Shared) -> Result<Bytes, Reply> {
     if body.size_hint().lower() <= limit as u64 {
         match timeout(shared.limits.body_timeout, Limited::new(&mut body, limit).collect()).await {
             Ok(Ok(body)) => return Ok(body.to_bytes()),
-            Ok(Err(_)) => {}
-            Err(_) => return Err(last(StatusCode::REQUEST_TIMEOUT, json::TOO_SLOW)),
+            Ok(Err(error)) if error.is::<LengthLimitError>() => {}
+            Ok(Err(_)) => return Err(last(StatusCode::BAD_REQUEST, json::NO_FIELDS)),
+            Err(_) => {
+                tokio::task::spawn_local(discard(body, DISCARD_PAUSE));
+                return Err(last(StatusCode::REQUEST_TIMEOUT, json::TOO_SLOW));
+            }
         }
     }
-    let within = shared.limits.body_timeout;
-    tokio::task::spawn_local(async move { timeout(within, discard(body)).await });
+    tokio::task::spawn_local(discard(body, shared.limits.body_timeout));
     Err(last(StatusCode::PAYLOAD_TOO_LARGE, json::TOO_LARGE))
 }
 
-/// Reads on for a while behind the answer: a connection that is closed while its caller still sends
-/// is reset, and then many callers do not read the answer.
-async fn discard(mut body: Incoming) {
+/// Reads on behind the answer, for a while: a connection that is closed while its caller still
+/// sends is reset, and then many callers do not read the answer.
+async fn discard(mut body: Incoming, within: Duration) {
     let mut left = DISCARDED_BYTES;
-    while let Ok(Some(Ok(frame))) = timeout(DISCARD_TIMEOUT, body.frame()).await {
+    let ends = Instant::now() + within;
+    while let Ok(Some(Ok(frame))) =
+        timeout_at(ends.min(Instant::now() + DISCARD_PAUSE), body.frame()).await
+    {
         let length = frame.data_ref().map_or(0, Bytes::len);
         match left.checked_sub(length) {
             Some(rest) => left = rest,

@@ -353,10 +353,11 @@ impl ConsistencyResult {
     /// The operations that `witness` of a verdict on `quality` names, in its order.
     fn operations_of(&self, quality: Quality, witness: &Witness) -> Vec<&Witnessed> {
         let of_transactions = quality >= Quality::Causal && self.transactions > 0;
-        let find = |index: &u64| {
+        let find = |(place, index): (usize, &u64)| {
+            let key = *witness.records.get(place).unwrap_or(&witness.key);
             self.witnessed.iter().find(|one| match one {
                 Witnessed::Operation(operation) => {
-                    !of_transactions && (operation.index, operation.key) == (*index, witness.key)
+                    !of_transactions && (operation.index, operation.key) == (*index, key)
                 }
                 Witnessed::Transaction(transaction) => {
                     of_transactions && transaction.index == *index
@@ -365,7 +366,7 @@ impl ConsistencyResult {
                 Witnessed::Prescription(operation) => operation.index == *index,
             })
         };
-        witness.operations.iter().filter_map(find).collect()
+        witness.operations.iter().enumerate().filter_map(find).collect()
     }
 
     /// The name of the node that answered an operation, if it is known.
@@ -644,8 +645,9 @@ fn operations(result: &ConsistencyResult, operations: &[&Witnessed], letters: Le
     let has_nodes = operations.iter().any(|one| result.node_name(one).is_some());
     columns.extend(has_nodes.then_some(("node", Align::Left)));
     let mut table = Table::new(&columns);
+    let names_record = are_of_several_records(operations);
     for operation in operations {
-        let mut row = cells(result, operation, letters).to_vec();
+        let mut row = cells(result, operation, names_record, letters).to_vec();
         let node = result.node_name(operation).unwrap_or_default();
         row.extend(has_nodes.then(|| node.to_owned()));
         table.row(row);
@@ -653,13 +655,28 @@ fn operations(result: &ConsistencyResult, operations: &[&Witnessed], letters: Le
     table
 }
 
-/// An operation's number, session, what it did, its start and its end.
+/// Whether these are about more than one record.
+pub(crate) fn are_of_several_records(operations: &[&Witnessed]) -> bool {
+    let key = |one: &&Witnessed| match one {
+        Witnessed::Operation(one) => Some(one.key),
+        _ => None,
+    };
+    operations.windows(2).any(|two| key(&two[0]) != key(&two[1]))
+}
+
+/// An operation's number, session, what it did (with its record if asked for), its start and its
+/// end.
 pub(crate) fn cells(
     result: &ConsistencyResult,
     witnessed: &Witnessed,
+    names_record: bool,
     letters: Letters,
 ) -> [String; 5] {
     let (index, session, did) = match witnessed {
+        Witnessed::Operation(one) if names_record => {
+            let record = result.key_name(one.key);
+            (one.index, one.session, format!("record {record}: {}", did(result, one, letters)))
+        }
         Witnessed::Operation(one) => (one.index, one.session, did(result, one, letters)),
         Witnessed::Transaction(one) => (one.index, one.session, steps(result, &one.steps)),
         Witnessed::Aggregate(one) => (one.index, one.session, aggregate(result, &one.access)),
@@ -830,17 +847,17 @@ fn precise(at: Nanos) -> String {
 
 fn did(result: &ConsistencyResult, one: &RegisterOperation, letters: Letters) -> String {
     let name = |value: WrittenValue| result.value_name(value);
-    let own = |value: WrittenValue| {
-        let is_own = result.names.is_none() && value.0.checked_sub(version::RUN) == Some(one.index);
-        if is_own { "its value".to_owned() } else { name(value) }
+    let is_own = |value: WrittenValue| {
+        result.names.is_none() && value.0.checked_sub(version::RUN) == Some(one.index)
     };
     match one.access {
         Access::Read(WrittenValue::ABSENT) => "read: no record".to_owned(),
         Access::Read(value) => format!("read {}", name(value)),
-        Access::Write(value) => format!("wrote {}", own(value)),
+        Access::Write(value) if is_own(value) => "wrote its own value".to_owned(),
+        Access::Write(value) => format!("wrote {}", name(value)),
         Access::ReadThenWrite { read, written } => {
             let arrow = letters.pick("→", "->");
-            format!("read {} {arrow} wrote {}", name(read), own(written))
+            format!("read {} {arrow} wrote {}", name(read), name(written))
         }
     }
 }

@@ -15,7 +15,9 @@
 //! Only a read that missed a version which somebody knew can break either guarantee, so only these
 //! are looked up: O(n) for all reads and O(s log n) for each of these, O(s) mostly, as what an
 //! observer remembers only grows and each search goes on where the last one ended. 80 bytes per
-//! read, 24 more per operation on records with doubtful ones, 40 per session on each of these.
+//! read, 24 more per operation on records with doubtful ones, 40 per session on each of these, and
+//! 24 per read of a session at one moment. Of reads of a session that overlap, which they should
+//! not, what they have read counts from the end of the last of them.
 
 use std::ops::Range;
 
@@ -182,6 +184,16 @@ impl Seen {
     const NOTHING: Seen = Seen { observer: NONE, until: 0, write_place: NONE, place: NONE };
 }
 
+/// A write that an observer has read, which counts once the read has ended.
+struct Waiting {
+    /// The session that wrote.
+    writer: u32,
+    write_began: u64,
+    /// Places of the write and of the read of it.
+    write_place: u32,
+    place: u32,
+}
+
 struct Observer<'p> {
     prepared: &'p PreparedHistory<'p>,
     observations: Observations,
@@ -191,9 +203,10 @@ struct Observer<'p> {
     seen: Vec<Seen>,
     /// The sessions of which this observer has seen something.
     sessions_seen: Vec<u32>,
-    /// The last reads, which may not have ended yet, and when all of them have: more than one only
-    /// where they have one moment, or overlap, which those of a session should not.
-    waiting: Vec<Sight>,
+    /// What was read last and is not known yet, and from when on all of it is. Mostly it is one
+    /// version: more where reads take no time and have one moment, or overlap, which those of a
+    /// session should not.
+    waiting: Vec<Waiting>,
     waiting_until: u64,
     result: Observed,
 }
@@ -216,18 +229,25 @@ impl Observer<'_> {
         }
         self.result.monotonic_writes.opportunities += u64::from(has_write);
         self.result.writes_follow_reads.opportunities += u64::from(has_read);
-        self.waiting.push(*sight);
+        // The absence has no writer.
+        if (sight.writer as usize) < self.seen.len() {
+            self.waiting.push(Waiting {
+                writer: sight.writer,
+                write_began: sight.write_began,
+                write_place: sight.write_place,
+                place: sight.place,
+            });
+        }
         self.waiting_until = self.waiting_until.max(sight.ended);
     }
 
-    /// Takes note of the last reads if they had ended.
+    /// Takes note of the last reads if all of them had ended.
     fn see_waiting(&mut self, observer: u32, now: u64) {
         if self.waiting_until > now {
             return;
         }
         for waiting in self.waiting.drain(..) {
-            // The absence has no writer.
-            let Some(seen) = self.seen.get_mut(waiting.writer as usize) else { continue };
+            let seen = &mut self.seen[waiting.writer as usize];
             if seen.observer != observer {
                 self.sessions_seen.push(waiting.writer);
             }

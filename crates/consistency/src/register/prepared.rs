@@ -181,14 +181,18 @@ impl<'h> PreparedHistory<'h> {
         key: u64,
         places: &[u32],
     ) -> Witness {
-        let mut operations = Vec::with_capacity(places.len());
+        let mut named: Vec<(u64, u64)> = Vec::with_capacity(places.len());
         for place in places.iter().filter(|&&place| place != NONE) {
-            let number = self.history.operations[*place as usize].index;
-            if !operations.contains(&number) {
-                operations.push(number);
+            let operation = &self.history.operations[*place as usize];
+            let one = (operation.index, operation.key);
+            if !named.contains(&one) {
+                named.push(one);
             }
         }
-        Witness { anomaly, edges, key, operations, margin: Nanos::ZERO }
+        let is_of_several = named.iter().any(|one| one.1 != key);
+        let records = named.iter().filter(|_| is_of_several).map(|one| one.1).collect();
+        let operations = named.iter().map(|one| one.0).collect();
+        Witness { anomaly, edges, key, operations, records, margin: Nanos::ZERO }
     }
 
     /// The weakest source among the orders of all records.

@@ -78,6 +78,7 @@ pub fn constant_total(
         edges: Edges::Data,
         key: 0,
         operations: vec![*index],
+        records: Vec::new(),
         margin: Nanos::ZERO,
     };
     let verdict = if !wrong.is_empty() {

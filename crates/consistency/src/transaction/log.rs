@@ -56,7 +56,14 @@ impl<'h> Log<'h> {
             let (key, transactions, margin) = show();
             let index = |at: &u32| self.history.transactions[*at as usize].index;
             let operations = transactions.iter().map(index).collect();
-            sort.witnesses.push(Witness { anomaly, edges, key, operations, margin });
+            sort.witnesses.push(Witness {
+                anomaly,
+                edges,
+                key,
+                operations,
+                records: Vec::new(),
+                margin,
+            });
         }
     }
 

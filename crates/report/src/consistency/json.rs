@@ -282,7 +282,7 @@ struct OperationObject {
     ended_ns: Option<u64>,
     /// Its number in the run; null if it belongs to the load before the run.
     index: Option<u64>,
-    /// The record; only of lost writes.
+    /// The record; only of operations on single records.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     key: Option<String>,
@@ -313,6 +313,10 @@ impl OperationObject {
         };
         let is_load = witnessed.is_load();
         let (started, ended, outcome) = witnessed.times();
+        let key = match witnessed {
+            Witnessed::Operation(one) => Some(result.key_name(one.key)),
+            _ => None,
+        };
         let (read, written) = match witnessed {
             Witnessed::Operation(RegisterOperation { access, .. }) => match access {
                 Access::Read(read) => (Some(read.0), None),
@@ -323,12 +327,12 @@ impl OperationObject {
                 (None, None)
             }
         };
-        let [_, _, did, ..] = super::cells(result, witnessed, Letters::Unicode);
+        let [_, _, did, ..] = super::cells(result, witnessed, false, Letters::Unicode);
         OperationObject {
             agent,
             ended_ns: (outcome == Outcome::Done).then_some(ended.0),
             index: (!is_load).then_some(index),
-            key: None,
+            key,
             node: result.node_name(witnessed).map(str::to_owned),
             outcome: outcome.name(),
             session: (!is_load).then_some(session),
@@ -365,10 +369,8 @@ struct LostWindowObject {
 impl LostWritesObject {
     fn new(result: &ConsistencyResult) -> LostWritesObject {
         let lost = &result.lost_writes;
-        let first = lost.operations.iter().take(LOST_KEPT).map(|write| OperationObject {
-            key: Some(result.key_name(write.key)),
-            ..OperationObject::new(result, &Witnessed::Operation(*write))
-        });
+        let first = lost.operations.iter().take(LOST_KEPT);
+        let first = first.map(|one| OperationObject::new(result, &Witnessed::Operation(*one)));
         let window = |window: &LostWriteWindow| LostWindowObject {
             first_ns: window.first.0,
             last_ns: window.last.0,

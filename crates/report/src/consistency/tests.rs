@@ -73,6 +73,51 @@ fn json_names_the_operations_of_a_witness() {
 }
 
 #[test]
+fn a_witness_of_several_records_names_all_its_operations() {
+    let operation = |index: u64, key, session, access| RegisterOperation {
+        node: 0,
+        index,
+        key,
+        session,
+        agent: 0,
+        started: Nanos::from_micros(index * 1000),
+        ended: Nanos::from_micros(index * 1000 + 400),
+        outcome: Outcome::Done,
+        access,
+    };
+    let value = |index| WrittenValue(version::written(index));
+    let history = RegisterHistory {
+        operations: vec![
+            operation(1, 17, 1, Access::Write(value(1))),
+            operation(2, 18, 1, Access::Write(value(2))),
+            operation(3, 18, 2, Access::Read(value(2))),
+            operation(4, 17, 2, Access::Read(WrittenValue::ABSENT)),
+        ],
+        writes_whole_records: true,
+        ..RegisterHistory::default()
+    };
+    let mut result = ConsistencyResult::default();
+    result.add_registers(&history, judge(&history, &ClockError::NONE));
+    let text = document(&result).text(Style::PLAIN);
+    for line in [
+        "record 17: wrote its own value",
+        "record 18: wrote its own value",
+        "record 18: read what operation 2 wrote",
+        "record 17: read: no record",
+    ] {
+        assert!(text.contains(line), "{text}");
+    }
+    let value: serde_json::Value = serde_json::from_str(&json(&result)).unwrap();
+    let findings = value["findings"].as_array().unwrap();
+    let found = findings.iter().find(|finding| finding["quality"] == "monotonic-writes").unwrap();
+    let operations = found["witnesses"][0]["operations"].as_array().unwrap();
+    let named: Vec<_> =
+        operations.iter().map(|one| (one["index"].as_u64(), one["key"].as_str())).collect();
+    let expected = [(1, "17"), (2, "18"), (3, "18"), (4, "17")];
+    assert_eq!(named, expected.map(|(index, key)| (Some(index), Some(key))));
+}
+
+#[test]
 fn checks_of_the_verdicts_stand_below_them() {
     let mut result = stale();
     result.check(true);

@@ -117,10 +117,11 @@ fn witness<'a>(result: &ConsistencyResult, operations: &[&Witnessed]) -> Block<'
     let columns =
         columns.chain([("did", false), ("started", true), ("took", true), ("in time", false)]);
     let text = |text: String| PageCell::Text(text, String::new());
+    let names_record = consistency::are_of_several_records(operations);
     let bars = bars(operations);
     let row = |(operation, bar): (&&Witnessed, String)| {
         let [index, session, did, started, _] =
-            consistency::cells(result, operation, Letters::Unicode).map(text);
+            consistency::cells(result, operation, names_record, Letters::Unicode).map(text);
         let took = match operation.times() {
             _ if operation.is_load() => String::new(),
             (started, ended, Outcome::Done) => duration(ended.since(started), Letters::Unicode),

@@ -83,7 +83,7 @@ impl Customers {
     }
 }
 
-/// Numbers of all districts, for the plans that go through them.
+/// The district with this number among those of all warehouses, from 0.
 pub(super) fn district_of(index: u64) -> District {
     District { warehouse: index / DISTRICTS + 1, number: index % DISTRICTS + 1 }
 }
