@@ -17,7 +17,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::sync::watch;
-use tokio::time::{Instant, timeout, timeout_at};
+use tokio::time::timeout;
 
 use crate::application::Fault;
 use crate::json;
@@ -140,17 +140,18 @@ async fn read(mut body: Incoming, shared: &Shared) -> Result<Bytes, Reply> {
 /// Reads on behind the answer, for a while: a connection that is closed while its caller still
 /// sends is reset, and then many callers do not read the answer.
 async fn discard(mut body: Incoming, within: Duration) {
-    let mut left = DISCARDED_BYTES;
-    let ends = Instant::now() + within;
-    while let Ok(Some(Ok(frame))) =
-        timeout_at(ends.min(Instant::now() + DISCARD_PAUSE), body.frame()).await
-    {
-        let length = frame.data_ref().map_or(0, Bytes::len);
-        match left.checked_sub(length) {
-            Some(rest) => left = rest,
-            None => return,
+    let reading = async {
+        let mut left = DISCARDED_BYTES;
+        while let Ok(Some(Ok(frame))) = timeout(DISCARD_PAUSE, body.frame()).await {
+            let length = frame.data_ref().map_or(0, Bytes::len);
+            match left.checked_sub(length) {
+                Some(rest) => left = rest,
+                None => return,
+            }
         }
-    }
+    };
+    // However it ends, the connection ends with it.
+    let _ = timeout(within, reading).await;
 }
 
 fn of_wrong(wrong: Wrong) -> Reply {
