@@ -7,7 +7,7 @@ use assay_consistency::transaction::judge as judge_transactions;
 use assay_consistency::{
     AggregateRules, ClockError, Collected, CollectedQueries, Limitation, Quality, QualityFinding,
     QualityVerdict, QueryCollector, QueryModel, QueryOptions, RecordCollector, RecordOptions,
-    RecordShare, RegisterHistory, TransactionHistory, VersionOrder, judge_aggregates,
+    RecordShare, RegisterHistory, Seen, TransactionHistory, VersionOrder, judge_aggregates,
     judge_prescriptions,
 };
 use assay_history::{Columns, History, Manifest, State, each_read};
@@ -17,6 +17,7 @@ use assay_workload::script::consistency::BALANCE;
 use assay_workload::script::{ScriptName, ScriptPlan, ScriptSpec};
 use assay_workload::spec::{ReadFields, WriteFields, no_files};
 use assay_workload::{PlanPhase, Spec};
+use serde::{Deserialize, Serialize};
 
 use crate::agents::clock_error;
 use crate::error::ResultsError;
@@ -51,8 +52,8 @@ const WITHOUT_TRANSACTIONS: &str = "the store has no transactions here: each que
                                     itself, and one that adds to a value is a read, then a write";
 
 /// How much of a record its writes replace, and its reads return.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum WrittenFields {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum WrittenFields {
     /// Writes replace all of several fields.
     All,
     /// Records have one field.
@@ -119,7 +120,7 @@ impl Judge {
             Collector::Records(mut collector, fields) => {
                 warnings.extend(told(&self.dir, &mut collector));
                 let collected = collector.finish();
-                let limitation = limitation_of_records(&collected, fields, self.is_fresh);
+                let limitation = limitation_of_records(&collected.seen, fields, self.is_fresh);
                 (RunOperations::Records(collected), limitation)
             }
             Collector::Queries(collector, model) => {
@@ -240,18 +241,16 @@ pub(crate) fn queries(manifest: &Manifest, operations_max: usize) -> Option<Coll
 }
 
 /// Why the verdicts on records by key would be worth nothing, if so.
-fn limitation_of_records(
-    collected: &Collected,
+pub(crate) fn limitation_of_records(
+    seen: &Seen,
     fields: WrittenFields,
     is_fresh: bool,
 ) -> Option<Limitation> {
     match fields {
-        _ if collected.seen.with_version == 0 || collected.seen.unversioned_writes > 0 => {
-            Some(Limitation::NoVersions)
-        }
+        _ if seen.with_version == 0 || seen.unversioned_writes > 0 => Some(Limitation::NoVersions),
         WrittenFields::One => Some(Limitation::PartialWrites),
         // Which of the values of an earlier run a field holds, the newest number hides.
-        WrittenFields::OneReadWithAll if !is_fresh => Some(Limitation::PartialWrites),
+        WrittenFields::OneReadWithAll if !is_fresh => Some(Limitation::UsedBefore),
         _ => None,
     }
 }

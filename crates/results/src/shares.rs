@@ -19,7 +19,9 @@ use assay_workload::Spec;
 use assay_workload::spec::no_files;
 use serde::{Deserialize, Serialize};
 
-use crate::consistency::{WrittenFields, not_assessable, queries, written_fields};
+use crate::consistency::{
+    WrittenFields, limitation_of_records, not_assessable, queries, written_fields,
+};
 use crate::error::ResultsError;
 use crate::run_dirs;
 
@@ -34,12 +36,8 @@ pub struct ShareQuestion {
     pub loaded: (u64, u64),
     /// Whether the load was the last to write them.
     pub is_fresh: bool,
-    /// Whether writes replace whole records.
-    pub writes_whole_records: bool,
-    /// Whether these have several fields, so that a read may see a part of a write.
-    pub may_tear: bool,
-    /// Whether a read returns less than a write may have changed, so that nothing can be judged.
-    pub is_partial: bool,
+    /// How much of a record its writes replace, and its reads return.
+    pub fields: WrittenFields,
     /// When the first final read began, if there are some.
     pub final_reads_from: Option<Nanos>,
     /// How many records the whole history has.
@@ -80,13 +78,7 @@ impl ShareQuestion {
             title: format!("{} on {}", manifest.spec.name, manifest.store.name),
             loaded,
             is_fresh,
-            writes_whole_records: fields.is_all(),
-            may_tear: fields == WrittenFields::All,
-            is_partial: match fields {
-                WrittenFields::All | WrittenFields::Only => false,
-                WrittenFields::OneReadWithAll => !is_fresh,
-                WrittenFields::One => true,
-            },
+            fields,
             final_reads_from: None,
             records: manifest.history.records,
             nodes: manifest.history.nodes,
@@ -120,8 +112,8 @@ impl ShareJudge {
             operations_max: usize::MAX,
             loaded: question.loaded.0..question.loaded.1,
             is_fresh: question.is_fresh,
-            writes_whole_records: question.writes_whole_records,
-            may_tear: question.may_tear,
+            writes_whole_records: question.fields.is_all(),
+            may_tear: question.fields == WrittenFields::All,
         };
         let mut collector = RecordCollector::new(options);
         if let Some(from) = question.final_reads_from {
@@ -216,8 +208,5 @@ fn limitation(question: &ShareQuestion, is_whole: bool, seen: &Seen) -> Option<L
     if !is_whole {
         return Some(Limitation::Incomplete);
     }
-    if seen.with_version == 0 || seen.unversioned_writes > 0 {
-        return Some(Limitation::NoVersions);
-    }
-    question.is_partial.then_some(Limitation::PartialWrites)
+    limitation_of_records(seen, question.fields, question.is_fresh)
 }
