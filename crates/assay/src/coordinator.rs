@@ -75,7 +75,8 @@ pub fn load(
     setup.workload.require_whole_load(plan.len())?;
     let dataset = plan.loaded();
     let load_config = setup.load_config(&plan, Purpose::Load, setup.loaded(plan.len())?)?;
-    let words = fleet_words(&load_config, agents, &setup.options)?;
+    let mut words = fleet_words(&load_config, agents, &setup.options)?;
+    words.extend(records_word(setup));
     setup.prepare_to_load(&plan, &dataset)?;
     setup.store.keep_note(&Note::loading(&dataset, setup.seed).to_text()).map_err(from_open)?;
     let experiment = setup.experiment(&plan, load_config, dir, true)?;
@@ -158,14 +159,19 @@ pub fn step(
 
 /// What a bench chooses, as the words of a run.
 fn bench_words(setup: &Setup, load_config: &LoadConfig) -> Vec<String> {
-    let records = setup.workload.records().map(|spec| spec.dataset.records);
-    let records = records.filter(|_| !setup.options.records.is_given());
-    let records = records.map(|records| format!("--records={records}"));
     let duration = load_config.extent.duration;
     let duration = duration.filter(|_| !setup.options.duration.is_given());
     let duration =
         duration.map(|duration| format!("--duration={}", quantity::write_time(duration)));
-    records.into_iter().chain(duration).collect()
+    records_word(setup).into_iter().chain(duration).collect()
+}
+
+/// How many records there are: a bench suggests another number than its workload has. A trace
+/// brings its own.
+fn records_word(setup: &Setup) -> Option<String> {
+    let records = setup.workload.records()?.dataset.records;
+    let is_told = setup.options.records.is_given() || setup.workload.trace.is_some();
+    (!is_told).then(|| format!("--records={records}"))
 }
 
 /// The words that an agent's command has beyond that of the coordinator: a number of sessions that

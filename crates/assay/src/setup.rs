@@ -718,9 +718,12 @@ impl Setup {
             false => sha256_of(plan.spec_text().as_bytes()),
         };
         let trace = self.workload.trace.as_ref().map(|trace| trace.hash().to_string());
+        let trace = trace.unwrap_or_else(|| "none".to_owned());
+        let processes = processes.map_or("any number of".to_owned(), |number| number.to_string());
+        let duration = duration.map_or("any time".to_owned(), |time| time.to_string());
         format!(
-            "seed {}, arrivals {}\nworkload {} {spec}\ntrace {trace:?}\nload {}\n\
-             length {processes:?} {duration:?} {warm_up}\ndata set {}",
+            "seed {}, arrivals {}\nworkload {} {spec}\ntrace {trace}\nload {}\n\
+             length {processes} processes, {duration}, warm-up {warm_up}\ndata set {}",
             self.seed,
             self.arrivals,
             self.workload.name,

@@ -432,6 +432,14 @@ fn the_steps_of_a_tune_are_shared() {
 }
 
 #[test]
+fn agents_load_as_many_records_as_a_bench_suggests() {
+    let place = Place::new();
+    let words = "bench ycsb-c -t null: --rate 1k/s --duration 500ms --agents 2 --local";
+    place.fine(&format!("{words} --run-dir b -q")).shows("Agents");
+    assert_eq!(manifest(&place, "b/load").counters.done, 100_000);
+}
+
+#[test]
 fn a_bench_by_a_fleet_loads_and_runs() {
     let (server, place) = (Server::start(&[]), Place::new());
     let words = "--records 400 --rate 1k/s --duration 500ms --seed 2 --agents 2 --local";
