@@ -1023,7 +1023,8 @@ fn has_stages(options: &Options) -> bool {
     options.rate.text().is_some_and(|rate| rate.contains('@'))
 }
 
-/// The number of operations that the spec says is for those who say nothing else.
+/// The number of operations that the spec says is for those who say nothing else; a trace ends where
+/// it ends, and its spec says how it came about.
 fn set_length(workload: &mut Workload, options: &Options, purpose: Purpose) -> Result<()> {
     let given = options.operations.get();
     if given == Some(0) {
@@ -1031,7 +1032,8 @@ fn set_length(workload: &mut Workload, options: &Options, purpose: Purpose) -> R
     }
     let has_duration = has_stages(options) || options.duration.get().is_some();
     let is_limited = given.is_some() || has_duration || purpose == Purpose::Bench;
-    if is_limited { workload.set_operations(given) } else { Ok(()) }
+    let is_generated = workload.trace.is_none();
+    if is_limited && is_generated { workload.set_operations(given) } else { Ok(()) }
 }
 
 /// The seed that was given, that of the trace, or one that the system draws.

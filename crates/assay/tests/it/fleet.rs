@@ -440,6 +440,22 @@ fn agents_load_as_many_records_as_a_bench_suggests() {
 }
 
 #[test]
+fn agents_replay_a_trace_as_a_bench_does() {
+    let place = Place::new();
+    place.fine("trace gen ycsb-c --operations 200 --set dataset.records=300 -o t.parquet");
+    let bench = "bench t.parquet -t null: --rate 1k/s -q";
+    for (words, done) in [("", 200), ("--duration 10s --operations 50", 50)] {
+        place.fine(&format!("{bench} {words} --run-dir alone-{done}"));
+        place.fine(&format!("{bench} {words} --agents 2 --local --run-dir b-{done}"));
+        let alone = manifest(&place, &format!("alone-{done}"));
+        let whole = manifest(&place, &format!("b-{done}"));
+        assert_eq!((alone.counters.done, whole.counters.done), (done, done));
+        assert_eq!(alone.spec, whole.spec);
+        assert_eq!(manifest(&place, &format!("b-{done}/load")).counters.done, 300);
+    }
+}
+
+#[test]
 fn a_bench_by_a_fleet_loads_and_runs() {
     let (server, place) = (Server::start(&[]), Place::new());
     let words = "--records 400 --rate 1k/s --duration 500ms --seed 2 --agents 2 --local";
