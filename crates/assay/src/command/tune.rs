@@ -48,8 +48,9 @@ pub fn tune(matches: &ArgMatches) -> Result<Exit> {
     require_format(&options, &display)?;
     let mut setup = Setup::from(matches, load_config::Purpose::Run)?;
     require_kinds(&setup, &expected)?;
-    // The spec's duration is not the duration of a step.
-    if let Some(spec) = setup.workload.records_mut() {
+    let is_trace = setup.workload.trace.is_some();
+    // The spec's length is not the length of a step; a trace's says how that came about.
+    if let Some(spec) = setup.workload.records_mut().filter(|_| !is_trace) {
         spec.operations.count = None;
     }
     setup.show = match setup.show {

@@ -453,6 +453,9 @@ fn agents_replay_a_trace_as_a_bench_does() {
         assert_eq!(alone.spec, whole.spec);
         assert_eq!(manifest(&place, &format!("b-{done}/load")).counters.done, 300);
     }
+    let tune = "tune t.parquet -t null: --sweep rate=500..1k:lin:2 --step 100ms -q";
+    place.fine(&format!("{tune} --agents 2 --local --run-dir tuned"));
+    assert_eq!(manifest(&place, "tuned/step-002").agents.len(), 2);
 }
 
 #[test]
