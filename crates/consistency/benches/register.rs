@@ -7,7 +7,8 @@
 //! `peer-porcupine` asks porcupine for the linearizability of the uniform history, record by
 //! record, at the smaller two sizes: on a skewed one it takes for ever.
 //! Times are those that the thread had a core, where Linux tells them: the checkers use one core,
-//! and what else the machine does is not theirs. A number as argument leaves out larger sizes.
+//! and what else the machine does is not theirs. Arguments that name sizes or the beginnings of
+//! cases leave out the others: `cargo bench -p assay-consistency --bench register -- sessions 4M`.
 
 mod thread_time;
 
@@ -138,8 +139,18 @@ fn by_record(history: &RegisterHistory) -> Vec<Vec<Operation<Register>>> {
     records
 }
 
-/// The best speed of several runs.
+/// The arguments that are no options.
+fn words() -> Vec<String> {
+    std::env::args().skip(1).filter(|word| !word.starts_with("--")).collect()
+}
+
+/// The best speed of several runs, unless the arguments name other cases.
 fn bench(name: &str, (label, size): (&str, u64), mut run: impl FnMut()) {
+    let words = words();
+    let mut names = words.iter().filter(|word| SIZES.iter().all(|size| size.0 != *word)).peekable();
+    if names.peek().is_some() && !names.any(|wanted| name.starts_with(wanted.as_str())) {
+        return;
+    }
     let clock = Instant::now();
     let mut best = f64::MAX;
     for _ in 0..REPETITIONS {
@@ -151,8 +162,10 @@ fn bench(name: &str, (label, size): (&str, u64), mut run: impl FnMut()) {
 }
 
 fn main() {
-    let most = std::env::args().find_map(|text| text.parse().ok()).unwrap_or(u64::MAX);
-    for size in SIZES.into_iter().filter(|size| size.1 <= most) {
+    let words = words();
+    let is_size = |label: &str| words.iter().any(|word| word == label);
+    let has_sizes = SIZES.iter().any(|size| is_size(size.0));
+    for size in SIZES.into_iter().filter(|size| !has_sizes || is_size(size.0)) {
         for (keys, is_skewed) in [("uniform", false), ("skewed", true)] {
             let history = history(is_skewed, size.1);
             let named = |checker: &str| format!("{checker}-{keys}");

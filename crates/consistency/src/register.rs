@@ -185,12 +185,12 @@ impl RegisterReport {
     }
 }
 
-/// Judges a history of single records: sorts it once, then lets each checker pass over one part of
-/// the records after another, while they are in the cache.
+/// Judges a history of single records: sorts it once, then lets each checker pass over some records
+/// after others, while they are in the cache.
 ///
 /// Besides the history it takes 56 bytes per operation, 80 per read, and some hundred per operation
-/// of one part: a 256th of the records, but all of a popular one. A record in which a value was
-/// written twice is left out of all verdicts but that on garbage reads.
+/// of one part: some thousand operations, but all of a popular record. A record in which a value
+/// was written twice is left out of all verdicts but that on garbage reads.
 pub fn judge(history: &RegisterHistory, error: &ClockError) -> RegisterReport {
     let mut atomicity = AtomicityPass::default();
     let mut sessions = SessionPass::default();

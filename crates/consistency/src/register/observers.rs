@@ -41,6 +41,7 @@ pub(super) struct Observed {
 ///
 /// It stands by itself: when a session is judged the records are no longer at hand.
 #[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
 struct Sight {
     started: u64,
     ended: u64,

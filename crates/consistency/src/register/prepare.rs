@@ -22,8 +22,8 @@ pub fn prepare<'h>(history: &'h RegisterHistory, error: &ClockError) -> Prepared
     resolve_parts(history, error, |_| {})
 }
 
-/// Prepares one part of the records after another, while it is in the cache; what is given back
-/// has the counts but no records.
+/// Prepares some records after others, each few while they are in the cache; what is given back has
+/// the counts but no records.
 pub(super) fn each_part<'h>(
     history: &'h RegisterHistory,
     error: &ClockError,
@@ -53,10 +53,9 @@ fn resolve_parts<'h>(
     prepared.reads_by_session = sessions.reads;
     let mut resolver = Resolver::default();
     for part in parts {
-        resolver.resolve(&part, &mut prepared);
-        drop(part);
-        after(&mut prepared);
+        resolver.resolve(&part, &mut prepared, &mut after);
     }
+    after(&mut prepared);
     prepared.duplicate_keys.sort_unstable();
     prepared.limitation = match (survey.has_known, prepared.weakest) {
         (false, _) => Some(Limitation::NothingKnown),

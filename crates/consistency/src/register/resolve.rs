@@ -16,6 +16,10 @@ use crate::verdict::{Anomaly, Edges};
 /// Marks a write in the table whose value must never be read; the other bits are its operation.
 const REFUSED: u32 = 1 << 31;
 
+/// Operations that are prepared before the checkers pass over them: with their versions, about what
+/// fits into the processor's second cache.
+const AT_ONCE: usize = 4096;
+
 /// Resolves one record after another, and keeps its tables for the next.
 #[derive(Default)]
 pub(super) struct Resolver {
@@ -27,8 +31,13 @@ pub(super) struct Resolver {
 }
 
 impl Resolver {
-    /// Adds the groups of all records of a part.
-    pub(super) fn resolve(&mut self, part: &[KeyedOperation], to: &mut PreparedHistory) {
+    /// Adds the groups of all records of a part; `after` some of them they may be forgotten.
+    pub(super) fn resolve<'h>(
+        &mut self,
+        part: &[KeyedOperation],
+        to: &mut PreparedHistory<'h>,
+        mut after: impl FnMut(&mut PreparedHistory<'h>),
+    ) {
         let mut keys = std::mem::take(&mut self.keys);
         keys.clear();
         keys.extend(part.iter().zip(0..).map(|(operation, place)| (operation.key, place)));
@@ -41,6 +50,9 @@ impl Resolver {
                 self.operations.sort_by_key(started);
             }
             self.group(group[0].0, to);
+            if to.operations.len() >= AT_ONCE {
+                after(to);
+            }
         }
         self.keys = keys;
     }

@@ -157,22 +157,27 @@ impl SessionPass {
                 by_known.next();
             }
             let state = &mut self.states[operation.session as usize];
-            if state.group != number {
-                *state = SessionState::new(number);
+            // Mostly a session has not used the record before: then nothing is looked up.
+            let knows = state.group == number;
+            if knows {
+                state.begin(operation.started);
             }
-            state.begin(operation.started);
-            let (known_read, known_written) = (state.read, state.written);
             if operation.read != NONE {
                 let low = prepared.versions[operation.read as usize].low;
                 self.observations.add(prepared, group, operation, low < newest);
-                let read = (at as u32, low);
-                let known = (known_read, Anomaly::NonMonotonicRead);
-                check(&mut self.monotonic_reads, prepared, group, read, known);
-                let known = (known_written, Anomaly::OwnWriteNotRead);
-                check(&mut self.read_your_writes, prepared, group, read, known);
+                if knows {
+                    let read = (at as u32, low);
+                    let known = (state.read, Anomaly::NonMonotonicRead);
+                    check(&mut self.monotonic_reads, prepared, group, read, known);
+                    let known = (state.written, Anomaly::OwnWriteNotRead);
+                    check(&mut self.read_your_writes, prepared, group, read, known);
+                }
             }
             if operation.is_done {
-                self.states[operation.session as usize].end(at as u32, operation, prepared);
+                if !knows {
+                    *state = SessionState::new(number);
+                }
+                state.end(at as u32, operation, prepared);
             }
         }
     }
