@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use assay_analysis::hallmark::{CheckId, Evidence, ExpectedArrivals, Gaps, Thresholds, Validator};
 use assay_analysis::{AnalysisOptions, Analyzer, LoadModel, Window};
-use assay_model::{Ends, Kind, Nanos, Outcome, Phase, Reason, Record, Seed, Verified, version};
+use assay_model::{Ends, Kind, Nanos, Phase, Record, Seed, version};
 
 /// Records are made in batches of this many beforehand, as a history's reader would give them.
 const BATCH: usize = 4096;
@@ -30,19 +30,11 @@ fn record(index: u64, at: u64) -> Record {
         session: (index % 64) as u32,
         bytes: if is_read { 1000 } else { 100 },
         rows: u32::from(is_read),
-        verify_ns: 0,
-        statement: 0,
-        requests: 1,
-        transaction: 0,
-        transaction_type: 0,
-        node: 0,
         ends: Ends::Both,
         kind: if is_read { Kind::Read } else { Kind::Update },
         phase: Phase::Measure,
-        outcome: Outcome::Done,
         found: true,
-        reason: Reason::None,
-        verified: Verified::No,
+        ..Record::BLANK
     }
 }
 

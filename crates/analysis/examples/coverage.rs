@@ -11,7 +11,7 @@
 //! reader: in how many of all runs an interval was reported that misses the truth.
 
 use assay_analysis::{AnalysisOptions, Analyzer, Interval, Percentile, Window};
-use assay_model::{Ends, Kind, Nanos, Outcome, Phase, Reason, Record, Seed, Verified, version};
+use assay_model::{Ends, Nanos, Phase, Record, Seed, version};
 
 /// Runs per row.
 const RUNS: u64 = 400;
@@ -35,28 +35,16 @@ fn record(index: u64, intended: Nanos, ended: Nanos) -> Record {
     Record {
         index,
         process: index,
-        key: 0,
         intended,
         started: intended,
         ended,
         version_written: version::NONE,
         version_read: version::loaded(0),
-        session: 0,
-        bytes: 0,
         rows: 1,
-        verify_ns: 0,
-        statement: 0,
-        requests: 1,
-        transaction: 0,
-        transaction_type: 0,
-        node: 0,
         ends: Ends::Both,
-        kind: Kind::Read,
         phase: Phase::Measure,
-        outcome: Outcome::Done,
         found: true,
-        reason: Reason::None,
-        verified: Verified::No,
+        ..Record::BLANK
     }
 }
 

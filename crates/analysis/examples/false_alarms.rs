@@ -6,7 +6,7 @@ use assay_analysis::compare::{
     Demands, Figure, Finding, Measure, Resampling, RunFigures, Sampler, compare,
 };
 use assay_analysis::{AnalysisOptions, Analyzer, Window};
-use assay_model::{Ends, Kind, Nanos, Outcome, Phase, Reason, Record, Seed, Verified, version};
+use assay_model::{Ends, Nanos, Phase, Record, Seed, version};
 
 /// What is simulated: an M/M/1 queue, 1000 arrivals per second on average.
 #[derive(Clone, Copy)]
@@ -123,27 +123,15 @@ fn read(index: u64, at: Nanos, ended: Nanos) -> Record {
     Record {
         index,
         process: index,
-        key: 0,
         intended: at,
         started: at,
         ended,
         version_written: version::NONE,
         version_read: version::NONE,
-        session: 0,
-        bytes: 0,
         rows: 1,
-        verify_ns: 0,
-        statement: 0,
-        requests: 1,
-        transaction: 0,
-        transaction_type: 0,
-        node: 0,
         ends: Ends::Both,
-        kind: Kind::Read,
         phase: Phase::Measure,
-        outcome: Outcome::Done,
         found: true,
-        reason: Reason::None,
-        verified: Verified::No,
+        ..Record::BLANK
     }
 }

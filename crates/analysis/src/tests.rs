@@ -45,28 +45,17 @@ pub fn done(index: u64, kind: Kind, intended: Nanos, started: Nanos, ended: Nano
     Record {
         index,
         process: index,
-        key: 0,
         intended,
         started,
         ended,
         version_written: if kind.writes() { version::written(index) } else { version::NONE },
         version_read: if kind.writes() { version::NONE } else { version::loaded(0) },
-        session: 0,
-        bytes: 0,
         rows: u32::from(!kind.writes()),
-        verify_ns: 0,
-        statement: 0,
-        requests: 1,
-        transaction: 0,
-        transaction_type: 0,
-        node: 0,
         ends: Ends::Both,
         kind,
         phase: Phase::Measure,
-        outcome: Outcome::Done,
         found: true,
-        reason: Reason::None,
-        verified: Verified::No,
+        ..Record::BLANK
     }
 }
 

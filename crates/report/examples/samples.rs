@@ -11,7 +11,6 @@ use assay_analysis::ycsb::Measurements;
 use assay_analysis::{AnalysisOptions, Analyzer, LoadModel, Phases, Summary, Window};
 use assay_model::{
     Draws, Ends, Event, EventKind, Kind, Nanos, Outcome, Phase, Reason, Record, Seed, Setting,
-    Verified,
 };
 use assay_report::{Facts, Letters, PhaseSpan, State, StoreFacts, Style, ycsb};
 
@@ -126,24 +125,14 @@ fn requested(index: u64, at: Nanos, draws: &mut Draws) -> Record {
         intended: at,
         started: Nanos(at.0 + lag as u64),
         ended: at,
-        version_written: 0,
-        version_read: 0,
         session: (index % 64) as u32,
         bytes: 1_000,
         rows: u32::from(kind == Kind::Read),
-        verify_ns: 0,
-        statement: 0,
-        requests: 1,
-        transaction: 0,
-        transaction_type: 0,
-        node: 0,
         ends: Ends::Both,
         kind,
         phase,
-        outcome: Outcome::Done,
         found: kind != Kind::Read || draws.unit() > 0.004,
-        reason: Reason::None,
-        verified: Verified::No,
+        ..Record::BLANK
     }
 }
 

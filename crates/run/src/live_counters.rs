@@ -307,7 +307,7 @@ fn upper_end(bucket: usize) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use assay_model::{Ends, Phase, Reason, Verified, version};
+    use assay_model::{Ends, Phase, version};
 
     use super::*;
 
@@ -397,30 +397,16 @@ mod tests {
     fn record(outcome: Outcome, found: bool) -> Record {
         let (intended, started, ended) = (Nanos(100), Nanos(140), Nanos(150));
         Record {
-            index: 0,
-            process: 0,
-            key: 0,
             intended,
             started,
             ended,
             version_written: version::NONE,
             version_read: version::NONE,
-            session: 0,
-            bytes: 0,
-            rows: 0,
-            verify_ns: 0,
-            statement: 0,
-            requests: 1,
-            transaction: 0,
-            transaction_type: 0,
-            node: 0,
             ends: Ends::Both,
-            kind: Kind::Read,
             phase: Phase::Measure,
             outcome,
             found,
-            reason: Reason::None,
-            verified: Verified::No,
+            ..Record::BLANK
         }
     }
 }

@@ -32,6 +32,25 @@ pub struct Capabilities {
 }
 
 impl Capabilities {
+    /// Those of a server that keeps records and does every kind of operation on them, as far as
+    /// its driver says nothing else.
+    pub fn of(name: &'static str) -> Capabilities {
+        Capabilities {
+            name,
+            data_model: DataModel::KeyValue,
+            kinds: Kind::OF_RECORDS.to_vec(),
+            calls: Calls::Pipelined,
+            hidden_retries: None,
+            keeps_other_fields: true,
+            scan_order: ScanOrder::Own,
+            is_no_op: false,
+            is_persistent: true,
+            time: StoreTime::Wall,
+            takes_queries: false,
+            isolation: None,
+        }
+    }
+
     /// Whether the store can do `kind`.
     pub fn can(&self, kind: Kind) -> bool {
         self.kinds.contains(&kind)

@@ -15,7 +15,7 @@ use assay_model::{Kind, Layout, Nanos, Reason, Setting};
 use hashbrown::HashTable;
 
 use crate::answer::{Answer, Answers, Reply, Rows, Span, encode_field, encode_row};
-use crate::capabilities::{Calls, Capabilities, DataModel, ScanOrder, StoreTime};
+use crate::capabilities::{Calls, Capabilities, ScanOrder};
 use crate::key_hash::key_hash;
 use crate::request::{Request, Ticket, Values};
 use crate::row;
@@ -59,18 +59,10 @@ impl Store for Memory {
 
     fn capabilities(&self) -> Capabilities {
         Capabilities {
-            name: "memory",
-            data_model: DataModel::KeyValue,
-            kinds: Kind::OF_RECORDS.to_vec(),
             calls: Calls::Inline,
-            hidden_retries: None,
-            keeps_other_fields: true,
             scan_order: ScanOrder::Key,
-            is_no_op: false,
             is_persistent: false,
-            time: StoreTime::Wall,
-            takes_queries: false,
-            isolation: None,
+            ..Capabilities::of("memory")
         }
     }
 

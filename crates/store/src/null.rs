@@ -6,10 +6,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use assay_model::{Catalogue, Kind, Layout, Nanos, Setting};
+use assay_model::{Catalogue, Layout, Nanos, Setting};
 
 use crate::answer::{Answer, Answers, Reply, Rows};
-use crate::capabilities::{Calls, Capabilities, DataModel, ScanOrder, StoreTime};
+use crate::capabilities::{Calls, Capabilities};
 use crate::request::{Call, Request, Ticket};
 use crate::seam::{Client, Existing, OpenError, Store};
 
@@ -53,18 +53,12 @@ impl Default for Null {
 impl Store for Null {
     fn capabilities(&self) -> Capabilities {
         Capabilities {
-            name: "null",
-            data_model: DataModel::KeyValue,
-            kinds: Kind::OF_RECORDS.to_vec(),
             calls: Calls::Inline,
-            hidden_retries: None,
             keeps_other_fields: false,
-            scan_order: ScanOrder::Own,
             is_no_op: true,
             is_persistent: false,
-            time: StoreTime::Wall,
             takes_queries: true,
-            isolation: None,
+            ..Capabilities::of("null")
         }
     }
 
@@ -156,6 +150,8 @@ impl Client for Spin {
 #[cfg(test)]
 mod tests {
     use std::sync::atomic::{AtomicU64, Ordering};
+
+    use assay_model::Kind;
 
     use super::*;
     use crate::conformance;

@@ -31,9 +31,9 @@ pub mod world;
 
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-use assay_model::{Kind, Layout, Seed, Setting};
+use assay_model::{Layout, Seed, Setting};
 
-use crate::capabilities::{Calls, Capabilities, DataModel, ScanOrder, StoreTime};
+use crate::capabilities::{Capabilities, ScanOrder, StoreTime};
 use crate::seam::{Client, OpenError, Store};
 use crate::truth::Truth;
 use client::{Columns, SimulatedClient, lock};
@@ -65,18 +65,11 @@ impl Store for SimulatedStore {
     fn capabilities(&self) -> Capabilities {
         let merges = lock(&self.world).config().updates == config::Updates::Merge;
         Capabilities {
-            name: "sim",
-            data_model: DataModel::KeyValue,
-            kinds: Kind::OF_RECORDS.to_vec(),
-            calls: Calls::Pipelined,
-            hidden_retries: None,
             keeps_other_fields: merges,
             scan_order: ScanOrder::Key,
-            is_no_op: false,
             is_persistent: false,
             time: StoreTime::Simulated,
-            takes_queries: false,
-            isolation: None,
+            ..Capabilities::of("sim")
         }
     }
 

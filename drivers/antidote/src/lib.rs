@@ -35,9 +35,7 @@ use std::time::Duration;
 
 use assay_driver_kit::task::{self, RecordsClient};
 use assay_model::{Kind, Layout, Setting};
-use assay_store::{
-    Calls, Capabilities, Client, DataModel, Isolation, OpenError, ScanOrder, Store, StoreTime,
-};
+use assay_store::{Capabilities, Client, Isolation, OpenError, Store};
 
 use clocks::Clocks;
 use link::{Links, Plan};
@@ -155,18 +153,9 @@ impl Store for Antidote {
     fn capabilities(&self) -> Capabilities {
         let can = |kind: &Kind| *kind != Kind::Scan;
         Capabilities {
-            name: "antidote",
-            data_model: DataModel::KeyValue,
             kinds: Kind::OF_RECORDS.into_iter().filter(can).collect(),
-            calls: Calls::Pipelined,
-            hidden_retries: None,
-            keeps_other_fields: true,
-            scan_order: ScanOrder::Own,
-            is_no_op: false,
-            is_persistent: true,
-            time: StoreTime::Wall,
-            takes_queries: false,
             isolation: Some(Isolation::RepeatableRead),
+            ..Capabilities::of("antidote")
         }
     }
 

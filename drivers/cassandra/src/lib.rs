@@ -26,8 +26,8 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use assay_driver_kit::task::{self, RecordsClient};
-use assay_model::{Kind, Layout, Setting};
-use assay_store::{Calls, Capabilities, Client, DataModel, OpenError, ScanOrder, Store, StoreTime};
+use assay_model::{Layout, Setting};
+use assay_store::{Capabilities, Client, DataModel, OpenError, Store};
 use scylla::client::session::Session;
 use scylla::deserialize::row::DeserializeRow;
 use scylla::frame::types::Consistency;
@@ -281,20 +281,7 @@ where
 
 impl Store for Cassandra {
     fn capabilities(&self) -> Capabilities {
-        Capabilities {
-            name: "cassandra",
-            data_model: DataModel::Column,
-            kinds: Kind::OF_RECORDS.to_vec(),
-            calls: Calls::Pipelined,
-            hidden_retries: None,
-            keeps_other_fields: true,
-            scan_order: ScanOrder::Own,
-            is_no_op: false,
-            is_persistent: true,
-            time: StoreTime::Wall,
-            takes_queries: false,
-            isolation: None,
-        }
+        Capabilities { data_model: DataModel::Column, ..Capabilities::of("cassandra") }
     }
 
     fn prepare(&self, layout: &Layout) -> Result<(), OpenError> {

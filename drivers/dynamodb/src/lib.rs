@@ -23,8 +23,8 @@ use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use assay_driver_kit::task::{self, RecordsClient};
-use assay_model::{Kind, Layout, Setting};
-use assay_store::{Calls, Capabilities, Client, DataModel, OpenError, ScanOrder, Store, StoreTime};
+use assay_model::{Layout, Setting};
+use assay_store::{Capabilities, Client, OpenError, Store};
 
 use admin::AdminConnection;
 use link::{Link, Plan};
@@ -69,20 +69,7 @@ impl DynamoDb {
 
 impl Store for DynamoDb {
     fn capabilities(&self) -> Capabilities {
-        Capabilities {
-            name: "dynamodb",
-            data_model: DataModel::KeyValue,
-            kinds: Kind::OF_RECORDS.to_vec(),
-            calls: Calls::Pipelined,
-            hidden_retries: None,
-            keeps_other_fields: true,
-            scan_order: ScanOrder::Own,
-            is_no_op: false,
-            is_persistent: true,
-            time: StoreTime::Wall,
-            takes_queries: false,
-            isolation: None,
-        }
+        Capabilities::of("dynamodb")
     }
 
     fn prepare(&self, layout: &Layout) -> Result<(), OpenError> {

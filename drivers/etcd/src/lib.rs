@@ -37,10 +37,8 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use assay_driver_kit::task::{self, Gathering, RecordsClient};
-use assay_model::{Kind, Layout, Setting};
-use assay_store::{
-    Calls, Capabilities, Client, DataModel, Isolation, OpenError, ScanOrder, Store, StoreTime,
-};
+use assay_model::{Layout, Setting};
+use assay_store::{Capabilities, Client, Isolation, OpenError, ScanOrder, Store};
 use bytes::Bytes;
 
 use connector::{Connector, Endpoints};
@@ -131,21 +129,13 @@ impl Etcd {
 impl Store for Etcd {
     fn capabilities(&self) -> Capabilities {
         Capabilities {
-            name: "etcd",
-            data_model: DataModel::KeyValue,
-            kinds: Kind::OF_RECORDS.to_vec(),
-            calls: Calls::Pipelined,
             hidden_retries: Some(
                 "an update whose record was changed meanwhile is tried again, at most 8 times in \
                  all; the requests are counted",
             ),
-            keeps_other_fields: true,
             scan_order: ScanOrder::Key,
-            is_no_op: false,
-            is_persistent: true,
-            time: StoreTime::Wall,
-            takes_queries: false,
             isolation: Some(Isolation::Serializable),
+            ..Capabilities::of("etcd")
         }
     }
 

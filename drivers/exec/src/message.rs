@@ -5,7 +5,7 @@ use std::fmt::{self, Write as _};
 
 use assay_model::{Fields, Kind, Layout, Reason, Table};
 use assay_store::answer::{encode_field, encode_row};
-use assay_store::{Capabilities, DataModel, Request, ScanOrder, StoreTime};
+use assay_store::{Capabilities, Request, ScanOrder};
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
@@ -168,13 +168,10 @@ impl Hello {
     pub(super) fn capabilities(&self) -> Capabilities {
         Capabilities {
             // One short text for each store that is opened, for the rest of the process.
-            name: self.name.clone().leak(),
-            data_model: DataModel::KeyValue,
             kinds: Kind::OF_RECORDS
                 .into_iter()
                 .filter(|one| self.operations.iter().any(|word| kind(word) == Some(*one)))
                 .collect(),
-            calls: assay_store::Calls::Pipelined,
             hidden_retries: self.hidden_retries.clone().map(|text| &*text.leak()),
             keeps_other_fields: self.updates == Updates::Fields && self.keeps,
             scan_order: match self.scan {
@@ -183,9 +180,7 @@ impl Hello {
             },
             is_no_op: !self.keeps,
             is_persistent: self.persistent && self.keeps,
-            time: StoreTime::Wall,
-            takes_queries: false,
-            isolation: None,
+            ..Capabilities::of(self.name.clone().leak())
         }
     }
 }

@@ -21,10 +21,10 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use assay_driver_kit::task::{self, Pool};
-use assay_model::{Catalogue, Kind, Layout, Nanos, Reason, Setting};
+use assay_model::{Catalogue, Layout, Nanos, Reason, Setting};
 use assay_store::{
-    Answer, Answers, Call, Calls, Capabilities, Client, DataModel, Existing, OpenError, Reply,
-    Request, ScanOrder, Step, Store, StoreTime, Ticket,
+    Answer, Answers, Call, Capabilities, Client, DataModel, Existing, OpenError, Reply, Request,
+    Step, Store, Ticket,
 };
 
 use link::{Http, Job};
@@ -86,18 +86,9 @@ impl Fmke {
 impl Store for Fmke {
     fn capabilities(&self) -> Capabilities {
         Capabilities {
-            name: "fmke-http",
             data_model: DataModel::Relational,
-            kinds: Kind::OF_RECORDS.to_vec(),
-            calls: Calls::Pipelined,
-            hidden_retries: None,
-            keeps_other_fields: true,
-            scan_order: ScanOrder::Own,
-            is_no_op: false,
-            is_persistent: true,
-            time: StoreTime::Wall,
             takes_queries: true,
-            isolation: None,
+            ..Capabilities::of("fmke-http")
         }
     }
 

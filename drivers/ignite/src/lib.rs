@@ -34,7 +34,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use assay_driver_kit::task::{self, RecordsClient};
 use assay_model::{Kind, Layout, Setting};
-use assay_store::{Calls, Capabilities, Client, DataModel, OpenError, ScanOrder, Store, StoreTime};
+use assay_store::{Capabilities, Client, OpenError, ScanOrder, Store};
 
 use admin::AdminConnection;
 use cluster::Cluster;
@@ -96,22 +96,15 @@ impl Store for Ignite {
     fn capabilities(&self) -> Capabilities {
         let can = |kind: &Kind| *kind != Kind::Scan || self.options.has_index;
         Capabilities {
-            name: "ignite",
-            data_model: DataModel::KeyValue,
             kinds: Kind::OF_RECORDS.into_iter().filter(can).collect(),
-            calls: Calls::Pipelined,
             hidden_retries: Some(
                 "an update whose record changed between its read and its write is done again, at \
                  most 8 times in all; the node that passes a change on does so again when the \
                  owner of its key fails meanwhile",
             ),
-            keeps_other_fields: true,
             scan_order: ScanOrder::Key,
-            is_no_op: false,
-            is_persistent: true,
-            time: StoreTime::Wall,
-            takes_queries: false,
             isolation: self.options.transactions.map(|how| how.isolation),
+            ..Capabilities::of("ignite")
         }
     }
 

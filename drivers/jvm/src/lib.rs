@@ -20,8 +20,7 @@ use assay_driver_kit::Surroundings;
 use assay_driver_kit::secrets::Redaction;
 use assay_model::{Fields, Kind, Layout, Nanos, Reason, Setting, properties};
 use assay_store::{
-    Answer, Answers, Calls, Capabilities, Client, DataModel, OpenError, Reply, Request, Rows,
-    Store, StoreTime, Ticket,
+    Answer, Answers, Calls, Capabilities, Client, OpenError, Reply, Request, Rows, Store, Ticket,
 };
 
 use binding::{Binding, Trouble};
@@ -103,8 +102,6 @@ fn capabilities(options: &Options, traits: &[(String, String)]) -> Capabilities 
     let name = find("name").cloned().unwrap_or_else(|| name_of(&options.class));
     Capabilities {
         // One short name for each store that is opened, for the rest of the process.
-        name: name.leak(),
-        data_model: DataModel::KeyValue,
         kinds: options.kinds.clone().or_else(kinds).unwrap_or(Kind::OF_RECORDS.to_vec()),
         calls: options.calls.unwrap_or(usual_calls),
         hidden_retries: (!is_known).then_some(UNKNOWN_RETRIES),
@@ -116,9 +113,7 @@ fn capabilities(options: &Options, traits: &[(String, String)]) -> Capabilities 
             Some(chosen) => chosen,
             None => is("persistent").unwrap_or(true),
         },
-        time: StoreTime::Wall,
-        takes_queries: false,
-        isolation: None,
+        ..Capabilities::of(name.leak())
     }
 }
 

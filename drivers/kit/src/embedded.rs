@@ -18,8 +18,8 @@ use std::sync::{Arc, PoisonError, RwLock};
 use assay_model::{Kind, Layout, Nanos, Reason, Setting};
 use assay_store::answer::Span;
 use assay_store::{
-    Answer, Answers, Calls, Capabilities, Client, DataModel, KeyRange, OpenError, Reply, Request,
-    Rows, ScanOrder, Store, StoreTime, Ticket, row,
+    Answer, Answers, Calls, Capabilities, Client, KeyRange, OpenError, Reply, Request, Rows,
+    ScanOrder, Store, Ticket, row,
 };
 
 pub use failure::EngineFailure;
@@ -119,18 +119,9 @@ impl<E: Engine> Embedded<E> {
 impl<E: Engine> Store for Embedded<E> {
     fn capabilities(&self) -> Capabilities {
         Capabilities {
-            name: E::NAME,
-            data_model: DataModel::KeyValue,
-            kinds: Kind::OF_RECORDS.to_vec(),
             calls: Calls::Blocking,
-            hidden_retries: None,
-            keeps_other_fields: true,
             scan_order: ScanOrder::Key,
-            is_no_op: false,
-            is_persistent: true,
-            time: StoreTime::Wall,
-            takes_queries: false,
-            isolation: None,
+            ..Capabilities::of(E::NAME)
         }
     }
 

@@ -1,10 +1,8 @@
 //! Makes connections, or says in words why one cannot be made.
 
-use std::fs;
-
 use assay_driver_kit::address::authority;
 use assay_store::{OpenError, number_of};
-use mysql_async::{Conn, Error, IoError, Opts, OptsBuilder};
+use mysql_async::{Conn, Error, IoError, Opts};
 
 use super::options::Options;
 
@@ -17,19 +15,8 @@ pub(super) struct Connector {
 }
 
 impl Connector {
-    /// Reads the password from its file, if there is one.
-    pub(super) fn new(options: Options) -> Result<Connector, OpenError> {
-        let mut hosts = options.hosts.clone();
-        if let Some(path) = &options.password_file {
-            let text = fs::read_to_string(path).map_err(|error| OpenError::Url {
-                url: options.to_string(),
-                reason: format!("password_file {}: {error}", path.display()),
-            })?;
-            let password = text.lines().next().unwrap_or_default().to_owned();
-            let with = |host| OptsBuilder::from_opts(host).pass(Some(&password)).into();
-            hosts = hosts.into_iter().map(with).collect();
-        }
-        Ok(Connector { options, hosts, only: None })
+    pub(super) fn new(options: Options) -> Connector {
+        Connector { hosts: options.hosts.clone(), options, only: None }
     }
 
     /// The same for the host of this number alone; `None` if there is none, or only one.
@@ -157,7 +144,7 @@ mod tests {
     #[test]
     fn nodes_are_named_by_host_and_port() {
         let options = "mariadb://one,[::1]:7000/shop".parse().expect("the URL is right");
-        let connector = Connector::new(options).expect("there is no file to be read");
+        let connector = Connector::new(options);
         assert_eq!(connector.authorities(), ["one:3306", "[::1]:7000"]);
     }
 }

@@ -28,12 +28,12 @@ use std::time::Duration;
 use assay_driver_kit::record_texts::RecordTexts;
 use assay_driver_kit::relations::{Todo, decide, has};
 use assay_driver_kit::task::{self, Pool};
-use assay_model::{Catalogue, Kind, Layout, Nanos, Reason, Schema, Setting};
+use assay_model::{Catalogue, Layout, Nanos, Reason, Schema, Setting};
 use assay_store::reading::{self, ServerReading};
 use assay_store::sql::{self, Dialect, ForeignKeys, Records, SqlQuery};
 use assay_store::{
-    Answer, Answers, Call, Calls, Capabilities, Client, DataModel, Existing, OpenError, Reply,
-    Request, ScanOrder, Step, Store, StoreTime, Ticket,
+    Answer, Answers, Call, Capabilities, Client, DataModel, Existing, OpenError, Reply, Request,
+    ScanOrder, Step, Store, Ticket,
 };
 use mysql_async::Conn;
 use mysql_async::prelude::Queryable;
@@ -58,11 +58,8 @@ pub struct MariaDb {
 
 impl MariaDb {
     /// A store with these options; nothing is connected yet.
-    ///
-    /// # Errors
-    /// If a file that the options name cannot be read.
-    pub fn new(options: Options) -> Result<MariaDb, OpenError> {
-        Ok(MariaDb { connector: Arc::new(Connector::new(options)?), plan: RwLock::default() })
+    pub fn new(options: Options) -> MariaDb {
+        MariaDb { connector: Arc::new(Connector::new(options)), plan: RwLock::default() }
     }
 
     /// A store with the options that `url` says, see [`Options`].
@@ -70,7 +67,7 @@ impl MariaDb {
     /// # Errors
     /// If the URL is invalid, or a file that it names cannot be read.
     pub fn from_url(url: &str) -> Result<MariaDb, OpenError> {
-        MariaDb::new(url.parse()?)
+        Ok(MariaDb::new(url.parse()?))
     }
 
     /// The options; shown without secrets.
@@ -222,18 +219,11 @@ impl AdminConnection<'_> {
 impl Store for MariaDb {
     fn capabilities(&self) -> Capabilities {
         Capabilities {
-            name: "mariadb",
             data_model: DataModel::Relational,
-            kinds: Kind::OF_RECORDS.to_vec(),
-            calls: Calls::Pipelined,
-            hidden_retries: None,
-            keeps_other_fields: true,
             scan_order: ScanOrder::Key,
-            is_no_op: false,
-            is_persistent: true,
-            time: StoreTime::Wall,
             takes_queries: true,
             isolation: Some(self.options().isolation),
+            ..Capabilities::of("mariadb")
         }
     }
 

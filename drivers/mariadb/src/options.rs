@@ -1,24 +1,19 @@
 //! Options of a MariaDB URL.
 
 use std::fmt;
-use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
-use assay_driver_kit::address::{decode, require_encoded_login};
-use assay_driver_kit::secrets::Redaction;
-use assay_model::closest;
+use assay_driver_kit::address::Address;
 use assay_store::sql::Content;
 use assay_store::{Isolation, OpenError};
-use mysql_async::{Opts, OptsBuilder, UrlError};
+use mysql_async::{Opts, OptsBuilder};
 
 /// An example of a right URL, for errors.
 const EXAMPLE: &str =
     "mariadb://user:password@127.0.0.1:3306/database?isolation=repeatable-read&connections=16";
 
-const OPTION_NAMES: [&str; 7] =
-    ["isolation", "connections", "columns", "socket", "password_file", "connect_timeout", "host"];
-
+const DEFAULT_PORT: u16 = 3306;
 /// Connections per worker: each has a thread of the server.
 const MOST_CONNECTIONS: usize = 1024;
 /// The default timeout for a connection.
@@ -41,8 +36,6 @@ pub struct Options {
     pub connections: usize,
     /// Option `columns=text|bytes`: what the columns of records hold.
     pub content: Content,
-    /// Option `password_file`: a file whose first line is the password.
-    pub password_file: Option<PathBuf>,
     /// Option `connect_timeout`, in milliseconds: for a connection with its handshake.
     pub connect_timeout: Duration,
     /// Option `host`.
@@ -63,10 +56,43 @@ impl FromStr for Options {
     type Err = OpenError;
 
     fn from_str(url: &str) -> Result<Options, OpenError> {
-        parse(url).map_err(|reason| OpenError::Url {
-            url: Redaction::NETWORK.url(url),
-            reason: format!("{reason}; a right one is {EXAMPLE}"),
-        })
+        let mut address = Address::parse(url, &["mariadb", "mysql"], DEFAULT_PORT, EXAMPLE)?;
+        let levels = Isolation::ALL.map(|level| (level.name(), level));
+        let isolation = address.choose("isolation", &levels)?.unwrap_or(Isolation::RepeatableRead);
+        let connections = address.connections(MOST_CONNECTIONS)?.unwrap_or(16);
+        let contents = [("text", Content::Text), ("bytes", Content::Bytes)];
+        let content = address.choose("columns", &contents)?.unwrap_or(Content::Text);
+        let socket = address.text("socket");
+        address.password_file()?;
+        let connect_timeout = address.connect_timeout()?.unwrap_or(CONNECT_TIMEOUT);
+        let choices = [("session", HostChoice::BySession), ("any", HostChoice::InTurn)];
+        let host = address.choose("host", &choices)?.unwrap_or(HostChoice::BySession);
+        if address.path.is_empty() {
+            let reason = "the database is missing: write it behind the host, as in host/test";
+            return Err(address.wrong(reason.into()));
+        }
+        if socket.is_some() && address.hosts.len() > 1 {
+            return Err(address.wrong("option socket is for one host".into()));
+        }
+        let login = OptsBuilder::default()
+            .user(Some(address.user.as_deref().unwrap_or("root")))
+            .pass(address.password.as_ref())
+            .db_name(Some(&address.path))
+            // What is measured is what the URL names, not a socket that the server happens to have.
+            .prefer_socket(Some(false))
+            .socket(socket)
+            // An update is found if its row is there, also where it changes nothing.
+            .client_found_rows(true)
+            // A link keeps its statements itself.
+            .stmt_cache_size(Some(0))
+            .setup(set_up(isolation));
+        let at = |(name, port): &(String, u16)| {
+            login.clone().ip_or_hostname(name.as_str()).tcp_port(*port).into()
+        };
+        let hosts = address.hosts.iter().map(at).collect();
+        let displayed = address.to_string();
+        address.finish()?;
+        Ok(Options { hosts, isolation, connections, content, connect_timeout, host, displayed })
     }
 }
 
@@ -80,78 +106,6 @@ impl fmt::Debug for Options {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Options").field("url", &self.displayed).finish_non_exhaustive()
     }
-}
-
-fn parse(url: &str) -> Result<Options, String> {
-    let (scheme, rest) = url.split_once("://").ok_or("there is no ://")?;
-    if !["mariadb", "mysql"].contains(&scheme) {
-        return Err(format!("scheme {scheme:?} is not mariadb or mysql"));
-    }
-    require_encoded_login(rest)?;
-    let (address, query) = rest.split_once('?').unwrap_or((rest, ""));
-    let mut options = Options {
-        hosts: hosts(address)?,
-        isolation: Isolation::RepeatableRead,
-        connections: 16,
-        content: Content::Text,
-        password_file: None,
-        connect_timeout: CONNECT_TIMEOUT,
-        host: HostChoice::BySession,
-        displayed: Redaction::NETWORK.url(url),
-    };
-    let mut socket = None;
-    for pair in query.split('&').filter(|pair| !pair.is_empty()) {
-        let (name, value) =
-            pair.split_once('=').ok_or_else(|| format!("option {pair:?} has no value"))?;
-        match name {
-            "socket" => socket = Some(decode(value)?),
-            _ => options.set(name, &decode(value)?)?,
-        }
-    }
-    if socket.is_some() && options.hosts.len() > 1 {
-        return Err("option socket is for one host".into());
-    }
-    let complete = |host: Opts| {
-        let user = host.user().unwrap_or("root").to_owned();
-        // The library keeps the brackets of an IPv6 address, and would look it up as a name.
-        let name = host.ip_or_hostname().trim_matches(['[', ']']).to_owned();
-        let builder = OptsBuilder::from_opts(host)
-            .user(Some(user))
-            .ip_or_hostname(name)
-            // What is measured is what the URL names, not a socket that the server happens to have.
-            .prefer_socket(Some(false))
-            .socket(socket.clone())
-            // An update is found if its row is there, also where it changes nothing.
-            .client_found_rows(true)
-            // A link keeps its statements itself.
-            .stmt_cache_size(Some(0))
-            .setup(set_up(options.isolation));
-        Opts::from(builder)
-    };
-    let hosts = std::mem::take(&mut options.hosts).into_iter().map(complete).collect();
-    Ok(Options { hosts, ..options })
-}
-
-/// The hosts of `[login@]host[:port][,host[:port]…]/database`, as the library takes each of them.
-fn hosts(address: &str) -> Result<Vec<Opts>, String> {
-    let (authority, path) = address.split_once('/').unwrap_or((address, ""));
-    let (login, hosts) = match authority.rsplit_once('@') {
-        Some((login, hosts)) => (format!("{login}@"), hosts),
-        None => (String::new(), authority),
-    };
-    let mut all = Vec::new();
-    for host in hosts.split(',') {
-        if host.is_empty() {
-            return Err("the host is missing".into());
-        }
-        let url = format!("mysql://{login}{host}/{path}");
-        let library = Opts::from_url(&url).map_err(|error| explain(&error))?;
-        if library.db_name().is_none_or(str::is_empty) {
-            return Err("the database is missing: write it behind the host, as in host/test".into());
-        }
-        all.push(library);
-    }
-    Ok(all)
 }
 
 /// The set-up statements of a fresh connection, last first.
@@ -170,68 +124,6 @@ fn set_up(isolation: Isolation) -> Vec<String> {
             .into(),
         format!("SET SESSION TRANSACTION ISOLATION LEVEL {level}"),
     ]
-}
-
-fn explain(error: &UrlError) -> String {
-    match error {
-        UrlError::Parse(error) => error.to_string(),
-        other => other.to_string(),
-    }
-}
-
-impl Options {
-    fn set(&mut self, name: &str, value: &str) -> Result<(), String> {
-        match name {
-            _ if !OPTION_NAMES.contains(&name) => return Err(unknown_option(name)),
-            "isolation" => {
-                self.isolation = Isolation::from_name(value).ok_or_else(|| {
-                    let names = Isolation::ALL.map(Isolation::name).join(" or ");
-                    format!("option isolation is {names}, not {value:?}")
-                })?;
-            }
-            "connections" => {
-                let number = value.parse().ok();
-                let number = number.filter(|number| (1..=MOST_CONNECTIONS).contains(number));
-                self.connections = number.ok_or_else(|| {
-                    format!(
-                        "option connections is a number from 1 to {MOST_CONNECTIONS}, not \
-                         {value:?}"
-                    )
-                })?;
-            }
-            "columns" => {
-                self.content = match value {
-                    "text" => Content::Text,
-                    "bytes" => Content::Bytes,
-                    _ => return Err(format!("option columns is text or bytes, not {value:?}")),
-                };
-            }
-            "host" => {
-                self.host = match value {
-                    "session" => HostChoice::BySession,
-                    "any" => HostChoice::InTurn,
-                    _ => return Err(format!("option host is session or any, not {value:?}")),
-                };
-            }
-            "password_file" => self.password_file = Some(PathBuf::from(value)),
-            "connect_timeout" => {
-                let millis = value.parse().ok().filter(|millis| (1..=600_000).contains(millis));
-                let millis = millis.ok_or_else(|| {
-                    format!("option connect_timeout is milliseconds up to 600000, not {value:?}")
-                })?;
-                self.connect_timeout = Duration::from_millis(millis);
-            }
-            _ => return Err(unknown_option(name)),
-        }
-        Ok(())
-    }
-}
-
-fn unknown_option(name: &str) -> String {
-    match closest(name, OPTION_NAMES) {
-        Some(near) => format!("there is no option {name:?}; did you mean {near:?}"),
-        None => format!("there is no option {name:?}; there are {}", OPTION_NAMES.join(", ")),
-    }
 }
 
 #[cfg(test)]
@@ -261,7 +153,7 @@ mod tests {
     fn every_part_has_its_place() {
         let options = right(
             "mysql://ann:p%40ss@[::1]:7000/shop?isolation=serializable&connections=4&columns=bytes\
-             &password_file=/pw&connect_timeout=200&socket=/run/my.sock",
+             &connect_timeout=200&socket=/run/my.sock",
         );
         let library = &options.hosts[0];
         assert_eq!((library.user(), library.pass()), (Some("ann"), Some("p@ss")));
@@ -269,7 +161,6 @@ mod tests {
         assert_eq!(library.socket(), Some("/run/my.sock"));
         assert_eq!(library.setup()[1], "SET SESSION TRANSACTION ISOLATION LEVEL SERIALIZABLE");
         assert_eq!((options.connections, options.content), (4, Content::Bytes));
-        assert_eq!(options.password_file, Some("/pw".into()));
         assert_eq!(options.connect_timeout, Duration::from_millis(200));
     }
 
@@ -313,7 +204,9 @@ mod tests {
             ("mariadb://h/d?fsync=off", "there are isolation, connections"),
             ("mariadb://h/d?host=all", "session or any"),
             ("mariadb://h/d?columns", "has no value"),
-            ("mariadb://h/d?connect_timeout=1s", "milliseconds"),
+            ("mariadb://h/d?connect_timeout=1s", "option connect_timeout is a number"),
+            ("mariadb://h/d?password_file=/none/pw", "password_file /none/pw cannot be read"),
+            ("mariadb://a:b@h/d?password_file=/pw", "a password and a password_file"),
         ] {
             let error = wrong(url);
             assert!(error.contains(part), "{url}: {error}");

@@ -31,7 +31,7 @@ use std::sync::{PoisonError, RwLock};
 use std::time::Duration;
 
 use assay_model::{Kind, Layout, Setting, Table};
-use assay_store::{Calls, Capabilities, Client, DataModel, OpenError, ScanOrder, Store, StoreTime};
+use assay_store::{Capabilities, Client, OpenError, Store};
 
 use admin::AdminConnection;
 use codec::{Codec, server_of};
@@ -222,20 +222,11 @@ fn listed_key(line: &str) -> Option<Vec<u8>> {
 impl Store for Memcached {
     fn capabilities(&self) -> Capabilities {
         Capabilities {
-            name: "memcached",
-            data_model: DataModel::KeyValue,
             kinds: vec![Kind::Read, Kind::Update, Kind::Insert, Kind::Delete],
-            calls: Calls::Pipelined,
             hidden_retries: Some(
                 "an update whose record was changed meanwhile is tried again, eight times in all",
             ),
-            keeps_other_fields: true,
-            scan_order: ScanOrder::Own,
-            is_no_op: false,
-            is_persistent: true,
-            time: StoreTime::Wall,
-            takes_queries: false,
-            isolation: None,
+            ..Capabilities::of("memcached")
         }
     }
 

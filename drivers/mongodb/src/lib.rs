@@ -21,8 +21,8 @@ use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use assay_driver_kit::task::{self, RecordsClient};
-use assay_model::{Kind, Layout, Setting, Table as Wanted};
-use assay_store::{Calls, Capabilities, Client, DataModel, OpenError, ScanOrder, Store, StoreTime};
+use assay_model::{Layout, Setting, Table as Wanted};
+use assay_store::{Capabilities, Client, OpenError, ScanOrder, Store};
 use mongodb::bson::raw::CString;
 use mongodb::bson::{Document, doc};
 
@@ -103,22 +103,12 @@ impl MongoDb {
 impl Store for MongoDb {
     fn capabilities(&self) -> Capabilities {
         Capabilities {
-            name: "mongodb",
-            data_model: DataModel::KeyValue,
-            kinds: Kind::OF_RECORDS.to_vec(),
-            calls: Calls::Pipelined,
-            hidden_retries: None,
-            keeps_other_fields: true,
             scan_order: match self.options().keys {
                 Keys::Text => ScanOrder::Key,
                 // Binary sorts by its length before its bytes.
                 Keys::Bytes => ScanOrder::Own,
             },
-            is_no_op: false,
-            is_persistent: true,
-            time: StoreTime::Wall,
-            takes_queries: false,
-            isolation: None,
+            ..Capabilities::of("mongodb")
         }
     }
 

@@ -26,7 +26,7 @@ use std::time::Duration;
 
 use assay_driver_kit::task::{self, RecordsClient};
 use assay_model::{Kind, Layout, Setting};
-use assay_store::{Calls, Capabilities, Client, DataModel, OpenError, ScanOrder, Store, StoreTime};
+use assay_store::{Capabilities, Client, OpenError, Store};
 use async_nats::jetstream::stream::{LastRawMessageErrorKind, Stream};
 
 use connector::{AdminConnection, Connector};
@@ -168,21 +168,12 @@ fn version(text: &str) -> Option<(u32, u32)> {
 impl Store for Nats {
     fn capabilities(&self) -> Capabilities {
         Capabilities {
-            name: "nats",
-            data_model: DataModel::KeyValue,
             kinds: vec![Kind::Read, Kind::Update, Kind::Insert, Kind::Delete],
-            calls: Calls::Pipelined,
             hidden_retries: Some(
                 "an update or delete that meets another write of its record looks again, at most \
                  8 times in all; each request counts",
             ),
-            keeps_other_fields: true,
-            scan_order: ScanOrder::Own,
-            is_no_op: false,
-            is_persistent: true,
-            time: StoreTime::Wall,
-            takes_queries: false,
-            isolation: None,
+            ..Capabilities::of("nats")
         }
     }
 

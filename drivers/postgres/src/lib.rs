@@ -34,10 +34,9 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use assay_driver_kit::read_server::{ReadServer, ReadSpread};
 use assay_driver_kit::task::Pool;
-use assay_model::{Catalogue, Kind, Layout, Setting};
+use assay_model::{Catalogue, Layout, Setting};
 use assay_store::{
-    Calls, Capabilities, Client, DataModel, Existing, OpenError, ScanOrder, ServerReading, Store,
-    StoreTime,
+    Capabilities, Client, DataModel, Existing, OpenError, ScanOrder, ServerReading, Store,
 };
 
 use connector::Connector;
@@ -97,18 +96,11 @@ impl Postgres {
 impl Store for Postgres {
     fn capabilities(&self) -> Capabilities {
         Capabilities {
-            name: "postgres",
             data_model: DataModel::Relational,
-            kinds: Kind::OF_RECORDS.to_vec(),
-            calls: Calls::Pipelined,
-            hidden_retries: None,
-            keeps_other_fields: true,
             scan_order: ScanOrder::Key,
-            is_no_op: false,
-            is_persistent: true,
-            time: StoreTime::Wall,
             takes_queries: true,
             isolation: Some(self.options().isolation),
+            ..Capabilities::of("postgres")
         }
     }
 

@@ -46,9 +46,7 @@ use assay_driver_kit::wire::link::Wire;
 use assay_driver_kit::wire::sockets;
 use assay_model::{Kind, Layout, Setting};
 use assay_store::resp::{Protocol, Value};
-use assay_store::{
-    Calls, Capabilities, Client, DataModel, OpenError, ScanOrder, ServerReading, Store, StoreTime,
-};
+use assay_store::{Capabilities, Client, OpenError, ServerReading, Store};
 
 use cluster::{AdminConnections, ClusterWorker, ONE_NODE};
 use codec::{Codec, INDEX};
@@ -266,20 +264,7 @@ impl Store for Redis {
             Topology::Cluster => ("redis-cluster", Some(FOLLOWED)),
             Topology::Single | Topology::Sentinel { .. } => ("redis", None),
         };
-        Capabilities {
-            name,
-            data_model: DataModel::KeyValue,
-            kinds,
-            calls: Calls::Pipelined,
-            hidden_retries,
-            keeps_other_fields: true,
-            scan_order: ScanOrder::Own,
-            is_no_op: false,
-            is_persistent: true,
-            time: StoreTime::Wall,
-            takes_queries: false,
-            isolation: None,
-        }
+        Capabilities { kinds, hidden_retries, ..Capabilities::of(name) }
     }
 
     fn scans_keys(&self) -> bool {

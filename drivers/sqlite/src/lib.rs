@@ -22,11 +22,10 @@ mod value;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use assay_driver_kit::record_texts::RecordTexts;
-use assay_model::{Catalogue, Kind, Layout, Setting};
+use assay_model::{Catalogue, Layout, Setting};
 use assay_store::sql::{Dialect, Records, SqlQuery};
 use assay_store::{
     Calls, Capabilities, Client, DataModel, Existing, Isolation, OpenError, ScanOrder, Store,
-    StoreTime,
 };
 use rusqlite::{Connection, OpenFlags, OptionalExtension};
 
@@ -211,18 +210,12 @@ impl From<rusqlite::Error> for ChangeError {
 impl Store for Sqlite {
     fn capabilities(&self) -> Capabilities {
         Capabilities {
-            name: "sqlite",
             data_model: DataModel::Relational,
-            kinds: Kind::OF_RECORDS.to_vec(),
             calls: Calls::Blocking,
-            hidden_retries: None,
-            keeps_other_fields: true,
             scan_order: ScanOrder::Key,
-            is_no_op: false,
-            is_persistent: true,
-            time: StoreTime::Wall,
             takes_queries: true,
             isolation: Some(Isolation::Serializable),
+            ..Capabilities::of("sqlite")
         }
     }
 

@@ -40,10 +40,8 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use assay_driver_kit::task::{self, Gathering, RecordsClient};
-use assay_model::{Kind, Layout, Setting};
-use assay_store::{
-    Calls, Capabilities, Client, DataModel, Isolation, OpenError, ScanOrder, Store, StoreTime,
-};
+use assay_model::{Layout, Setting};
+use assay_store::{Capabilities, Client, Isolation, OpenError, ScanOrder, Store};
 use tikv_client::{
     Backoff, CheckLevel, Error, RetryOptions, TransactionClient, TransactionOptions,
 };
@@ -166,21 +164,13 @@ impl Store for TiKv {
             }
         };
         Capabilities {
-            name: "tikv",
-            data_model: DataModel::KeyValue,
-            kinds: Kind::OF_RECORDS.to_vec(),
-            calls: Calls::Pipelined,
             hidden_retries: Some(hidden_retries),
-            keeps_other_fields: true,
             scan_order: ScanOrder::Key,
-            is_no_op: false,
-            is_persistent: true,
-            time: StoreTime::Wall,
-            takes_queries: false,
             isolation: match self.options().mode {
                 Mode::Raw => None,
                 Mode::Optimistic | Mode::Pessimistic => Some(Isolation::RepeatableRead),
             },
+            ..Capabilities::of("tikv")
         }
     }
 

@@ -1,6 +1,6 @@
 //! Tests of the comparison: power where set-ups differ, false alarms where they do not.
 
-use assay_model::{Ends, Kind, Nanos, Outcome, Phase, Reason, Record, Seed, Verified, version};
+use assay_model::{Ends, Kind, Nanos, Outcome, Phase, Reason, Record, Seed, version};
 
 use super::*;
 use crate::{AnalysisOptions, Analyzer, Window};
@@ -34,28 +34,19 @@ fn records(queue: Queue) -> Vec<Record> {
         Record {
             index,
             process: index,
-            key: 0,
             intended: at,
             started: at,
             ended,
             version_written: version::NONE,
             version_read: version::NONE,
-            session: 0,
-            bytes: 0,
             rows: 1,
-            verify_ns: 0,
-            statement: 0,
-            requests: 1,
-            transaction: 0,
-            transaction_type: 0,
-            node: 0,
             ends: Ends::Both,
             kind,
             phase: Phase::Measure,
             outcome,
             found: !is_refused,
             reason: if is_refused { Reason::Busy } else { Reason::None },
-            verified: Verified::No,
+            ..Record::BLANK
         }
     };
     (0..queue.count).map(operation).collect()

@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 
 use assay_fmke::{AnswerStyle, FmkeServer, ServerConfig, ServerLimits};
 use assay_mapping::{Class, Expected, Keys, Mapped, advise};
-use assay_model::{Catalogue, Kind, Layout as Tables, Nanos, Reason, Setting};
+use assay_model::{Catalogue, Layout as Tables, Nanos, Reason, Setting};
 use assay_store::memory::Memory;
 use assay_store::{
-    Answer, Answers, Call, Calls, Capabilities, Client, DataModel, Existing, OpenError, Reply,
-    Request, ScanOrder, Store, StoreTime, Ticket,
+    Answer, Answers, Call, Capabilities, Client, DataModel, Existing, OpenError, Reply, Request,
+    ScanOrder, Store, Ticket,
 };
 use assay_workload::script::fmke::{FmkeLayout, Queries, tables};
 
@@ -116,18 +116,11 @@ impl StoreScript {
 impl Store for StoreScript {
     fn capabilities(&self) -> Capabilities {
         Capabilities {
-            name: "told",
             data_model: DataModel::Relational,
-            kinds: Kind::OF_RECORDS.to_vec(),
-            calls: Calls::Pipelined,
-            hidden_retries: None,
-            keeps_other_fields: true,
             scan_order: ScanOrder::Key,
-            is_no_op: false,
             is_persistent: false,
-            time: StoreTime::Wall,
             takes_queries: true,
-            isolation: None,
+            ..Capabilities::of("told")
         }
     }
 

@@ -2,7 +2,7 @@
 
 use assay_analysis::sawtooth::LatencyKind;
 use assay_analysis::{AnalysisOptions, Analyzer};
-use assay_model::{Ends, Kind, Outcome, Phase, Reason, Record, Verified, version};
+use assay_model::{Ends, Phase, Record, version};
 use expect_test::expect;
 
 use super::*;
@@ -23,28 +23,16 @@ fn distribution() -> Distribution {
     let record = |index: u64| Record {
         index,
         process: index,
-        key: 0,
         intended: Nanos(index),
         started: Nanos(index),
         ended: Nanos(index + 50_000),
         version_written: version::NONE,
         version_read: version::NONE,
-        session: 0,
-        bytes: 0,
         rows: 1,
-        verify_ns: 0,
-        statement: 0,
-        requests: 1,
-        transaction: 0,
-        transaction_type: 0,
-        node: 0,
         ends: Ends::Both,
-        kind: Kind::Read,
         phase: Phase::Measure,
-        outcome: Outcome::Done,
         found: true,
-        reason: Reason::None,
-        verified: Verified::No,
+        ..Record::BLANK
     };
     let mut analyze = Analyzer::new(AnalysisOptions::default());
     analyze.push(&[record(0), record(1)]);

@@ -15,8 +15,7 @@ use assay_run::{
 };
 use assay_store::answer::{encode_field, encode_row};
 use assay_store::{
-    Answer, Answers, Calls, Capabilities, Client, DataModel, OpenError, Reply, Request, Rows,
-    Store, Ticket,
+    Answer, Answers, Calls, Capabilities, Client, OpenError, Reply, Request, Rows, Store, Ticket,
 };
 
 /// A plan without end: process `i` reads record `i`, or reads and then updates it.
@@ -110,9 +109,6 @@ pub struct StandInStore(pub Manner, pub SimulatedClock);
 impl Store for StandInStore {
     fn capabilities(&self) -> Capabilities {
         Capabilities {
-            name: "stand-in",
-            data_model: DataModel::KeyValue,
-            kinds: Kind::OF_RECORDS.to_vec(),
             calls: match self.0 {
                 Manner::Inline
                 | Manner::Block(_)
@@ -123,14 +119,9 @@ impl Store for StandInStore {
                     Calls::Pipelined
                 }
             },
-            hidden_retries: None,
-            keeps_other_fields: true,
-            scan_order: assay_store::ScanOrder::Own,
             is_no_op: true,
             is_persistent: false,
-            time: assay_store::StoreTime::Wall,
-            takes_queries: false,
-            isolation: None,
+            ..Capabilities::of("stand-in")
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use assay_model::{Nanos, Reason, Table};
+use assay_model::{Kind, Nanos, Reason, Table};
 
 use super::*;
 use crate::answer::{Answer, Answers, Reply};
