@@ -1,6 +1,7 @@
 //! Capabilities that a store declares, as plain data.
 
 use assay_model::Kind;
+use serde::Deserialize;
 
 /// What a store can do and how it is to be called.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,7 +62,8 @@ impl Capabilities {
 ///
 /// The names mean different things in different stores: PostgreSQL's repeatable read is snapshot
 /// isolation, MariaDB's lets updates see what their snapshot does not show.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Isolation {
     /// A statement sees what was committed before it began.
     ReadCommitted,

@@ -5,12 +5,15 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use assay_driver_kit::address::{Address, authority};
+use assay_driver_kit::url_options::{Count, Millis};
 use assay_store::OpenError;
+use serde::Deserialize;
 
 const EXAMPLE: &str = "antidote://127.0.0.1:8087,127.0.0.2:8087?session=clock&connections=16";
 const DEFAULT_PORT: u16 = 8087;
 const DEFAULT_BUCKET: &str = "assay";
 const DEFAULT_CONNECTIONS: usize = 16;
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// What a node takes in all.
 const MOST_CONNECTIONS: usize = 1024;
 /// Follows the bucket of a table that was cleared, before a number.
@@ -38,19 +41,31 @@ pub struct Options {
     displayed: String,
 }
 
+/// The options as the URL has them.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct UrlOptions {
+    bucket: Option<String>,
+    session: Option<SessionOrder>,
+    host: Option<HostChoice>,
+    writes: Option<Writes>,
+    connections: Option<Count<MOST_CONNECTIONS>>,
+    connect_timeout: Option<Millis>,
+}
+
 /// What a session sees of its own past.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum SessionOrder {
     /// Each transaction includes all that the session has seen and written before, at whichever
     /// data centre: the clock of the last commit is passed on.
     Clock,
     /// Each transaction sees what its data centre has.
+    #[serde(rename = "none")]
     Free,
 }
 
 impl SessionOrder {
-    const ALL: [SessionOrder; 2] = [SessionOrder::Clock, SessionOrder::Free];
-
     /// The word in URLs and settings.
     pub const fn name(self) -> &'static str {
         match self {
@@ -61,7 +76,8 @@ impl SessionOrder {
 }
 
 /// Whether an update or a delete looks first whether its record is there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Writes {
     /// It does not, and says that it was: one request.
     Blind,
@@ -70,8 +86,6 @@ pub enum Writes {
 }
 
 impl Writes {
-    const ALL: [Writes; 2] = [Writes::Blind, Writes::Checked];
-
     /// The word in URLs and settings.
     pub const fn name(self) -> &'static str {
         match self {
@@ -82,19 +96,20 @@ impl Writes {
 }
 
 /// The host of a request, where there are several.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum HostChoice {
     /// The first one takes all.
     First,
     /// A session stays at one of them.
+    #[serde(rename = "session")]
     BySession,
     /// Each request, or transaction, goes to the next.
+    #[serde(rename = "any")]
     InTurn,
 }
 
 impl HostChoice {
-    const ALL: [HostChoice; 3] = [HostChoice::First, HostChoice::BySession, HostChoice::InTurn];
-
     /// The word in URLs and settings.
     pub const fn name(self) -> &'static str {
         match self {
@@ -125,38 +140,29 @@ impl FromStr for Options {
     type Err = OpenError;
 
     fn from_str(url: &str) -> Result<Options, OpenError> {
-        let mut address = Address::parse(url, &["antidote"], DEFAULT_PORT, EXAMPLE)?;
-        let bucket = address.text("bucket");
-        let session = address
-            .choose("session", &SessionOrder::ALL.map(|session| (session.name(), session)))?;
-        let host = address.choose("host", &HostChoice::ALL.map(|host| (host.name(), host)))?;
-        let writes =
-            address.choose("writes", &Writes::ALL.map(|writes| (writes.name(), writes)))?;
-        let connections = address.connections(MOST_CONNECTIONS)?;
-        let connect_timeout = address.connect_timeout()?;
+        let address = Address::parse(url, &["antidote"], DEFAULT_PORT, EXAMPLE)?;
+        let declared: UrlOptions = address.declared()?;
         if address.user.is_some() || address.password.is_some() {
             return Err(address.wrong("AntidoteDB knows no users and no passwords".into()));
         }
         if !address.path.is_empty() {
             return Err(address.wrong("there is no path; name the bucket with ?bucket=".into()));
         }
-        let bucket = bucket.unwrap_or_else(|| DEFAULT_BUCKET.into());
+        let bucket = declared.bucket.unwrap_or_else(|| DEFAULT_BUCKET.into());
         if bucket.is_empty() || bucket.contains(CLEARED) {
             let reason = format!("option bucket is a name without {CLEARED}, not {bucket:?}");
             return Err(address.wrong(reason));
         }
-        let options = Options {
+        Ok(Options {
             endpoints: address.hosts.clone(),
             bucket,
-            session: session.unwrap_or(SessionOrder::Clock),
-            host: host.unwrap_or(HostChoice::BySession),
-            writes: writes.unwrap_or(Writes::Blind),
-            connections: connections.unwrap_or(DEFAULT_CONNECTIONS),
-            connect_timeout: connect_timeout.unwrap_or(Duration::from_secs(5)),
+            session: declared.session.unwrap_or(SessionOrder::Clock),
+            host: declared.host.unwrap_or(HostChoice::BySession),
+            writes: declared.writes.unwrap_or(Writes::Blind),
+            connections: declared.connections.map_or(DEFAULT_CONNECTIONS, usize::from),
+            connect_timeout: declared.connect_timeout.map_or(CONNECT_TIMEOUT, Duration::from),
             displayed: address.to_string(),
-        };
-        address.finish()?;
-        Ok(options)
+        })
     }
 }
 

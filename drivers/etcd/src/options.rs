@@ -6,13 +6,16 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use assay_driver_kit::address::{Address, authority};
-use assay_driver_kit::trust::Trust;
+pub use assay_driver_kit::trust::Tls;
+use assay_driver_kit::url_options::{Count, Millis};
 use assay_store::OpenError;
+use serde::Deserialize;
 
 const EXAMPLE: &str = "etcd://127.0.0.1:2379,127.0.0.2:2379/assay?connections=64";
 const DEFAULT_PORT: u16 = 2379;
 const DEFAULT_PREFIX: &str = "assay";
 const DEFAULT_CONNECTIONS: usize = 64;
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// A worker searches all of them for an abandoned ticket.
 const MOST_CONNECTIONS: usize = 4096;
 /// A server takes no more operations in a transaction, unless its `--max-txn-ops` says otherwise.
@@ -45,18 +48,22 @@ pub struct Options {
     displayed: String,
 }
 
-/// How connections are protected.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Tls {
-    /// Option `ca_file`: certificates in PEM that may vouch for the members; none means the
-    /// operating system's.
-    pub ca_file: Option<PathBuf>,
-    /// Option `tls_insecure`.
-    pub trust: Trust,
+/// The options as the URL has them.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct UrlOptions {
+    connections: Option<Count<MOST_CONNECTIONS>>,
+    batch: Option<Count<MOST_BATCH>>,
+    read: Option<Read>,
+    password_file: Option<PathBuf>,
+    ca_file: Option<PathBuf>,
+    tls_insecure: Option<bool>,
+    connect_timeout: Option<Millis>,
 }
 
 /// Who answers reads and scans.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Read {
     /// The member that gets the request, after a majority has confirmed that it has the newest
     /// state.
@@ -88,22 +95,11 @@ impl FromStr for Options {
 
     fn from_str(url: &str) -> Result<Options, OpenError> {
         let mut address = Address::parse(url, &["etcd", "etcds"], DEFAULT_PORT, EXAMPLE)?;
-        let connections = address.connections(MOST_CONNECTIONS)?;
-        let batch = address.batch(MOST_BATCH)?;
-        let words = [Read::Linearizable, Read::Serializable].map(|read| (read.name(), read));
-        let read = address.choose("read", &words)?;
-        let connect_timeout = address.connect_timeout()?;
-        address.password_file()?;
-        let ca_file = address.text("ca_file").map(PathBuf::from);
-        let trusts = [("true", Trust::Insecure), ("false", Trust::Verified)];
-        let trust = address.choose("tls_insecure", &trusts)?;
-        let tls = match address.scheme.as_str() {
-            "etcds" => Some(Tls { ca_file, trust: trust.unwrap_or(Trust::Verified) }),
-            _ if ca_file.is_some() || trust.is_some() => {
-                return Err(address.wrong("ca_file and tls_insecure need etcds://".into()));
-            }
-            _ => None,
-        };
+        let declared: UrlOptions = address.declared()?;
+        address.read_password(declared.password_file.as_deref())?;
+        let trusted = (declared.ca_file, declared.tls_insecure);
+        let tls = Tls::of(address.scheme == "etcds", trusted, "etcds://");
+        let tls = tls.map_err(|reason| address.wrong(reason))?;
         if address.user.is_none() && address.password.is_some() {
             return Err(address.wrong("there is a password without a user".into()));
         }
@@ -111,20 +107,18 @@ impl FromStr for Options {
             "" => DEFAULT_PREFIX,
             path => path,
         };
-        let options = Options {
+        Ok(Options {
             endpoints: address.hosts.clone(),
             prefix: prefix.into(),
             user: address.user.clone(),
             password: address.password.clone().unwrap_or_default(),
             tls,
-            connections: connections.unwrap_or(DEFAULT_CONNECTIONS),
-            batch: batch.unwrap_or(1),
-            read: read.unwrap_or(Read::Linearizable),
-            connect_timeout: connect_timeout.unwrap_or(Duration::from_secs(5)),
+            connections: declared.connections.map_or(DEFAULT_CONNECTIONS, usize::from),
+            batch: declared.batch.map_or(1, usize::from),
+            read: declared.read.unwrap_or(Read::Linearizable),
+            connect_timeout: declared.connect_timeout.map_or(CONNECT_TIMEOUT, Duration::from),
             displayed: address.to_string(),
-        };
-        address.finish()?;
-        Ok(options)
+        })
     }
 }
 
@@ -143,6 +137,8 @@ impl fmt::Debug for Options {
 
 #[cfg(test)]
 mod tests {
+    use assay_driver_kit::trust::Trust;
+
     use super::*;
 
     fn right(url: &str) -> Options {

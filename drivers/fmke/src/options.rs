@@ -5,12 +5,15 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use assay_driver_kit::address::{Address, authority};
+use assay_driver_kit::url_options::{Count, Millis};
 use assay_store::OpenError;
+use serde::Deserialize;
 
 const EXAMPLE: &str = "fmke+http://127.0.0.1:9090,127.0.0.2:9090?connections=64";
 /// Where the original listens.
 const DEFAULT_PORT: u16 = 9090;
 const DEFAULT_CONNECTIONS: usize = 64;
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// A worker searches all of them for an abandoned ticket.
 const MOST_CONNECTIONS: usize = 4096;
 
@@ -30,6 +33,15 @@ pub struct Options {
     displayed: String,
 }
 
+/// The options as the URL has them.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct UrlOptions {
+    connections: Option<Count<MOST_CONNECTIONS>>,
+    timeout: Option<Millis>,
+    connect_timeout: Option<Millis>,
+}
+
 impl Options {
     /// The server's `host:port`.
     pub(super) fn authority(&self, place: usize) -> String {
@@ -42,10 +54,8 @@ impl FromStr for Options {
     type Err = OpenError;
 
     fn from_str(url: &str) -> Result<Options, OpenError> {
-        let mut address = Address::parse(url, &["fmke+http"], DEFAULT_PORT, EXAMPLE)?;
-        let connections = address.connections(MOST_CONNECTIONS)?;
-        let timeout = address.millis("timeout")?;
-        let connect_timeout = address.connect_timeout()?;
+        let address = Address::parse(url, &["fmke+http"], DEFAULT_PORT, EXAMPLE)?;
+        let declared: UrlOptions = address.declared()?;
         if address.user.is_some() || address.password.is_some() {
             return Err(
                 address.wrong("it has no user or password: servers of FMKe ask nobody".into())
@@ -54,15 +64,13 @@ impl FromStr for Options {
         if !address.path.is_empty() {
             return Err(address.wrong("its requests have paths of their own".into()));
         }
-        let options = Options {
+        Ok(Options {
             hosts: address.hosts.clone(),
-            connections: connections.unwrap_or(DEFAULT_CONNECTIONS),
-            timeout,
-            connect_timeout: connect_timeout.unwrap_or(Duration::from_secs(5)),
+            connections: declared.connections.map_or(DEFAULT_CONNECTIONS, usize::from),
+            timeout: declared.timeout.map(Duration::from),
+            connect_timeout: declared.connect_timeout.map_or(CONNECT_TIMEOUT, Duration::from),
             displayed: address.to_string(),
-        };
-        address.finish()?;
-        Ok(options)
+        })
     }
 }
 

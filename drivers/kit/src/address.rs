@@ -1,11 +1,14 @@
 //! The URL of a store behind a network, taken apart.
 
 use std::fmt;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
 
-use assay_model::closest;
 use assay_store::OpenError;
+use serde::de::DeserializeOwned;
+
+use crate::url_options::{self, unknown};
 
 /// What is said of a password here and another one there.
 pub const TWO_PASSWORDS: &str = "there is a password and a password_file; give one of them";
@@ -16,8 +19,8 @@ const MOST_MILLIS: usize = 600_000;
 /// `scheme://[user[:password]@]host[:port][,host[:port]…][/path][?option=value&…]`, where parts
 /// with special characters are percent-encoded.
 ///
-/// A driver takes the options that it knows, then calls [`Address::finish`], which refuses those
-/// that are left. Shown without the password.
+/// A driver declares its options and gets them by [`Address::declared`], or takes one after another
+/// and calls [`Address::finish`], which refuses those that are left. Shown without the password.
 #[derive(Clone)]
 pub struct Address {
     /// What stands before `://`.
@@ -60,6 +63,14 @@ impl Address {
     /// Every host as `host:port`, an IPv6 address in brackets.
     pub fn authorities(&self) -> Vec<String> {
         self.hosts.iter().map(|(host, port)| authority(host, *port)).collect()
+    }
+
+    /// All options, each declared by a field of `T`; see [`crate::url_options`].
+    ///
+    /// # Errors
+    /// If one of them is not declared, or has a value that it cannot have.
+    pub fn declared<T: DeserializeOwned>(&self) -> Result<T, OpenError> {
+        url_options::declared(&self.options).map_err(|reason| self.wrong(reason))
     }
 
     /// The option's text, percent-decoded.
@@ -125,12 +136,19 @@ impl Address {
 
     /// Reads the first line of the file that option `password_file` names.
     pub fn password_file(&mut self) -> Result<(), OpenError> {
-        let Some(path) = self.text("password_file") else { return Ok(()) };
+        let path = self.text("password_file").map(PathBuf::from);
+        self.read_password(path.as_deref())
+    }
+
+    /// Reads the first line of the file that holds the password, if there is one.
+    pub fn read_password(&mut self, file: Option<&Path>) -> Result<(), OpenError> {
+        let Some(path) = file else { return Ok(()) };
         if self.password.is_some() {
             return Err(self.wrong(TWO_PASSWORDS.into()));
         }
-        let text = std::fs::read_to_string(&path)
-            .map_err(|error| self.wrong(format!("password_file {path} cannot be read: {error}")))?;
+        let unreadable =
+            |error| self.wrong(format!("password_file {} cannot be read: {error}", path.display()));
+        let text = std::fs::read_to_string(path).map_err(unreadable)?;
         self.password = Some(text.lines().next().unwrap_or_default().to_owned());
         Ok(())
     }
@@ -138,12 +156,7 @@ impl Address {
     /// Refuses unknown options.
     pub fn finish(self) -> Result<(), OpenError> {
         let Some((name, _)) = self.options.first() else { return Ok(()) };
-        let reason = match closest(name, self.known.iter().copied()) {
-            Some(near) => format!("there is no option {name:?}; did you mean {near:?}"),
-            None if self.known.is_empty() => format!("there is no option {name:?}, nor any other"),
-            None => format!("there is no option {name:?}; there are {}", self.known.join(", ")),
-        };
-        Err(self.wrong(reason))
+        Err(self.wrong(unknown(name, &self.known)))
     }
 
     /// The error of a URL with something wrong in it.
@@ -168,6 +181,11 @@ impl fmt::Debug for Address {
 /// `host:port`, an IPv6 address in brackets.
 pub fn authority(host: &str, port: u16) -> String {
     if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") }
+}
+
+/// The error of `url`, of which so much is wrong that it is no address; shown without a password.
+pub fn invalid(url: &str, reason: &str, example: &str) -> OpenError {
+    wrong(&without_password(url), reason, example)
 }
 
 fn wrong(displayed: &str, reason: &str, example: &str) -> OpenError {

@@ -14,6 +14,7 @@ mod surroundings;
 pub mod task;
 #[cfg(feature = "trust")]
 pub mod trust;
+pub mod url_options;
 #[cfg(feature = "wire")]
 pub mod wire;
 

@@ -1,6 +1,6 @@
 //! Trust of a TLS connection: certificates that it accepts.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
@@ -16,6 +16,34 @@ pub enum Trust {
     Verified,
     /// Any certificate is accepted: encrypted, but not authenticated.
     Insecure,
+}
+
+/// How a TLS server proves who it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tls {
+    /// Option `ca_file`: certificates in PEM that may vouch for the server; none means the
+    /// operating system's.
+    pub ca_file: Option<PathBuf>,
+    /// Option `tls_insecure`.
+    pub trust: Trust,
+}
+
+impl Tls {
+    /// What these options say of a URL with TLS or without.
+    ///
+    /// # Errors
+    /// If there are some although it is without: what they need is `scheme`.
+    pub fn of(
+        is_encrypted: bool,
+        (ca_file, is_insecure): (Option<PathBuf>, Option<bool>),
+        scheme: &str,
+    ) -> Result<Option<Tls>, String> {
+        if !is_encrypted && (ca_file.is_some() || is_insecure.is_some()) {
+            return Err(format!("ca_file and tls_insecure need {scheme}"));
+        }
+        let trust = if is_insecure == Some(true) { Trust::Insecure } else { Trust::Verified };
+        Ok(is_encrypted.then_some(Tls { ca_file, trust }))
+    }
 }
 
 /// Where operating systems keep the certificates that they trust.

@@ -1,13 +1,16 @@
 //! Options of a MariaDB URL.
 
 use std::fmt;
+use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
 use assay_driver_kit::address::Address;
+use assay_driver_kit::url_options::{Count, Millis};
 use assay_store::sql::Content;
 use assay_store::{Isolation, OpenError};
 use mysql_async::{Opts, OptsBuilder};
+use serde::Deserialize;
 
 /// An example of a right URL, for errors.
 const EXAMPLE: &str =
@@ -43,12 +46,27 @@ pub struct Options {
     displayed: String,
 }
 
+/// The options as the URL has them.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct UrlOptions {
+    isolation: Option<Isolation>,
+    connections: Option<Count<MOST_CONNECTIONS>>,
+    columns: Option<Content>,
+    socket: Option<String>,
+    host: Option<HostChoice>,
+    password_file: Option<PathBuf>,
+    connect_timeout: Option<Millis>,
+}
+
 /// Which of several hosts gets a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub enum HostChoice {
     /// Always the same one of a session: `host=session`.
+    #[serde(rename = "session")]
     BySession,
     /// The next one, whichever session asks; a transaction stays where it began: `host=any`.
+    #[serde(rename = "any")]
     InTurn,
 }
 
@@ -57,21 +75,14 @@ impl FromStr for Options {
 
     fn from_str(url: &str) -> Result<Options, OpenError> {
         let mut address = Address::parse(url, &["mariadb", "mysql"], DEFAULT_PORT, EXAMPLE)?;
-        let levels = Isolation::ALL.map(|level| (level.name(), level));
-        let isolation = address.choose("isolation", &levels)?.unwrap_or(Isolation::RepeatableRead);
-        let connections = address.connections(MOST_CONNECTIONS)?.unwrap_or(16);
-        let contents = [("text", Content::Text), ("bytes", Content::Bytes)];
-        let content = address.choose("columns", &contents)?.unwrap_or(Content::Text);
-        let socket = address.text("socket");
-        address.password_file()?;
-        let connect_timeout = address.connect_timeout()?.unwrap_or(CONNECT_TIMEOUT);
-        let choices = [("session", HostChoice::BySession), ("any", HostChoice::InTurn)];
-        let host = address.choose("host", &choices)?.unwrap_or(HostChoice::BySession);
+        let declared: UrlOptions = address.declared()?;
+        address.read_password(declared.password_file.as_deref())?;
+        let isolation = declared.isolation.unwrap_or(Isolation::RepeatableRead);
         if address.path.is_empty() {
             let reason = "the database is missing: write it behind the host, as in host/test";
             return Err(address.wrong(reason.into()));
         }
-        if socket.is_some() && address.hosts.len() > 1 {
+        if declared.socket.is_some() && address.hosts.len() > 1 {
             return Err(address.wrong("option socket is for one host".into()));
         }
         let login = OptsBuilder::default()
@@ -80,7 +91,7 @@ impl FromStr for Options {
             .db_name(Some(&address.path))
             // What is measured is what the URL names, not a socket that the server happens to have.
             .prefer_socket(Some(false))
-            .socket(socket)
+            .socket(declared.socket)
             // An update is found if its row is there, also where it changes nothing.
             .client_found_rows(true)
             // A link keeps its statements itself.
@@ -89,10 +100,15 @@ impl FromStr for Options {
         let at = |(name, port): &(String, u16)| {
             login.clone().ip_or_hostname(name.as_str()).tcp_port(*port).into()
         };
-        let hosts = address.hosts.iter().map(at).collect();
-        let displayed = address.to_string();
-        address.finish()?;
-        Ok(Options { hosts, isolation, connections, content, connect_timeout, host, displayed })
+        Ok(Options {
+            hosts: address.hosts.iter().map(at).collect(),
+            isolation,
+            connections: declared.connections.map_or(16, usize::from),
+            content: declared.columns.unwrap_or(Content::Text),
+            connect_timeout: declared.connect_timeout.map_or(CONNECT_TIMEOUT, Duration::from),
+            host: declared.host.unwrap_or(HostChoice::BySession),
+            displayed: address.to_string(),
+        })
     }
 }
 

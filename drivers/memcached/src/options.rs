@@ -1,10 +1,13 @@
 //! Options of a memcached URL.
 
 use std::fmt;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use assay_driver_kit::address::{Address, authority};
+use assay_driver_kit::url_options::{Count, Millis};
 use assay_store::OpenError;
+use serde::Deserialize;
 
 /// An example of a right URL, for errors.
 const EXAMPLE: &str = "memcached://127.0.0.1:11211,127.0.0.1:11212/?connections=4";
@@ -35,6 +38,16 @@ pub(super) struct Options {
     displayed: String,
 }
 
+/// The options as the URL has them.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct UrlOptions {
+    connections: Option<Count<MOST_CONNECTIONS>>,
+    depth: Option<Count<MOST_DEPTH>>,
+    password_file: Option<PathBuf>,
+    connect_timeout: Option<Millis>,
+}
+
 impl Options {
     pub(super) fn parse(url: &str) -> Result<Options, OpenError> {
         let mut address = Address::parse(url, &["memcached"], DEFAULT_PORT, EXAMPLE)?;
@@ -42,24 +55,28 @@ impl Options {
             let reason = format!("there is no path, but {:?} stands behind the host", address.path);
             return Err(address.wrong(reason));
         }
-        address.password_file()?;
+        let declared: UrlOptions = address.declared()?;
+        address.read_password(declared.password_file.as_deref())?;
         let login = match (address.user.clone(), address.password.clone()) {
             (Some(user), Some(password)) => Some((user, password)),
             (None, None) => None,
             _ => return Err(address.wrong("a user needs a password, and the reverse".into())),
         };
-        let connections = address.connections(MOST_CONNECTIONS)?.unwrap_or(CONNECTIONS);
-        let depth = address.count("depth", MOST_DEPTH)?.unwrap_or(DEPTH);
-        let connect_timeout = address.connect_timeout()?.unwrap_or(CONNECT_TIMEOUT);
+        let connections = declared.connections.map_or(CONNECTIONS, usize::from);
         let hosts = address.hosts.clone();
         if hosts.len() * connections > assay_driver_kit::wire::sockets::MOST {
             let most = assay_driver_kit::wire::sockets::MOST;
             let reason = format!("hosts times connections is more than {most}");
             return Err(address.wrong(reason));
         }
-        let displayed = address.to_string();
-        address.finish()?;
-        Ok(Options { hosts, login, connections, depth, connect_timeout, displayed })
+        Ok(Options {
+            hosts,
+            login,
+            connections,
+            depth: declared.depth.map_or(DEPTH, usize::from),
+            connect_timeout: declared.connect_timeout.map_or(CONNECT_TIMEOUT, Duration::from),
+            displayed: address.to_string(),
+        })
     }
 
     /// `host:port` of a server.

@@ -1,6 +1,7 @@
 //! The URL of a MongoDB server, taken apart.
 
 use std::fmt;
+use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -10,7 +11,9 @@ use mongodb::options::{
 };
 
 use assay_driver_kit::address::Address;
+use assay_driver_kit::url_options::{Count, Millis};
 use assay_store::OpenError;
+use serde::Deserialize;
 
 /// A right URL, for errors.
 const EXAMPLE: &str = "mongodb://127.0.0.1:27017/bench?w=majority";
@@ -53,8 +56,25 @@ pub struct Options {
     pub connect_timeout: Duration,
 }
 
+/// The options as the URL has them.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct UrlOptions {
+    connections: Option<Count<MOST_CONNECTIONS>>,
+    keys: Option<Keys>,
+    w: Option<String>,
+    journal: Option<bool>,
+    read_concern: Option<ReadConcernWord>,
+    read_preference: Option<Preference>,
+    replica_set: Option<String>,
+    auth_source: Option<String>,
+    password_file: Option<PathBuf>,
+    connect_timeout: Option<Millis>,
+}
+
 /// What a record's key is kept as.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Keys {
     /// A string, as YCSB's binding keeps it.
     Text,
@@ -63,7 +83,8 @@ pub enum Keys {
 }
 
 /// Who answers reads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub enum Preference {
     /// The primary alone.
     Primary,
@@ -77,19 +98,16 @@ pub enum Preference {
     Nearest,
 }
 
-const PREFERENCES: [(&str, Preference); 5] = [
-    ("primary", Preference::Primary),
-    ("primaryPreferred", Preference::PrimaryPreferred),
-    ("secondary", Preference::Secondary),
-    ("secondaryPreferred", Preference::SecondaryPreferred),
-    ("nearest", Preference::Nearest),
-];
-
 impl Preference {
     /// The name that MongoDB has for it.
     pub fn name(self) -> &'static str {
-        let named = PREFERENCES.iter().find(|(_, preference)| *preference == self);
-        named.map(|(name, _)| *name).expect("every preference is in the list")
+        match self {
+            Preference::Primary => "primary",
+            Preference::PrimaryPreferred => "primaryPreferred",
+            Preference::Secondary => "secondary",
+            Preference::SecondaryPreferred => "secondaryPreferred",
+            Preference::Nearest => "nearest",
+        }
     }
 
     fn library(self) -> ReadPreference {
@@ -103,32 +121,39 @@ impl Preference {
     }
 }
 
-/// MongoDB's names for what a read may see.
-const READ_CONCERNS: [(&str, &str); 5] = [
-    ("local", "local"),
-    ("available", "available"),
-    ("majority", "majority"),
-    ("linearizable", "linearizable"),
-    ("snapshot", "snapshot"),
-];
+/// What a read may see.
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum ReadConcernWord {
+    Local,
+    Available,
+    Majority,
+    Linearizable,
+    Snapshot,
+}
+
+impl ReadConcernWord {
+    /// The name that MongoDB has for it.
+    fn name(self) -> &'static str {
+        match self {
+            ReadConcernWord::Local => "local",
+            ReadConcernWord::Available => "available",
+            ReadConcernWord::Majority => "majority",
+            ReadConcernWord::Linearizable => "linearizable",
+            ReadConcernWord::Snapshot => "snapshot",
+        }
+    }
+}
 
 impl FromStr for Options {
     type Err = OpenError;
 
     fn from_str(url: &str) -> Result<Options, OpenError> {
         let mut address = Address::parse(url, &["mongodb"], DEFAULT_PORT, EXAMPLE)?;
-        address.password_file()?;
-        let connections = address.connections(MOST_CONNECTIONS)?;
-        let keys = address.choose("keys", &[("text", Keys::Text), ("bytes", Keys::Bytes)])?;
-        let w = address.text("w");
-        let w = w.map(|text| acknowledgment(&text).map_err(|reason| address.wrong(reason)));
-        let journal = address.choose("journal", &[("true", true), ("false", false)])?;
-        let read_concern = address.choose("read_concern", &READ_CONCERNS)?.map(str::to_owned);
-        let read_preference = address.choose("read_preference", &PREFERENCES)?;
-        let replica_set = address.text("replica_set");
-        let auth_source = address.text("auth_source");
-        let connect_timeout = address.connect_timeout()?;
-        let w = w.transpose()?;
+        let declared: UrlOptions = address.declared()?;
+        address.read_password(declared.password_file.as_deref())?;
+        let w = declared.w.as_deref().map(acknowledgment).transpose();
+        let w = w.map_err(|reason| address.wrong(reason))?;
         let database = address.path.clone();
         if database.is_empty() {
             return Err(address.wrong("the database is missing".into()));
@@ -137,19 +162,18 @@ impl FromStr for Options {
             let reason = format!("{database:?} is no name that a database may have");
             return Err(address.wrong(reason));
         }
-        address.clone().finish()?;
         Ok(Options {
             address,
             database,
-            connections: connections.unwrap_or(DEFAULT_CONNECTIONS),
-            keys: keys.unwrap_or(Keys::Text),
+            connections: declared.connections.map_or(DEFAULT_CONNECTIONS, usize::from),
+            keys: declared.keys.unwrap_or(Keys::Text),
             w,
-            journal,
-            read_concern,
-            read_preference,
-            replica_set,
-            auth_source,
-            connect_timeout: connect_timeout.unwrap_or(DEFAULT_TIMEOUT),
+            journal: declared.journal,
+            read_concern: declared.read_concern.map(|word| word.name().to_owned()),
+            read_preference: declared.read_preference,
+            replica_set: declared.replica_set,
+            auth_source: declared.auth_source,
+            connect_timeout: declared.connect_timeout.map_or(DEFAULT_TIMEOUT, Duration::from),
         })
     }
 }

@@ -1,13 +1,16 @@
 //! The URL of a NATS server, taken apart.
 
 use std::fmt;
+use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
 use async_nats::jetstream::stream::StorageType;
 
 use assay_driver_kit::address::Address;
+use assay_driver_kit::url_options::{Count, Millis};
 use assay_store::OpenError;
+use serde::Deserialize;
 
 /// A right URL, for errors.
 const EXAMPLE: &str = "nats://127.0.0.1:4222/bench?replicas=1";
@@ -45,8 +48,29 @@ pub struct Options {
     pub connect_timeout: Duration,
 }
 
+/// The options as the URL has them.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct UrlOptions {
+    connections: Option<Count<MOST_CONNECTIONS>>,
+    read: Option<Source>,
+    replicas: Option<Count<MOST_REPLICAS>>,
+    storage: Option<StorageWord>,
+    password_file: Option<PathBuf>,
+    connect_timeout: Option<Millis>,
+}
+
+/// Where a bucket is kept.
+#[derive(Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum StorageWord {
+    File,
+    Memory,
+}
+
 /// Who answers a read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Source {
     /// Any replica.
     Direct,
@@ -59,14 +83,8 @@ impl FromStr for Options {
 
     fn from_str(url: &str) -> Result<Options, OpenError> {
         let mut address = Address::parse(url, &["nats"], DEFAULT_PORT, EXAMPLE)?;
-        address.password_file()?;
-        let connections = address.connections(MOST_CONNECTIONS)?;
-        let read = [("direct", Source::Direct), ("leader", Source::Leader)];
-        let read = address.choose("read", &read)?;
-        let replicas = address.count("replicas", MOST_REPLICAS)?;
-        let storage = [("file", StorageType::File), ("memory", StorageType::Memory)];
-        let storage = address.choose("storage", &storage)?;
-        let connect_timeout = address.connect_timeout()?;
+        let declared: UrlOptions = address.declared()?;
+        address.read_password(declared.password_file.as_deref())?;
         let prefix = match address.path.as_str() {
             "" => DEFAULT_PREFIX.to_owned(),
             path if is_name(path) => path.to_owned(),
@@ -76,15 +94,17 @@ impl FromStr for Options {
                 )));
             }
         };
-        address.clone().finish()?;
         Ok(Options {
             address,
             prefix,
-            connections: connections.unwrap_or(DEFAULT_CONNECTIONS),
-            read: read.unwrap_or(Source::Direct),
-            replicas,
-            storage,
-            connect_timeout: connect_timeout.unwrap_or(DEFAULT_TIMEOUT),
+            connections: declared.connections.map_or(DEFAULT_CONNECTIONS, usize::from),
+            read: declared.read.unwrap_or(Source::Direct),
+            replicas: declared.replicas.map(usize::from),
+            storage: declared.storage.map(|storage| match storage {
+                StorageWord::File => StorageType::File,
+                StorageWord::Memory => StorageType::Memory,
+            }),
+            connect_timeout: declared.connect_timeout.map_or(DEFAULT_TIMEOUT, Duration::from),
         })
     }
 }

@@ -12,9 +12,10 @@ use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
 
 use super::admin::{AdminConnection, RequestError};
-use super::options::{Options, Password, Topology, authority};
+use super::options::{Options, Password, Topology};
 use super::tls;
 use super::transport::Transport;
+use assay_driver_kit::address::authority;
 
 /// How we call ourselves in the server's list of clients.
 const CLIENT_NAME: &[u8] = b"assay";

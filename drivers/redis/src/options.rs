@@ -5,28 +5,16 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
-use assay_driver_kit::address::{TWO_PASSWORDS, decode, require_encoded_login, split_host};
+use assay_driver_kit::address::{self, Address, TWO_PASSWORDS, authority};
 use assay_driver_kit::read_server::ReadServer;
+use assay_driver_kit::url_options::{Count, Millis};
 use assay_store::OpenError;
+use serde::Deserialize;
 
-use assay_model::closest;
-
-pub use assay_driver_kit::trust::Trust;
+pub use assay_driver_kit::trust::{Tls, Trust};
 
 /// An example of a right URL, for errors.
 const EXAMPLE: &str = "redis://user:password@127.0.0.1:6379/0?connections=1&depth=1024";
-const OPTION_NAMES: [&str; 10] = [
-    "connections",
-    "depth",
-    "index",
-    "layout",
-    "password_file",
-    "ca_file",
-    "tls_insecure",
-    "connect_timeout",
-    "sentinel_password_file",
-    "read",
-];
 /// What option `read` calls the master, a replica, both.
 const READ_WORDS: [&str; 3] = ["master", "replica", "any"];
 const DEFAULT_PORT: u16 = 6379;
@@ -81,6 +69,31 @@ pub struct Options {
     pub read: ReadServer,
 }
 
+/// The options as the URL has them.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct UrlOptions {
+    connections: Option<Count<MOST_CONNECTIONS>>,
+    depth: Option<Count<MOST_DEPTH>>,
+    index: Option<Index>,
+    layout: Option<RecordShape>,
+    password_file: Option<PathBuf>,
+    ca_file: Option<PathBuf>,
+    tls_insecure: Option<bool>,
+    connect_timeout: Option<Millis>,
+    sentinel_password_file: Option<PathBuf>,
+    read: Option<ReadWord>,
+}
+
+/// What option `read` calls the servers.
+#[derive(Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum ReadWord {
+    Master,
+    Replica,
+    Any,
+}
+
 /// What a URL's hosts are.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Topology {
@@ -97,27 +110,20 @@ pub enum Topology {
     },
 }
 
-/// How a TLS server proves who it is.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Tls {
-    /// Option `ca_file`: certificates in PEM that may vouch for the server; none means the
-    /// operating system's.
-    pub ca_file: Option<PathBuf>,
-    /// Option `tls_insecure`.
-    pub trust: Trust,
-}
-
 /// Whether inserts keep the sorted set of keys.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub enum Index {
     /// As YCSB does: an insert adds the key to it, a delete removes it, a scan reads it.
+    #[serde(rename = "on")]
     Kept,
     /// Inserts are one command cheaper; scans cannot be done.
+    #[serde(rename = "off")]
     Off,
 }
 
 /// How a record is kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum RecordShape {
     /// A hash of its fields, as YCSB does.
     Hash,
@@ -169,51 +175,10 @@ impl Options {
         }
     }
 
-    fn set(&mut self, name: &str, value: &str) -> Result<(), String> {
-        match name {
-            _ if !OPTION_NAMES.contains(&name) => return Err(unknown_option(name)),
-            "connections" => self.connections = count(name, value, MOST_CONNECTIONS)?,
-            "depth" => self.depth = count(name, value, MOST_DEPTH)?,
-            "connect_timeout" => {
-                let millis = count(name, value, 600_000)?;
-                self.connect_timeout = Duration::from_millis(millis as u64);
-            }
-            "index" => {
-                self.index = choose(name, value, &[("on", Index::Kept), ("off", Index::Off)])?;
-            }
-            "layout" => {
-                let shapes = [("hash", RecordShape::Hash), ("string", RecordShape::String)];
-                self.shape = choose(name, value, &shapes)?;
-            }
-            "read" => match self.topology {
-                Topology::Sentinel { .. } => self.read = ReadServer::from_word(value, READ_WORDS)?,
-                _ => return Err(format!("option {name} needs redis+sentinel://")),
-            },
-            "password_file" => self.password_file = Some(PathBuf::from(value)),
-            "sentinel_password_file" => match &mut self.topology {
-                Topology::Sentinel { password_file, .. } => {
-                    *password_file = Some(PathBuf::from(value));
-                }
-                _ => return Err(format!("option {name} needs redis+sentinel://")),
-            },
-            "ca_file" => self.tls(name)?.ca_file = Some(PathBuf::from(value)),
-            "tls_insecure" => {
-                let trusts = [("true", Trust::Insecure), ("false", Trust::Verified)];
-                self.tls(name)?.trust = choose(name, value, &trusts)?;
-            }
-            _ => return Err(unknown_option(name)),
-        }
-        Ok(())
-    }
-
     /// The hosts with their ports, at least one.
     pub(super) fn hosts(&self) -> impl Iterator<Item = (&str, u16)> {
         let others = self.others.iter().map(|(host, port)| (host.as_str(), *port));
         std::iter::once((self.host.as_str(), self.port)).chain(others)
-    }
-
-    fn tls(&mut self, name: &str) -> Result<&mut Tls, String> {
-        self.tls.as_mut().ok_or_else(|| format!("option {name} needs rediss://"))
     }
 }
 
@@ -221,10 +186,28 @@ impl FromStr for Options {
     type Err = OpenError;
 
     fn from_str(url: &str) -> Result<Options, OpenError> {
-        parse(url).map_err(|reason| OpenError::Url {
-            url: without_secret(url),
-            reason: format!("{reason}; a right one is {EXAMPLE}"),
-        })
+        let invalid = |reason: &str| address::invalid(url, reason, EXAMPLE);
+        let (scheme, _) = url.split_once("://").ok_or_else(|| invalid("there is no ://"))?;
+        let (server, topology) = split_scheme(scheme).map_err(|reason| invalid(&reason))?;
+        let default_port = match topology {
+            Topology::Sentinel { .. } => SENTINEL_PORT,
+            Topology::Single | Topology::Cluster => DEFAULT_PORT,
+        };
+        let address = Address::parse(url, &[scheme], default_port, EXAMPLE)?;
+        let declared = address.declared()?;
+        let is_encrypted = matches!(server, "rediss" | "valkeys");
+        let options = Options::of(&address, declared, is_encrypted, topology)?;
+        let reason = match (&options.user, &options.password, &options.password_file) {
+            (_, Some(_), Some(_)) => Some(TWO_PASSWORDS),
+            (Some(_), None, None) => Some(
+                "there is a user without a password; give :password behind it, or password_file",
+            ),
+            _ => None,
+        };
+        match reason {
+            Some(reason) => Err(address.wrong(reason.into())),
+            None => Ok(options),
+        }
     }
 }
 
@@ -277,48 +260,6 @@ impl fmt::Display for Options {
     }
 }
 
-fn parse(url: &str) -> Result<Options, String> {
-    let (scheme, rest) = url.split_once("://").ok_or("there is no ://")?;
-    let (scheme, topology) = split_scheme(scheme)?;
-    let tls = match scheme {
-        "rediss" | "valkeys" => Some(Tls { ca_file: None, trust: Trust::Verified }),
-        _ => None,
-    };
-    require_encoded_login(rest)?;
-    let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
-    let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
-    let (login, addresses) = match authority.rsplit_once('@') {
-        Some((login, addresses)) => (Some(login), addresses),
-        None => (None, authority),
-    };
-    let mut options = Options { tls, topology, ..Options::new("", 0) };
-    options.set_hosts(addresses)?;
-    options.set_path(path)?;
-    if let Some(login) = login {
-        let (user, password) = login.split_once(':').unwrap_or((login, ""));
-        options.user = Some(decode(user)?).filter(|user| !user.is_empty());
-        options.password = Some(decode(password)?).filter(|text| !text.is_empty()).map(Password);
-    }
-    let mut names = Vec::new();
-    for pair in query.split('&').filter(|pair| !pair.is_empty()) {
-        let (name, value) =
-            pair.split_once('=').ok_or_else(|| format!("option {pair:?} has no value"))?;
-        if names.contains(&name) {
-            return Err(format!("option {name:?} is there twice"));
-        }
-        names.push(name);
-        options.set(name, &decode(value)?)?;
-    }
-    match (&options.user, &options.password, &options.password_file) {
-        (_, Some(_), Some(_)) => Err(TWO_PASSWORDS.into()),
-        (Some(_), None, None) => {
-            Err("there is a user without a password; give :password behind it, or password_file"
-                .into())
-        }
-        _ => Ok(options),
-    }
-}
-
 /// The scheme of a single server, with what stands behind it.
 fn split_scheme(scheme: &str) -> Result<(&str, Topology), String> {
     let unknown = || format!("scheme {scheme:?} is not redis, rediss, valkey or valkeys");
@@ -336,87 +277,78 @@ fn split_scheme(scheme: &str) -> Result<(&str, Topology), String> {
 }
 
 impl Options {
-    fn set_hosts(&mut self, addresses: &str) -> Result<(), String> {
-        let default_port = match self.topology {
-            Topology::Sentinel { .. } => SENTINEL_PORT,
-            Topology::Single | Topology::Cluster => DEFAULT_PORT,
-        };
-        let mut hosts = Vec::new();
-        for address in addresses.split(',') {
-            hosts.push(split_host(address, default_port)?);
+    fn of(
+        address: &Address,
+        declared: UrlOptions,
+        is_encrypted: bool,
+        mut topology: Topology,
+    ) -> Result<Options, OpenError> {
+        let default = Options::new("", 0);
+        let database = database(address, &mut topology)?;
+        let mut hosts = address.hosts.clone();
+        if hosts.len() > 1 && topology == Topology::Single {
+            let reason = "there are several hosts; redis+cluster:// has several nodes";
+            return Err(address.wrong(reason.into()));
         }
-        if hosts.len() > 1 && self.topology == Topology::Single {
-            return Err("there are several hosts; redis+cluster:// has several nodes".into());
-        }
-        (self.host, self.port) = hosts.remove(0);
-        self.others = hosts;
-        Ok(())
-    }
-
-    /// The name of the master, for sentinels, then the database.
-    fn set_path(&mut self, path: &str) -> Result<(), String> {
-        let mut database = path;
-        if let Topology::Sentinel { master, .. } = &mut self.topology {
-            let (name, rest) = path.split_once('/').unwrap_or((path, ""));
-            if name.is_empty() {
-                return Err("the name of the master is missing behind the sentinels".into());
+        let is_of_sentinels = declared.read.is_some() || declared.sentinel_password_file.is_some();
+        match &mut topology {
+            Topology::Sentinel { password_file, .. } => {
+                *password_file = declared.sentinel_password_file;
             }
-            *master = decode(name)?;
-            database = rest;
+            _ if is_of_sentinels => {
+                let reason = "options read and sentinel_password_file need redis+sentinel://";
+                return Err(address.wrong(reason.into()));
+            }
+            _ => {}
         }
-        if !database.is_empty() {
-            self.database = database
-                .parse()
-                .map_err(|_| format!("the database is a number from 0, not {database:?}"))?;
-        }
-        if self.database != 0 && self.topology == Topology::Cluster {
-            return Err("a cluster has database 0 alone".into());
-        }
-        Ok(())
+        let trusted = (declared.ca_file, declared.tls_insecure);
+        let tls = Tls::of(is_encrypted, trusted, "rediss://");
+        let (host, port) = hosts.remove(0);
+        Ok(Options {
+            topology,
+            host,
+            port,
+            others: hosts,
+            database,
+            user: address.user.clone(),
+            password: address.password.clone().map(Password),
+            password_file: declared.password_file,
+            tls: tls.map_err(|reason| address.wrong(reason))?,
+            connections: declared.connections.map_or(default.connections, usize::from),
+            depth: declared.depth.map_or(default.depth, usize::from),
+            index: declared.index.unwrap_or(default.index),
+            shape: declared.layout.unwrap_or(default.shape),
+            connect_timeout: declared
+                .connect_timeout
+                .map_or(default.connect_timeout, Duration::from),
+            read: declared.read.map_or(default.read, |read| match read {
+                ReadWord::Master => ReadServer::Primary,
+                ReadWord::Replica => ReadServer::Replica,
+                ReadWord::Any => ReadServer::Any,
+            }),
+        })
     }
 }
 
-/// `host:port`, an IPv6 address in brackets.
-pub(super) fn authority(host: &str, port: u16) -> String {
-    if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") }
-}
-
-fn unknown_option(name: &str) -> String {
-    match closest(name, OPTION_NAMES.iter().copied()) {
-        Some(near) => format!("there is no option {name:?}; did you mean {near:?}"),
-        None => format!("there is no option {name:?}; there are {}", OPTION_NAMES.join(", ")),
-    }
-}
-
-fn count(name: &str, value: &str, most: usize) -> Result<usize, String> {
-    value
-        .parse()
-        .ok()
-        .filter(|number| (1..=most).contains(number))
-        .ok_or_else(|| format!("option {name} is a number from 1 to {most}, not {value:?}"))
-}
-
-fn choose<T: Copy>(name: &str, value: &str, choices: &[(&str, T)]) -> Result<T, String> {
-    match choices.iter().find(|(word, _)| *word == value) {
-        Some((_, choice)) => Ok(*choice),
-        None => {
-            let words: Vec<&str> = choices.iter().map(|(word, _)| *word).collect();
-            Err(format!("option {name} is {}, not {value:?}", words.join(" or ")))
+/// The database that the path names, behind the name of the master for sentinels.
+fn database(address: &Address, topology: &mut Topology) -> Result<u32, OpenError> {
+    let mut database = address.path.as_str();
+    if let Topology::Sentinel { master, .. } = topology {
+        let (name, rest) = database.split_once('/').unwrap_or((database, ""));
+        if name.is_empty() {
+            let reason = "the name of the master is missing behind the sentinels";
+            return Err(address.wrong(reason.into()));
         }
+        *master = name.to_owned();
+        database = rest;
     }
-}
-
-/// `url` with everything hidden that could be a password, however wrong the URL is otherwise.
-fn without_secret(url: &str) -> String {
-    let Some((scheme, rest)) = url.split_once("://") else { return "…".into() };
-    match rest.rsplit_once('@') {
-        // An `@` may end a login with such a sign, or stand in an option.
-        Some((login, _)) if login.contains('?') => format!("{scheme}://…"),
-        Some((login, address)) => {
-            let user = login.split_once(':').map_or("", |(user, _)| user);
-            format!("{scheme}://{user}:…@{address}")
+    let number = if database.is_empty() { Ok(0) } else { database.parse() };
+    match number {
+        Err(_) => Err(address.wrong(format!("the database is a number from 0, not {database:?}"))),
+        Ok(1..) if *topology == Topology::Cluster => {
+            Err(address.wrong("a cluster has database 0 alone".into()))
         }
-        None => url.to_owned(),
+        Ok(number) => Ok(number),
     }
 }
 
@@ -533,15 +465,15 @@ mod tests {
             ("redis://h/?cluster=1", "there are connections, depth"),
             ("redis://h/?index", "has no value"),
             ("redis://h/?index=maybe", "on or off"),
-            ("redis://h/?ca_file=x", "needs rediss://"),
+            ("redis://h/?ca_file=x", "need rediss://"),
             ("redis://h,i", "redis+cluster://"),
             ("redis+cluster://h/1", "database 0 alone"),
             ("redis+sentinel://h", "name of the master is missing"),
             ("redis+sentinel://h/m/x", "database is a number"),
             ("redis+ring://h", "+cluster or +sentinel"),
             ("redis+://h", "+cluster or +sentinel"),
-            ("redis://h/?sentinel_password_file=f", "needs redis+sentinel://"),
-            ("redis://h/?read=replica", "needs redis+sentinel://"),
+            ("redis://h/?sentinel_password_file=f", "need redis+sentinel://"),
+            ("redis://h/?read=replica", "need redis+sentinel://"),
             ("redis+sentinel://h/m?read=standby", "master or replica or any"),
             ("redis://%zz", "hexadecimal"),
             ("redis://%ff", "UTF-8"),

@@ -15,9 +15,10 @@ use assay_store::resp::{Limits, Parser, Shape, Value, write};
 
 use super::admin::AdminConnection;
 use super::connector::{Connector, Target};
-use super::options::{Topology, authority};
+use super::options::Topology;
 use super::shared::Shared;
 use super::transport::Transport;
+use assay_driver_kit::address::authority;
 
 /// Where a server is, as far as is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,12 +6,16 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use assay_driver_kit::address::Address;
+use assay_driver_kit::url_options::{Count, Millis};
 use assay_store::OpenError;
+use serde::Deserialize;
 
 const EXAMPLE: &str = "tikv://127.0.0.1:2379,127.0.0.2:2379/?mode=optimistic&connections=64";
 /// PD's, by which everything else is found.
 const DEFAULT_PORT: u16 = 2379;
 const DEFAULT_CONNECTIONS: usize = 64;
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 /// A worker searches all of them for an abandoned ticket.
 const MOST_CONNECTIONS: usize = 4096;
 /// What one turn of a worker gathers is less.
@@ -53,7 +57,8 @@ pub struct Tls {
 }
 
 /// Which of TiKV's interfaces is used.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Mode {
     /// Keys with values, one request each.
     Raw,
@@ -64,8 +69,6 @@ pub enum Mode {
 }
 
 impl Mode {
-    const ALL: [Mode; 3] = [Mode::Raw, Mode::Optimistic, Mode::Pessimistic];
-
     /// The word in URLs and settings.
     pub const fn name(self) -> &'static str {
         match self {
@@ -77,7 +80,8 @@ impl Mode {
 }
 
 /// How an update in raw mode writes what it has changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Update {
     /// If the record is still what was read: TiKV's compare-and-swap, which wants that all other
     /// writes are atomic as well.
@@ -96,23 +100,41 @@ impl Update {
     }
 }
 
+/// The options as the URL has them.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct UrlOptions {
+    mode: Option<Mode>,
+    update: Option<Update>,
+    batch: Option<Count<MOST_BATCH>>,
+    connections: Option<Count<MOST_CONNECTIONS>>,
+    connect_timeout: Option<Millis>,
+    request_timeout: Option<Millis>,
+    ca_file: Option<PathBuf>,
+    cert_file: Option<PathBuf>,
+    key_file: Option<PathBuf>,
+}
+
 impl FromStr for Options {
     type Err = OpenError;
 
     fn from_str(url: &str) -> Result<Options, OpenError> {
-        let mut address = Address::parse(url, &["tikv"], DEFAULT_PORT, EXAMPLE)?;
-        let mode = address.choose("mode", &Mode::ALL.map(|mode| (mode.name(), mode)))?;
-        let mode = mode.unwrap_or(Mode::Optimistic);
-        let updates = [Update::Cas, Update::Put].map(|update| (update.name(), update));
-        let update = address.choose("update", &updates)?;
-        if update.is_some() && mode != Mode::Raw {
+        let address = Address::parse(url, &["tikv"], DEFAULT_PORT, EXAMPLE)?;
+        let declared: UrlOptions = address.declared()?;
+        let mode = declared.mode.unwrap_or(Mode::Optimistic);
+        if declared.update.is_some() && mode != Mode::Raw {
             return Err(address.wrong("option update is for mode=raw only".into()));
         }
-        let batch = address.batch(MOST_BATCH)?;
-        let connections = address.connections(MOST_CONNECTIONS)?;
-        let connect_timeout = address.connect_timeout()?;
-        let request_timeout = address.millis("request_timeout")?;
-        let tls = tls(&mut address)?;
+        let tls = match (declared.ca_file, declared.cert_file, declared.key_file) {
+            (None, None, None) => None,
+            (Some(ca_file), Some(cert_file), Some(key_file)) => {
+                Some(Tls { ca_file, cert_file, key_file })
+            }
+            _ => {
+                let reason = "TLS needs all of ca_file, cert_file, key_file";
+                return Err(address.wrong(reason.into()));
+            }
+        };
         if address.user.is_some() || address.password.is_some() {
             let reason = "TiKV knows no users; it tells clients apart by certificates (cert_file)";
             return Err(address.wrong(reason.into()));
@@ -127,30 +149,17 @@ impl FromStr for Options {
                 return Err(address.wrong(format!("{one} is named twice")));
             }
         }
-        let options = Options {
+        Ok(Options {
             placement_drivers,
             mode,
-            update: update.unwrap_or(Update::Cas),
-            batch: batch.unwrap_or(1),
-            connections: connections.unwrap_or(DEFAULT_CONNECTIONS),
-            connect_timeout: connect_timeout.unwrap_or(Duration::from_secs(5)),
-            request_timeout: request_timeout.unwrap_or(Duration::from_secs(30)),
+            update: declared.update.unwrap_or(Update::Cas),
+            batch: declared.batch.map_or(1, usize::from),
+            connections: declared.connections.map_or(DEFAULT_CONNECTIONS, usize::from),
+            connect_timeout: declared.connect_timeout.map_or(CONNECT_TIMEOUT, Duration::from),
+            request_timeout: declared.request_timeout.map_or(REQUEST_TIMEOUT, Duration::from),
             tls,
             displayed: address.to_string(),
-        };
-        address.finish()?;
-        Ok(options)
-    }
-}
-
-fn tls(address: &mut Address) -> Result<Option<Tls>, OpenError> {
-    let mut file = |name| address.text(name).map(PathBuf::from);
-    match (file("ca_file"), file("cert_file"), file("key_file")) {
-        (None, None, None) => Ok(None),
-        (Some(ca_file), Some(cert_file), Some(key_file)) => {
-            Ok(Some(Tls { ca_file, cert_file, key_file }))
-        }
-        _ => Err(address.wrong("TLS needs all of ca_file, cert_file, key_file".into())),
+        })
     }
 }
 

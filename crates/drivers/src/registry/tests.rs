@@ -227,9 +227,12 @@ fn accepted_options(store: &Listed) -> Vec<String> {
     let names = names.split(';').next().unwrap_or_default().split(", ").map(str::to_owned);
     let of_this_scheme = |name: &String| {
         let is_of_libpq = store.scheme == "postgres" && OF_LIBPQ.contains(&name.as_str());
-        let answer = || open(&format!("{base}?{name}=file"), &OPTIONS).err();
-        let needs_another = |error: OpenError| error.to_string().contains("needs redis+sentinel");
-        !(is_of_libpq || store.feature == Some("redis") && answer().is_some_and(needs_another))
+        let needs_sentinels = || {
+            let error = |value| open(&format!("{base}?{name}={value}"), &OPTIONS).err();
+            let mut errors = ["file", "any"].into_iter().filter_map(error);
+            errors.any(|error| error.to_string().contains("need redis+sentinel"))
+        };
+        !(is_of_libpq || store.feature == Some("redis") && needs_sentinels())
     };
     names.filter(of_this_scheme).collect()
 }

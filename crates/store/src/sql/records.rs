@@ -1,12 +1,14 @@
 //! Records with a key as YCSB's JDBC binding lays them: a table with a column for each field.
 
 use assay_model::{Fields, Table};
+use serde::Deserialize;
 
 use super::Dialect;
 use super::create::suffix;
 
 /// What the columns of a table of records can hold.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Content {
     /// Text, as YCSB has it: keys of at most 255 characters, no bytes that are no text.
     Text,

@@ -6,9 +6,10 @@ use assay_store::resp::Value;
 
 use crate::admin::AdminConnection;
 use crate::connector::{Connector, Target};
-use crate::options::{Topology, authority};
+use crate::options::Topology;
 use crate::slots::{Map, Redirect, slot};
 use crate::{sentinel, settings};
+use assay_driver_kit::address::authority;
 
 /// How many commands are in flight at once.
 const BATCH: usize = 1000;
