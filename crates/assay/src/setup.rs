@@ -1023,8 +1023,8 @@ fn has_stages(options: &Options) -> bool {
     options.rate.text().is_some_and(|rate| rate.contains('@'))
 }
 
-/// The number of operations that the spec says is for those who say nothing else. The spec of a
-/// trace says how that came about.
+/// The number of operations that the spec says is for those who say nothing else. A trace is
+/// replayed with the spec of its header as it is: a trace ends by itself, and agents compare it.
 fn set_length(workload: &mut Workload, options: &Options, purpose: Purpose) -> Result<()> {
     let given = options.operations.get();
     if given == Some(0) {

@@ -65,7 +65,8 @@ pub enum ForeignTimes {
     /// Their order is that of the text, which is real time; how far they are apart means nothing.
     LineOrder,
     /// They order each session and nothing else: no operation has an end, so that none is before
-    /// one of another session. Nothing that needs real time can be judged.
+    /// one of another session, or everything happened at one moment. Nothing that needs real time
+    /// can be judged.
     SessionOrder,
 }
 

@@ -167,7 +167,6 @@ impl Hello {
     /// What the store can do.
     pub(super) fn capabilities(&self) -> Capabilities {
         Capabilities {
-            // One short text for each store that is opened, for the rest of the process.
             kinds: Kind::OF_RECORDS
                 .into_iter()
                 .filter(|one| self.operations.iter().any(|word| kind(word) == Some(*one)))
@@ -180,6 +179,7 @@ impl Hello {
             },
             is_no_op: !self.keeps,
             is_persistent: self.persistent && self.keeps,
+            // One short text for each store that is opened, for the rest of the process.
             ..Capabilities::of(self.name.clone().leak())
         }
     }

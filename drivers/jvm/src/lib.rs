@@ -101,7 +101,6 @@ fn capabilities(options: &Options, traits: &[(String, String)]) -> Capabilities 
     let usual_calls = if is("inline") == Some(true) { Calls::Inline } else { Calls::Blocking };
     let name = find("name").cloned().unwrap_or_else(|| name_of(&options.class));
     Capabilities {
-        // One short name for each store that is opened, for the rest of the process.
         kinds: options.kinds.clone().or_else(kinds).unwrap_or(Kind::OF_RECORDS.to_vec()),
         calls: options.calls.unwrap_or(usual_calls),
         hidden_retries: (!is_known).then_some(UNKNOWN_RETRIES),
@@ -113,6 +112,7 @@ fn capabilities(options: &Options, traits: &[(String, String)]) -> Capabilities 
             Some(chosen) => chosen,
             None => is("persistent").unwrap_or(true),
         },
+        // One short name for each store that is opened, for the rest of the process.
         ..Capabilities::of(name.leak())
     }
 }

@@ -8,13 +8,10 @@ use std::time::Duration;
 use assay_store::OpenError;
 use serde::de::DeserializeOwned;
 
-use crate::url_options::{self, unknown};
+use crate::url_options::{self, MOST_MILLIS, unknown};
 
 /// What is said of a password here and another one there.
 pub const TWO_PASSWORDS: &str = "there is a password and a password_file; give one of them";
-
-/// The longest timeout that a URL may set.
-const MOST_MILLIS: usize = 600_000;
 
 /// `scheme://[user[:password]@]host[:port][,host[:port]…][/path][?option=value&…]`, where parts
 /// with special characters are percent-encoded.

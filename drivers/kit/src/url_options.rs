@@ -14,7 +14,7 @@ use serde::de::{DeserializeOwned, Deserializer, Error as _, IntoDeserializer, Vi
 use serde::{Deserialize, forward_to_deserialize_any};
 
 /// The longest timeout that a URL may set, in milliseconds.
-const MOST_MILLIS: usize = 600_000;
+pub(crate) const MOST_MILLIS: usize = 600_000;
 
 /// A whole number from 1 to `MOST`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

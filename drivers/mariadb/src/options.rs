@@ -78,7 +78,8 @@ impl FromStr for Options {
         let declared: UrlOptions = address.declared()?;
         address.read_password(declared.password_file.as_deref())?;
         let isolation = declared.isolation.unwrap_or(Isolation::RepeatableRead);
-        if address.path.is_empty() {
+        let database = address.path.trim_end_matches('/');
+        if database.is_empty() {
             let reason = "the database is missing: write it behind the host, as in host/test";
             return Err(address.wrong(reason.into()));
         }
@@ -88,7 +89,7 @@ impl FromStr for Options {
         let login = OptsBuilder::default()
             .user(Some(address.user.as_deref().unwrap_or("root")))
             .pass(address.password.as_ref())
-            .db_name(Some(&address.path))
+            .db_name(Some(database))
             // What is measured is what the URL names, not a socket that the server happens to have.
             .prefer_socket(Some(false))
             .socket(declared.socket)
@@ -163,6 +164,7 @@ mod tests {
         assert_eq!((options.isolation, options.connections), (Isolation::RepeatableRead, 16));
         assert!(library.client_found_rows() && !library.prefer_socket());
         assert_eq!(options.content, Content::Text);
+        assert_eq!(right("mariadb://localhost/test/").hosts[0].db_name(), Some("test"));
     }
 
     #[test]
@@ -208,6 +210,7 @@ mod tests {
             ("http://localhost", "scheme \"http\""),
             ("mariadb://h", "the database is missing"),
             ("mariadb://h/", "the database is missing"),
+            ("mariadb://h//", "the database is missing"),
             ("mariadb:///db", "the host is missing"),
             ("mariadb://ann@/db", "the host is missing"),
             ("mariadb://h,/db", "the host is missing"),

@@ -4,6 +4,7 @@ use std::io;
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::sync::Arc;
 
+use assay_driver_kit::address::authority;
 use assay_driver_kit::read_server::ReadServer;
 use assay_driver_kit::wire::connect;
 use assay_store::resp::{Protocol, Value, write};
@@ -15,7 +16,6 @@ use super::admin::{AdminConnection, RequestError};
 use super::options::{Options, Password, Topology};
 use super::tls;
 use super::transport::Transport;
-use assay_driver_kit::address::authority;
 
 /// How we call ourselves in the server's list of clients.
 const CLIENT_NAME: &[u8] = b"assay";

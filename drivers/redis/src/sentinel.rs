@@ -7,6 +7,7 @@
 use std::net::{SocketAddr, TcpStream};
 use std::rc::Rc;
 
+use assay_driver_kit::address::authority;
 use assay_driver_kit::wire::sockets::Interest;
 use assay_driver_kit::wire::{Approach, Inbox, Link, LinkStage, Lost};
 use assay_model::{Nanos, Setting};
@@ -18,7 +19,6 @@ use super::connector::{Connector, Target};
 use super::options::Topology;
 use super::shared::Shared;
 use super::transport::Transport;
-use assay_driver_kit::address::authority;
 
 /// Where a server is, as far as is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -234,6 +234,12 @@ impl Builder {
     pub(super) fn finish(mut self, times: ForeignTimes) -> ForeignHistory {
         let aggregates = self.take_aggregates();
         self.decide_empty_reads();
+        let times = match times {
+            ForeignTimes::Nanoseconds if is_one_moment(&self.transactions) => {
+                ForeignTimes::SessionOrder
+            }
+            times => times,
+        };
         let transactions = TransactionHistory { transactions: self.transactions };
         ForeignHistory {
             registers: registers(&transactions),
@@ -330,6 +336,16 @@ fn register_operation(transaction: &ObservedTransaction) -> Option<RegisterOpera
         ended: transaction.ended,
         outcome: transaction.outcome,
         access,
+    })
+}
+
+/// Whether everything happened at one moment, as where a recorder without a clock writes zeros:
+/// then nothing was before anything else.
+fn is_one_moment(transactions: &[ObservedTransaction]) -> bool {
+    let [first, _, ..] = transactions else { return false };
+    transactions.iter().all(|one| {
+        let has_no_length = one.outcome != Outcome::Done || one.ended == one.started;
+        one.started == first.started && has_no_length
     })
 }
 

@@ -442,6 +442,23 @@ fn events_of_dbcop_s_forks_succeed_or_not() {
     );
 }
 
+#[test]
+fn a_history_of_one_moment_has_no_real_time() {
+    let operation = |client: u64, value: &str, ended: u64| {
+        let input = format!(r#"{{"Op":1,"Value":"{value}"}}"#);
+        format!(r#"{{"ClientId":{client},"Input":{input},"Call":0,"Return":{ended}}}"#)
+    };
+    for (ended, times) in [(0, ForeignTimes::SessionOrder), (1, ForeignTimes::Nanoseconds)] {
+        let text = format!("[{},{}]", operation(0, "a", 0), operation(1, "b", ended));
+        assert_eq!(read(&text).map(|history| history.times), Ok(times), "{text}");
+    }
+    let zeros = "{:process 0 :type :invoke :f :txn :value [[:append 1 1]] :time 0}
+                 {:process 0 :type :ok :f :txn :value [[:append 1 1]] :time 0}
+                 {:process 1 :type :invoke :f :txn :value [[:r 1 nil]] :time 0}
+                 {:process 1 :type :ok :f :txn :value [[:r 1 [1]]] :time 0}";
+    assert_eq!(read(zeros).map(|history| history.times), Ok(ForeignTimes::SessionOrder));
+}
+
 // tidy: allow columns: one operation per line
 #[test]
 fn operations_of_porcupine_are_read() {

@@ -41,6 +41,7 @@ pub(super) struct Observed {
 ///
 /// It stands by itself: when a session is judged the records are no longer at hand.
 #[derive(Clone, Copy, Debug)]
+// One cache line, as sights are fetched one by one.
 #[repr(align(64))]
 struct Sight {
     started: u64,

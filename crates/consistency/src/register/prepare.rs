@@ -1,6 +1,6 @@
-//! Preparation of a history for the checkers, whole or one part after another.
+//! Preparation of a history for the checkers, whole or in batches.
 //!
-//! Memory: 56 bytes per operation that is not prepared yet, then what
+//! Memory: 56 bytes per operation of the parts that are not done yet, then what
 //! [`crate::register::prepared`] says.
 
 use assay_model::Outcome;
@@ -22,8 +22,8 @@ pub fn prepare<'h>(history: &'h RegisterHistory, error: &ClockError) -> Prepared
     resolve_parts(history, error, |_| {})
 }
 
-/// Prepares some records after others, each few while they are in the cache; what is given back has
-/// the counts but no records.
+/// Prepares the records in batches that fit into the cache and gives each to `visit`; what is given
+/// back has the counts but no records.
 pub(super) fn each_part<'h>(
     history: &'h RegisterHistory,
     error: &ClockError,

@@ -16,8 +16,7 @@ use crate::verdict::{Anomaly, Edges};
 /// Marks a write in the table whose value must never be read; the other bits are its operation.
 const REFUSED: u32 = 1 << 31;
 
-/// Operations that are prepared before the checkers pass over them: with their versions, about what
-/// fits into the processor's second cache.
+/// Operations of a batch: with their versions, about what fits into the processor's level-2 cache.
 const AT_ONCE: usize = 4096;
 
 /// Resolves one record after another, and keeps its tables for the next.
@@ -31,7 +30,8 @@ pub(super) struct Resolver {
 }
 
 impl Resolver {
-    /// Adds the groups of all records of a part; `after` some of them they may be forgotten.
+    /// Adds the groups of all records of a part. Calls `after` each time a batch is ready, which it
+    /// may forget; what is left at the end is the caller's.
     pub(super) fn resolve<'h>(
         &mut self,
         part: &[KeyedOperation],

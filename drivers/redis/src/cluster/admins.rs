@@ -1,5 +1,6 @@
 //! Admin connections to every server that has keys, for everything outside the measured run.
 
+use assay_driver_kit::address::authority;
 use assay_model::Setting;
 use assay_store::OpenError;
 use assay_store::resp::Value;
@@ -9,7 +10,6 @@ use crate::connector::{Connector, Target};
 use crate::options::Topology;
 use crate::slots::{Map, Redirect, slot};
 use crate::{sentinel, settings};
-use assay_driver_kit::address::authority;
 
 /// How many commands are in flight at once.
 const BATCH: usize = 1000;
