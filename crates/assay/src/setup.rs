@@ -1023,8 +1023,7 @@ fn has_stages(options: &Options) -> bool {
     options.rate.text().is_some_and(|rate| rate.contains('@'))
 }
 
-/// The number of operations that the spec says is for those who say nothing else. A trace is
-/// replayed with the spec of its header as it is: a trace ends by itself, and agents compare it.
+/// The number of operations that the spec says is for those who say nothing else.
 fn set_length(workload: &mut Workload, options: &Options, purpose: Purpose) -> Result<()> {
     let given = options.operations.get();
     if given == Some(0) {
@@ -1032,8 +1031,7 @@ fn set_length(workload: &mut Workload, options: &Options, purpose: Purpose) -> R
     }
     let has_duration = has_stages(options) || options.duration.get().is_some();
     let is_limited = given.is_some() || has_duration || purpose == Purpose::Bench;
-    let is_generated = workload.trace.is_none();
-    if is_limited && is_generated { workload.set_operations(given) } else { Ok(()) }
+    if is_limited { workload.set_operations(given) } else { Ok(()) }
 }
 
 /// The seed that was given, that of the trace, or one that the system draws.

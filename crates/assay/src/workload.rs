@@ -423,10 +423,14 @@ impl Workload {
     }
 
     /// Sets how many operations are issued, or that another bound than their number ends the run.
+    /// A trace ends by itself: its spec stays as its header has it, and agents compare it.
     ///
     /// # Errors
     /// If the spec is invalid with so many.
     pub fn set_operations(&mut self, operations: Option<u64>) -> Result<()> {
+        if self.trace.is_some() {
+            return Ok(());
+        }
         if let Some(spec) = self.records_mut() {
             spec.operations.count = operations;
         }

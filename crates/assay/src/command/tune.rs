@@ -48,11 +48,8 @@ pub fn tune(matches: &ArgMatches) -> Result<Exit> {
     require_format(&options, &display)?;
     let mut setup = Setup::from(matches, load_config::Purpose::Run)?;
     require_kinds(&setup, &expected)?;
-    let is_trace = setup.workload.trace.is_some();
-    // The spec's length is not the length of a step; a trace's spec stays as its header has it.
-    if let Some(spec) = setup.workload.records_mut().filter(|_| !is_trace) {
-        spec.operations.count = None;
-    }
+    // The spec's length is not the length of a step.
+    setup.workload.set_operations(None)?;
     setup.show = match setup.show {
         Show::Dashboard => Show::Lines,
         other => other,
