@@ -9,27 +9,22 @@
 //! "Before" is within *s*: the operation had ended when the write that *o* has read began. So what
 //! *o* has to remember of *s* is one number, the latest start of a write of *s* that it has read.
 //! The newest *v* is then found by binary search among the operations of *s* on the record, in the
-//! order of their ends with the greatest `high` so far. Real time plays no part but for the order
-//! of versions, so no clock of another agent is trusted.
+//! order of their followers ([`crate::register::followers`]) with the greatest `high` so far. Real
+//! time plays no part but for the order of versions, so no clock of another agent is trusted.
 //!
 //! Only a read that missed a version which somebody knew can break either guarantee, so only these
 //! are looked up: O(n) for all reads and O(s log n) for each of these, O(s) mostly, as what an
-//! observer remembers only grows and each search goes on where the last one ended. 80 bytes per
-//! read, 24 more per operation on records with doubtful ones, 40 per session on each of these, and
-//! 24 per read of a session at one moment. Of reads of a session that overlap, which they should
-//! not, what they have read counts from the end of the last of them.
+//! observer remembers only grows and each search goes on where the last one ended. 36 bytes per
+//! read, as much again for one session at a time, 24 more per operation on records with doubtful
+//! ones, 32 per session on each of these, and 16 per read of a session at one moment. Of reads of a
+//! session that overlap, which they should not, what they have read counts from the end of the last
+//! of them.
 
 use std::ops::Range;
 
 use crate::register::guarantee::{Guarantee, edges};
-use crate::register::prepared::{
-    NEVER, NONE, Prepared, PreparedHistory, RecordGroup, RecordVersion, reported,
-};
-use crate::register::radix;
+use crate::register::prepared::{NONE, Prepared, PreparedHistory, RecordGroup};
 use crate::verdict::{Anomaly, VersionOrder};
-
-/// Reads that are fetched together, so that the latencies of the memory overlap.
-const BLOCK: usize = 1024;
 
 /// The two guarantees between sessions.
 pub(super) struct Observed {
@@ -41,19 +36,17 @@ pub(super) struct Observed {
 ///
 /// It stands by itself: when a session is judged the records are no longer at hand.
 #[derive(Clone, Copy, Debug)]
-// One cache line, as sights are fetched one by one.
-#[repr(align(64))]
+// Half a cache line, as sights are fetched one by one.
+#[repr(align(32))]
 struct Sight {
-    started: u64,
-    ended: u64,
-    /// Begin and end of the write, by the clock of its session; never if not acknowledged.
-    write_began: u64,
-    write_ended: u64,
-    /// The end of a read of the version, and who read.
-    first_read_ended: u64,
-    first_reader: u32,
-    /// The session that wrote.
+    /// The session that wrote, the number of the write in it, and that of what follows it;
+    /// [`NONE`] if it was not acknowledged.
     writer: u32,
+    write: u32,
+    write_follower: u32,
+    /// A session that read the version, and what follows that read in it.
+    first_reader: u32,
+    first_read_follower: u32,
     /// Places of the read and the write in the history.
     place: u32,
     write_place: u32,
@@ -74,10 +67,67 @@ struct Doubt {
     record: u32,
 }
 
+impl Sight {
+    const NOTHING: Sight = Sight {
+        writer: NONE,
+        write: NONE,
+        write_follower: NONE,
+        first_reader: NONE,
+        first_read_follower: NONE,
+        place: NONE,
+        write_place: NONE,
+        doubt: NONE,
+    };
+}
+
+/// The reads of a session in any order, and the number of each in it.
+struct SessionSights {
+    sights: Vec<Sight>,
+    numbers: Vec<u32>,
+}
+
+impl SessionSights {
+    /// With room for so many.
+    fn new(reads: u32) -> SessionSights {
+        let room = reads as usize;
+        SessionSights { sights: Vec::with_capacity(room), numbers: Vec::with_capacity(room) }
+    }
+}
+
+/// The reads of a session in the order of their numbers.
+#[derive(Default)]
+struct OrderedSights {
+    numbers: Vec<u32>,
+    sights: Vec<Sight>,
+    /// Of each number, the place of its read.
+    places: Vec<u32>,
+}
+
+impl OrderedSights {
+    /// Takes those of a session: its sights are fetched one after another, and put where there is
+    /// room for all of them in the cache.
+    fn take(&mut self, session: SessionSights) {
+        let last = session.numbers.iter().max();
+        self.places.clear();
+        self.places.resize(last.map_or(0, |last| *last as usize + 1), NONE);
+        session.numbers.iter().for_each(|number| self.places[*number as usize] = 0);
+        self.numbers.clear();
+        for (place, number) in self.places.iter_mut().zip(0..).filter(|(place, _)| **place != NONE)
+        {
+            *place = self.numbers.len() as u32;
+            self.numbers.push(number);
+        }
+        self.sights.resize(self.numbers.len(), Sight::NOTHING);
+        for (number, sight) in session.numbers.iter().zip(&session.sights) {
+            self.sights[self.places[*number as usize] as usize] = *sight;
+        }
+    }
+}
+
 /// All reads, by session, and what must be known to judge the doubtful ones.
 #[derive(Default)]
 pub(super) struct Observations {
-    sights: Vec<Vec<Sight>>,
+    sights: Vec<SessionSights>,
     doubts: Vec<Doubt>,
     /// Of writes and of reads.
     knowledge: [Knowledge; 2],
@@ -85,9 +135,9 @@ pub(super) struct Observations {
 
 impl Observations {
     /// Makes room for so many reads of each session.
-    pub(super) fn expect(&mut self, reads: &[usize]) {
+    pub(super) fn expect(&mut self, reads: &[u32]) {
         if self.sights.is_empty() {
-            self.sights = reads.iter().map(|reads| Vec::with_capacity(*reads)).collect();
+            self.sights = reads.iter().map(|reads| SessionSights::new(*reads)).collect();
         }
     }
 
@@ -100,27 +150,25 @@ impl Observations {
         is_doubtful: bool,
     ) {
         let version = &prepared.versions[read.read as usize];
-        let (write_began, write_ended) = own_times(prepared, version);
         let doubt = if is_doubtful { self.doubts.len() as u32 } else { NONE };
         if is_doubtful {
             let record = self.knowledge[0].records.len() as u32;
             let (key, low, order) = (group.key, version.low, group.order);
             self.doubts.push(Doubt { key, low, order, record });
         }
-        let write_place = match version.writer {
-            NONE => NONE,
-            writer => prepared.operations[writer as usize].place,
-        };
-        self.sights[read.session as usize].push(Sight {
-            started: read.started,
-            ended: read.over(),
-            write_began,
-            write_ended: if version.is_done { write_ended } else { NEVER },
-            first_read_ended: version.first_read_ended,
-            first_reader: version.first_read_session,
+        // The absence has no writer.
+        let write = prepared.operations.get(version.writer as usize);
+        let acknowledged = write.filter(|write| write.is_done);
+        let session = &mut self.sights[read.session as usize];
+        session.numbers.push(read.number);
+        session.sights.push(Sight {
             writer: version.session,
+            write: write.map_or(NONE, |write| write.number),
+            write_follower: acknowledged.map_or(NONE, |write| prepared.follower(write)),
+            first_reader: version.first_read_session,
+            first_read_follower: version.first_read_follower,
             place: read.place,
-            write_place,
+            write_place: write.map_or(NONE, |write| write.place),
             doubt,
         });
     }
@@ -152,19 +200,14 @@ impl Observations {
                 writes_follow_reads: Guarantee::default(),
             },
         };
-        let mut order = Vec::new();
-        let mut block = Vec::new();
-        for (sights, session) in sights.into_iter().zip(0..) {
-            order.clear();
-            order.extend(sights.iter().zip(0..).map(|(sight, place)| (sight.started, place)));
-            radix::sort_by_key(&mut order, |pair: &(u64, u32)| pair.0);
+        let mut ordered = OrderedSights::default();
+        for (one, session) in sights.into_iter().zip(0..) {
+            ordered.take(one);
             observer.waiting.clear();
             observer.waiting_until = 0;
             observer.sessions_seen.clear();
-            for places in order.chunks(BLOCK) {
-                block.clear();
-                block.extend(places.iter().map(|pair| sights[pair.1 as usize]));
-                block.iter().for_each(|sight| observer.read(session, sight));
+            for (number, sight) in ordered.numbers.iter().zip(&ordered.sights) {
+                observer.read((session, *number), sight);
             }
         }
         observer.result
@@ -175,8 +218,8 @@ impl Observations {
 #[derive(Clone, Copy, Debug)]
 struct Seen {
     observer: u32,
-    /// When the write began.
-    until: u64,
+    /// The number of the write in its session.
+    until: u32,
     /// Places of the write and of the read of it.
     write_place: u32,
     place: u32,
@@ -190,7 +233,7 @@ impl Seen {
 struct Waiting {
     /// The session that wrote.
     writer: u32,
-    write_began: u64,
+    write: u32,
     /// Places of the write and of the read of it.
     write_place: u32,
     place: u32,
@@ -205,26 +248,27 @@ struct Observer<'p> {
     seen: Vec<Seen>,
     /// The sessions of which this observer has seen something.
     sessions_seen: Vec<u32>,
-    /// What was read last and is not known yet, and from when on all of it is. Mostly it is one
-    /// version: more where reads take no time and have one moment, or overlap, which those of a
-    /// session should not.
+    /// What was read last and is not known yet, and the first operation to which all of it is.
+    /// Mostly it is one version: more where reads take no time and have one moment, or overlap,
+    /// which those of a session should not.
     waiting: Vec<Waiting>,
-    waiting_until: u64,
+    waiting_until: u32,
     result: Observed,
 }
 
 impl Observer<'_> {
-    fn read(&mut self, observer: u32, sight: &Sight) {
-        self.see_waiting(observer, sight.started);
-        let has_seen = |session: u32, ended: u64| {
+    /// Judges the read with this number in its session.
+    fn read(&mut self, (observer, number): (u32, u32), sight: &Sight) {
+        self.see_waiting(observer, number);
+        let has_seen = |session: u32, follower: u32| {
             session != observer
                 && self
                     .seen
                     .get(session as usize)
-                    .is_some_and(|seen| seen.observer == observer && seen.until >= ended)
+                    .is_some_and(|seen| seen.observer == observer && seen.until >= follower)
         };
-        let mut has_write = has_seen(sight.writer, sight.write_ended);
-        let mut has_read = has_seen(sight.first_reader, sight.first_read_ended);
+        let mut has_write = has_seen(sight.writer, sight.write_follower);
+        let mut has_read = has_seen(sight.first_reader, sight.first_read_follower);
         if sight.doubt != NONE {
             has_write |= self.is_broken(Side::Writes, observer, sight);
             has_read |= self.is_broken(Side::Reads, observer, sight);
@@ -235,17 +279,17 @@ impl Observer<'_> {
         if (sight.writer as usize) < self.seen.len() {
             self.waiting.push(Waiting {
                 writer: sight.writer,
-                write_began: sight.write_began,
+                write: sight.write,
                 write_place: sight.write_place,
                 place: sight.place,
             });
         }
-        self.waiting_until = self.waiting_until.max(sight.ended);
+        self.waiting_until = self.waiting_until.max(self.prepared.followers.of(observer, number));
     }
 
-    /// Takes note of the last reads if all of them had ended.
-    fn see_waiting(&mut self, observer: u32, now: u64) {
-        if self.waiting_until > now {
+    /// Takes note of the last reads if all of them had ended before the operation `number`.
+    fn see_waiting(&mut self, observer: u32, number: u32) {
+        if self.waiting_until > number {
             return;
         }
         for waiting in self.waiting.drain(..) {
@@ -253,10 +297,10 @@ impl Observer<'_> {
             if seen.observer != observer {
                 self.sessions_seen.push(waiting.writer);
             }
-            if seen.observer != observer || seen.until < waiting.write_began {
+            if seen.observer != observer || seen.until < waiting.write {
                 *seen = Seen {
                     observer,
-                    until: waiting.write_began,
+                    until: waiting.write,
                     write_place: waiting.write_place,
                     place: waiting.place,
                 };
@@ -300,20 +344,12 @@ impl Observer<'_> {
         let margin = PreparedHistory::order_margin(doubt.order, doubt.low, known.high);
         let kind = (anomaly, edges(doubt.order));
         let places = [sight.write_place, known.place, seen.write_place, seen.place, sight.place];
-        guarantee.violations.add(reported(sight.started), margin, || {
+        let read = &self.prepared.history.operations[sight.place as usize];
+        guarantee.violations.add(read.started.min(read.ended), margin, || {
             self.prepared.witness_of_places(kind, doubt.key, &places)
         });
         true
     }
-}
-
-/// Start and end of a version's write by the clock of its session.
-fn own_times(prepared: &PreparedHistory, version: &RecordVersion) -> (u64, u64) {
-    if version.writer == NONE {
-        return (version.early, version.late);
-    }
-    let writer = &prepared.operations[version.writer as usize];
-    (writer.started, writer.over())
 }
 
 /// What of a session is looked up.
@@ -323,19 +359,20 @@ enum Side {
     Reads,
 }
 
-/// The newest version that a session knew of a record when this operation had ended.
+/// The newest version that a session knew of a record when an operation had ended.
 #[derive(Clone, Copy, Debug)]
 struct Known {
     session: u32,
     place: u32,
-    ended: u64,
+    /// The first operation of the session that comes after it.
+    follower: u32,
     high: u64,
 }
 
 /// What sessions wrote or read of the records that have doubtful reads.
 #[derive(Default)]
 struct Knowledge {
-    /// By record, session, end.
+    /// By record, session, follower.
     known: Vec<Known>,
     /// The part of each record and session.
     sessions: Vec<Range<usize>>,
@@ -359,8 +396,7 @@ impl Knowledge {
             self.known.push(Known {
                 session: operation.session,
                 place: operation.place,
-                // A write without length does not come before itself.
-                ended: operation.over(),
+                follower: prepared.follower(operation),
                 high: prepared.versions[version as usize].high,
             });
         }
@@ -382,7 +418,7 @@ impl Knowledge {
             end: part.end as u32,
             next: part.start as u32,
             high: 0,
-            next_ended: self.known[part.start].ended,
+            next_follower: self.known[part.start].follower,
         };
         self.sessions.iter().map(cursor).collect()
     }
@@ -396,25 +432,26 @@ struct Cursor {
     /// Its part of what is known.
     begin: u32,
     end: u32,
-    /// The first operation that it need not see yet, and when that ended.
+    /// The first of them that it need not see yet, and what follows that one in its session.
     next: u32,
-    next_ended: u64,
+    next_follower: u32,
     /// The newest version before, 0 if there is none.
     high: u64,
 }
 
 impl Cursor {
-    /// Goes behind all operations that had ended at `until`, which only grows for an observer.
-    fn advance(&mut self, observer: u32, until: u64, known: &[Known]) {
+    /// Goes behind all operations before the one with the number `until`, which only grows for an
+    /// observer.
+    fn advance(&mut self, observer: u32, until: u32, known: &[Known]) {
         if self.observer != observer {
-            let next_ended = known[self.begin as usize].ended;
-            *self = Cursor { observer, next: self.begin, high: 0, next_ended, ..*self };
+            let next_follower = known[self.begin as usize].follower;
+            *self = Cursor { observer, next: self.begin, high: 0, next_follower, ..*self };
         }
         let rest = &known[self.next as usize..self.end as usize];
-        if self.next_ended > until || rest.is_empty() {
+        if self.next_follower > until || rest.is_empty() {
             return;
         }
-        let has_ended = |one: &Known| one.ended <= until;
+        let has_ended = |one: &Known| one.follower <= until;
         let mut stride = 1;
         while rest.get(stride).is_some_and(has_ended) {
             stride *= 2;
@@ -422,13 +459,13 @@ impl Cursor {
         let ended = rest[..rest.len().min(stride)].partition_point(has_ended);
         self.next += ended as u32;
         self.high = rest[ended - 1].high;
-        self.next_ended = rest.get(ended).map_or(NEVER, |one| one.ended);
+        self.next_follower = rest.get(ended).map_or(NONE, |one| one.follower);
     }
 }
 
-/// Sorts by session and end, and gives each the newest version so far of its session.
+/// Sorts by session and follower, and gives each the newest version so far of its session.
 fn sort_by_session(known: &mut [Known]) {
-    known.sort_by_key(|known| (known.session, known.ended));
+    known.sort_by_key(|known| (known.session, known.follower));
     for place in 1..known.len() {
         let (before, rest) = known.split_at_mut(place);
         let (one, other) = (before[place - 1], &mut rest[0]);

@@ -1,6 +1,6 @@
 //! Order of a record's versions, from the strongest source that the history has.
 
-use crate::register::prepared::{NONE, Prepared, PreparedHistory, RecordGroup, RecordVersion};
+use crate::register::prepared::{NONE, PreparedHistory, RecordGroup, RecordVersion};
 use crate::register::{ToldVersions, WrittenValue, radix};
 use crate::verdict::VersionOrder;
 
@@ -18,7 +18,11 @@ pub(super) fn assign(
     radix::sort_by_key(scratch, |pair| pair.0);
     to.by_known.extend(scratch.iter().map(|pair| pair.1));
     let is_whole = to.history.writes_whole_records;
-    if is_sequential(versions, &to.operations) && (is_whole || numbers_grow(versions.iter())) {
+    let follows = |one: &RecordVersion, other: &RecordVersion| {
+        let writer = |version: &RecordVersion| &to.operations[version.writer as usize];
+        to.followers.of(one.session, writer(one).number) <= writer(other).number
+    };
+    if is_sequential(versions, follows) && (is_whole || numbers_grow(versions.iter())) {
         for (version, place) in versions.iter_mut().zip(0..) {
             (version.low, version.high) = (place, place);
         }
@@ -43,14 +47,17 @@ pub(super) fn assign(
     VersionOrder::RealTime
 }
 
-/// Whether one session wrote all versions one after another, a loaded first one aside.
-fn is_sequential(versions: &[RecordVersion], operations: &[Prepared]) -> bool {
-    let operation = |version: &RecordVersion| operations[version.writer as usize];
+/// Whether one session wrote all versions one after another, a loaded first one aside; `follows`
+/// says of two of its writes whether the second came after the first.
+fn is_sequential(
+    versions: &[RecordVersion],
+    follows: impl Fn(&RecordVersion, &RecordVersion) -> bool,
+) -> bool {
     let is_ordered = |(place, two): (usize, &[RecordVersion])| {
         let [one, other] = two else { return false };
         let is_own = one.session == other.session && one.is_done;
         let is_loaded = place == 0 && one.known < other.early;
-        is_loaded || (is_own && operation(one).over() <= operation(other).started)
+        is_loaded || (is_own && follows(one, other))
     };
     versions[1..].windows(2).enumerate().all(is_ordered)
 }

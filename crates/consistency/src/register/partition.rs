@@ -10,6 +10,7 @@ use std::ops::RangeInclusive;
 
 use assay_model::Outcome;
 
+use crate::register::followers::Followers;
 use crate::register::prepared::{NEVER, NONE};
 use crate::register::{Access, RegisterOperation, WrittenValue};
 
@@ -19,7 +20,7 @@ const PART: usize = 4096;
 const PARTS_MAX: usize = 256;
 
 /// An operation with the values that it read and wrote.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct KeyedOperation {
     pub(super) key: u64,
     /// One more than the history's; never where the outcome is not done.
@@ -29,11 +30,24 @@ pub(super) struct KeyedOperation {
     pub(super) written: u64,
     pub(super) place: u32,
     pub(super) session: u32,
+    /// Its number in its session ([`crate::register::followers`]).
+    pub(super) number: u32,
     pub(super) agent: u16,
-    pub(super) is_done: bool,
-    pub(super) is_refused: bool,
     pub(super) has_read: bool,
-    pub(super) has_written: bool,
+    pub(super) write: Write,
+}
+
+/// Whether an operation has written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Write {
+    /// No value that anybody could read, or must not read.
+    No,
+    /// It certainly has not: nobody may read its value.
+    Refused,
+    /// Nobody knows.
+    Unknown,
+    /// It certainly has.
+    Done,
 }
 
 impl KeyedOperation {
@@ -45,8 +59,14 @@ impl KeyedOperation {
             Access::Write(written) => (None, Some(written)),
             Access::ReadThenWrite { read, written } => (Some(read), Some(written)),
         };
-        // A deletion that did not happen leaves no value that nobody may read.
-        let is_nothing = is_refused && written == Some(WrittenValue::ABSENT);
+        let write = match written {
+            None => Write::No,
+            // A deletion that did not happen leaves no value that nobody may read.
+            Some(WrittenValue::ABSENT) if is_refused => Write::No,
+            Some(_) if is_refused => Write::Refused,
+            Some(_) if is_done => Write::Done,
+            Some(_) => Write::Unknown,
+        };
         // An answer before its request: both times are doubtful, so the interval is the widest.
         let (started, ended) = match is_done {
             true => (from.started.min(from.ended).0, from.started.max(from.ended).0),
@@ -60,12 +80,21 @@ impl KeyedOperation {
             written: written.map_or(0, |written| written.0),
             place,
             session,
+            number: 0,
             agent: from.agent,
-            is_done,
-            is_refused,
             has_read: is_done && read.is_some(),
-            has_written: written.is_some() && !is_nothing,
+            write,
         }
+    }
+
+    pub(super) fn is_done(&self) -> bool {
+        self.has_read || self.write == Write::Done
+    }
+
+    /// From when on an operation of its session comes after it. Of two that began and ended at one
+    /// moment, as where a simulated store takes no time, nobody knows which was first.
+    pub(super) fn over(&self) -> u64 {
+        self.ended.max(self.started.saturating_add(1))
     }
 }
 
@@ -110,16 +139,16 @@ impl Survey {
     pub(super) fn deal_out(
         &self,
         history: &[RegisterOperation],
-        sessions: &mut SessionNumbers,
+        sessions: &mut Sessions,
     ) -> Vec<Vec<KeyedOperation>> {
         let mut parts: Vec<Vec<KeyedOperation>> =
             self.counts.iter().map(|count| Vec::with_capacity(*count)).collect();
         let sayers = history.iter().zip(0..).filter(|(operation, _)| says_something(operation));
         for (operation, place) in sayers {
-            let session = sessions.assign(operation.session);
+            let session = sessions.number(operation.session);
             let part = part(operation.key, self.counts.len());
-            let operation = KeyedOperation::new(operation, place, session);
-            sessions.reads[session as usize] += usize::from(operation.has_read);
+            let mut operation = KeyedOperation::new(operation, place, session);
+            sessions.dealt[session as usize].add(&mut operation);
             parts[part].push(operation);
         }
         parts
@@ -142,38 +171,80 @@ fn says_something(operation: &RegisterOperation) -> bool {
     }
 }
 
-/// Numbers of sessions without gaps.
+/// What was dealt out of one session.
+#[derive(Clone, Debug, Default)]
+pub(super) struct DealtSession {
+    operations: u32,
+    pub(super) reads: u32,
+    /// When all of them were over.
+    over: u64,
+    /// Whether one began when another was not over.
+    pub(super) overlaps: bool,
+}
+
+impl DealtSession {
+    fn add(&mut self, operation: &mut KeyedOperation) {
+        operation.number = self.operations;
+        self.operations += 1;
+        self.reads += u32::from(operation.has_read);
+        self.overlaps |= operation.started < self.over;
+        self.over = self.over.max(operation.over());
+    }
+}
+
+/// Numbers of sessions without gaps, and what was dealt out of each.
 #[derive(Debug, Default)]
-pub(super) struct SessionNumbers {
+pub(super) struct Sessions {
     /// The number of each session that has one, or the sessions in their order if those are far
     /// apart.
     direct: Vec<u32>,
     sorted: Vec<u32>,
-    /// Of each number, how many reads were dealt out.
-    pub(super) reads: Vec<usize>,
+    /// By number.
+    pub(super) dealt: Vec<DealtSession>,
 }
 
-impl SessionNumbers {
-    pub(super) fn new(operations: &[RegisterOperation], survey: &Survey) -> SessionNumbers {
+impl Sessions {
+    pub(super) fn new(operations: &[RegisterOperation], survey: &Survey) -> Sessions {
         let greatest = survey.greatest_session as usize;
         if greatest <= operations.len().max(1024) {
             let direct = vec![NONE; greatest + 1];
-            return SessionNumbers { direct, ..SessionNumbers::default() };
+            return Sessions { direct, ..Sessions::default() };
         }
         let mut sorted: Vec<u32> = operations.iter().map(|operation| operation.session).collect();
         sorted.sort_unstable();
         sorted.dedup();
-        SessionNumbers { reads: vec![0; sorted.len()], sorted, direct: Vec::new() }
+        let dealt = vec![DealtSession::default(); sorted.len()];
+        Sessions { direct: Vec::new(), sorted, dealt }
+    }
+
+    /// The order of each session's operations; gives those that overlap their numbers, by their
+    /// start.
+    pub(super) fn followers(&self, parts: &mut [Vec<KeyedOperation>]) -> Followers {
+        if !self.dealt.iter().any(|session| session.overlaps) {
+            return Followers::default();
+        }
+        let overlaps = |one: &&mut KeyedOperation| self.dealt[one.session as usize].overlaps;
+        let mut operations: Vec<_> = parts.iter_mut().flatten().filter(overlaps).collect();
+        operations.sort_unstable_by_key(|one| (one.session, one.started, one.place));
+        let mut overlapping = vec![Vec::new(); self.dealt.len()];
+        for session in operations.chunk_by_mut(|one, other| one.session == other.session) {
+            session.iter_mut().zip(0..).for_each(|(one, number)| one.number = number);
+            let follower = |one: &&mut KeyedOperation| {
+                session.partition_point(|other| other.started < one.over()) as u32
+            };
+            overlapping[session[0].session as usize] = session.iter().map(follower).collect();
+        }
+        Followers::new(overlapping)
     }
 
     /// The number of a session, a new one if it has none.
-    fn assign(&mut self, session: u32) -> u32 {
+    fn number(&mut self, session: u32) -> u32 {
         let Some(number) = self.direct.get_mut(session as usize) else {
             return self.sorted.partition_point(|other| *other < session) as u32;
         };
         if *number == NONE {
-            *number = self.reads.len() as u32;
-            self.reads.push(0);
+            *number = self.dealt.len() as u32;
+            self.dealt.push(DealtSession::default());
         }
         *number
     }

@@ -6,7 +6,7 @@
 use assay_model::Outcome;
 
 use crate::clock::ClockError;
-use crate::register::partition::{SessionNumbers, Survey};
+use crate::register::partition::{Sessions, Survey};
 use crate::register::prepared::{Clocks, PreparedHistory};
 use crate::register::resolve::Resolver;
 use crate::register::{RegisterHistory, RegisterOperation};
@@ -48,9 +48,10 @@ fn resolve_parts<'h>(
         prepared.limitation = Some(Limitation::TooManyOperations);
         return prepared;
     }
-    let mut sessions = SessionNumbers::new(operations, &survey);
-    let parts = survey.deal_out(operations, &mut sessions);
-    prepared.reads_by_session = sessions.reads;
+    let mut sessions = Sessions::new(operations, &survey);
+    let mut parts = survey.deal_out(operations, &mut sessions);
+    prepared.followers = sessions.followers(&mut parts);
+    prepared.reads_by_session = sessions.dealt.iter().map(|session| session.reads).collect();
     let mut resolver = Resolver::default();
     for part in parts {
         resolver.resolve(&part, &mut prepared, &mut after);

@@ -23,6 +23,7 @@ use assay_model::Nanos;
 use crate::clock::ClockError;
 use crate::register::RegisterHistory;
 use crate::register::collector::ViolationCollector;
+use crate::register::followers::Followers;
 use crate::verdict::{Anomaly, Edges, Limitation, VerdictPower, VersionOrder, Witness};
 
 /// No operation, or no version.
@@ -43,18 +44,12 @@ pub(super) struct Prepared {
     pub(super) read: u32,
     /// The version that it wrote, or [`NONE`].
     pub(super) written: u32,
+    /// Its number in its session ([`crate::register::followers`]).
+    pub(super) number: u32,
     pub(super) agent: u16,
     pub(super) is_done: bool,
     /// Whether it returned a value, be it one that nobody can explain.
     pub(super) is_read: bool,
-}
-
-impl Prepared {
-    /// From when on an operation of its session comes after it. Of two that began and ended at one
-    /// moment, as where a simulated store takes no time, nobody knows which was first.
-    pub(super) fn over(&self) -> u64 {
-        self.ended.max(self.started.saturating_add(1))
-    }
 }
 
 /// One version of a record: what a write wrote, or the absence before all of them.
@@ -71,9 +66,9 @@ pub(super) struct RecordVersion {
     pub(super) last_read: u64,
     pub(super) low: u64,
     pub(super) high: u64,
-    /// When the read of it that began first ended, by its own clock, and the session of that read.
-    pub(super) first_read_ended: u64,
+    /// The session of the read of it that began first, and what followed that read there.
     pub(super) first_read_session: u32,
+    pub(super) first_read_follower: u32,
     /// Its write, the operation of `known`, the read of `last_read`.
     pub(super) writer: u32,
     pub(super) knower: u32,
@@ -119,7 +114,8 @@ pub struct PreparedHistory<'h> {
     /// Records that were left out because a value was written twice.
     pub(super) duplicate_keys: Vec<u64>,
     /// How many reads each session has, by its number.
-    pub(super) reads_by_session: Vec<usize>,
+    pub(super) reads_by_session: Vec<u32>,
+    pub(super) followers: Followers,
     pub(super) unexplained: ViolationCollector,
     /// Reads whose value was looked up.
     pub(super) reads: u64,
@@ -131,6 +127,11 @@ pub struct PreparedHistory<'h> {
 }
 
 impl<'h> PreparedHistory<'h> {
+    /// The number, within its session, of the first operation that comes after this one.
+    pub(super) fn follower(&self, operation: &Prepared) -> u32 {
+        self.followers.of(operation.session, operation.number)
+    }
+
     pub(super) fn new(history: &'h RegisterHistory, clocks: Clocks) -> PreparedHistory<'h> {
         PreparedHistory {
             history,
@@ -141,6 +142,7 @@ impl<'h> PreparedHistory<'h> {
             groups: Vec::new(),
             duplicate_keys: Vec::new(),
             reads_by_session: Vec::new(),
+            followers: Followers::default(),
             unexplained: ViolationCollector::default(),
             reads: 0,
             judged: 0,

@@ -6,9 +6,9 @@
 
 use crate::register::WrittenValue;
 use crate::register::order;
-use crate::register::partition::KeyedOperation;
+use crate::register::partition::{KeyedOperation, Write};
 use crate::register::prepared::{
-    NEVER, NONE, Prepared, PreparedHistory, RecordGroup, RecordVersion, reported,
+    NONE, Prepared, PreparedHistory, RecordGroup, RecordVersion, reported,
 };
 use crate::register::radix;
 use crate::verdict::{Anomaly, Edges};
@@ -64,7 +64,7 @@ impl Resolver {
         let is_unique = self.add_versions(begin, to);
         for (place, at) in (begin..to.operations.len()).enumerate() {
             let operation = &self.operations[place];
-            to.unknown += u64::from(!operation.is_done && !operation.is_refused);
+            to.unknown += u64::from(operation.write == Write::Unknown);
             if operation.has_read {
                 self.lead(at, (key, operation.read), is_unique, to);
             }
@@ -89,21 +89,19 @@ impl Resolver {
 
     /// Adds a version for each write; whether all values are unique.
     fn add_versions(&mut self, begin: usize, to: &mut PreparedHistory) -> bool {
-        let writes = self.operations.iter().map(|one| usize::from(one.has_written)).sum::<usize>();
+        let writes = self.operations.iter().filter(|one| one.write != Write::No).count();
         self.table.clear(writes + 1);
         let mut is_unique = true;
         if !self.absence_is_written(to) {
             self.table.insert(WrittenValue::ABSENT.0, to.versions.len() as u32);
         }
         to.versions.push(absence());
-        for (place, write) in self.operations.iter().enumerate() {
-            if !write.has_written {
-                continue;
-            }
+        let is_write = |(_, one): &(usize, &KeyedOperation)| one.write != Write::No;
+        for (place, write) in self.operations.iter().enumerate().filter(is_write) {
             let (at, value) = ((begin + place) as u32, write.written);
-            let number = match write.is_refused {
-                true => REFUSED | at,
-                false => to.versions.len() as u32,
+            let number = match write.write {
+                Write::Refused => REFUSED | at,
+                _ => to.versions.len() as u32,
             };
             is_unique &= value != WrittenValue::GARBAGE.0 && self.table.insert(value, number);
             if number & REFUSED != 0 {
@@ -132,12 +130,12 @@ impl Resolver {
     /// misses it can only have seen the deletion.
     fn absence_is_written(&self, to: &PreparedHistory) -> bool {
         let is_deletion =
-            |one: &KeyedOperation| one.has_written && one.written == WrittenValue::ABSENT.0;
+            |one: &KeyedOperation| one.write != Write::No && one.written == WrittenValue::ABSENT.0;
         if !self.operations.iter().any(is_deletion) {
             return false;
         }
         let [first, second, ..] = &self.operations[..] else { return false };
-        let is_load = first.is_done && first.has_written && !first.has_read;
+        let is_load = first.write == Write::Done && !first.has_read;
         let distance = to.clocks.greatest.saturating_mul(2);
         let is_before = first.ended.saturating_add(distance) < second.started;
         is_load && is_before && !is_deletion(first)
@@ -169,7 +167,8 @@ impl Resolver {
         }
         if version.first_read_session == NONE {
             version.first_read_session = operation.session;
-            version.first_read_ended = operation.over();
+            let followers = &to.followers;
+            version.first_read_follower = followers.of(operation.session, operation.number);
         }
         if early > version.last_read {
             (version.last_read, version.last_reader) = (early, reader);
@@ -186,8 +185,9 @@ fn unresolved(from: &KeyedOperation) -> Prepared {
         session: from.session,
         read: NONE,
         written: NONE,
+        number: from.number,
         agent: from.agent,
-        is_done: from.is_done,
+        is_done: from.is_done(),
         is_read: from.has_read,
     }
 }
@@ -239,7 +239,7 @@ fn absence() -> RecordVersion {
         high: 0,
         writer: NONE,
         knower: NONE,
-        first_read_ended: NEVER,
+        first_read_follower: NONE,
         first_read_session: NONE,
         last_reader: NONE,
         session: NONE,

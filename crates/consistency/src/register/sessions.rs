@@ -60,10 +60,10 @@ struct SessionState {
     group: u32,
     read: Newest,
     written: Newest,
-    /// What an operation that may not have ended yet adds, and when it has.
+    /// What an operation that may not have ended yet adds, and the first that comes after it.
     pending_read: Newest,
     pending_written: Newest,
-    pending_until: u64,
+    pending_until: u32,
 }
 
 impl SessionState {
@@ -78,8 +78,8 @@ impl SessionState {
         }
     }
 
-    fn begin(&mut self, started: u64) {
-        if self.pending_until <= started {
+    fn begin(&mut self, number: u32) {
+        if self.pending_until <= number {
             self.read.include(std::mem::replace(&mut self.pending_read, Newest::NOTHING));
             self.written.include(std::mem::replace(&mut self.pending_written, Newest::NOTHING));
             self.pending_until = 0;
@@ -93,7 +93,7 @@ impl SessionState {
         };
         self.pending_read.include(newest(operation.read));
         self.pending_written.include(newest(operation.written));
-        self.pending_until = self.pending_until.max(operation.over());
+        self.pending_until = self.pending_until.max(prepared.follower(operation));
     }
 }
 
@@ -160,7 +160,7 @@ impl SessionPass {
             // Mostly a session has not used the record before: then nothing is looked up.
             let knows = state.group == number;
             if knows {
-                state.begin(operation.started);
+                state.begin(operation.number);
             }
             if operation.read != NONE {
                 let low = prepared.versions[operation.read as usize].low;

@@ -94,8 +94,9 @@ pub fn history(recipe: &Recipe, seed: Seed, index: u64) -> RegisterHistory {
     }
     moments.sort_unstable();
     execute(recipe, &moments, &mut operations, &mut draws);
-    // In any order.
-    for place in (1..operations.len()).rev() {
+    // Every second one in any order, the others in that of each session.
+    let shuffled = if index.is_multiple_of(2) { operations.len() } else { 0 };
+    for place in (1..shuffled).rev() {
         operations.swap(place, draws.below(place as u64 + 1) as usize);
     }
     RegisterHistory { operations, writes_whole_records: true, ..RegisterHistory::default() }
