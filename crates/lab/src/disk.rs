@@ -420,7 +420,7 @@ pub(crate) fn resume_disks() {
     let mounts = String::from_utf8_lossy(&mounts);
     for line in mounts.lines().filter(|line| line.starts_with("/dev/loop")) {
         let folder = line.split(' ').nth(1).map(unescaped);
-        let is_labs = |folder: &PathBuf| folder.parent().is_some_and(crate::lab::is_marked);
+        let is_labs = |folder: &PathBuf| folder.parent().is_some_and(crate::ground::is_marked);
         if let Some(folder) = folder.filter(is_labs) {
             // Mostly it does not stall, nor is it slow.
             let _ = unfreeze(&folder);

@@ -6,8 +6,9 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use crate::disk::check_disks;
-use crate::lab::{House, Order};
+use crate::lab::Order;
 use crate::network::Network;
+use crate::package_cache::House;
 use crate::parent::Parent;
 use crate::proxy::Now;
 use crate::{LabError, recipes};

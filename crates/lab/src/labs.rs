@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use assay_model::closest;
 
-use crate::lab::is_held;
+use crate::ground::is_held;
 use crate::{LabError, recipes};
 
 /// The longest name: with a folder above, a socket's path has to hold it.

@@ -20,8 +20,10 @@ pub mod supervisor;
 mod attach;
 mod client;
 mod clock;
+mod cluster;
 mod disk;
 mod error;
+mod ground;
 mod job_spec;
 mod labs;
 mod network;
@@ -39,18 +41,18 @@ mod wire;
 pub use card::{Card, Choice, NUMBER, Need, NodeCounts, Port, Scaling, Supply, Version};
 pub use client::LabClient;
 pub use clock::has_movable_clocks;
+pub use cluster::NodeState;
 pub use disk::{check_disks, unsynced};
+pub use error::LabError;
 pub use fault::{
     Amount, FAULTS, Fault, FaultFacts, FaultScope, FaultTarget, Injected, Injection, Needs,
 };
+pub use ground::{Ground, clean, is_held, is_marked};
 pub use job_spec::{JobSpec, LOG};
-pub use lab::{
-    Ground, House, Lab, LabError, NodeState, NodeView, Order, Premises, check_injection,
-    check_programs, check_scale, clean, is_held, is_marked,
-};
+pub use lab::{Lab, NodeView, Order, Premises, check_injection, check_programs, check_scale};
 pub use labs::{LabEntry, Labs, check_name};
 pub use network::Network;
-pub use package_cache::{Kit, PackageCache};
+pub use package_cache::{House, Kit, PackageCache};
 pub use parent::Parent;
 pub use process::tail;
 pub use proxy::Now;

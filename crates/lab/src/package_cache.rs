@@ -8,8 +8,8 @@ use std::sync::atomic::AtomicBool;
 use rustix::fs::{FlockOperation, flock};
 use rustix::process::getuid;
 
+use crate::card::{Card, Need};
 use crate::error::LabError;
-use crate::lab::House;
 use crate::tool::{Tool, Watch};
 
 /// How long a package client may take: the largest has a few hundred megabytes to build.
@@ -17,6 +17,32 @@ const SECONDS_TO_FETCH: u32 = 1800;
 /// Where programs are besides the places that the caller searches.
 const USUAL_PLACES: [&str; 5] =
     ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/bin"];
+
+/// Where programs are stored, and whether they may be installed or fetched.
+#[derive(Clone, Debug)]
+pub struct House {
+    /// The folder of fetched programs.
+    pub package_cache: PathBuf,
+    /// Where installed programs are looked for first.
+    pub places: Vec<PathBuf>,
+    /// Whether the user has agreed that missing programs are installed or fetched.
+    pub may_install: bool,
+}
+
+impl House {
+    /// The programs that `card` needs and that are not installed.
+    pub fn lacks(&self, card: &Card) -> Vec<Need> {
+        let is_there =
+            |need: &Need| find_program(need.folders, &self.places, need.program).is_some();
+        card.needs.iter().filter(|need| !is_there(need)).copied().collect()
+    }
+
+    /// Whether Debian's packages can be installed, with the user's consent: there is their client,
+    /// and we are root.
+    pub fn can_install(&self) -> bool {
+        getuid().is_root() && find_program(&[], &self.places, "apt-get").is_some()
+    }
+}
 
 /// Programs of one version of a store, ready to run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -317,11 +343,6 @@ pub(crate) fn find_program(folders: &[&str], places: &[PathBuf], program: &str) 
     let usual = USUAL_PLACES.iter().map(PathBuf::from);
     let mut all = own.chain(places.iter().cloned()).chain(usual).map(|place| place.join(program));
     all.find(|path| path.is_file())
-}
-
-/// Whether Debian's packages can be installed: there is its client, and we are root.
-pub(crate) fn can_install(places: &[PathBuf]) -> bool {
-    getuid().is_root() && find_program(&[], places, "apt-get").is_some()
 }
 
 /// A hash of texts: 32-bit FNV-1a over their bytes, each with a zero at

@@ -55,3 +55,25 @@ pub fn find(name: &str) -> Result<&'static dyn Recipe, String> {
         }
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::card::{Need, Supply};
+
+    #[test]
+    fn what_a_recipe_installs_is_what_its_card_calls_a_package() {
+        let packages = |name: &str| -> Vec<&str> {
+            let needs = find(name).unwrap().card().needs;
+            let package = |need: &Need| match need.supply {
+                Supply::Package(package) => Some(package),
+                Supply::ByHand(_) => None,
+            };
+            needs.iter().filter_map(package).collect()
+        };
+        assert_eq!(packages("postgres"), ["postgresql"]);
+        assert_eq!(packages("etcd"), ["etcd-server", "etcd-client"]);
+        // The lab does not install Java and Maven.
+        assert_eq!(packages("cassandra"), Vec::<&str>::new());
+    }
+}

@@ -10,8 +10,8 @@ use std::time::Duration;
 use rustix::process::getuid;
 
 use crate::clock;
+use crate::cluster::{Cluster, NodeState};
 use crate::error::LabError;
-use crate::lab::{Lab, NodeState};
 use crate::package_cache::PackageCache;
 use crate::process::Server;
 use crate::tool::{Tool, Watch};
@@ -62,31 +62,31 @@ impl Launch {
 
 /// One lab, as its recipe sees it.
 pub struct Site<'a> {
-    pub(crate) lab: &'a mut Lab,
+    pub(crate) cluster: &'a mut Cluster,
     pub(crate) watch: &'a Watch<'a>,
 }
 
 impl Site<'_> {
     /// How many nodes there are, or are to be.
     pub fn nodes(&self) -> usize {
-        self.lab.nodes.len()
+        self.cluster.nodes.len()
     }
 
     /// The nodes that run, by number: neither down nor frozen.
     pub fn running(&mut self) -> Vec<usize> {
-        let nodes = self.lab.nodes.iter_mut();
+        let nodes = self.cluster.nodes.iter_mut();
         let running = nodes.filter_map(|node| (node.state() == NodeState::Up).then_some(node));
         running.map(|node| node.number).collect()
     }
 
     /// The number of node `node`'s first process, if it has one.
     pub fn pid(&self, node: usize) -> Option<u32> {
-        self.lab.nodes[node - 1].servers.first().map(Server::pid)
+        self.cluster.nodes[node - 1].servers.first().map(Server::pid)
     }
 
     /// The version that was requested.
     pub fn version(&self) -> &str {
-        &self.lab.version
+        &self.cluster.version
     }
 
     /// What was chosen for `name`, or its usual value.
@@ -94,25 +94,25 @@ impl Site<'_> {
     /// # Panics
     /// If the recipe's card has no such choice.
     pub fn choice(&self, name: &str) -> String {
-        let card = self.lab.recipe.card();
+        let card = &self.cluster.card;
         let choice = card.choices.iter().find(|choice| choice.name == name);
         let usual = choice.unwrap_or_else(|| panic!("the card has no choice {name}")).usual;
-        self.lab.choices.get(name).map_or(usual, String::as_str).to_owned()
+        self.cluster.choices.get(name).map_or(usual, String::as_str).to_owned()
     }
 
     /// The program, or folder, that the kit has under `name`.
     pub fn program(&self, name: &str) -> PathBuf {
-        self.lab.kit.program(name).to_owned()
+        self.cluster.kit.program(name).to_owned()
     }
 
     /// The address of node `node`, from 1.
     pub fn address(&self, node: usize) -> String {
-        self.lab.address(node).to_string()
+        self.cluster.address(node).to_string()
     }
 
     /// The address under which other nodes are told of node `node`: a proxy's, if there is one.
     pub fn peer_address(&self, node: usize) -> String {
-        self.lab.peer_address(node).to_string()
+        self.cluster.peer_address(node).to_string()
     }
 
     /// `HOST:PORT` of that address.
@@ -128,9 +128,9 @@ impl Site<'_> {
     /// # Panics
     /// If the card has no such port.
     pub fn port(&self, name: &str) -> u16 {
-        let card = self.lab.recipe.card();
+        let card = &self.cluster.card;
         let port = card.ports.iter().find(|port| port.name == name);
-        port.unwrap_or_else(|| panic!("the card has no port {name}")).number + self.lab.shift
+        port.unwrap_or_else(|| panic!("the card has no port {name}")).number + self.cluster.shift
     }
 
     /// `address:port` of node `node`.
@@ -146,7 +146,7 @@ impl Site<'_> {
 
     /// The folder of node `node`; it exists.
     pub fn folder(&self, node: usize) -> PathBuf {
-        self.lab.nodes[node - 1].folder.clone()
+        self.cluster.nodes[node - 1].folder.clone()
     }
 
     /// Writes a file of node `node`, for a configuration.
@@ -178,7 +178,7 @@ impl Site<'_> {
             if mode & 0o001 != 0 {
                 continue;
             }
-            if above != self.lab.folder() {
+            if above != self.cluster.folder {
                 return Err(LabError::Order(format!(
                     "{} keeps user {user} out, as whom the server has to run; name another place \
                      for labs, such as /var/lib/assay/lab",
@@ -218,15 +218,14 @@ impl Site<'_> {
     /// # Errors
     /// If the library for it is missing.
     pub fn with_clock(&self, node: usize, mut launch: Launch) -> Result<Launch, LabError> {
-        if !self.lab.has_movable_clocks() {
+        if !self.cluster.has_movable_clocks() {
             return Ok(launch);
         }
-        let file = self.lab.clock_file(node);
+        let file = self.cluster.clock_file(node);
         if !file.exists() {
             clock::set(&file, 0)?;
         }
-        let house = self.lab.house();
-        let library = clock::library(&PackageCache::new(&house, self.watch))?;
+        let library = clock::library(&PackageCache::new(&self.cluster.house, self.watch))?;
         // Only what runs as the server's user may load it: it makes semaphores of that user.
         let program = std::mem::replace(&mut launch.program, PathBuf::from("env"));
         let all = clock::environment(&library, &file);
@@ -242,8 +241,8 @@ impl Site<'_> {
     /// If it cannot be started.
     pub fn launch(&mut self, node: usize, launch: Launch) -> Result<(), LabError> {
         self.watch.check()?;
-        let prefix = self.lab.prefix(node);
-        let log = self.lab.nodes[node - 1].logs.join(format!("{}.log", launch.role));
+        let prefix = self.cluster.prefix(node);
+        let log = self.cluster.nodes[node - 1].logs.join(format!("{}.log", launch.role));
         let user = launch.user.filter(|_| getuid().is_root());
         let command = |process: &mut Command| {
             process.arg(&launch.program).args(&launch.arguments);
@@ -251,22 +250,22 @@ impl Site<'_> {
             process.current_dir("/");
         };
         let server = Server::spawn(launch.role, &prefix, user, command, &log)?;
-        self.lab.register(node, server.pid());
-        let servers = &mut self.lab.nodes[node - 1].servers;
+        self.cluster.register(node, server.pid());
+        let servers = &mut self.cluster.nodes[node - 1].servers;
         servers.retain(|other| other.role != launch.role);
         servers.push(server);
         // Observers of the lab see a node from its first moment on.
-        self.lab.write_down()
+        self.cluster.write_down()
     }
 
     /// From now on the end of the processes of node `node` is expected.
     pub fn let_go(&mut self, node: usize) {
-        self.lab.nodes[node - 1].servers.iter_mut().for_each(Server::let_go);
+        self.cluster.nodes[node - 1].servers.iter_mut().for_each(Server::let_go);
     }
 
     /// Ends the processes of node `node`, by SIGTERM if they obey it. Their end is expected.
     pub fn end(&mut self, node: usize) {
-        for mut server in self.lab.nodes[node - 1].servers.drain(..).rev() {
+        for mut server in self.cluster.nodes[node - 1].servers.drain(..).rev() {
             server.end();
         }
     }
@@ -283,7 +282,7 @@ impl Site<'_> {
         words: &[&str],
         seconds: u32,
     ) -> Result<String, LabError> {
-        let tool = Tool::behind(&self.lab.prefix(node), program.as_ref());
+        let tool = Tool::behind(&self.cluster.prefix(node), program.as_ref());
         tool.args(words.iter().copied()).run(seconds, self.watch)
     }
 
@@ -325,7 +324,7 @@ impl Site<'_> {
     /// # Errors
     /// If a started process has ended, unless it was killed or stopped.
     pub fn check_alive(&mut self) -> Result<(), LabError> {
-        for node in &mut self.lab.nodes {
+        for node in &mut self.cluster.nodes {
             for server in &mut node.servers {
                 if let Some(how) = server.missed() {
                     let (role, words) = (&server.role, server.last_words());
@@ -343,7 +342,7 @@ impl Site<'_> {
 
     /// The ends of all logs, for an error.
     fn logs(&self) -> String {
-        let servers = self.lab.nodes.iter().flat_map(|node| &node.servers);
+        let servers = self.cluster.nodes.iter().flat_map(|node| &node.servers);
         let displayed = servers.map(|server| {
             format!("\n{}:\n{}", server.log.display(), server.last_words().trim_end())
         });
@@ -357,7 +356,7 @@ impl Site<'_> {
 
     /// The error of something that this store cannot do.
     pub fn cannot(&self, what: &str) -> LabError {
-        LabError::Order(format!("{}: {what}", self.lab.recipe.card().name))
+        LabError::Order(format!("{}: {what}", self.cluster.card.name))
     }
 }
 

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::cluster::NodeState;
 use crate::fault::{Injected, Injection};
-use crate::lab::NodeState;
 use crate::parent::Parent;
 use crate::record::Record;
 

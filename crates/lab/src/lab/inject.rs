@@ -3,15 +3,16 @@
 use assay_model::{Draws, Seed};
 use rustix::process::Signal;
 
-use super::{Lab, LabError, Node, NodeState};
+use super::Lab;
 use crate::clock;
+use crate::cluster::{Node, NodeState};
 use crate::disk::{self, Disk};
+use crate::error::LabError;
 use crate::fault::{Fault, FaultScope, FaultTarget, Injection, Needs};
 use crate::flush_time;
-use crate::lab::House;
 use crate::network::Network;
 use crate::network::cut::{self, Cuts};
-use crate::package_cache::find_program;
+use crate::package_cache::{House, find_program};
 use crate::process::Server;
 use crate::proxy::{self, Now, Rules, Side};
 use crate::recipe::Recipe;
@@ -156,7 +157,7 @@ impl Lab {
         group: &[usize],
         watch: &Watch<'_>,
     ) -> Result<(), LabError> {
-        let (fault, count) = (injection.fault, self.nodes.len());
+        let (fault, count) = (injection.fault, self.cluster.nodes.len());
         self.require_moving(fault, group)?;
         let each = |lab: &mut Lab, act: fn(&mut Lab, usize) -> Result<(), LabError>| {
             group.iter().try_for_each(|node| act(lab, *node))
@@ -232,12 +233,18 @@ impl Lab {
             Fault::Kill | Fault::Stop => NodeState::Down,
             Fault::Freeze => NodeState::Frozen,
             Fault::Thaw | Fault::Restart => NodeState::Up,
-            _ => return self.network.probe(self.slot.number, self.nodes.len(), &self.cuts),
+            _ => {
+                return self.cluster.network.probe(
+                    self.cluster.slot.number,
+                    self.cluster.nodes.len(),
+                    &self.cuts,
+                );
+            }
         };
         let name = fault.name();
         watch.until(&format!("{name} to show"), SECONDS_TO_SHOW, || {
             Ok(nodes.iter().all(|&number| {
-                let node = &mut self.nodes[number - 1];
+                let node = &mut self.cluster.nodes[number - 1];
                 let stands = |server: &Server| server.stands_still();
                 node.state() == expected
                     && match fault {
@@ -252,7 +259,9 @@ impl Lab {
     /// What is broken besides what the states of nodes say, a sentence each.
     pub fn broken(&self) -> Vec<String> {
         let cuts = (!self.cuts.is_empty()).then(|| cut::describe(&self.cuts));
-        cuts.into_iter().chain(self.nodes.iter().flat_map(|node| self.broken_of(node))).collect()
+        cuts.into_iter()
+            .chain(self.cluster.nodes.iter().flat_map(|node| self.broken_of(node)))
+            .collect()
     }
 
     /// What is broken of a node, a sentence each.
@@ -267,7 +276,7 @@ impl Lab {
             };
             all.push(format!("the disk of node {number} is {how}"));
         }
-        all.extend(self.proxy.iter().flat_map(|proxy| proxy.describe(number)));
+        all.extend(self.cluster.proxy.iter().flat_map(|proxy| proxy.describe(number)));
         if node.clock_ms != 0 {
             all.push(format!("the clock of node {number} is off by {} ms", node.clock_ms));
         }
@@ -283,8 +292,8 @@ impl Lab {
         injection: &Injection,
         watch: &Watch<'_>,
     ) -> Result<Vec<usize>, LabError> {
-        check_injection(injection, self.recipe, self.nodes.len(), self.premises())?;
-        let (fault, count) = (injection.fault, self.nodes.len());
+        check_injection(injection, self.recipe, self.cluster.nodes.len(), self.premises())?;
+        let (fault, count) = (injection.fault, self.cluster.nodes.len());
         let fitting = self.fitting(fault);
         let wanted = match injection.node {
             Some(FaultTarget::Node(node)) => return Ok(vec![node]),
@@ -309,8 +318,8 @@ impl Lab {
 
     /// The nodes that are in a state for this fault.
     fn fitting(&mut self, fault: Fault) -> Vec<usize> {
-        let (cuts, proxy) = (&self.cuts, self.proxy.as_ref());
-        let nodes = self.nodes.iter_mut().filter_map(|node| {
+        let (cuts, proxy) = (&self.cuts, self.cluster.proxy.as_ref());
+        let nodes = self.cluster.nodes.iter_mut().filter_map(|node| {
             let state = node.state();
             let is_fit = match fault {
                 Fault::Kill | Fault::Stop => state != NodeState::Down,
@@ -351,23 +360,23 @@ impl Lab {
     /// As [`Lab::kill`], of several nodes at the same moment.
     fn kill_together(&mut self, nodes: &[usize]) -> Result<(), LabError> {
         for node in nodes {
-            let servers = &mut self.running(*node, "kill")?.servers;
+            let servers = &mut self.cluster.running(*node, "kill")?.servers;
             servers.iter_mut().for_each(Server::strike);
         }
-        nodes
-            .iter()
-            .for_each(|node| self.nodes[node - 1].servers.iter_mut().for_each(Server::kill));
+        nodes.iter().for_each(|node| {
+            self.cluster.nodes[node - 1].servers.iter_mut().for_each(Server::kill)
+        });
         Ok(())
     }
 
     /// What it was started with.
     fn premises(&self) -> Premises {
         Premises {
-            network: self.network,
-            has_disks: self.disk_mib.is_some(),
-            has_proxy: self.has_proxy,
-            has_peer_proxy: self.has_peer_proxy,
-            has_movable_clocks: self.has_movable_clocks(),
+            network: self.cluster.network,
+            has_disks: self.cluster.disk_mib.is_some(),
+            has_proxy: self.cluster.has_proxy,
+            has_peer_proxy: self.cluster.has_peer_proxy,
+            has_movable_clocks: self.cluster.has_movable_clocks(),
         }
     }
 
@@ -380,7 +389,7 @@ impl Lab {
             _ if ends => "its processes cannot end",
             _ => return Ok(()),
         };
-        let stalls = |node: &&usize| self.nodes[**node - 1].has_stalled_disk();
+        let stalls = |node: &&usize| self.cluster.nodes[**node - 1].has_stalled_disk();
         match nodes.iter().find(stalls) {
             Some(node) => Err(LabError::State(format!(
                 "the disk of node {node} is stalled, so {why}; heal it first"
@@ -395,7 +404,7 @@ impl Lab {
         mut act: impl FnMut(&mut Disk) -> Result<(), LabError>,
     ) -> Result<(), LabError> {
         for node in nodes {
-            if let Some(disk) = &mut self.nodes[node - 1].disk {
+            if let Some(disk) = &mut self.cluster.nodes[node - 1].disk {
                 act(disk)?;
             }
         }
@@ -407,12 +416,12 @@ impl Lab {
     /// # Errors
     /// The first, once all the rest is undone.
     fn heal(&mut self, nodes: &[usize]) -> Result<(), LabError> {
-        if let Some(proxy) = &self.proxy {
+        if let Some(proxy) = &self.cluster.proxy {
             proxy.heal(nodes);
         }
         let mut healed = Ok(());
         for node in nodes {
-            if self.has_movable_clocks() {
+            if self.cluster.has_movable_clocks() {
                 healed = healed.and(self.move_clocks(&[*node], 0));
             }
             let mend = |disk: &mut Disk| {
@@ -441,10 +450,12 @@ impl Lab {
             disk.verify(fault == Fault::FillDisk, fault == Fault::StallDisk)
         })?;
         self.verify_links(nodes)?;
-        match (fault, self.network) {
-            (Fault::Heal, Network::Namespaces) => {
-                self.network.probe(self.slot.number, self.nodes.len(), &self.cuts)
-            }
+        match (fault, self.cluster.network) {
+            (Fault::Heal, Network::Namespaces) => self.cluster.network.probe(
+                self.cluster.slot.number,
+                self.cluster.nodes.len(),
+                &self.cuts,
+            ),
             _ => Ok(()),
         }
     }
@@ -452,8 +463,8 @@ impl Lab {
     /// Lets the clocks of these nodes be off by so many milliseconds.
     fn move_clocks(&mut self, nodes: &[usize], offset_ms: i64) -> Result<(), LabError> {
         for node in nodes {
-            clock::set(&self.clock_file(*node), offset_ms)?;
-            self.nodes[node - 1].clock_ms = offset_ms;
+            clock::set(&self.cluster.clock_file(*node), offset_ms)?;
+            self.cluster.nodes[node - 1].clock_ms = offset_ms;
         }
         Ok(())
     }
@@ -461,14 +472,14 @@ impl Lab {
     /// Returns when the clocks of those of these nodes that run are as far off as they should be.
     fn verify_clocks(&mut self, nodes: &[usize], watch: &Watch<'_>) -> Result<(), LabError> {
         let Ok(read) = self.recipe.clock() else { return Ok(()) };
-        if !self.has_movable_clocks() {
+        if !self.cluster.has_movable_clocks() {
             return Ok(());
         }
         for node in nodes {
-            if self.nodes[node - 1].state() != NodeState::Up {
+            if self.cluster.nodes[node - 1].state() != NodeState::Up {
                 continue;
             }
-            let expected = self.nodes[node - 1].clock_ms;
+            let expected = self.cluster.nodes[node - 1].clock_ms;
             watch.until("the clock to jump", SECONDS_TO_SHOW, || {
                 let mut site = self.site(watch);
                 let there = read(&mut site, *node)?;
@@ -487,7 +498,7 @@ impl Lab {
 
     /// Does what happens to what passes between clients, or the other nodes, and these nodes.
     fn change_links(&mut self, injection: &Injection, nodes: &[usize]) {
-        let Some(proxy) = &self.proxy else { return };
+        let Some(proxy) = &self.cluster.proxy else { return };
         let by = injection.by.as_deref().unwrap_or_default();
         let side = if injection.peers { Side::Peers } else { Side::Clients };
         let change = |act: &dyn Fn(&mut Rules, usize)| proxy.change(nodes, side, act);
@@ -506,7 +517,7 @@ impl Lab {
     /// # Errors
     /// If a link to these nodes does not do what its rules say.
     fn verify_links(&self, nodes: &[usize]) -> Result<(), LabError> {
-        self.proxy.as_ref().map_or(Ok(()), |proxy| proxy::verify(proxy, nodes))
+        self.cluster.proxy.as_ref().map_or(Ok(()), |proxy| proxy::verify(proxy, nodes))
     }
 
     /// Lets the power of these nodes fail at the same moment: their processes are gone, and so is
@@ -514,28 +525,28 @@ impl Lab {
     fn power_off(&mut self, nodes: &[usize], watch: &Watch<'_>) -> Result<(), LabError> {
         let mut stopped = Vec::new();
         for node in nodes {
-            let node = &mut self.nodes[node - 1];
+            let node = &mut self.cluster.nodes[node - 1];
             node.servers.iter_mut().for_each(|server| server.signal_family(Signal::STOP));
             stopped.extend((!node.has_stalled_disk()).then_some(node.number));
         }
         // What they are in the midst of, such as a sync, goes on to its end.
         let copied = watch
             .until("the servers to stand still", SECONDS_TO_SHOW, || {
-                let servers = |node: &usize| &self.nodes[node - 1].servers;
+                let servers = |node: &usize| &self.cluster.nodes[node - 1].servers;
                 Ok(stopped.iter().flat_map(servers).all(Server::is_motionless))
             })
             .and_then(|()| self.each_disk(nodes, |disk| disk.copy()));
         if let Err(error) = copied {
             for node in nodes.iter().map(|node| node - 1) {
-                let node = &mut self.nodes[node];
+                let node = &mut self.cluster.nodes[node];
                 let signal = |server: &mut Server| server.signal_family(Signal::CONT);
                 node.servers.iter_mut().filter(|_| !node.is_frozen).for_each(signal);
             }
             return Err(error);
         }
         for node in nodes.iter().map(|node| node - 1) {
-            self.nodes[node].resume_disk();
-            self.nodes[node].servers.iter_mut().for_each(Server::kill);
+            self.cluster.nodes[node].resume_disk();
+            self.cluster.nodes[node].servers.iter_mut().for_each(Server::kill);
         }
         self.each_disk(nodes, Disk::replace)
     }
@@ -546,16 +557,21 @@ impl Lab {
     }
 
     fn set_cuts(&mut self, fault: Fault, cuts: Cuts) -> Result<(), LabError> {
-        let nft =
-            find_program(&[], &self.house.places, cut::NFT).ok_or_else(|| lacks_nft(fault))?;
-        self.network.cut(self.slot.number, self.nodes.len(), &cuts, &nft)?;
+        let nft = find_program(&[], &self.cluster.house.places, cut::NFT)
+            .ok_or_else(|| lacks_nft(fault))?;
+        self.cluster.network.cut(
+            self.cluster.slot.number,
+            self.cluster.nodes.len(),
+            &cuts,
+            &nft,
+        )?;
         self.cuts = cuts;
         Ok(())
     }
 
     /// Forgets the links of the node after the last one: the next of its number is another one.
     pub(super) fn forget_cuts(&mut self) {
-        let last = self.nodes.len();
+        let last = self.cluster.nodes.len();
         let mut left = self.cuts.clone();
         left.retain(|link| link.from <= last && link.to <= last);
         if left != self.cuts {

@@ -1,41 +1,14 @@
 //! Order of a cluster, compared with what a recipe can start.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 
 use assay_model::closest;
 
-use crate::card::{Card, NUMBER, Need, Scaling};
+use crate::card::{Card, NUMBER, Scaling};
 use crate::error::LabError;
 use crate::network::Network;
-use crate::package_cache::{can_install, find_program};
 use crate::proxy::Now;
 use crate::recipe::Recipe;
-
-/// Where programs are stored, and whether they may be installed or fetched.
-#[derive(Clone, Debug)]
-pub struct House {
-    /// The folder of fetched programs.
-    pub package_cache: PathBuf,
-    /// Where installed programs are looked for first.
-    pub places: Vec<PathBuf>,
-    /// Whether the user has agreed that missing programs are installed or fetched.
-    pub may_install: bool,
-}
-
-impl House {
-    /// The programs that `card` needs and that are not installed.
-    pub fn lacks(&self, card: &Card) -> Vec<Need> {
-        let is_there =
-            |need: &Need| find_program(need.folders, &self.places, need.program).is_some();
-        card.needs.iter().filter(|need| !is_there(need)).copied().collect()
-    }
-
-    /// Whether Debian's packages can be installed, with the user's consent.
-    pub fn can_install(&self) -> bool {
-        can_install(&self.places)
-    }
-}
 
 /// A requested cluster.
 #[derive(Clone)]
@@ -201,27 +174,7 @@ fn wrong<T>(reason: String) -> Result<T, LabError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::card::Supply;
     use crate::recipes;
-
-    #[test]
-    fn a_program_outside_the_usual_places_is_found_in_its_folder() {
-        let house = House { package_cache: PathBuf::new(), places: Vec::new(), may_install: false };
-        let lacks = |folders: &'static [&'static str]| {
-            // The kernel has a file of this name in that folder, wherever this runs.
-            let needs: &[Need] = &[Need {
-                program: "limits",
-                folders,
-                supply: Supply::Package("base"),
-                versions: &[],
-            }];
-            let redis = recipes::find("redis").unwrap().card();
-            house.lacks(&Card { needs: Vec::leak(needs.to_vec()), ..redis })
-        };
-        assert_eq!(lacks(&[]).len(), 1);
-        assert_eq!(lacks(&["/nowhere"])[0].source(), "apt-get install base");
-        assert_eq!(lacks(&["/nowhere", "/proc/self"]), []);
-    }
 
     #[test]
     fn a_choice_of_a_number_is_a_number() {
@@ -234,21 +187,5 @@ mod tests {
                 format!("option apply-delay of postgres is a whole number, not {wrong:?}");
             assert_eq!(refused.to_string(), expected);
         }
-    }
-
-    #[test]
-    fn what_a_recipe_installs_is_what_its_card_calls_a_package() {
-        let packages = |name: &str| -> Vec<&str> {
-            let needs = recipes::find(name).unwrap().card().needs;
-            let package = |need: &Need| match need.supply {
-                Supply::Package(package) => Some(package),
-                Supply::ByHand(_) => None,
-            };
-            needs.iter().filter_map(package).collect()
-        };
-        assert_eq!(packages("postgres"), ["postgresql"]);
-        assert_eq!(packages("etcd"), ["etcd-server", "etcd-client"]);
-        // The lab does not install Java and Maven.
-        assert_eq!(packages("cassandra"), Vec::<&str>::new());
     }
 }

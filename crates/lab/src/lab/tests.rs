@@ -86,7 +86,7 @@ fn a_server_that_dies_by_itself_is_written_down_once() {
     let folder = tempfile::tempdir().unwrap();
     let mut lab = up(&order("redis"), folder.path()).unwrap();
     assert_eq!(lab.notice_deaths(1).unwrap(), Vec::<String>::new());
-    lab.nodes[0].servers[0].signal(Signal::KILL);
+    lab.cluster.nodes[0].servers[0].signal(Signal::KILL);
     let mut reported = Vec::new();
     while reported.is_empty() {
         reported = lab.notice_deaths(7).unwrap();

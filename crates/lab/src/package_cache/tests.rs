@@ -4,6 +4,8 @@ use std::cell::Cell;
 use std::sync::atomic::AtomicBool;
 
 use super::*;
+use crate::card::Supply;
+use crate::recipes;
 
 fn with_cache<T>(act: impl FnOnce(&PackageCache<'_>) -> T) -> T {
     with_cache_that(true, act)
@@ -94,4 +96,19 @@ fn programs_of_other_texts_are_other_programs() {
     assert_eq!(of(&["a"]), 0x2b24_d044);
     assert_ne!(of(&["ab", "c"]), of(&["a", "bc"]));
     assert_ne!(of(&["main.go", "1"]), of(&["main.go", "2"]));
+}
+
+#[test]
+fn a_program_outside_the_usual_places_is_found_in_its_folder() {
+    let house = House { package_cache: PathBuf::new(), places: Vec::new(), may_install: false };
+    let lacks = |folders: &'static [&'static str]| {
+        // The kernel has a file of this name in that folder, wherever this runs.
+        let needs: &[Need] =
+            &[Need { program: "limits", folders, supply: Supply::Package("base"), versions: &[] }];
+        let redis = recipes::find("redis").unwrap().card();
+        house.lacks(&Card { needs: Vec::leak(needs.to_vec()), ..redis })
+    };
+    assert_eq!(lacks(&[]).len(), 1);
+    assert_eq!(lacks(&["/nowhere"])[0].source(), "apt-get install base");
+    assert_eq!(lacks(&["/nowhere", "/proc/self"]), []);
 }
