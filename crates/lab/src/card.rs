@@ -1,6 +1,9 @@
 //! Facts of a recipe about its store, before anything is started.
 
+use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
+
+use serde::{Deserialize, Serialize};
 
 /// A recipe in facts.
 #[derive(Clone, Debug)]
@@ -20,7 +23,7 @@ pub struct Card {
     /// operating system gives to clients.
     pub ports: &'static [Port],
     /// What can be chosen by `--option NAME=VALUE`.
-    pub choices: &'static [Choice],
+    pub options: &'static [RecipeOption],
     /// The programs that fetching or starting it needs.
     pub needs: &'static [Need],
     /// Memory of a node, in MiB, roughly.
@@ -65,12 +68,16 @@ pub struct Port {
     pub number: u16,
 }
 
-/// The only value of a choice that is a whole number.
+/// The only value of an option that is a whole number.
 pub const NUMBER: &str = "N";
+/// A switch that is off.
+pub(crate) const OFF: &str = "off";
+/// A switch that is on.
+pub(crate) const ON: &str = "on";
 
-/// Something that can be chosen about a cluster.
+/// Something that can be chosen about a cluster, by `--option NAME=VALUE`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Choice {
+pub struct RecipeOption {
     /// Its name.
     pub name: &'static str,
     /// What it can be; nothing here means any text, [`NUMBER`] any whole number.
@@ -79,6 +86,18 @@ pub struct Choice {
     pub usual: &'static str,
     /// What it does.
     pub about: &'static str,
+}
+
+/// The options that were given, by name; the others have their usual values.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct GivenOptions(pub BTreeMap<String, String>);
+
+impl GivenOptions {
+    /// The value of this option.
+    pub fn get<'a>(&'a self, option: &RecipeOption) -> &'a str {
+        self.0.get(option.name).map_or(option.usual, String::as_str)
+    }
 }
 
 /// A program that must be there.

@@ -3,10 +3,10 @@
 //! The offset is in a file, which the library reads anew each second, so a clock jumps while its
 //! server runs. Monotonic clocks go on: what a real machine's step does not move is not moved.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::card::{GivenOptions, RecipeOption};
 use crate::error::LabError;
 use crate::package_cache::PackageCache;
 
@@ -15,9 +15,18 @@ const PACKAGE: &str = "libfaketime";
 /// The library for programs with threads, in a folder of each architecture.
 const LIBRARY: &str = "faketime/libfaketimeMT.so.1";
 
-/// Whether these choices of a recipe's let its clocks be moved.
-pub fn has_movable_clocks(choices: &BTreeMap<String, String>) -> bool {
-    choices.get("clock").is_some_and(|choice| choice == "movable")
+/// The option of recipes whose servers' clocks can be moved.
+pub(crate) const CLOCK: RecipeOption = RecipeOption {
+    name: "clock",
+    values: &["system", MOVABLE],
+    usual: "system",
+    about: "movable: `fault clock` lets the servers' clocks jump, by libfaketime",
+};
+const MOVABLE: &str = "movable";
+
+/// Whether a lab with these options has clocks that can be moved.
+pub fn has_movable_clocks(options: &GivenOptions) -> bool {
+    options.get(&CLOCK) == MOVABLE
 }
 
 /// Where the library is; installed if that is possible and allowed.

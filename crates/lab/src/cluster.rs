@@ -1,13 +1,12 @@
 //! Cluster: the nodes of one lab, their processes, addresses, disks and folders.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::card::Card;
+use crate::card::{Card, GivenOptions};
 use crate::clock::has_movable_clocks;
 use crate::disk::Disk;
 use crate::error::LabError;
@@ -24,8 +23,7 @@ pub(crate) struct Cluster {
     pub(crate) card: Card,
     /// The version that was requested.
     pub(crate) version: String,
-    /// What was chosen of the card's choices, by name.
-    pub(crate) choices: BTreeMap<String, String>,
+    pub(crate) options: GivenOptions,
     pub(crate) kit: Kit,
     pub(crate) nodes: Vec<Node>,
     /// How far its ports are moved.
@@ -77,7 +75,7 @@ pub(crate) struct Node {
 impl Cluster {
     /// Whether its servers' clocks can be moved.
     pub(crate) fn has_movable_clocks(&self) -> bool {
-        has_movable_clocks(&self.choices)
+        has_movable_clocks(&self.options)
     }
 
     /// The file by which the clock of node `node` is moved.

@@ -1,10 +1,10 @@
 //! Job spec: the lab that a supervisor is started for.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use crate::card::GivenOptions;
 use crate::disk::check_disks;
 use crate::lab::Order;
 use crate::network::Network;
@@ -36,8 +36,8 @@ pub struct JobSpec {
     pub version: Option<String>,
     /// Where nodes live.
     pub network: Network,
-    /// What was chosen of the recipe's choices.
-    pub choices: BTreeMap<String, String>,
+    /// The options that were given.
+    pub options: GivenOptions,
     /// The process that the lab ends with, if any.
     pub parent: Option<Parent>,
     /// Where programs are kept.
@@ -62,7 +62,7 @@ impl JobSpec {
     /// The job, if the request is valid; `now` is the clock of its proxies and faults.
     ///
     /// # Errors
-    /// If there is no such recipe, version, number of nodes or choice, or it needs root.
+    /// If there is no such recipe, version, number of nodes or option, or it needs root.
     pub fn order(&self, now: Now) -> Result<Order, LabError> {
         let recipe = recipes::find(&self.store).map_err(LabError::Order)?;
         let order = Order {
@@ -70,7 +70,7 @@ impl JobSpec {
             nodes: self.nodes,
             version: self.version.clone(),
             network: self.network,
-            choices: self.choices.clone(),
+            options: self.options.clone(),
             disk_mib: self.disk_mib,
             proxy: self.has_proxy.then_some(now),
             peer_proxy: self.has_peer_proxy.then_some(now),

@@ -114,7 +114,7 @@ impl Lab {
         let cluster = Cluster {
             card,
             version,
-            choices: order.choices.clone(),
+            options: order.options.clone(),
             kit,
             nodes: Vec::new(),
             shift,

@@ -38,7 +38,9 @@ mod traffic;
 mod usage;
 mod wire;
 
-pub use card::{Card, Choice, NUMBER, Need, NodeCounts, Port, Scaling, Supply, Version};
+pub use card::{
+    Card, GivenOptions, NUMBER, Need, NodeCounts, Port, RecipeOption, Scaling, Supply, Version,
+};
 pub use client::LabClient;
 pub use clock::has_movable_clocks;
 pub use cluster::NodeState;

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use rustix::process::getuid;
 
+use crate::card::RecipeOption;
 use crate::clock;
 use crate::cluster::{Cluster, NodeState};
 use crate::error::LabError;
@@ -89,15 +90,9 @@ impl Site<'_> {
         &self.cluster.version
     }
 
-    /// What was chosen for `name`, or its usual value.
-    ///
-    /// # Panics
-    /// If the recipe's card has no such choice.
-    pub fn choice(&self, name: &str) -> String {
-        let card = &self.cluster.card;
-        let choice = card.choices.iter().find(|choice| choice.name == name);
-        let usual = choice.unwrap_or_else(|| panic!("the card has no choice {name}")).usual;
-        self.cluster.choices.get(name).map_or(usual, String::as_str).to_owned()
+    /// The value of this option of its card.
+    pub fn option(&self, option: &RecipeOption) -> &str {
+        self.cluster.options.get(option)
     }
 
     /// The program, or folder, that the kit has under `name`.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use assay_lab::GivenOptions;
 use assay_model::percent_encoded;
 
 use crate::command_line::CommandLine;
@@ -37,8 +38,8 @@ pub enum Target {
         nodes: Option<usize>,
         /// Which version.
         version: Option<String>,
-        /// What is chosen of the lab's options.
-        choices: BTreeMap<String, String>,
+        /// The recipe's options that were given.
+        options: GivenOptions,
     },
     /// One with a URL, `{dir}` in it standing for a directory of the cell.
     Url(String),
@@ -89,12 +90,12 @@ impl CellCommands {
         };
         match &self.target {
             Target::Url(url) => add("url".to_owned(), &command_line.url_without_secrets(url)),
-            Target::Up { recipe, nodes, version, choices } => {
+            Target::Up { recipe, nodes, version, options } => {
                 add("up".to_owned(), recipe);
                 let nodes = nodes.map_or("usual".to_owned(), |nodes| nodes.to_string());
                 add("nodes".to_owned(), &nodes);
                 add("version".to_owned(), version.as_deref().unwrap_or("usual"));
-                for (name, value) in choices {
+                for (name, value) in &options.0 {
                     let value = if command_line.names_a_secret(name) { "…" } else { value };
                     add(format!("option {name}"), value);
                 }
@@ -115,7 +116,7 @@ impl CellCommands {
 
     /// The command that starts the store as lab `name`, if the study starts it.
     pub fn lab_words(&self, name: &str) -> Option<Vec<String>> {
-        let Target::Up { recipe, nodes, version, choices } = &self.target else { return None };
+        let Target::Up { recipe, nodes, version, options } = &self.target else { return None };
         let mut words = ["lab", "up", recipe, "--name", name].map(str::to_owned).to_vec();
         if let Some(nodes) = nodes {
             words.extend(["--nodes".to_owned(), nodes.to_string()]);
@@ -123,7 +124,7 @@ impl CellCommands {
         if let Some(version) = version {
             words.extend(["--version".to_owned(), version.clone()]);
         }
-        for (name, value) in choices {
+        for (name, value) in &options.0 {
             words.extend(["--option".to_owned(), format!("{name}={value}")]);
         }
         Some(words)

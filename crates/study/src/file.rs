@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
 
+use assay_lab::GivenOptions;
 use assay_model::{closest, quantity};
 use schemars::JsonSchema;
 use serde::de::{Error as _, Visitor};
@@ -139,7 +140,8 @@ pub struct StoreSection {
     pub nodes: Option<Vec<u64>>,
     /// What is chosen of the lab's options.
     #[serde(default)]
-    pub option: BTreeMap<String, String>,
+    #[schemars(with = "BTreeMap<String, String>")]
+    pub option: GivenOptions,
     /// What a read or write waits for, in the store's own word.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub consistency: Option<String>,
@@ -405,7 +407,7 @@ impl StudyFile {
             let options = store.url_options.as_deref();
             store.url_options = options.map(|options| display("url-options", options));
             let secrets =
-                store.option.iter_mut().filter(|(name, _)| command_line.names_a_secret(name));
+                store.option.0.iter_mut().filter(|(name, _)| command_line.names_a_secret(name));
             secrets.for_each(|(_, value)| *value = "…".to_owned());
         }
         file
@@ -456,7 +458,7 @@ fn check_url_only(store: &StoreSection) -> Result<(), String> {
     let wrong = [
         ("version", store.version.is_some()),
         ("nodes", store.nodes.is_some()),
-        ("option", !store.option.is_empty()),
+        ("option", !store.option.0.is_empty()),
         ("url-options", store.url_options.is_some()),
     ];
     match wrong.into_iter().find(|(_, is_there)| *is_there) {

@@ -412,7 +412,7 @@ fn target(store: &StoreSection, nodes: Option<usize>) -> Target {
             recipe: recipe.clone(),
             nodes,
             version: store.version.clone(),
-            choices: store.option.clone(),
+            options: store.option.clone(),
         },
         (None, url) => Target::Url(url.clone().unwrap_or_default()),
     }
@@ -457,7 +457,7 @@ fn check_store(
             proxy: None,
             peer_proxy: None,
             now: None,
-            choices: store.option.clone(),
+            options: store.option.clone(),
         };
         order.check(&recipe.card()).map_err(|error| about(error.to_string()))?;
     }

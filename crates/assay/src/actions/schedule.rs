@@ -4,8 +4,8 @@ use std::fmt;
 
 use anyhow::Result;
 use assay_lab::{
-    FAULTS, Fault, FaultScope, FaultTarget, Injection, Premises, Record, check_injection,
-    check_programs, check_scale, has_movable_clocks, recipes,
+    FAULTS, Fault, FaultScope, FaultTarget, GivenOptions, Injection, Premises, Record,
+    check_injection, check_programs, check_scale, has_movable_clocks, recipes,
 };
 use assay_model::{Nanos, Seed, Setting};
 
@@ -87,13 +87,13 @@ impl LabPlace {
         };
         let recipe = recipes::find(store).map_err(usage)?;
         let nodes = nodes.unwrap_or(recipe.card().nodes.usual);
-        let choices = options.option.value().cloned().unwrap_or_default();
+        let given = GivenOptions(options.option.value().cloned().unwrap_or_default());
         let premises = Premises {
             network: options.network.get().unwrap_or_default(),
             has_disks: options.disk.is_given(),
             has_proxy: options.proxy.is_on(),
             has_peer_proxy: options.proxy_peers.is_on(),
-            has_movable_clocks: has_movable_clocks(&choices),
+            has_movable_clocks: has_movable_clocks(&given),
         };
         Ok(Some(LabPlace { store: store.to_owned(), nodes, premises }))
     }

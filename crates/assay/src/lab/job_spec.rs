@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use assay_drivers::registry;
-use assay_lab::{House, JobSpec, LabError, Labs, Recipe};
+use assay_lab::{GivenOptions, House, JobSpec, LabError, Labs, Recipe};
 use assay_run::clock::monotonic;
 
 use crate::lab::house::house;
@@ -22,7 +22,7 @@ pub fn job_spec(store: &str, name: &str, labs: &Labs, options: &Options) -> Resu
         nodes: None,
         version: options.version.text().map(str::to_owned),
         network: options.network.get().unwrap_or_default(),
-        choices: options.option.value().cloned().unwrap_or_default(),
+        options: GivenOptions(options.option.value().cloned().unwrap_or_default()),
         parent: None,
         package_cache,
         places,

@@ -233,13 +233,7 @@ impl Lab {
             Fault::Kill | Fault::Stop => NodeState::Down,
             Fault::Freeze => NodeState::Frozen,
             Fault::Thaw | Fault::Restart => NodeState::Up,
-            _ => {
-                return self.cluster.network.probe(
-                    self.cluster.slot.number,
-                    self.cluster.nodes.len(),
-                    &self.cuts,
-                );
-            }
+            _ => return self.verify_cuts(),
         };
         let name = fault.name();
         watch.until(&format!("{name} to show"), SECONDS_TO_SHOW, || {
@@ -451,13 +445,16 @@ impl Lab {
         })?;
         self.verify_links(nodes)?;
         match (fault, self.cluster.network) {
-            (Fault::Heal, Network::Namespaces) => self.cluster.network.probe(
-                self.cluster.slot.number,
-                self.cluster.nodes.len(),
-                &self.cuts,
-            ),
+            (Fault::Heal, Network::Namespaces) => self.verify_cuts(),
             _ => Ok(()),
         }
+    }
+
+    /// # Errors
+    /// If datagrams pass links that are cut, or do not pass others.
+    fn verify_cuts(&self) -> Result<(), LabError> {
+        let cluster = &self.cluster;
+        cluster.network.probe(cluster.slot.number, cluster.nodes.len(), &self.cuts)
     }
 
     /// Lets the clocks of these nodes be off by so many milliseconds.
@@ -559,12 +556,8 @@ impl Lab {
     fn set_cuts(&mut self, fault: Fault, cuts: Cuts) -> Result<(), LabError> {
         let nft = find_program(&[], &self.cluster.house.places, cut::NFT)
             .ok_or_else(|| lacks_nft(fault))?;
-        self.cluster.network.cut(
-            self.cluster.slot.number,
-            self.cluster.nodes.len(),
-            &cuts,
-            &nft,
-        )?;
+        let cluster = &self.cluster;
+        cluster.network.cut(cluster.slot.number, cluster.nodes.len(), &cuts, &nft)?;
         self.cuts = cuts;
         Ok(())
     }

@@ -1,10 +1,8 @@
 //! Order of a cluster, compared with what a recipe can start.
 
-use std::collections::BTreeMap;
-
 use assay_model::closest;
 
-use crate::card::{Card, NUMBER, Scaling};
+use crate::card::{Card, GivenOptions, NUMBER, Scaling};
 use crate::error::LabError;
 use crate::network::Network;
 use crate::proxy::Now;
@@ -21,8 +19,8 @@ pub struct Order {
     pub version: Option<String>,
     /// Where nodes live.
     pub network: Network,
-    /// What was chosen of the card's choices, by name.
-    pub choices: BTreeMap<String, String>,
+    /// The options that were given.
+    pub options: GivenOptions,
     /// How large a disk each node has for itself, in MiB; by default they have none.
     pub disk_mib: Option<u64>,
     /// The time for a proxy between clients and nodes, if there shall be one.
@@ -41,7 +39,7 @@ impl Order {
             nodes: None,
             version: None,
             network: Network::default(),
-            choices: BTreeMap::new(),
+            options: GivenOptions::default(),
             disk_mib: None,
             proxy: None,
             peer_proxy: None,
@@ -55,9 +53,9 @@ impl Order {
         self
     }
 
-    /// With something chosen.
+    /// With a value of an option.
     pub fn choose(mut self, name: &str, value: &str) -> Order {
-        self.choices.insert(name.to_owned(), value.to_owned());
+        self.options.0.insert(name.to_owned(), value.to_owned());
         self
     }
 
@@ -79,8 +77,8 @@ impl Order {
             let all = all.join(", ");
             return wrong(format!("{} is not to be had in version {version}: {all}", card.name));
         }
-        for (name, value) in &self.choices {
-            check_choice(card, name, value)?;
+        for (name, value) in &self.options.0 {
+            check_option(card, name, value)?;
         }
         if self.proxy.is_some() && self.recipe.is_discovered() {
             return wrong(format!(
@@ -115,17 +113,17 @@ impl Order {
     }
 }
 
-fn check_choice(card: &Card, name: &str, value: &str) -> Result<(), LabError> {
-    let names = || card.choices.iter().map(|choice| choice.name);
-    let Some(choice) = card.choices.iter().find(|choice| choice.name == name) else {
+fn check_option(card: &Card, name: &str, value: &str) -> Result<(), LabError> {
+    let names = || card.options.iter().map(|option| option.name);
+    let Some(option) = card.options.iter().find(|option| option.name == name) else {
         let hint = match closest(name, names()) {
             Some(near) => format!("did you mean {near}?"),
-            None if card.choices.is_empty() => "it has none".into(),
+            None if card.options.is_empty() => "it has none".into(),
             None => format!("it has {}", names().collect::<Vec<_>>().join(", ")),
         };
         return wrong(format!("{} has no option {name:?}; {hint}", card.name));
     };
-    let is_fit = match choice.values {
+    let is_fit = match option.values {
         [] => true,
         [NUMBER] => value.parse::<u64>().is_ok(),
         values => values.contains(&value),
@@ -133,10 +131,10 @@ fn check_choice(card: &Card, name: &str, value: &str) -> Result<(), LabError> {
     if is_fit {
         return Ok(());
     }
-    if choice.values == [NUMBER] {
+    if option.values == [NUMBER] {
         return wrong(format!("option {name} of {} is a whole number, not {value:?}", card.name));
     }
-    let values = choice.values.join(" or ");
+    let values = option.values.join(" or ");
     wrong(format!("option {name} of {} is {values}, not {value:?}", card.name))
 }
 
@@ -177,7 +175,7 @@ mod tests {
     use crate::recipes;
 
     #[test]
-    fn a_choice_of_a_number_is_a_number() {
+    fn an_option_of_a_number_is_a_number() {
         let order = Order::of(recipes::find("postgres").unwrap());
         let card = order.recipe.card();
         assert!(order.clone().choose("apply-delay", "200").check(&card).is_ok());

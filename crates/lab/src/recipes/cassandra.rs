@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use crate::attach;
-use crate::card::{Card, Choice, Need, NodeCounts, Port, Scaling, Supply, Version};
+use crate::card::{Card, Need, NodeCounts, OFF, ON, Port, RecipeOption, Scaling, Supply, Version};
 use crate::error::LabError;
 use crate::package_cache::{Kit, PackageCache};
 use crate::recipe::Recipe;
@@ -64,6 +64,31 @@ const LOGBACK: &str = "<configuration>\n\
     <root level=\"INFO\"><appender-ref ref=\"OUT\"/></root>\n\
     </configuration>\n";
 
+/// What follows from the machine.
+const AUTO: &str = "auto";
+const BATCH: &str = "batch";
+
+const HEAP: RecipeOption = RecipeOption {
+    name: "heap",
+    values: &[],
+    usual: AUTO,
+    about: "memory for Java's objects in each node, as 512m; auto: a 32nd of the machine's, from \
+            256m to 1024m",
+};
+const COMMITLOG: RecipeOption = RecipeOption {
+    name: "commitlog",
+    values: &["periodic", BATCH],
+    usual: "periodic",
+    about: "what an acknowledged write survives: periodic may lose ten seconds when the machine \
+            fails and the last ones when a node is killed, batch nothing",
+};
+const LOGIN: RecipeOption = RecipeOption {
+    name: "login",
+    values: &[OFF, ON],
+    usual: OFF,
+    about: "on: users have passwords; there is user cassandra, password cassandra",
+};
+
 impl Recipe for Cassandra {
     fn card(&self) -> Card {
         Card {
@@ -80,29 +105,7 @@ impl Recipe for Cassandra {
                 Port { name: "storage", number: 7000 },
                 Port { name: "jmx", number: 7199 },
             ],
-            choices: &[
-                Choice {
-                    name: "heap",
-                    values: &[],
-                    usual: "auto",
-                    about: "memory for Java's objects in each node, as 512m; auto: a 32nd of the \
-                            machine's, from 256m to 1024m",
-                },
-                Choice {
-                    name: "commitlog",
-                    values: &["periodic", "batch"],
-                    usual: "periodic",
-                    about: "what an acknowledged write survives: periodic may lose ten seconds \
-                            when the machine fails and the last ones when a node is killed, \
-                            batch nothing",
-                },
-                Choice {
-                    name: "login",
-                    values: &["off", "on"],
-                    usual: "off",
-                    about: "on: users have passwords; there is user cassandra, password cassandra",
-                },
-            ],
+            options: &[HEAP, COMMITLOG, LOGIN],
             needs: &[
                 Need {
                     program: "java",
@@ -175,7 +178,7 @@ impl Recipe for Cassandra {
     }
 
     fn url(&self, site: &Site<'_>) -> String {
-        let login = if site.choice("login") == "on" { "cassandra:cassandra@" } else { "" };
+        let login = if site.option(&LOGIN) == ON { "cassandra:cassandra@" } else { "" };
         format!("cassandra://{login}{}", site.authorities("client"))
     }
 }
@@ -209,12 +212,12 @@ fn launch(site: &mut Site<'_>, node: usize, place: &Place) -> Result<(), LabErro
 fn yaml(site: &Site<'_>, node: usize, place: &Place) -> String {
     let root = site.folder(node).join("data").display().to_string();
     let (address, storage) = (site.address(node), site.port("storage"));
-    let commit_log = match site.choice("commitlog").as_str() {
-        "batch" => "commitlog_sync: batch\n".to_owned(),
+    let commit_log = match site.option(&COMMITLOG) {
+        BATCH => "commitlog_sync: batch\n".to_owned(),
         _ => "commitlog_sync: periodic\ncommitlog_sync_period: 10000ms\n".to_owned(),
     };
-    let login = match site.choice("login").as_str() {
-        "on" => "authenticator: PasswordAuthenticator\nauthorizer: CassandraAuthorizer\n",
+    let login = match site.option(&LOGIN) {
+        ON => "authenticator: PasswordAuthenticator\nauthorizer: CassandraAuthorizer\n",
         _ => "authenticator: AllowAllAuthenticator\nauthorizer: AllowAllAuthorizer\n",
     };
     let place = match place {
@@ -339,8 +342,8 @@ fn agent(jars: &Path) -> Result<String, LabError> {
 
 /// What `-Xmx` is to say.
 fn heap(site: &Site<'_>) -> Result<String, LabError> {
-    let text = site.choice("heap");
-    if text == "auto" {
+    let text = site.option(&HEAP);
+    if text == AUTO {
         let reported = fs::read_to_string("/proc/meminfo").unwrap_or_default();
         return Ok(format!("{}m", share_of(memory_mib(&reported).unwrap_or_default())));
     }
@@ -348,7 +351,7 @@ fn heap(site: &Site<'_>) -> Result<String, LabError> {
     if digits.is_empty() || !digits.bytes().all(|digit| digit.is_ascii_digit()) {
         return Err(site.cannot(&format!("option heap is auto, or as 512m or 2g, not {text:?}")));
     }
-    Ok(text)
+    Ok(text.to_owned())
 }
 
 fn share_of(memory_mib: u64) -> u64 {

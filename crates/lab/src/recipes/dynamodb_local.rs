@@ -1,6 +1,6 @@
 //! DynamoDB Local, Amazon's stand-in for its service, from Maven's jars.
 
-use crate::card::{Card, Choice, Need, NodeCounts, Port, Scaling, Supply, Version};
+use crate::card::{Card, Need, NodeCounts, Port, RecipeOption, Scaling, Supply, Version};
 use crate::error::LabError;
 use crate::package_cache::{Kit, PackageCache};
 use crate::recipe::Recipe;
@@ -36,6 +36,20 @@ public class Launcher {
 }
 "#;
 
+const DISK: &str = "disk";
+const STORAGE: RecipeOption = RecipeOption {
+    name: "storage",
+    values: &["memory", DISK],
+    usual: "memory",
+    about: "what an acknowledged write survives: memory nothing, disk the end of the process",
+};
+const HEAP: RecipeOption = RecipeOption {
+    name: "heap",
+    values: &[],
+    usual: "512m",
+    about: "memory for Java's objects, as 512m",
+};
+
 impl Recipe for DynamoDbLocal {
     fn card(&self) -> Card {
         Card {
@@ -45,21 +59,7 @@ impl Recipe for DynamoDbLocal {
             nodes: NodeCounts { allowed: 1..=1, usual: 1 },
             scaling: Scaling::Fixed,
             ports: &[Port { name: "client", number: 8000 }],
-            choices: &[
-                Choice {
-                    name: "storage",
-                    values: &["memory", "disk"],
-                    usual: "memory",
-                    about: "what an acknowledged write survives: memory nothing, disk the end of \
-                            the process",
-                },
-                Choice {
-                    name: "heap",
-                    values: &[],
-                    usual: "512m",
-                    about: "memory for Java's objects, as 512m",
-                },
-            ],
+            options: &[STORAGE, HEAP],
             needs: &[
                 Need { program: "javac", folders: &[], supply: Supply::ByHand(JDK), versions: &[] },
                 Need {
@@ -91,14 +91,14 @@ impl Recipe for DynamoDbLocal {
         let launcher = site.write(node, "Launcher.java", LAUNCHER)?;
         let jars = site.program("jars").display().to_string();
         let mut launch = Launch::new("server", site.program("java"))
-            .args([format!("-Xmx{}", site.choice("heap")), "-XX:+UseSerialGC".into()])
+            .args([format!("-Xmx{}", site.option(&HEAP)), "-XX:+UseSerialGC".into()])
             .args([format!("-Dsqlite4java.library.path={jars}")])
             .args(["-cp".into(), format!("{jars}/*"), launcher.display().to_string()])
             .args([site.address(node), "-port".into(), site.port("client").to_string()])
             // It would tell its maker that it was started.
             .args(["-disableTelemetry", "-sharedDb"]);
-        launch = match site.choice("storage").as_str() {
-            "disk" => launch.args(["-dbPath".into(), site.folder(node).display().to_string()]),
+        launch = match site.option(&STORAGE) {
+            DISK => launch.args(["-dbPath".into(), site.folder(node).display().to_string()]),
             _ => launch.args(["-inMemory"]),
         };
         site.launch(node, launch)?;

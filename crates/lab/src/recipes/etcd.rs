@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::card::{Card, Choice, Need, NodeCounts, Port, Scaling, Supply, Version};
+use crate::card::{Card, Need, NodeCounts, Port, RecipeOption, Scaling, Supply, Version};
 use crate::error::LabError;
 use crate::package_cache::{Kit, PackageCache};
 use crate::recipe::{FindLeader, ReadClock, Recipe};
@@ -27,6 +27,28 @@ enum Cluster {
     Existing,
 }
 
+const QUOTA_BACKEND_BYTES: RecipeOption = RecipeOption {
+    name: "quota-backend-bytes",
+    values: &[],
+    usual: "8589934592",
+    about: "database with history, in bytes, from which on writes are refused; etcd's own is \
+            2147483648",
+};
+const MAX_TXN_OPS: RecipeOption = RecipeOption {
+    name: "max-txn-ops",
+    values: &[],
+    usual: "4096",
+    about: "records that one transaction may have read, or write; etcd's own is 128, too few for \
+            some of TPC-C's",
+};
+const FOR_EVER: &str = "0";
+const AUTO_COMPACTION_RETENTION: RecipeOption = RecipeOption {
+    name: "auto-compaction-retention",
+    values: &[],
+    usual: FOR_EVER,
+    about: "how long history is kept, for example 10m; 0 keeps it for ever, as etcd does",
+};
+
 impl Recipe for Etcd {
     fn card(&self) -> Card {
         const BUILT: &[&str] = &["3.6.16", "3.5.35"];
@@ -41,29 +63,7 @@ impl Recipe for Etcd {
             nodes: NodeCounts { allowed: 1..=9, usual: 3 },
             scaling: Scaling::Online,
             ports: &[Port { name: "client", number: 2379 }, Port { name: "peer", number: 2380 }],
-            choices: &[
-                Choice {
-                    name: "quota-backend-bytes",
-                    values: &[],
-                    usual: "8589934592",
-                    about: "database with history, in bytes, from which on writes are refused; \
-                            etcd's own is 2147483648",
-                },
-                Choice {
-                    name: "max-txn-ops",
-                    values: &[],
-                    usual: "4096",
-                    about: "records that one transaction may have read, or write; etcd's own is \
-                            128, too few for some of TPC-C's",
-                },
-                Choice {
-                    name: "auto-compaction-retention",
-                    values: &[],
-                    usual: "0",
-                    about: "how long history is kept, for example 10m; 0 keeps it for ever, as \
-                            etcd does",
-                },
-            ],
+            options: &[QUOTA_BACKEND_BYTES, MAX_TXN_OPS, AUTO_COMPACTION_RETENTION],
             needs: &[
                 Need {
                     program: "etcd",
@@ -208,12 +208,12 @@ fn launch(site: &mut Site<'_>, node: usize, cluster: Cluster) -> Result<(), LabE
         .args(["--initial-advertise-peer-urls", &advertised(site, node)])
         .args(["--initial-cluster", &members.join(","), "--initial-cluster-state", state])
         .args(["--logger", "zap", "--log-level", "warn"])
-        .args(["--quota-backend-bytes", &site.choice("quota-backend-bytes")])
-        .args(["--max-txn-ops", &site.choice("max-txn-ops")]);
-    let kept = site.choice("auto-compaction-retention");
-    if kept != "0" {
+        .args(["--quota-backend-bytes", site.option(&QUOTA_BACKEND_BYTES)])
+        .args(["--max-txn-ops", site.option(&MAX_TXN_OPS)]);
+    let kept = site.option(&AUTO_COMPACTION_RETENTION);
+    if kept != FOR_EVER {
         launch = launch.args(["--auto-compaction-mode", "periodic"]);
-        launch = launch.args(["--auto-compaction-retention", &kept]);
+        launch = launch.args(["--auto-compaction-retention", kept]);
     }
     site.launch(node, launch)
 }

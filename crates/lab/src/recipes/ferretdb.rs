@@ -70,7 +70,7 @@ impl Recipe for FerretDb {
             nodes: NodeCounts { allowed: 1..=1, usual: 1 },
             scaling: Scaling::Fixed,
             ports: &[Port { name: "client", number: 11017 }],
-            choices: &[],
+            options: &[],
             needs: &[Need {
                 program: "go",
                 folders: &[],

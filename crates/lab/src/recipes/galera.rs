@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::card::{Card, Choice, Need, NodeCounts, Port, Scaling, Supply, Version};
+use crate::card::{Card, Need, NodeCounts, OFF, ON, Port, RecipeOption, Scaling, Supply, Version};
 use crate::error::LabError;
 use crate::package_cache::{Kit, PackageCache};
 use crate::recipe::Recipe;
@@ -23,10 +23,6 @@ const SECONDS: u32 = 90;
 const SECONDS_TO_JOIN: u32 = 600;
 /// The database that our driver is pointed to.
 const DATABASE: &str = "assay";
-/// Its options.
-const SYNC_WAIT: &str = "sync-wait";
-const SNAPSHOT_ISOLATION: &str = "snapshot-isolation";
-const FLUSH: &str = "flush";
 /// What a node keeps of the last transactions, for nodes that were away for a short while.
 const CACHE: &str = "16M";
 
@@ -36,6 +32,30 @@ const NEEDS: [Need; 4] = [
     need("rsync", &[], "rsync"),
     need("lsof", &[], "lsof"),
 ];
+
+const SYNC_WAIT: RecipeOption = RecipeOption {
+    name: "sync-wait",
+    values: &["0", "1", "3", "7", "15"],
+    usual: "0",
+    about: "which statements wait until the node has applied what others have committed \
+            (wsrep_sync_wait): 0 none, 1 reads, 7 writes as well",
+};
+/// What the version does by itself.
+const DEFAULT: &str = "default";
+const SNAPSHOT_ISOLATION: RecipeOption = RecipeOption {
+    name: "snapshot-isolation",
+    values: &[DEFAULT, ON, OFF],
+    usual: DEFAULT,
+    about: "whether a change of what another transaction has changed since is refused \
+            (innodb_snapshot_isolation), where the version has it",
+};
+const FLUSH: RecipeOption = RecipeOption {
+    name: "flush",
+    values: &["0", "1", "2"],
+    usual: "1",
+    about: "when a node's log is on its disk (innodb_flush_log_at_trx_commit): 1 with each commit, \
+            0 and 2 once a second",
+};
 
 impl Recipe for Galera {
     fn card(&self) -> Card {
@@ -51,29 +71,7 @@ impl Recipe for Galera {
                 Port { name: "ist", number: 4568 },
                 Port { name: "sst", number: 4444 },
             ],
-            choices: &[
-                Choice {
-                    name: SYNC_WAIT,
-                    values: &["0", "1", "3", "7", "15"],
-                    usual: "0",
-                    about: "which statements wait until the node has applied what others have \
-                            committed (wsrep_sync_wait): 0 none, 1 reads, 7 writes as well",
-                },
-                Choice {
-                    name: SNAPSHOT_ISOLATION,
-                    values: &["default", "on", "off"],
-                    usual: "default",
-                    about: "whether a change of what another transaction has changed since is \
-                            refused (innodb_snapshot_isolation), where the version has it",
-                },
-                Choice {
-                    name: FLUSH,
-                    values: &["0", "1", "2"],
-                    usual: "1",
-                    about: "when a node's log is on its disk (innodb_flush_log_at_trx_commit): 1 \
-                            with each commit, 0 and 2 once a second",
-                },
-            ],
+            options: &[SYNC_WAIT, SNAPSHOT_ISOLATION, FLUSH],
             needs: &NEEDS,
             memory_mib: 180,
             disk_mib: 330,
@@ -196,11 +194,11 @@ fn launch(site: &mut Site<'_>, node: usize, begin: Begin) -> Result<(), LabError
         .args([format!("--wsrep-node-incoming-address={}", site.authority(node, "client"))])
         .args([format!("--wsrep-sst-receive-address={}", site.authority(node, "sst"))])
         .args([format!("--wsrep-node-name=n{node}")])
-        .args([format!("--wsrep-sync-wait={}", site.choice(SYNC_WAIT))])
-        .args([format!("--innodb-flush-log-at-trx-commit={}", site.choice(FLUSH))])
+        .args([format!("--wsrep-sync-wait={}", site.option(&SYNC_WAIT))])
+        .args([format!("--innodb-flush-log-at-trx-commit={}", site.option(&FLUSH))])
         .user(USER);
-    let isolation = site.choice(SNAPSHOT_ISOLATION);
-    if isolation != "default" {
+    let isolation = site.option(&SNAPSHOT_ISOLATION);
+    if isolation != DEFAULT {
         launch = launch.args([format!("--loose-innodb-snapshot-isolation={isolation}")]);
     }
     if begin == Begin::Anew {

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::card::{Card, Choice, Need, NodeCounts, Port, Scaling, Supply, Version};
+use crate::card::{Card, Need, NodeCounts, OFF, ON, Port, RecipeOption, Scaling, Supply, Version};
 use crate::error::LabError;
 use crate::package_cache::{Kit, PackageCache};
 use crate::recipe::Recipe;
@@ -44,6 +44,31 @@ const OPENED: &[&str] = &[
     "java.base/java.time",
 ];
 
+const PERSISTENCE: RecipeOption = RecipeOption {
+    name: "persistence",
+    values: &[OFF, ON],
+    usual: OFF,
+    about: "whether records are on disk too, with a log that survives kill -9",
+};
+const WAL_MODE: RecipeOption = RecipeOption {
+    name: "wal-mode",
+    values: &["LOG_ONLY", "FSYNC", "BACKGROUND", "NONE"],
+    usual: "LOG_ONLY",
+    about: "when that log goes to the disk",
+};
+const REGION: RecipeOption = RecipeOption {
+    name: "region",
+    values: &[],
+    usual: "512",
+    about: "memory of each node for records, in MiB, taken as it is needed",
+};
+const HEAP: RecipeOption = RecipeOption {
+    name: "heap",
+    values: &[],
+    usual: "256",
+    about: "Java's heap of each node, in MiB",
+};
+
 impl Recipe for Ignite {
     fn card(&self) -> Card {
         Card {
@@ -57,32 +82,7 @@ impl Recipe for Ignite {
                 Port { name: "communication", number: 10_810 },
                 Port { name: "discovery", number: 10_820 },
             ],
-            choices: &[
-                Choice {
-                    name: "persistence",
-                    values: &["off", "on"],
-                    usual: "off",
-                    about: "whether records are on disk too, with a log that survives kill -9",
-                },
-                Choice {
-                    name: "wal-mode",
-                    values: &["LOG_ONLY", "FSYNC", "BACKGROUND", "NONE"],
-                    usual: "LOG_ONLY",
-                    about: "when that log goes to the disk",
-                },
-                Choice {
-                    name: "region",
-                    values: &[],
-                    usual: "512",
-                    about: "memory of each node for records, in MiB, taken as it is needed",
-                },
-                Choice {
-                    name: "heap",
-                    values: &[],
-                    usual: "256",
-                    about: "Java's heap of each node, in MiB",
-                },
-            ],
+            options: &[PERSISTENCE, WAL_MODE, REGION, HEAP],
             needs: &[
                 Need {
                     program: "mvn",
@@ -122,7 +122,7 @@ impl Recipe for Ignite {
         for node in 1..=nodes {
             wait_for(site, node, nodes)?;
         }
-        if site.choice("persistence") == "on" {
+        if site.option(&PERSISTENCE) == ON {
             // With data on disk it waits until the cluster is activated.
             control(site, &["--set-state", "ACTIVE"])?;
         }
@@ -132,7 +132,7 @@ impl Recipe for Ignite {
     fn join(&self, site: &mut Site<'_>, node: usize) -> Result<(), LabError> {
         launch(site, node)?;
         wait_for(site, node, site.nodes())?;
-        if site.choice("persistence") == "on" {
+        if site.option(&PERSISTENCE) == ON {
             control(site, &["--baseline", "add", &name(node)])?;
         }
         balance(site)
@@ -142,7 +142,7 @@ impl Recipe for Ignite {
         balance(site)?;
         site.end(node);
         wait_for(site, 1, node - 1)?;
-        if site.choice("persistence") == "on" {
+        if site.option(&PERSISTENCE) == ON {
             control(site, &["--baseline", "remove", &name(node)])?;
         }
         balance(site)
@@ -175,7 +175,7 @@ fn name(node: usize) -> String {
 fn java(site: &Site<'_>) -> Vec<String> {
     let opened = OPENED.iter().map(|package| format!("--add-opens={package}=ALL-UNNAMED"));
     let mut words: Vec<String> = opened.collect();
-    let heap = site.choice("heap");
+    let heap = site.option(&HEAP);
     words.extend([format!("-Xmx{heap}m"), "-XX:+UseSerialGC".into()]);
     words.push("-Djava.net.preferIPv4Stack=true".into());
     words.extend(["-cp".into(), format!("{}/*", site.program("lib").display())]);
@@ -273,13 +273,13 @@ fn configuration(site: &Site<'_>, node: usize) -> String {
             &property("addresses", &format!("<list>{}</list>", others.concat())),
         ),
     );
-    let region = value("persistenceEnabled", &(site.choice("persistence") == "on").to_string())
+    let region = value("persistenceEnabled", &(site.option(&PERSISTENCE) == ON).to_string())
         + &value("initialSize", "#{32L * 1024 * 1024}")
-        + &value("maxSize", &format!("#{{{}L * 1024 * 1024}}", site.choice("region")));
+        + &value("maxSize", &format!("#{{{}L * 1024 * 1024}}", site.option(&REGION)));
     let storage = property(
         "defaultDataRegionConfiguration",
         &bean("configuration.DataRegionConfiguration", &region),
-    ) + &value("walMode", &site.choice("wal-mode"));
+    ) + &value("walMode", site.option(&WAL_MODE));
     let all = [
         value("igniteInstanceName", &name(node)),
         value("consistentId", &name(node)),

@@ -1,6 +1,6 @@
 //! MariaDB: a primary with replicas that follow its binary log.
 
-use crate::card::{Card, Choice, Need, NodeCounts, Port, Scaling, Supply, Version};
+use crate::card::{Card, Need, NodeCounts, Port, RecipeOption, Scaling, Supply, Version};
 use crate::error::LabError;
 use crate::package_cache::{Kit, PackageCache};
 use crate::recipe::{FindLeader, Recipe};
@@ -15,6 +15,15 @@ const SECONDS: u32 = 90;
 /// The database that our driver is pointed to.
 const DATABASE: &str = "assay";
 
+const REPLICATED: &str = "replicated";
+const COMMIT: RecipeOption = RecipeOption {
+    name: "commit",
+    values: &["local", REPLICATED],
+    usual: "local",
+    about: "what a commit waits for: the primary alone, or until a replica has its log as well \
+            (semi-synchronous)",
+};
+
 impl Recipe for MariaDb {
     fn card(&self) -> Card {
         Card {
@@ -24,13 +33,7 @@ impl Recipe for MariaDb {
             nodes: NodeCounts { allowed: 1..=5, usual: 1 },
             scaling: Scaling::Online,
             ports: &[Port { name: "client", number: 3306 }],
-            choices: &[Choice {
-                name: "commit",
-                values: &["local", "replicated"],
-                usual: "local",
-                about: "what a commit waits for: the primary alone, or until a replica has its \
-                        log as well (semi-synchronous)",
-            }],
+            options: &[COMMIT],
             needs: &[Need {
                 program: "mariadbd",
                 folders: &[],
@@ -52,7 +55,7 @@ impl Recipe for MariaDb {
     }
 
     fn start(&self, site: &mut Site<'_>) -> Result<(), LabError> {
-        if site.choice("commit") == "replicated" && site.nodes() == 1 {
+        if site.option(&COMMIT) == REPLICATED && site.nodes() == 1 {
             return Err(site.cannot("one node has no replica that a commit could wait for"));
         }
         make(site, PRIMARY)?;
@@ -68,7 +71,7 @@ impl Recipe for MariaDb {
 
     /// A replica has nothing that the others lack.
     fn leave(&self, site: &mut Site<'_>, node: usize) -> Result<(), LabError> {
-        if site.choice("commit") == "replicated" && site.nodes() == 2 {
+        if site.option(&COMMIT) == REPLICATED && site.nodes() == 2 {
             return Err(site.cannot("commits wait for its only replica, which cannot leave"));
         }
         site.end(node);
@@ -78,7 +81,7 @@ impl Recipe for MariaDb {
     fn restart(&self, site: &mut Site<'_>, node: usize) -> Result<(), LabError> {
         let path = |name: &str| site.folder(node).join(name).display().to_string();
         let role = if node == PRIMARY { "master" } else { "slave" };
-        let waits = if site.choice("commit") == "replicated" { "ON" } else { "OFF" };
+        let waits = if site.option(&COMMIT) == REPLICATED { "ON" } else { "OFF" };
         let mut launch = Launch::new("server", site.program("mariadbd"))
             .args(["--no-defaults", "--user=root", "--skip-name-resolve", "--log-bin=log"])
             .args(["--binlog-format=ROW", "--innodb-buffer-pool-size=64M"])

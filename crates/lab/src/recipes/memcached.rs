@@ -1,6 +1,6 @@
 //! Some memcached servers that know nothing of each other.
 
-use crate::card::{Card, Choice, Need, NodeCounts, Port, Scaling, Supply, Version};
+use crate::card::{Card, Need, NodeCounts, OFF, ON, Port, RecipeOption, Scaling, Supply, Version};
 use crate::error::LabError;
 use crate::package_cache::{Kit, PackageCache};
 use crate::recipe::Recipe;
@@ -10,6 +10,27 @@ use crate::site::{Launch, Site};
 pub struct Memcached;
 
 const SECONDS_TO_START: u32 = 20;
+
+const MEMORY: RecipeOption = RecipeOption {
+    name: "memory",
+    values: &[],
+    usual: "256",
+    about: "MiB that each server may fill (-m)",
+};
+const EVICTIONS: RecipeOption = RecipeOption {
+    name: "evictions",
+    values: &[ON, OFF],
+    usual: ON,
+    about: "what happens when they are full: records go, or writes fail (-M)",
+};
+const ITEM_SIZE: RecipeOption = RecipeOption {
+    name: "item-size",
+    values: &[],
+    usual: "1m",
+    about: "the largest record, with its key and 63 bytes more (-I)",
+};
+const THREADS: RecipeOption =
+    RecipeOption { name: "threads", values: &[], usual: "4", about: "of each server (-t)" };
 
 impl Recipe for Memcached {
     fn card(&self) -> Card {
@@ -21,27 +42,7 @@ impl Recipe for Memcached {
             // With another number of servers almost every key would be looked for elsewhere.
             scaling: Scaling::Fixed,
             ports: &[Port { name: "client", number: 11211 }],
-            choices: &[
-                Choice {
-                    name: "memory",
-                    values: &[],
-                    usual: "256",
-                    about: "MiB that each server may fill (-m)",
-                },
-                Choice {
-                    name: "evictions",
-                    values: &["on", "off"],
-                    usual: "on",
-                    about: "what happens when they are full: records go, or writes fail (-M)",
-                },
-                Choice {
-                    name: "item-size",
-                    values: &[],
-                    usual: "1m",
-                    about: "the largest record, with its key and 63 bytes more (-I)",
-                },
-                Choice { name: "threads", values: &[], usual: "4", about: "of each server (-t)" },
-            ],
+            options: &[MEMORY, EVICTIONS, ITEM_SIZE, THREADS],
             needs: &[Need {
                 program: "memcached",
                 folders: &[],
@@ -67,10 +68,10 @@ impl Recipe for Memcached {
         let port = site.port("client").to_string();
         let mut launch = Launch::new("server", site.program("memcached"))
             .args(["-l", &site.address(node), "-p", &port, "-U", "0"])
-            .args(["-m", &site.choice("memory"), "-I", &site.choice("item-size")])
-            .args(["-t", &site.choice("threads")])
+            .args(["-m", site.option(&MEMORY), "-I", site.option(&ITEM_SIZE)])
+            .args(["-t", site.option(&THREADS)])
             .user("memcache");
-        if site.choice("evictions") == "off" {
+        if site.option(&EVICTIONS) == OFF {
             launch = launch.args(["-M"]);
         }
         site.launch(node, launch)?;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::card::{Card, Choice, Need, NodeCounts, Port, Scaling, Supply, Version};
+use crate::card::{Card, Need, NodeCounts, Port, RecipeOption, Scaling, Supply, Version};
 use crate::error::LabError;
 use crate::package_cache::{Kit, PackageCache};
 use crate::recipe::{FindLeader, ReadClock, Recipe};
@@ -34,6 +34,20 @@ const OVERSEER: (&str, &str) = ("lab", "lab");
 /// The server's default.
 const OWN: &str = "own";
 
+const MAX_PAYLOAD: RecipeOption = RecipeOption {
+    name: "max-payload",
+    values: &[],
+    usual: "1048576",
+    about: "bytes of the largest message, so of the largest record, up to 67108864",
+};
+const SYNC_INTERVAL: RecipeOption = RecipeOption {
+    name: "sync-interval",
+    values: &[],
+    usual: OWN,
+    about: "how long a written message may wait for the disk, for example 1s or always (not \
+            Debian's); own is 2 minutes",
+};
+
 impl Recipe for Nats {
     fn card(&self) -> Card {
         const BUILT: &[&str] = &["2.15.2"];
@@ -51,21 +65,7 @@ impl Recipe for Nats {
                 Port { name: "route", number: 6222 },
                 Port { name: "monitor", number: 8222 },
             ],
-            choices: &[
-                Choice {
-                    name: "max-payload",
-                    values: &[],
-                    usual: "1048576",
-                    about: "bytes of the largest message, so of the largest record, up to 67108864",
-                },
-                Choice {
-                    name: "sync-interval",
-                    values: &[],
-                    usual: OWN,
-                    about: "how long a written message may wait for the disk, for example 1s or \
-                            always (not Debian's); own is 2 minutes",
-                },
-            ],
+            options: &[MAX_PAYLOAD, SYNC_INTERVAL],
             needs: &[
                 Need {
                     program: "nats-server",
@@ -219,7 +219,7 @@ fn name(node: usize) -> String {
 
 fn launch(site: &mut Site<'_>, node: usize) -> Result<(), LabError> {
     let folder = site.folder(node).join("data").display().to_string();
-    let sync = match site.choice("sync-interval").as_str() {
+    let sync = match site.option(&SYNC_INTERVAL) {
         OWN => String::new(),
         interval => format!("  sync_interval: {interval}\n"),
     };
@@ -233,7 +233,7 @@ fn launch(site: &mut Site<'_>, node: usize) -> Result<(), LabError> {
         name(node),
         site.authority(node, "client"),
         site.authority(node, "monitor"),
-        site.choice("max-payload"),
+        site.option(&MAX_PAYLOAD),
         json!(folder),
     );
     if site.nodes() > 1 {

@@ -1,6 +1,7 @@
 //! PostgreSQL: a primary with streaming replicas.
 
-use crate::card::{Card, Choice, NUMBER, Need, NodeCounts, Port, Scaling, Supply, Version};
+use crate::card::{Card, NUMBER, Need, NodeCounts, Port, RecipeOption, Scaling, Supply, Version};
+use crate::clock::CLOCK;
 use crate::error::LabError;
 use crate::package_cache::{Kit, PackageCache};
 use crate::recipe::{FindLeader, ReadClock, Recipe};
@@ -21,8 +22,6 @@ const FOLDERS: [&str; 5] = [
 /// The server refuses to be root.
 const USER: &str = "postgres";
 const PRIMARY: usize = 1;
-/// The option of how late replicas apply.
-const APPLY_DELAY: &str = "apply-delay";
 const SECONDS: u32 = 60;
 /// A copy of the primary takes as long as its data are large.
 const SECONDS_TO_COPY: u32 = 1800;
@@ -34,6 +33,20 @@ const HBA: &str = "local all all trust\n\
                    host replication all 127.0.0.0/8 trust\n\
                    host replication all 10.42.0.0/16 trust\n";
 
+const REPLICATED: &str = "replicated";
+const COMMIT: RecipeOption = RecipeOption {
+    name: "commit",
+    values: &["local", REPLICATED],
+    usual: "local",
+    about: "what a commit waits for: the primary's disk, or a replica's as well",
+};
+const APPLY_DELAY: RecipeOption = RecipeOption {
+    name: "apply-delay",
+    values: &[NUMBER],
+    usual: "0",
+    about: "milliseconds that replicas wait before they show a commit (recovery_min_apply_delay)",
+};
+
 impl Recipe for Postgres {
     fn card(&self) -> Card {
         Card {
@@ -43,27 +56,7 @@ impl Recipe for Postgres {
             nodes: NodeCounts { allowed: 1..=5, usual: 1 },
             scaling: Scaling::Online,
             ports: &[Port { name: "client", number: 5432 }],
-            choices: &[
-                Choice {
-                    name: "commit",
-                    values: &["local", "replicated"],
-                    usual: "local",
-                    about: "what a commit waits for: the primary's disk, or a replica's as well",
-                },
-                Choice {
-                    name: APPLY_DELAY,
-                    values: &[NUMBER],
-                    usual: "0",
-                    about: "milliseconds that replicas wait before they show a commit \
-                            (recovery_min_apply_delay)",
-                },
-                Choice {
-                    name: "clock",
-                    values: &["system", "movable"],
-                    usual: "system",
-                    about: "movable: `fault clock` lets the servers' clocks jump, by libfaketime",
-                },
-            ],
+            options: &[COMMIT, APPLY_DELAY, CLOCK],
             needs: &[Need {
                 program: "postgres",
                 folders: &FOLDERS,
@@ -96,7 +89,7 @@ impl Recipe for Postgres {
         for node in 2..=site.nodes() {
             replicate(site, node)?;
         }
-        if site.choice("commit") == "replicated" {
+        if site.option(&COMMIT) == REPLICATED {
             if site.nodes() == 1 {
                 return Err(site.cannot("one node has no replica that a commit could wait for"));
             }
@@ -112,7 +105,7 @@ impl Recipe for Postgres {
 
     /// A replica has nothing that the others lack.
     fn leave(&self, site: &mut Site<'_>, node: usize) -> Result<(), LabError> {
-        if site.choice("commit") == "replicated" && site.nodes() == 2 {
+        if site.option(&COMMIT) == REPLICATED && site.nodes() == 2 {
             return Err(site.cannot("commits wait for its only replica, which cannot leave"));
         }
         site.end(node);
@@ -131,7 +124,7 @@ impl Recipe for Postgres {
             "wal_level=replica".to_owned(),
             "max_wal_senders=10".to_owned(),
             // The primary does not apply anything.
-            format!("recovery_min_apply_delay={}ms", site.choice(APPLY_DELAY)),
+            format!("recovery_min_apply_delay={}ms", site.option(&APPLY_DELAY)),
         ];
         let settings = settings.into_iter().flat_map(|setting| ["-c".to_owned(), setting]);
         let launch = Launch::new("server", site.program("postgres"))

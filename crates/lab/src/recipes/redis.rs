@@ -3,7 +3,7 @@
 use std::io::{Read, Write};
 use std::time::Duration;
 
-use crate::card::{Card, Choice, Need, NodeCounts, Port, Scaling, Supply, Version};
+use crate::card::{Card, Need, NodeCounts, OFF, Port, RecipeOption, Scaling, Supply, Version};
 use crate::error::LabError;
 use crate::package_cache::{Kit, PackageCache};
 use crate::recipe::{FindLeader, ReadClock, Recipe};
@@ -39,6 +39,14 @@ pub(super) fn server(package_cache: &PackageCache<'_>) -> Result<Kit, LabError> 
     Ok(Kit::new(version).with("redis-server", server))
 }
 
+const APPENDFSYNC: RecipeOption = RecipeOption {
+    name: "appendfsync",
+    values: &[OFF, "no", "everysec", "always"],
+    usual: OFF,
+    about: "what an acknowledged write survives: off keeps no file of them, no leaves syncing it \
+            to the kernel",
+};
+
 impl Recipe for Redis {
     fn card(&self) -> Card {
         Card {
@@ -48,13 +56,7 @@ impl Recipe for Redis {
             nodes: NodeCounts { allowed: 1..=1, usual: 1 },
             scaling: Scaling::Fixed,
             ports: &[Port { name: "client", number: 6379 }],
-            choices: &[Choice {
-                name: "appendfsync",
-                values: &["off", "no", "everysec", "always"],
-                usual: "off",
-                about: "what an acknowledged write survives: off keeps no file of them, no leaves \
-                        syncing it to the kernel",
-            }],
+            options: &[APPENDFSYNC],
             needs: &[SERVER],
             memory_mib: 10,
             disk_mib: 10,
@@ -74,9 +76,9 @@ impl Recipe for Redis {
         let mut launch = Launch::new("server", site.program("redis-server"))
             .args(["--bind", &site.address(node), "--port", &site.port("client").to_string()])
             .args(["--dir", &folder, "--save", "", "--protected-mode", "no"]);
-        let sync = site.choice("appendfsync");
-        if sync != "off" {
-            launch = launch.args(["--appendonly", "yes", "--appendfsync", &sync]);
+        let sync = site.option(&APPENDFSYNC);
+        if sync != OFF {
+            launch = launch.args(["--appendonly", "yes", "--appendfsync", sync]);
         }
         site.launch(node, launch)?;
         site.wait_for_port(node, "client", SECONDS_TO_START)?;

@@ -1,7 +1,7 @@
 //! A Redis Cluster, which grows by masters without slots that get their share.
 
 use super::redis;
-use crate::card::{Card, Choice, NodeCounts, Port, Scaling, Version};
+use crate::card::{Card, NodeCounts, OFF, Port, RecipeOption, Scaling, Version};
 use crate::error::LabError;
 use crate::package_cache::{Kit, PackageCache};
 use crate::recipe::{ReadClock, Recipe};
@@ -20,6 +20,26 @@ const FEWEST_MASTERS: usize = 3;
 /// The choice of replicas that follows from the number of nodes.
 const USUAL: &str = "usual";
 
+const REPLICAS: RecipeOption = RecipeOption {
+    name: "replicas",
+    values: &[USUAL, "0", "1", "2"],
+    usual: USUAL,
+    about: "of each master; they count as nodes, so 1 needs 6 nodes at least; usual is 1 for an \
+            even number of nodes from 6 on, else 0",
+};
+const NODE_TIMEOUT: RecipeOption = RecipeOption {
+    name: "node-timeout",
+    values: &[],
+    usual: "2000",
+    about: "milliseconds of silence after which a node counts as gone",
+};
+pub(super) const APPENDFSYNC: RecipeOption = RecipeOption {
+    name: "appendfsync",
+    values: &[OFF, "everysec", "always"],
+    usual: OFF,
+    about: "what an acknowledged write survives: off keeps no file of them",
+};
+
 impl Recipe for RedisCluster {
     fn card(&self) -> Card {
         Card {
@@ -29,27 +49,7 @@ impl Recipe for RedisCluster {
             nodes: NodeCounts { allowed: 3..=24, usual: 3 },
             scaling: Scaling::Online,
             ports: &[Port { name: "client", number: 6379 }, Port { name: "bus", number: 7379 }],
-            choices: &[
-                Choice {
-                    name: "replicas",
-                    values: &[USUAL, "0", "1", "2"],
-                    usual: USUAL,
-                    about: "of each master; they count as nodes, so 1 needs 6 nodes at least; \
-                            usual is 1 for an even number of nodes from 6 on, else 0",
-                },
-                Choice {
-                    name: "node-timeout",
-                    values: &[],
-                    usual: "2000",
-                    about: "milliseconds of silence after which a node counts as gone",
-                },
-                Choice {
-                    name: "appendfsync",
-                    values: &["off", "everysec", "always"],
-                    usual: "off",
-                    about: "what an acknowledged write survives: off keeps no file of them",
-                },
-            ],
+            options: &[REPLICAS, NODE_TIMEOUT, APPENDFSYNC],
             needs: &[redis::SERVER, redis::CONTROL],
             memory_mib: 15,
             disk_mib: 10,
@@ -63,9 +63,9 @@ impl Recipe for RedisCluster {
 
     fn start(&self, site: &mut Site<'_>) -> Result<(), LabError> {
         let nodes = site.nodes();
-        let replicas = match site.choice("replicas") {
-            usual if usual == USUAL => usual_replicas(nodes).to_string(),
-            chosen => chosen,
+        let replicas = match site.option(&REPLICAS) {
+            USUAL => usual_replicas(nodes).to_string(),
+            given => given.to_owned(),
         };
         let each: usize = 1 + replicas.parse::<usize>().unwrap_or(0);
         if !nodes.is_multiple_of(each) || nodes / each < FEWEST_MASTERS {
@@ -119,11 +119,11 @@ impl Recipe for RedisCluster {
             .args(["--cluster-announce-ip", &announced, "--bind-source-addr", &address])
             .args(["--dir", &folder, "--save", "", "--protected-mode", "no"])
             .args(["--cluster-enabled", "yes", "--cluster-config-file", "nodes.conf"])
-            .args(["--cluster-node-timeout", &site.choice("node-timeout")])
+            .args(["--cluster-node-timeout", site.option(&NODE_TIMEOUT)])
             .args(["--repl-diskless-sync-delay", "0"]);
-        let sync = site.choice("appendfsync");
-        if sync != "off" {
-            launch = launch.args(["--appendonly", "yes", "--appendfsync", &sync]);
+        let sync = site.option(&APPENDFSYNC);
+        if sync != OFF {
+            launch = launch.args(["--appendonly", "yes", "--appendfsync", sync]);
         }
         site.launch(node, launch)?;
         site.wait_for_port(node, "client", SECONDS_TO_START)

@@ -1,7 +1,8 @@
 //! A Redis master with replicas, watched by a sentinel on every node.
 
 use super::redis;
-use crate::card::{Card, Choice, NodeCounts, Port, Scaling, Version};
+use super::redis_cluster::APPENDFSYNC;
+use crate::card::{Card, NodeCounts, OFF, Port, RecipeOption, Scaling, Version};
 use crate::error::LabError;
 use crate::package_cache::{Kit, PackageCache};
 use crate::recipe::{FindLeader, ReadClock, Recipe};
@@ -16,6 +17,19 @@ const SECONDS_TO_AGREE: u32 = 60;
 /// How the sentinels call the master.
 const MASTER: &str = "main";
 
+const DOWN_AFTER: RecipeOption = RecipeOption {
+    name: "down-after",
+    values: &[],
+    usual: "1000",
+    about: "milliseconds of silence after which a master counts as gone",
+};
+const FAILOVER_TIMEOUT: RecipeOption = RecipeOption {
+    name: "failover-timeout",
+    values: &[],
+    usual: "5000",
+    about: "milliseconds after which a failover is tried anew",
+};
+
 impl Recipe for RedisSentinel {
     fn card(&self) -> Card {
         Card {
@@ -28,26 +42,7 @@ impl Recipe for RedisSentinel {
                 Port { name: "client", number: 6379 },
                 Port { name: "sentinel", number: 8379 },
             ],
-            choices: &[
-                Choice {
-                    name: "down-after",
-                    values: &[],
-                    usual: "1000",
-                    about: "milliseconds of silence after which a master counts as gone",
-                },
-                Choice {
-                    name: "failover-timeout",
-                    values: &[],
-                    usual: "5000",
-                    about: "milliseconds after which a failover is tried anew",
-                },
-                Choice {
-                    name: "appendfsync",
-                    values: &["off", "everysec", "always"],
-                    usual: "off",
-                    about: "what an acknowledged write survives: off keeps no file of them",
-                },
-            ],
+            options: &[DOWN_AFTER, FAILOVER_TIMEOUT, APPENDFSYNC],
             needs: &[redis::SERVER, redis::CONTROL],
             memory_mib: 30,
             disk_mib: 10,
@@ -153,8 +148,8 @@ fn write_server(site: &Site<'_>, node: usize) -> Result<(), LabError> {
         site.peer_address(node),
         site.folder(node).display()
     );
-    let sync = site.choice("appendfsync");
-    if sync != "off" {
+    let sync = site.option(&APPENDFSYNC);
+    if sync != OFF {
         text += &format!("appendonly yes\nappendfsync {sync}\n");
     }
     if node > 1 {
@@ -174,8 +169,8 @@ fn write_sentinel(site: &Site<'_>, node: usize) -> Result<(), LabError> {
         site.folder(node).display(),
         site.peer_address(1),
         site.port("client"),
-        site.choice("down-after"),
-        site.choice("failover-timeout")
+        site.option(&DOWN_AFTER),
+        site.option(&FAILOVER_TIMEOUT)
     );
     site.write(node, "sentinel.conf", &text).map(drop)
 }

@@ -1,6 +1,6 @@
 //! A stand-in for TiKV: the mock of TiKV's own Go client, behind TiKV's protocol.
 
-use crate::card::{Card, Choice, Need, NodeCounts, Port, Scaling, Supply, Version};
+use crate::card::{Card, Need, NodeCounts, Port, RecipeOption, Scaling, Supply, Version};
 use crate::error::LabError;
 use crate::package_cache::{Kit, PackageCache};
 use crate::recipe::Recipe;
@@ -16,6 +16,22 @@ const CLIENT: &str = "github.com/tikv/client-go/v2";
 /// The mock is called within a process; this makes it reachable from outside, as TiKV is.
 const MAIN: &str = include_str!("tikv_standin/main.go");
 
+const RAW: &str = "raw";
+const SPLIT: RecipeOption = RecipeOption {
+    name: "split",
+    values: &["none", "txn", RAW],
+    usual: "none",
+    about: "whether YCSB's table lies in four regions, by the keys of transactions or by those of \
+            raw mode",
+};
+const STATE: RecipeOption = RecipeOption {
+    name: "state",
+    values: &["up", "offline"],
+    usual: "up",
+    about: "what the placement driver says of its only server: offline is for those who try \
+            clients",
+};
+
 impl Recipe for TiKvStandIn {
     fn card(&self) -> Card {
         Card {
@@ -25,22 +41,7 @@ impl Recipe for TiKvStandIn {
             nodes: NodeCounts { allowed: 1..=1, usual: 1 },
             scaling: Scaling::Fixed,
             ports: &[Port { name: "client", number: 11379 }, Port { name: "store", number: 11160 }],
-            choices: &[
-                Choice {
-                    name: "split",
-                    values: &["none", "txn", "raw"],
-                    usual: "none",
-                    about: "whether YCSB's table lies in four regions, by the keys of \
-                            transactions or by those of raw mode",
-                },
-                Choice {
-                    name: "state",
-                    values: &["up", "offline"],
-                    usual: "up",
-                    about: "what the placement driver says of its only server: offline is for \
-                            those who try clients",
-                },
-            ],
+            options: &[SPLIT, STATE],
             needs: &[Need {
                 program: "go",
                 folders: &[],
@@ -73,7 +74,7 @@ impl Recipe for TiKvStandIn {
         let folder = site.folder(node).join("data").display().to_string();
         let launch = Launch::new("server", site.program("tikv-standin"))
             .args([site.authority(node, "client"), site.authority(node, "store")])
-            .args([folder, site.choice("split"), site.choice("state")]);
+            .args([&folder, site.option(&SPLIT), site.option(&STATE)]);
         site.launch(node, launch)?;
         site.wait_for_port(node, "store", SECONDS_TO_START)?;
         site.wait_for_port(node, "client", SECONDS_TO_START)
@@ -85,7 +86,7 @@ impl Recipe for TiKvStandIn {
 
     fn url(&self, site: &Site<'_>) -> String {
         // Regions of one mode cannot be used in the other.
-        let mode = if site.choice("split") == "raw" { "?mode=raw" } else { "" };
+        let mode = if site.option(&SPLIT) == RAW { "?mode=raw" } else { "" };
         format!("tikv://{}/{mode}", site.authority(1, "client"))
     }
 }

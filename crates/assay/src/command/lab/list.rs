@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use anyhow::Result;
-use assay_lab::{Card, Choice, House, Need, Recipe, Scaling, Supply, recipes};
+use assay_lab::{Card, House, Need, Recipe, RecipeOption, Scaling, Supply, recipes};
 use clap::ArgMatches;
 
 use super::word;
@@ -37,8 +37,8 @@ fn describe(recipe: &dyn Recipe, house: &House, text: &mut String) {
     let _ = writeln!(text, "    versions: {}", versions.collect::<Vec<_>>().join(", "));
     let _ = writeln!(text, "    nodes: {}", nodes(card));
     let _ = writeln!(text, "    needs about {} MiB of memory for each node", card.memory_mib);
-    for choice in card.choices {
-        let _ = writeln!(text, "    --option {}", option(choice));
+    for option in card.options {
+        let _ = writeln!(text, "    --option {}", describe_option(option));
     }
     for need in house.lacks(card) {
         let _ = writeln!(text, "    missing here: {}", missing(&need, house.can_install()));
@@ -63,13 +63,13 @@ fn nodes(card: &Card) -> String {
     }
 }
 
-fn option(choice: &Choice) -> String {
-    let values = match choice.values {
-        [] => format!("{}=TEXT", choice.name),
-        values => format!("{}={}", choice.name, values.join("|")),
+fn describe_option(option: &RecipeOption) -> String {
+    let values = match option.values {
+        [] => format!("{}=TEXT", option.name),
+        values => format!("{}={}", option.name, values.join("|")),
     };
-    let usual = if choice.usual.is_empty() { "nothing" } else { choice.usual };
-    format!("{values}  {} [default: {usual}]", choice.about)
+    let usual = if option.usual.is_empty() { "nothing" } else { option.usual };
+    format!("{values}  {} [default: {usual}]", option.about)
 }
 
 /// Whether a store can be started here, by what it lacks.

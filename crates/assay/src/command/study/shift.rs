@@ -140,7 +140,7 @@ fn end_within(supervisor: &mut Child, timeout: Duration) {
 }
 
 fn job_spec(name: &str, target: &Target, labs: &Labs, options: &Options) -> Result<JobSpec> {
-    let Target::Up { recipe, nodes, version, choices } = target else {
+    let Target::Up { recipe, nodes, version, options: given } = target else {
         return Err(usage("only a store that is started here has a lab"));
     };
     let name = free_name(name, labs)?;
@@ -149,7 +149,7 @@ fn job_spec(name: &str, target: &Target, labs: &Labs, options: &Options) -> Resu
         nodes: *nodes,
         version: version.clone(),
         network: Network::Loopback,
-        choices: choices.clone(),
+        options: given.clone(),
         parent: Some(parent),
         ..job_spec::job_spec(recipe, &name, labs, options)?
     })
