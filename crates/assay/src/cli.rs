@@ -5,10 +5,14 @@ use std::ffi::OsString;
 use anyhow::Result;
 use assay_model::quantity;
 use clap::error::ErrorKind;
-use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint};
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, ValueHint};
 
 use crate::binding::redacted;
+use crate::command::compare::CompareArgs;
 use crate::command::history;
+use crate::command::list::ConfigArgs;
+use crate::command::study::matrix::StudyArgs;
+use crate::command::trace::{GenArgs, InfoArgs};
 use crate::completion;
 use crate::options::{KEYS, Key, Shape, Verb, aliases, two_names};
 
@@ -246,35 +250,7 @@ fn memory(text: &str) -> Result<u64, String> {
 }
 
 fn compare() -> Command {
-    let side = |name: &'static str, value: &'static str, usual: &'static str| {
-        Arg::new(name)
-            .value_name(value)
-            .default_value(usual)
-            .value_hint(ValueHint::DirPath)
-            .add(completion::runs())
-            .help(
-                "A run directory or a group of repeated runs: a directory, a name, `last`, \
-                   `last-1`",
-            )
-    };
-    let share = |name: &'static str, about: &'static str| {
-        Arg::new(name).long(name).value_name("PERCENT").help(about)
-    };
-    Command::new("compare")
-        .about("Compare two set-ups: differences that are more than chance")
-        .arg(side("base", "BASE", "last-1"))
-        .arg(side("new", "NEW", "last"))
-        .arg(many("fail-on", "CONDITION", "End with code 3 if surely so, such as 'p99>+10%'"))
-        .arg(share("minimum", "The smallest effect that counts [default: 3%]"))
-        .arg(share("confidence", "Confidence in the verdict as a whole [default: 99%]"))
-        .arg(
-            Arg::new("force")
-                .long("force")
-                .action(ArgAction::SetTrue)
-                .help("Compare although the two are not like for like"),
-        )
-        .args(keys(Verb::Report))
-        .arg(config_file())
+    CompareArgs::augment_args(Command::new("compare")).args(keys(Verb::Report)).arg(config_file())
 }
 
 fn history() -> Command {
@@ -328,14 +304,7 @@ fn study() -> Command {
                 .value_hint(ValueHint::DirPath),
         );
     let is_shared = |key: &&Key| crate::command::study::matrix::KEYS.contains(&key.name);
-    Command::new("study")
-        .about("Many runs that answer one question: stores x workloads x nodes x loads")
-        .after_help(
-            "Each cell of the matrix is a run directory. Run the same command again after a \
-             crash: it \
-             goes on with what is missing.",
-        )
-        .args(crate::command::study::matrix::arguments())
+    StudyArgs::augment_args(Command::new("study"))
         .args(KEYS.iter().filter(is_shared).map(argument))
         .arg(config_file())
         .args_conflicts_with_subcommands(true)
@@ -384,33 +353,13 @@ fn trace() -> Command {
     let text = |name: &'static str, value: &'static str, about: &'static str| {
         Arg::new(name).long(name).value_name(value).help(about)
     };
-    let generate = Command::new("gen")
-        .about("Write the operations of a workload to a file")
-        .arg(Arg::new("spec").value_name("SPEC").required(true).help("As for `assay run`"))
-        .args(spec_changes())
-        .arg(output().required(true).help("The trace"))
-        .arg(text("operations", "N", "Processes to write; default: what the spec says"))
-        .arg(text("rate", "RATE", "Write a schedule too: arrivals as for `assay run --rate`"))
-        .arg(text("arrivals", "PROCESS", "Gaps between them; default: poisson"))
-        .arg(text("seed", "N", "The seed; default: drawn, shown and kept in the trace"))
-        .arg(text("records", "N", "Records in the data set, instead of the spec's"))
-        .arg(Arg::new("load").long("load").action(ArgAction::SetTrue).help("The load phase"));
+    let generate = GenArgs::augment_args(Command::new("gen").args(spec_changes()));
     Command::new("trace")
         .about("Operations as a file")
         .subcommand_required(true)
         .arg_required_else_help(true)
         .subcommand(generate)
-        .subcommand(
-            Command::new("info")
-                .about("A trace's header, size and hash")
-                .arg(file("trace", "The trace"))
-                .arg(
-                    Arg::new("verify")
-                        .long("verify")
-                        .action(ArgAction::SetTrue)
-                        .help("Read all of it and compare the hash"),
-                ),
-        )
+        .subcommand(InfoArgs::augment_args(Command::new("info")))
         .subcommand(
             Command::new("stat")
                 .about("Mix, sizes and key popularity, expected and actual")
@@ -515,14 +464,7 @@ fn doctor() -> Command {
 }
 
 fn config() -> Command {
-    let all = Arg::new("all")
-        .long("all")
-        .alias("origin")
-        .action(ArgAction::SetTrue)
-        .help("Also settings without a value");
-    let show = Command::new("show")
-        .about("Print them with their origins: flag, environment, file or default")
-        .arg(all)
+    let show = ConfigArgs::augment_args(Command::new("show"))
         .args(KEYS.iter().map(argument))
         .arg(config_file())
         .arg(no_config());

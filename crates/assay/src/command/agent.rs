@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use assay_fleet::protocol::PROTOCOL;
 use assay_fleet::{Collecting, FleetKeys, Hello, Job, Session};
 use assay_history::Manifest;
-use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint};
+use clap::{ArgMatches, Args, Command, FromArgMatches, ValueHint};
 
 use crate::exit::{Exit, as_usage, usage};
 use crate::fleet::{self, FleetMember};
@@ -23,49 +23,44 @@ use crate::{coordinator, machine, parent_death, run_dirs, units};
 const INDEXES: [&str; 2] = ["JOB_COMPLETION_INDEX", "SLURM_PROCID"];
 /// The variable with the store, where the coordinator does not send it.
 const TARGET: &str = "ASSAY_TARGET";
-/// How long joining is tried, if nothing else is said.
-const WAIT: &str = "10min";
 
 /// What parses the command of a job.
 pub type ParseJob = dyn Fn(&[String]) -> Result<ArgMatches>;
 
 /// What can be typed.
+#[derive(Args, Debug)]
+#[command(
+    about = "Carry out a share of a run that `assay run … --agents N` coordinates",
+    after_help = "Exit codes: 0 delivered, 2 refused, 4 the coordinator was lost or has called \
+                  the run off; others as for `assay run`, if the share itself failed."
+)]
+struct AgentArgs {
+    /// The coordinator
+    #[arg(long, value_name = "HOST:PORT")]
+    join: String,
+    /// The agent.pem of the run's keys
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    keys: PathBuf,
+    /// Its number, from 0 [default: JOB_COMPLETION_INDEX or SLURM_PROCID]
+    #[arg(long, value_name = "N")]
+    index: Option<String>,
+    #[arg(short, long, value_name = "URL")]
+    #[arg(help = "The store, if the coordinator does not send it [ASSAY_TARGET]")]
+    target: Option<String>,
+    /// How long the coordinator is waited for
+    #[arg(long, value_name = "TIME", default_value = "10min")]
+    wait: String,
+    /// Where its part is kept until it is delivered
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    run_dir: Option<PathBuf>,
+    /// Keep its part when it is delivered, too
+    #[arg(long)]
+    keep: bool,
+}
+
+/// The command with its arguments.
 pub fn command() -> Command {
-    let text = |name: &'static str, value: &'static str, about: &'static str| {
-        Arg::new(name).long(name).value_name(value).help(about)
-    };
-    Command::new("agent")
-        .about("Carry out a share of a run that `assay run … --agents N` coordinates")
-        .after_help(
-            "Exit codes: 0 delivered, 2 refused, 4 the coordinator was lost or has called the run \
-             off; others as for `assay run`, if the share itself failed.",
-        )
-        .arg(text("join", "HOST:PORT", "The coordinator").required(true))
-        .arg(
-            text("keys", "FILE", "The agent.pem of the run's keys")
-                .required(true)
-                .value_hint(ValueHint::FilePath),
-        )
-        .arg(text(
-            "index",
-            "N",
-            "Its number, from 0 [default: JOB_COMPLETION_INDEX or SLURM_PROCID]",
-        ))
-        .arg(
-            text("target", "URL", "The store, if the coordinator does not send it [ASSAY_TARGET]")
-                .short('t'),
-        )
-        .arg(text("wait", "TIME", "How long the coordinator is waited for [default: 10min]"))
-        .arg(
-            text("run-dir", "DIR", "Where its part is kept until it is delivered")
-                .value_hint(ValueHint::DirPath),
-        )
-        .arg(
-            Arg::new("keep")
-                .long("keep")
-                .action(ArgAction::SetTrue)
-                .help("Keep its part when it is delivered, too"),
-        )
+    AgentArgs::augment_args(Command::new("agent"))
 }
 
 /// `assay agent`.
@@ -74,14 +69,12 @@ pub fn agent(matches: &ArgMatches, parse: &ParseJob) -> Result<Exit> {
     // From now on an interrupt ends this process, also where it is the first of a container, for
     // which signals have no default.
     drop(Listening::begin()?);
-    let text = |name: &str| matches.get_one::<String>(name).map(String::as_str);
-    let index = index(text("index"))?;
-    let keys = text("keys").context("clap requires --keys")?;
-    let keys = FleetKeys::read(Path::new(keys)).map_err(as_usage)?;
-    let wait = units::duration(text("wait").unwrap_or(WAIT));
+    let arguments = AgentArgs::from_arg_matches(matches)?;
+    let index = index(arguments.index.as_deref())?;
+    let keys = FleetKeys::read(&arguments.keys).map_err(as_usage)?;
+    let wait = units::duration(&arguments.wait);
     let wait = Duration::from(wait.map_err(|error| usage(format!("--wait: {error:#}")))?);
-    let dir = text("run-dir").map(PathBuf::from);
-    let dir = dir.unwrap_or_else(|| Path::new("runs").join(format!("agent-{index}")));
+    let dir = arguments.run_dir.unwrap_or_else(|| Path::new("runs").join(format!("agent-{index}")));
     run_dirs::require_free(&dir)?;
     let hello = Hello {
         protocol: PROTOCOL,
@@ -93,11 +86,11 @@ pub fn agent(matches: &ArgMatches, parse: &ParseJob) -> Result<Exit> {
         pid: std::process::id(),
         nonce: random()?,
     };
-    let address = text("join").context("clap requires --join")?;
+    let address = &arguments.join;
     let session = Session::join(address, keys, hello, wait).map_err(fleet::called_off)?;
     eprintln!("agent {index} of {} has joined {address}", session.agents());
     let member = Arc::new(FleetMember::new(session));
-    let carried_out = carry_out(&member, &dir, (text("target"), parse));
+    let carried_out = carry_out(&member, &dir, (arguments.target.as_deref(), parse));
     match carried_out {
         Ok(()) => {
             match &member.session().job().collecting {
@@ -110,7 +103,7 @@ pub fn agent(matches: &ArgMatches, parse: &ParseJob) -> Result<Exit> {
                 }
                 Collecting::Send => eprintln!("agent {index} has delivered its part"),
             }
-            if !matches.get_flag("keep") {
+            if !arguments.keep {
                 remove(&dir);
             }
             Ok(Exit::Fine)

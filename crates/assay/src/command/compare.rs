@@ -5,29 +5,54 @@ use assay_analysis::compare::{ConditionOutcome, Demands};
 use assay_report::compare::{Contrast, Trial, Weight};
 use assay_results::compare::condition::{self, Stated};
 use assay_results::{NamedDir, compare as compare_dirs, run_dirs};
-use clap::ArgMatches;
+use clap::{ArgMatches, Args, FromArgMatches, ValueHint};
 
+use crate::completion;
 use crate::exit::{Exit, usage};
 use crate::options::Options;
 use crate::show::{Display, Format, put};
+
+/// What can be typed besides settings.
+#[derive(Args, Debug)]
+#[command(about = "Compare two set-ups: differences that are more than chance")]
+pub struct CompareArgs {
+    #[arg(value_name = "BASE", default_value = "last-1", help = SIDE)]
+    #[arg(value_hint = ValueHint::DirPath, add = completion::runs())]
+    base: String,
+    #[arg(value_name = "NEW", default_value = "last", help = SIDE)]
+    #[arg(value_hint = ValueHint::DirPath, add = completion::runs())]
+    new: String,
+    /// End with code 3 if surely so, such as 'p99>+10%'
+    #[arg(long, value_name = "CONDITION")]
+    fail_on: Vec<String>,
+    /// The smallest effect that counts [default: 3%]
+    #[arg(long, value_name = "PERCENT")]
+    minimum: Option<String>,
+    /// Confidence in the verdict as a whole [default: 99%]
+    #[arg(long, value_name = "PERCENT")]
+    confidence: Option<String>,
+    /// Compare although the two are not like for like
+    #[arg(long)]
+    force: bool,
+}
+
+const SIDE: &str =
+    "A run directory or a group of repeated runs: a directory, a name, `last`, `last-1`";
 
 /// `assay compare`: two set-ups, figure by figure.
 pub fn compare(matches: &ArgMatches) -> Result<Exit> {
     let options = Options::gather(matches)?;
     let display = Display::from(&options)?;
     require_format(&display)?;
-    let stated = stated(matches)?;
-    let demands = demands(matches, &stated)?;
-    let runs_dir = options.runs_dir();
-    let name = |argument: &str, usual: &str| {
-        matches.get_one::<String>(argument).cloned().unwrap_or_else(|| usual.to_owned())
-    };
-    let names = (name("base", "last-1"), name("new", "last"));
-    let dirs = (run_dirs::find_any(runs_dir, &names.0)?, run_dirs::find_any(runs_dir, &names.1)?);
-    let old = NamedDir { name: &names.0, dir: &dirs.0 };
-    let new = NamedDir { name: &names.1, dir: &dirs.1 };
+    let arguments = CompareArgs::from_arg_matches(matches)?;
+    let stated = stated(&arguments)?;
+    let demands = demands(&arguments, &stated)?;
+    let find = |name: &String| run_dirs::find_any(options.runs_dir(), name);
+    let dirs = (find(&arguments.base)?, find(&arguments.new)?);
+    let old = NamedDir { name: &arguments.base, dir: &dirs.0 };
+    let new = NamedDir { name: &arguments.new, dir: &dirs.1 };
     let contrast = compare_dirs(old, new, demands, &stated)?;
-    let contrast = Contrast { is_forced: matches.get_flag("force"), ..contrast };
+    let contrast = Contrast { is_forced: arguments.force, ..contrast };
     refuse_other_questions(&contrast)?;
     let document = || assay_report::compare::document(&contrast);
     let text = match display.format {
@@ -52,19 +77,18 @@ fn require_format(display: &Display) -> Result<()> {
     }
 }
 
-fn stated(matches: &ArgMatches) -> Result<Vec<Stated>> {
-    let texts = matches.get_many::<String>("fail-on").into_iter().flatten();
+fn stated(arguments: &CompareArgs) -> Result<Vec<Stated>> {
     let mut stated = Vec::new();
-    for text in texts {
+    for text in &arguments.fail_on {
         stated.extend(condition::parse(text).map_err(|problem| usage(problem.to_string()))?);
     }
     Ok(stated)
 }
 
-fn demands(matches: &ArgMatches, stated: &[Stated]) -> Result<Demands> {
+fn demands(arguments: &CompareArgs, stated: &[Stated]) -> Result<Demands> {
     let usual = Demands::default();
-    let share = |name: &str, usual: f64, most: f64| -> Result<f64> {
-        let Some(text) = matches.get_one::<String>(name) else { return Ok(usual) };
+    let share = |name, text: &Option<String>, usual: f64, most: f64| -> Result<f64> {
+        let Some(text) = text else { return Ok(usual) };
         let number = text.strip_suffix('%').and_then(|number| number.trim().parse::<f64>().ok());
         number.map(|number| number / 100.0).filter(|share| (0.0..most).contains(share)).ok_or_else(
             || {
@@ -74,11 +98,11 @@ fn demands(matches: &ArgMatches, stated: &[Stated]) -> Result<Demands> {
             },
         )
     };
-    let confidence = share("confidence", usual.confidence, 1.0)?;
+    let confidence = share("confidence", &arguments.confidence, usual.confidence, 1.0)?;
     if confidence < 0.5 {
         return Err(usage("--confidence: below 50% nothing is said; write 99%, for example"));
     }
-    let minimum = share("minimum", usual.minimum, 10.0)?;
+    let minimum = share("minimum", &arguments.minimum, usual.minimum, 10.0)?;
     let mut demands = Demands { confidence, minimum, ..usual };
     demands.request(stated.iter().map(|stated| stated.condition.figure));
     Ok(demands)

@@ -1,7 +1,7 @@
 //! `assay fmke serve`: FMKe's application server in front of any store.
 
 use std::net::{SocketAddr, TcpListener};
-use std::path::Path;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -15,7 +15,8 @@ use assay_run::clock;
 use assay_store::{Existing, OpenError, Store};
 use assay_workload::PlanPhase;
 use assay_workload::script::fmke::FmkeLayout;
-use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint};
+use clap::builder::TypedValueParser;
+use clap::{ArgMatches, Args, Command, FromArgMatches, ValueHint};
 
 use crate::compiled::Compiled;
 use crate::exit::{Exit, Failure, as_usage, from_open, usage};
@@ -33,65 +34,67 @@ const LAYOUTS: [FmkeLayout; 3] =
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// What can be typed.
+#[derive(Args, Debug)]
+#[command(about = "Serve FMKe's HTTP interface from a store, until it is interrupted")]
+struct ServeArgs {
+    /// The store; `assay stores` lists them
+    #[arg(short, long, value_name = "URL", add = completion::stores())]
+    target: String,
+    /// How prescriptions lie in it
+    #[arg(long, value_name = "LAYOUT", default_value = FmkeLayout::Normalised.name())]
+    #[arg(value_parser = LAYOUTS.map(FmkeLayout::name))]
+    layout: String,
+    /// Where; with port 0 the system chooses a free one
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:9090")]
+    listen: String,
+    /// Whose answers, where servers differ: docs/fmke.md
+    #[arg(long, value_name = "WHOSE", default_value = AnswerStyle::default().name())]
+    #[arg(value_parser = AnswerStyle::ALL.map(AnswerStyle::name))]
+    compat: String,
+    /// Operations at the store [default: 256]
+    #[arg(long, value_name = "N", value_parser = number(1, 65_536))]
+    in_flight: Option<usize>,
+    /// Operations that wait; more are answered with 503 [default: 1024]
+    #[arg(long, value_name = "N", value_parser = number(0, 1_000_000))]
+    queue: Option<usize>,
+    /// Threads with a client each [default: one per processor]
+    #[arg(long, value_name = "N", value_parser = number(1, 1024))]
+    workers: Option<usize>,
+    /// Threads of each worker for calls that block [default: 4]
+    #[arg(long, value_name = "N", value_parser = number(1, 1024))]
+    blocking_threads: Option<usize>,
+    /// Connections of callers [default: 4096]
+    #[arg(long, value_name = "N", value_parser = number(1, 1_000_000))]
+    connections: Option<usize>,
+    /// The wait for an answer of the store [default: 10s]
+    #[arg(long, value_name = "TIME")]
+    store_timeout: Option<String>,
+    /// Serve HTTPS with this certificate, in PEM
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "tls_key")]
+    tls_cert: Option<PathBuf>,
+    /// The certificate's key, in PEM
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "tls_cert")]
+    tls_key: Option<PathBuf>,
+    /// End after this time
+    #[arg(long = "for", value_name = "TIME")]
+    length: Option<String>,
+    /// Drop the rows of FMKe that are there already
+    #[arg(long)]
+    replace: bool,
+}
+
+/// A parser of whole numbers in these bounds.
+fn number(least: u64, most: u64) -> impl TypedValueParser<Value = usize> {
+    clap::value_parser!(u64).range(least..=most).map(|number| number as usize)
+}
+
+/// The command with its arguments.
 pub fn command() -> Command {
-    let text = |name: &'static str, value: &'static str, about: &'static str| {
-        Arg::new(name).long(name).value_name(value).help(about)
-    };
-    let number = |name: &'static str, most: u64, about: &'static str| {
-        text(name, "N", about).value_parser(clap::value_parser!(u64).range(1..=most))
-    };
-    let file = |name: &'static str, other: &'static str, about: &'static str| {
-        text(name, "FILE", about).value_hint(ValueHint::FilePath).requires(other)
-    };
-    let serve = Command::new("serve")
-        .about("Serve FMKe's HTTP interface from a store, until it is interrupted")
-        .arg(
-            text("target", "URL", "The store; `assay stores` lists them")
-                .short('t')
-                .required(true)
-                .add(completion::stores()),
-        )
-        .arg(
-            text("layout", "LAYOUT", "How prescriptions lie in it")
-                .value_parser(LAYOUTS.map(FmkeLayout::name))
-                .default_value(FmkeLayout::Normalised.name()),
-        )
-        .arg(
-            text("listen", "ADDRESS", "Where; with port 0 the system chooses a free one")
-                .default_value("127.0.0.1:9090"),
-        )
-        .arg(
-            text("compat", "WHOSE", "Whose answers, where servers differ: docs/fmke.md")
-                .value_parser(AnswerStyle::ALL.map(AnswerStyle::name))
-                .default_value(AnswerStyle::default().name()),
-        )
-        .arg(number("in-flight", 65_536, "Operations at the store [default: 256]"))
-        .arg(
-            text("queue", "N", "Operations that wait; more are answered with 503 [default: 1024]")
-                .value_parser(clap::value_parser!(u64).range(0..=1_000_000)),
-        )
-        .arg(number("workers", 1024, "Threads with a client each [default: one per processor]"))
-        .arg(number(
-            "blocking-threads",
-            1024,
-            "Threads of each worker for calls that block [default: 4]",
-        ))
-        .arg(number("connections", 1_000_000, "Connections of callers [default: 4096]"))
-        .arg(text("store-timeout", "TIME", "The wait for an answer of the store [default: 10s]"))
-        .arg(file("tls-cert", "tls-key", "Serve HTTPS with this certificate, in PEM"))
-        .arg(file("tls-key", "tls-cert", "The certificate's key, in PEM"))
-        .arg(text("for", "TIME", "End after this time"))
-        .arg(
-            Arg::new("replace")
-                .long("replace")
-                .action(ArgAction::SetTrue)
-                .help("Drop the rows of FMKe that are there already"),
-        );
     Command::new("fmke")
         .about("FMKe's application server")
         .subcommand_required(true)
         .arg_required_else_help(true)
-        .subcommand(serve)
+        .subcommand(ServeArgs::augment_args(Command::new("serve")))
 }
 
 /// `assay fmke …`.
@@ -104,12 +107,11 @@ pub fn dispatch(matches: &ArgMatches) -> Result<Exit> {
 
 fn serve(matches: &ArgMatches) -> Result<Exit> {
     parent_death::heed()?;
-    let text = |name: &str| matches.get_one::<String>(name).map(String::as_str);
-    let length = text("for").map(units::duration).transpose();
+    let arguments = ServeArgs::from_arg_matches(matches)?;
+    let length = arguments.length.as_deref().map(units::duration).transpose();
     let length = length.map_err(|error| usage(format!("--for: {error:#}")))?;
-    let url = text("target").context("clap requires --target")?;
-    let config = config(matches, url)?;
-    let listen = text("listen").unwrap_or_default();
+    let config = config(&arguments)?;
+    let listen = &arguments.listen;
     let address: SocketAddr = listen
         .parse()
         .map_err(|_| usage(format!("--listen {listen} is no address; write 127.0.0.1:9090")))?;
@@ -120,7 +122,7 @@ fn serve(matches: &ArgMatches) -> Result<Exit> {
         signal_hook::flag::register(signal, Arc::clone(&stop))
             .context("cannot listen for interrupts")?;
     }
-    let store = open(url, config.layout, matches.get_flag("replace"))?;
+    let store = open(&arguments.target, config.layout, arguments.replace)?;
     let server = FmkeServer::start(listener, store, &config).map_err(from_serve)?;
     announce(&server, &config)?;
     let begun = Instant::now();
@@ -157,41 +159,36 @@ fn announce(server: &FmkeServer, config: &ServerConfig) -> Result<()> {
     Ok(())
 }
 
-fn config(matches: &ArgMatches, url: &str) -> Result<ServerConfig> {
-    let text = |name: &str| matches.get_one::<String>(name).map(String::as_str);
-    let number = |name: &str, usual: usize| {
-        let given = matches.get_one::<u64>(name).copied();
-        given.and_then(|given| usize::try_from(given).ok()).unwrap_or(usual)
-    };
+fn config(arguments: &ServeArgs) -> Result<ServerConfig> {
     let usual = ServerLimits::default();
-    let store_timeout = match text("store-timeout") {
+    let store_timeout = match &arguments.store_timeout {
         None => usual.store_timeout,
         Some(time) => units::duration(time)
             .map_err(|error| usage(format!("--store-timeout: {error:#}")))?
             .into(),
     };
-    let tls = match (text("tls-cert"), text("tls-key")) {
+    let tls = match (&arguments.tls_cert, &arguments.tls_key) {
         (Some(certificate), Some(key)) => {
-            Some(ServerTls::from_files(Path::new(certificate), Path::new(key)).map_err(as_usage)?)
+            Some(ServerTls::from_files(certificate, key).map_err(as_usage)?)
         }
         _ => None,
     };
     let processors = thread::available_parallelism().map_or(1, usize::from);
-    let compat = AnswerStyle::ALL.into_iter().find(|one| Some(one.name()) == text("compat"));
+    let compat = AnswerStyle::ALL.into_iter().find(|one| one.name() == arguments.compat);
     Ok(ServerConfig {
-        layout: layout(text("layout").unwrap_or_default())?,
+        layout: layout(&arguments.layout)?,
         compat: compat.unwrap_or_default(),
-        workers: number("workers", processors),
-        blocking_threads: number("blocking-threads", 4),
+        workers: arguments.workers.unwrap_or(processors),
+        blocking_threads: arguments.blocking_threads.unwrap_or(4),
         limits: ServerLimits {
-            in_flight: number("in-flight", usual.in_flight),
-            queue: number("queue", usual.queue),
-            connections: number("connections", usual.connections),
+            in_flight: arguments.in_flight.unwrap_or(usual.in_flight),
+            queue: arguments.queue.unwrap_or(usual.queue),
+            connections: arguments.connections.unwrap_or(usual.connections),
             store_timeout,
             ..usual
         },
         tls,
-        store_url: registry::without_secrets(url),
+        store_url: registry::without_secrets(&arguments.target),
         clock: clock::monotonic,
     })
 }

@@ -11,9 +11,8 @@ use assay_lab::{FAULTS, Fault, FaultTarget, Injection, LabClient, LabEntry, Labs
 use assay_model::Nanos;
 use assay_run::clock::monotonic;
 use clap::builder::{PossibleValue, PossibleValuesParser};
-use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint};
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 
-use crate::completion;
 use crate::exit::{self, Exit, usage};
 use crate::lab::house;
 use crate::lab::job_spec::require_driver;
@@ -24,9 +23,14 @@ use crate::show::put;
 
 pub use list::{Readiness, readiness};
 
+use self::logs::LogsArgs;
+use self::up::UpArgs;
+
 /// What can be typed.
 pub fn command(places: [Arg; 2], install: Arg) -> Command {
-    let verbs = [up().arg(install), status(), logs(), scale(), fault(), down(), list()];
+    let logs = LogsArgs::augment_args(Command::new("logs"));
+    let down = DownArgs::augment_args(Command::new("down"));
+    let verbs = [up().arg(install), status(), logs, scale(), fault(), down, list()];
     let verbs = verbs.map(|verb| verb.args(places.clone()));
     Command::new("lab")
         .about("Start a store on this machine, with as many nodes as it can have")
@@ -58,22 +62,16 @@ fn text(name: &'static str, value: &'static str, about: &'static str) -> Arg {
     Arg::new(name).long(name).value_name(value).help(about)
 }
 
-fn name() -> Arg {
-    Arg::new("lab")
-        .value_name("NAME")
-        .help("The lab's name, or its folder; may be left out if only one is up")
+/// The lab that is meant.
+#[derive(Args, Debug)]
+struct LabArg {
+    /// The lab's name, or its folder; may be left out if only one is up
+    #[arg(value_name = "NAME")]
+    lab: Option<String>,
 }
 
 fn up() -> Command {
-    Command::new("up")
-        .about("Start a store; it is ready when a record was written and read")
-        .arg(
-            Arg::new("store")
-                .value_name("STORE")
-                .required(true)
-                .add(completion::recipes())
-                .help("As `assay lab ls` has it"),
-        )
+    let command = Command::new("up")
         .arg(text("nodes", "N", "How many nodes; default: as `assay lab ls` says"))
         .arg(text("version", "V", "Which version; default: the first of `assay lab ls`"))
         .arg(
@@ -102,84 +100,71 @@ fn up() -> Command {
                 .long("proxy-peers")
                 .action(ArgAction::SetTrue)
                 .help("Let nodes reach each other through a proxy, for `fault … --peers`"),
-        )
-        .arg(text("name", "NAME", "The lab's name; default: the store's"))
-        .arg(
-            text("dir", "DIR", "Its folder, for data and logs; removed with it")
-                .value_hint(ValueHint::DirPath),
-        )
-        .arg(
-            Arg::new("stay")
-                .long("stay")
-                .action(ArgAction::SetTrue)
-                .help("Stay up when this terminal is closed; only `assay lab down` ends it then"),
-        )
+        );
+    UpArgs::augment_args(command)
 }
 
 fn status() -> Command {
-    Command::new("status").about("The labs that are up, with their nodes").arg(name()).arg(
-        text("format", "FORMAT", "text or json")
-            .value_parser(["text", "json"])
-            .hide_possible_values(true)
-            .default_value("text"),
-    )
-}
-
-fn logs() -> Command {
-    Command::new("logs")
-        .about("The logs of a lab's servers")
-        .arg(name())
-        .arg(text("node", "N", "Only of this node"))
-        .arg(text("lines", "K", "How many lines of each log").default_value("20"))
+    LabArg::augment_args(Command::new("status"))
+        .about("The labs that are up, with their nodes")
         .arg(
-            Arg::new("follow")
-                .short('f')
-                .long("follow")
-                .action(ArgAction::SetTrue)
-                .help("Follow the logs"),
+            text("format", "FORMAT", "text or json")
+                .value_parser(["text", "json"])
+                .hide_possible_values(true)
+                .default_value("text"),
         )
 }
 
 fn scale() -> Command {
-    Command::new("scale")
+    LabArg::augment_args(Command::new("scale"))
         .about("Add or remove nodes")
-        .arg(name())
         .arg(text("nodes", "M", "How many there shall be").required(true))
 }
 
-fn fault() -> Command {
+/// What can be typed to break something.
+#[derive(Args, Debug)]
+#[command(about = "Break something in a lab, or mend it", allow_missing_positional = true)]
+struct FaultArgs {
+    #[command(flatten)]
+    lab: LabArg,
+    /// Which one; see below
+    #[arg(value_name = "FAULT", value_parser = faults(), hide_possible_values = true)]
+    fault: String,
+    /// A number from 1, leader, minority, majority, all or random
+    #[arg(long, value_name = "N")]
+    node: Option<String>,
+    /// By how much, for a fault that has an amount
+    #[arg(long, value_name = "AMOUNT")]
+    by: Option<String>,
+    /// Of links: those with the other nodes, not with clients
+    #[arg(long)]
+    peers: bool,
+    /// What random nodes follow from; default: drawn
+    #[arg(long, value_name = "SEED")]
+    seed: Option<String>,
+}
+
+fn faults() -> PossibleValuesParser {
     let names = FAULTS.iter().map(|row| PossibleValue::new(row.name).aliases(row.aliases));
+    PossibleValuesParser::new(names)
+}
+
+fn fault() -> Command {
     let lines = FAULTS.iter().map(|row| format!("  {:<17} {}", row.name, row.about));
     let lines: Vec<String> = lines.collect();
-    Command::new("fault")
-        .about("Break something in a lab, or mend it")
-        .allow_missing_positional(true)
-        .arg(name())
-        .arg(
-            Arg::new("fault")
-                .value_name("FAULT")
-                .required(true)
-                .value_parser(PossibleValuesParser::new(names))
-                .hide_possible_values(true)
-                .help("Which one; see below"),
-        )
-        .arg(text("node", "N", "A number from 1, leader, minority, majority, all or random"))
-        .arg(text("by", "AMOUNT", "By how much, for a fault that has an amount"))
-        .arg(
-            Arg::new("peers")
-                .long("peers")
-                .action(ArgAction::SetTrue)
-                .help("Of links: those with the other nodes, not with clients"),
-        )
-        .arg(text("seed", "SEED", "What random nodes follow from; default: drawn"))
+    FaultArgs::augment_args(Command::new("fault"))
         .after_help(format!("Faults:\n{}", lines.join("\n")))
 }
 
-fn down() -> Command {
-    Command::new("down")
-        .about("End a lab, data included")
-        .arg(name())
-        .arg(Arg::new("all").long("all").action(ArgAction::SetTrue).help("All labs"))
+/// What can be typed to end a lab.
+#[derive(Args, Debug)]
+#[command(about = "End a lab, data included")]
+struct DownArgs {
+    #[command(flatten)]
+    lab: LabArg,
+    /// All labs
+    #[arg(long)]
+    all: bool,
 }
 
 fn list() -> Command {
@@ -223,11 +208,14 @@ fn word<'a>(matches: &'a ArgMatches, name: &str) -> Option<&'a str> {
 
 /// A number of nodes, or of a node.
 fn number(matches: &ArgMatches, name: &str) -> Result<Option<usize>> {
-    let parse = |text: &str| match text.parse() {
+    word(matches, name).map(|text| from_one(name, text)).transpose()
+}
+
+fn from_one(name: &str, text: &str) -> Result<usize> {
+    match text.parse() {
         Ok(0) | Err(_) => Err(usage(format!("--{name} {text}: give a whole number from 1"))),
         Ok(number) => Ok(number),
-    };
-    word(matches, name).map(parse).transpose()
+    }
 }
 
 fn show_status(matches: &ArgMatches) -> Result<Exit> {
@@ -254,18 +242,17 @@ fn change_size(matches: &ArgMatches) -> Result<Exit> {
 }
 
 fn inject_fault(matches: &ArgMatches) -> Result<Exit> {
-    let fault = Fault::named(word(matches, "fault").unwrap_or_default()).map_err(usage)?;
+    let arguments = FaultArgs::from_arg_matches(matches)?;
+    let fault = Fault::named(&arguments.fault).map_err(usage)?;
     let wrong = |error| usage(format!("--node: {error}"));
-    let node = word(matches, "node").map(|text| text.parse::<FaultTarget>().map_err(wrong));
-    let seed = match word(matches, "seed") {
+    let node = arguments.node.map(|text| text.parse::<FaultTarget>().map_err(wrong)).transpose()?;
+    let seed = match arguments.seed {
         Some(seed) => seed.parse().map_err(|_| usage(format!("--seed {seed}: give a number")))?,
         None => draw_seed()?.0,
     };
-    let by = word(matches, "by").map(str::to_owned);
-    let injection =
-        Injection { fault, node: node.transpose()?, by, peers: matches.get_flag("peers"), seed };
+    let injection = Injection { fault, node, by: arguments.by, peers: arguments.peers, seed };
     injection.check().map_err(usage)?;
-    let client = LabClient::of(labs(matches)?.find(word(matches, "lab"))?)?;
+    let client = LabClient::of(labs(matches)?.find(arguments.lab.lab.as_deref())?)?;
     let (_, injected) = client.fault(&injection, &mut |text| eprintln!("{text}"))?;
     let verified = Nanos(injected.verified_ns);
     let text = injection.text_of(&injected.nodes);
@@ -280,15 +267,16 @@ fn after(client: &LabClient) -> Result<Exit> {
 }
 
 fn end(matches: &ArgMatches) -> Result<Exit> {
+    let DownArgs { lab: LabArg { lab }, all: is_all } = DownArgs::from_arg_matches(matches)?;
     let labs = labs(matches)?;
     let all = labs.all();
-    if matches.get_flag("all") {
-        if word(matches, "lab").is_some() {
+    if is_all {
+        if lab.is_some() {
             return Err(usage("--all is about all labs: leave the name out"));
         }
         return end_all(all);
     }
-    match word(matches, "lab") {
+    match lab.as_deref() {
         None if all.is_empty() => {
             put("no lab is up: there is nothing to end\n", None)?;
             Ok(Exit::Fine)

@@ -8,7 +8,7 @@ use assay_study::anomalies::file::AnomalyFile;
 use assay_study::file::StudyFile;
 use assay_workload::script::{ScriptName, ScriptSpec};
 use assay_workload::{Spec, builtin};
-use clap::ArgMatches;
+use clap::{ArgMatches, Args, FromArgMatches};
 
 use crate::atomic_file;
 use crate::exit::{Exit, as_usage, usage};
@@ -77,11 +77,20 @@ fn list(expected: &str, text: &mut String) -> Result<()> {
     Ok(())
 }
 
+/// What can be typed besides settings.
+#[derive(Args, Debug)]
+#[command(about = "Print them with their origins: flag, environment, file or default")]
+pub struct ConfigArgs {
+    /// Also settings without a value
+    #[arg(long, alias = "origin")]
+    all: bool,
+}
+
 /// `assay config show`.
 pub fn config(matches: &ArgMatches) -> Result<Exit> {
     let Some((_, matches)) = matches.subcommand() else { return Ok(Exit::Usage) };
     let options = Options::gather(matches)?;
-    let shows_all = matches.get_flag("all");
+    let shows_all = ConfigArgs::from_arg_matches(matches)?.all;
     let width = KEYS.iter().map(|key| key.name.len()).max().unwrap_or_default();
     let mut text = String::new();
     for setting in options.all() {

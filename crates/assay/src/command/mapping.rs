@@ -9,7 +9,7 @@ use assay_mapping::{Class, Expected, Keys, Physical};
 use assay_model::{Catalogue, Seed, Statement};
 use assay_report::mapping::{self as report, Choice, MappedQuery, Mapping, Requested, Stored};
 use assay_workload::PlanPhase;
-use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint};
+use clap::{Arg, ArgMatches, Args, Command, FromArgMatches, ValueHint};
 
 use crate::atomic_file;
 use crate::exit::{Exit, as_usage, usage};
@@ -17,59 +17,47 @@ use crate::mapped;
 use crate::options::Options;
 use crate::setup::changes;
 use crate::show::put;
-use crate::workload::Workload;
+use crate::workload::{Changes, Workload};
 
-/// What can be typed.
+/// What can be typed besides changes of the spec.
+#[derive(Args, Debug)]
+#[command(about = "The tables of a mapping, and the requests of each query")]
+struct ExplainArgs {
+    /// A workload of queries, as for `assay run`
+    #[arg(value_name = "SPEC", value_hint = ValueHint::FilePath)]
+    spec: String,
+    /// The kind of store: relational, column or key-value
+    #[arg(long, value_name = "CLASS", value_parser = ["relational", "column", "key-value"])]
+    class: String,
+    /// Explain this physical schema instead of the advisor's
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    #[arg(conflicts_with_all = ["option", "trust_keys"])]
+    mapping: Option<String>,
+    /// Which of the advisor's options; default: 1, the cheapest
+    #[arg(long, value_name = "N")]
+    option: Option<String>,
+    /// INSERTs do not check whether the key is free: one request less
+    #[arg(long)]
+    trust_keys: bool,
+    /// Write the physical schema, for `--mapping FILE` of other verbs
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    save: Option<PathBuf>,
+    /// text, json or md [default: text]
+    #[arg(long, value_name = "FORMAT", value_parser = ["text", "json", "md"])]
+    #[arg(hide_possible_values = true)]
+    format: Option<String>,
+    /// Write the explanation there instead of standard output
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    output: Option<PathBuf>,
+}
+
+/// The command with its arguments.
 pub fn command(spec_changes: [Arg; 3]) -> Command {
-    let text = |name: &'static str, value: &'static str, about: &'static str| {
-        Arg::new(name).long(name).value_name(value).help(about)
-    };
-    let explain = Command::new("explain")
-        .about("The tables of a mapping, and the requests of each query")
-        .arg(
-            Arg::new("spec")
-                .value_name("SPEC")
-                .required(true)
-                .value_hint(ValueHint::FilePath)
-                .help("A workload of queries, as for `assay run`"),
-        )
-        .args(spec_changes)
-        .arg(
-            text("class", "CLASS", "The kind of store: relational, column or key-value")
-                .required(true)
-                .value_parser(["relational", "column", "key-value"]),
-        )
-        .arg(
-            text("mapping", "FILE", "Explain this physical schema instead of the advisor's")
-                .value_hint(ValueHint::FilePath)
-                .conflicts_with_all(["option", "trust-keys"]),
-        )
-        .arg(text("option", "N", "Which of the advisor's options; default: 1, the cheapest"))
-        .arg(
-            Arg::new("trust-keys")
-                .long("trust-keys")
-                .action(ArgAction::SetTrue)
-                .help("INSERTs do not check whether the key is free: one request less"),
-        )
-        .arg(
-            text("save", "FILE", "Write the physical schema, for `--mapping FILE` of other verbs")
-                .value_hint(ValueHint::FilePath),
-        )
-        .arg(
-            text("format", "FORMAT", "text, json or md [default: text]")
-                .value_parser(["text", "json", "md"])
-                .hide_possible_values(true),
-        )
-        .arg(
-            text("output", "FILE", "Write the explanation there instead of standard output")
-                .short('o')
-                .value_hint(ValueHint::FilePath),
-        );
     Command::new("mapping")
         .about("How queries are executed on a store without a query language")
         .subcommand_required(true)
         .arg_required_else_help(true)
-        .subcommand(explain)
+        .subcommand(ExplainArgs::augment_args(Command::new("explain").args(spec_changes)))
 }
 
 /// `assay mapping …`.
@@ -94,29 +82,23 @@ struct Subject {
 }
 
 fn explain_mapping(matches: &ArgMatches) -> Result<Exit> {
-    let subject = subject(matches)?;
-    let text = |name: &str| matches.get_one::<String>(name).map(String::as_str);
-    let class = text("class").context("clap requires --class")?;
-    let mapping = match Class::from_name(class) {
-        Some(class) => physical_mapping(matches, &subject, class)?,
-        None => relational(matches, subject)?,
+    let arguments = ExplainArgs::from_arg_matches(matches)?;
+    let subject = subject(&arguments.spec, &changes(matches, &Options::default())?)?;
+    let mapping = match Class::from_name(&arguments.class) {
+        Some(class) => physical_mapping(&arguments, &subject, class)?,
+        None => relational(&arguments, subject)?,
     };
-    let displayed = match text("format").unwrap_or("text") {
-        "json" => report::json(&mapping),
-        "md" => report::markdown(&mapping),
+    let displayed = match arguments.format.as_deref() {
+        Some("json") => report::json(&mapping),
+        Some("md") => report::markdown(&mapping),
         _ => report::text(&mapping),
     };
-    put(&displayed, path(matches, "output").as_deref())?;
+    put(&displayed, arguments.output.as_deref())?;
     Ok(Exit::Fine)
 }
 
-fn path(matches: &ArgMatches, name: &str) -> Option<PathBuf> {
-    matches.get_one::<String>(name).map(PathBuf::from)
-}
-
-fn subject(matches: &ArgMatches) -> Result<Subject> {
-    let spec = matches.get_one::<String>("spec").context("clap requires SPEC")?;
-    let workload = Workload::read(spec, &changes(matches, &Options::default())?)?;
+fn subject(spec: &str, changes: &Changes) -> Result<Subject> {
+    let workload = Workload::read(spec, changes)?;
     let compiled = workload.plan(Seed(0), PlanPhase::Run)?;
     let Some(catalogue) = compiled.catalogue() else {
         return Err(usage(format!(
@@ -136,9 +118,13 @@ fn subject(matches: &ArgMatches) -> Result<Subject> {
 }
 
 /// A store that takes SQL gets each query as it is.
-fn relational(matches: &ArgMatches, subject: Subject) -> Result<Mapping> {
-    for flag in ["mapping", "save", "option"] {
-        if matches.contains_id(flag) && matches.get_raw(flag).is_some() {
+fn relational(arguments: &ExplainArgs, subject: Subject) -> Result<Mapping> {
+    for (flag, is_given) in [
+        ("mapping", arguments.mapping.is_some()),
+        ("save", arguments.save.is_some()),
+        ("option", arguments.option.is_some()),
+    ] {
+        if is_given {
             return Err(usage(format!(
                 "--{flag}: a relational store keeps the relations as they are, nothing is chosen; \
                  leave it out"
@@ -204,8 +190,8 @@ fn issued_to(statement: &Statement) -> Vec<u16> {
 }
 
 /// The tables that a store of records keeps the relations in, with the accesses of each query.
-fn physical_mapping(matches: &ArgMatches, subject: &Subject, class: Class) -> Result<Mapping> {
-    let (physical, origin, options) = match matches.get_one::<String>("mapping") {
+fn physical_mapping(arguments: &ExplainArgs, subject: &Subject, class: Class) -> Result<Mapping> {
+    let (physical, origin, options) = match &arguments.mapping {
         Some(file) => {
             let physical = mapped::read(file)?;
             if physical.class != class {
@@ -214,11 +200,11 @@ fn physical_mapping(matches: &ArgMatches, subject: &Subject, class: Class) -> Re
             }
             (physical, file.clone(), Vec::new())
         }
-        None => advised(matches, subject, class)?,
+        None => advised(arguments, subject, class)?,
     };
     let explanation = explain(&subject.catalogue, &physical).map_err(as_usage)?;
-    if let Some(file) = path(matches, "save") {
-        atomic_file::write_text(&file, &physical.to_toml()).context("--save")?;
+    if let Some(file) = &arguments.save {
+        atomic_file::write_text(file, &physical.to_toml()).context("--save")?;
     }
     Ok(display(subject, explanation, origin, options))
 }
@@ -227,8 +213,8 @@ fn physical_mapping(matches: &ArgMatches, subject: &Subject, class: Class) -> Re
 type Advised = (Physical, String, Vec<Choice>);
 
 /// The option of the advisor that is wanted, with all of them.
-fn advised(matches: &ArgMatches, subject: &Subject, class: Class) -> Result<Advised> {
-    let keys = match matches.get_flag("trust-keys") {
+fn advised(arguments: &ExplainArgs, subject: &Subject, class: Class) -> Result<Advised> {
+    let keys = match arguments.trust_keys {
         true => Keys::Trusted,
         false => Keys::Checked,
     };
@@ -241,7 +227,7 @@ fn advised(matches: &ArgMatches, subject: &Subject, class: Class) -> Result<Advi
     let advice = mapped::advised(&subject.catalogue, class, &expected)?;
     let mut all = vec![(advice.cost, advice.best)];
     all.extend(advice.others);
-    let target = match matches.get_one::<String>("option") {
+    let target = match &arguments.option {
         None => 1,
         Some(text) => match text.parse() {
             Ok(number) if (1..=all.len()).contains(&number) => number,

@@ -16,7 +16,7 @@ use assay_model::Seed;
 use assay_store::sim::presets;
 use assay_store::sim::redis::Keyspace;
 use assay_store::truth::Fault;
-use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint};
+use clap::{ArgMatches, Args, Command, FromArgMatches, ValueHint};
 
 use self::server::{Served, Server};
 use crate::exit::{Exit, usage};
@@ -26,38 +26,41 @@ use crate::signals::ending;
 use crate::units;
 
 /// What can be typed.
+#[derive(Args, Debug)]
+#[command(about = "Serve Redis clients, as slow and as faulty as configured")]
+struct ServeArgs {
+    /// A preset, a .toml or SickStore's .yml; then ?KEY=VALUE&…
+    #[arg(long, value_name = "NAME|FILE", default_value = "healthy")]
+    #[arg(value_hint = ValueHint::FilePath)]
+    preset: String,
+    /// Where; with port 0 the system chooses a free one
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:0")]
+    listen: String,
+    /// Listen on an address that other machines reach
+    #[arg(long)]
+    expose: bool,
+    /// End after this time; default: when interrupted
+    #[arg(long = "for", value_name = "TIME")]
+    length: Option<String>,
+    /// The seed; default: drawn and shown
+    #[arg(long, value_name = "N")]
+    seed: Option<String>,
+    /// Without delays and faults until a client sends SIM QUIESCE
+    #[arg(long)]
+    loading: bool,
+    /// Write what really happened as CSV at the end
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    truth: Option<PathBuf>,
+}
+
+/// The command with its arguments.
 pub fn command() -> Command {
-    let text = |name: &'static str, value: &'static str, about: &'static str| {
-        Arg::new(name).long(name).value_name(value).help(about)
-    };
-    let switch = |name: &'static str, about: &'static str| {
-        Arg::new(name).long(name).action(ArgAction::SetTrue).help(about)
-    };
-    let serve = Command::new("serve")
-        .about("Serve Redis clients, as slow and as faulty as configured")
-        .arg(
-            text("preset", "NAME|FILE", "A preset, a .toml or SickStore's .yml; then ?KEY=VALUE&…")
-                .default_value("healthy")
-                .value_hint(ValueHint::FilePath),
-        )
-        .arg(
-            text("listen", "ADDRESS", "Where; with port 0 the system chooses a free one")
-                .default_value("127.0.0.1:0"),
-        )
-        .arg(switch("expose", "Listen on an address that other machines reach"))
-        .arg(text("for", "TIME", "End after this time; default: when interrupted"))
-        .arg(text("seed", "N", "The seed; default: drawn and shown"))
-        .arg(switch("loading", "Without delays and faults until a client sends SIM QUIESCE"))
-        .arg(
-            text("truth", "FILE", "Write what really happened as CSV at the end")
-                .value_hint(ValueHint::FilePath),
-        );
     Command::new("sim")
         .alias("sick")
         .about("The simulated store, with known faults")
         .subcommand_required(true)
         .arg_required_else_help(true)
-        .subcommand(serve)
+        .subcommand(ServeArgs::augment_args(Command::new("serve")))
         .subcommand(Command::new("presets").about("The presets of the simulated store"))
 }
 
@@ -80,25 +83,23 @@ fn list() -> Result<Exit> {
 }
 
 fn serve(matches: &ArgMatches) -> Result<Exit> {
-    let text = |name: &str| matches.get_one::<String>(name).map(String::as_str);
-    let preset = text("preset").unwrap_or("healthy");
-    let config = sim::config(preset).map_err(usage)?;
-    let seed = match text("seed") {
+    let arguments = ServeArgs::from_arg_matches(matches)?;
+    let config = sim::config(&arguments.preset).map_err(usage)?;
+    let seed = match &arguments.seed {
         Some(seed) => {
             Seed(seed.parse().map_err(|_| usage(format!("--seed {seed} is no whole number")))?)
         }
         None => draw_seed()?,
     };
-    let length = text("for").map(units::duration).transpose();
+    let length = arguments.length.as_deref().map(units::duration).transpose();
     let length = length.map_err(|error| usage(format!("--for: {error:#}")))?;
-    let truth = text("truth").map(PathBuf::from);
-    if let Some(path) = &truth {
+    if let Some(path) = &arguments.truth {
         // A place that cannot be written must not be found out when all is over.
         put("", Some(path))?;
     }
-    let listener = listen(text("listen").unwrap_or_default(), matches.get_flag("expose"))?;
+    let listener = listen(&arguments.listen, arguments.expose)?;
     let address = listener.local_addr().context("the socket has no address")?;
-    let keyspace = match matches.get_flag("loading") {
+    let keyspace = match arguments.loading {
         true => Keyspace::to_be_loaded(config, seed),
         false => Keyspace::new(config, seed),
     };
@@ -113,8 +114,8 @@ fn serve(matches: &ArgMatches) -> Result<Exit> {
     put(&format!("the simulated store {name} (seed {seed}) listens on {address}\n"), None)?;
     let served = Server::new(listener, keyspace)?.serve(length, &stop)?;
     put(&summary(&served), None)?;
-    if let Some(path) = truth {
-        put(&csv::table(&served.keyspace), Some(&path))?;
+    if let Some(path) = &arguments.truth {
+        put(&csv::table(&served.keyspace), Some(path))?;
     }
     Ok(Exit::Fine)
 }

@@ -6,8 +6,9 @@ use std::fmt::Write as _;
 
 use anyhow::Result;
 use assay_drivers::registry;
-use clap::{Arg, ArgMatches, Command};
+use clap::{Arg, ArgMatches, Args, Command};
 
+use self::check::CheckArgs;
 use crate::exit::Exit;
 use crate::show::put;
 
@@ -15,7 +16,7 @@ use crate::show::put;
 pub fn command(places: [Arg; 2], install: Arg) -> Command {
     Command::new("stores")
         .about("The stores that can be measured, by URL; check: whether they conform")
-        .subcommand(check::command().args(places).arg(install))
+        .subcommand(CheckArgs::augment_args(Command::new("check")).args(places).arg(install))
 }
 
 /// `assay stores`.

@@ -18,7 +18,7 @@ use assay_trace::{
 };
 use assay_workload::spec::no_files;
 use assay_workload::{PlanPhase, Spec};
-use clap::ArgMatches;
+use clap::{ArgMatches, Args, FromArgMatches, ValueHint};
 
 use super::benchfoundry;
 use crate::arrivals::Calendar;
@@ -28,6 +28,48 @@ use crate::setup::{changes, draw_seed};
 use crate::show::put;
 use crate::workload::Workload;
 use crate::{arrivals, atomic_file, units};
+
+/// What can be typed besides changes of the spec, to write a trace.
+#[derive(Args, Debug)]
+#[command(about = "Write the operations of a workload to a file")]
+pub struct GenArgs {
+    /// As for `assay run`
+    #[arg(value_name = "SPEC")]
+    spec: String,
+    /// The trace
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    output: PathBuf,
+    /// Processes to write; default: what the spec says
+    #[arg(long, value_name = "N")]
+    operations: Option<String>,
+    /// Write a schedule too: arrivals as for `assay run --rate`
+    #[arg(long, value_name = "RATE")]
+    rate: Option<String>,
+    /// Gaps between them; default: poisson
+    #[arg(long, value_name = "PROCESS")]
+    arrivals: Option<String>,
+    /// The seed; default: drawn, shown and kept in the trace
+    #[arg(long, value_name = "N")]
+    seed: Option<String>,
+    /// Records in the data set, instead of the spec's
+    #[arg(long, value_name = "N")]
+    records: Option<String>,
+    /// The load phase
+    #[arg(long)]
+    load: bool,
+}
+
+/// What can be typed to look at a trace.
+#[derive(Args, Debug)]
+#[command(about = "A trace's header, size and hash")]
+pub struct InfoArgs {
+    /// The trace
+    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
+    trace: PathBuf,
+    /// Read all of it and compare the hash
+    #[arg(long)]
+    verify: bool,
+}
 
 /// `assay trace …`.
 pub fn dispatch(matches: &ArgMatches) -> Result<Exit> {
@@ -49,45 +91,47 @@ fn path(matches: &ArgMatches, name: &str) -> Result<PathBuf> {
 }
 
 fn number(matches: &ArgMatches, name: &str) -> Result<Option<u64>> {
-    matches
-        .get_one::<String>(name)
-        .map(|text| units::count(text).map_err(|error| usage(format!("--{name}: {error}"))))
+    counted(name, matches.get_one(name))
+}
+
+fn counted(name: &str, text: Option<&String>) -> Result<Option<u64>> {
+    text.map(|text| units::count(text).map_err(|error| usage(format!("--{name}: {error}"))))
         .transpose()
 }
 
 fn generate(matches: &ArgMatches) -> Result<Exit> {
-    let output = path(matches, "output")?;
-    require_other(&output, matches.get_one::<String>("spec").map(Path::new))?;
+    let arguments = GenArgs::from_arg_matches(matches)?;
+    let GenArgs { spec, output, .. } = &arguments;
+    require_other(output, Some(Path::new(spec)))?;
     let mut changes = changes(matches, &Options::default())?;
-    changes.records = number(matches, "records")?;
-    let spec = matches.get_one::<String>("spec").context("a SPEC is needed")?;
+    changes.records = counted("records", arguments.records.as_ref())?;
     let mut workload = Workload::read(spec, &changes)?;
     if workload.trace.is_some() {
         return Err(usage(format!("{spec} is a trace already; `assay trace split` deals it out")));
     }
-    let seed = match number(matches, "seed")? {
+    let seed = match counted("seed", arguments.seed.as_ref())? {
         Some(seed) => Seed(seed),
         None => draw_seed()?,
     };
-    let target = number(matches, "operations")?;
+    let target = counted("operations", arguments.operations.as_ref())?;
     if target.is_some() {
         workload.set_operations(target)?;
     }
-    let phase = if matches.get_flag("load") { PlanPhase::Load } else { PlanPhase::Run };
+    let phase = if arguments.load { PlanPhase::Load } else { PlanPhase::Run };
     let plan = workload.plan(seed, phase)?;
     let Some(processes) = target.or(plan.len()) else {
         return Err(usage("the spec does not say how many operations: give --operations"));
     };
     let header = plan.header(seed);
     let mut source = plan.source();
-    let writer = match wanted_arrivals(matches)? {
+    let writer = match wanted_arrivals(&arguments)? {
         None => {
-            let mut writer = TraceWriter::create(&output, header).map_err(as_usage)?;
+            let mut writer = TraceWriter::create(output, header).map_err(as_usage)?;
             writer.write(source.as_mut(), 0..processes)?;
             writer
         }
         Some(arrivals) => {
-            let mut writer = TraceWriter::create_scheduled(&output, header).map_err(as_usage)?;
+            let mut writer = TraceWriter::create_scheduled(output, header).map_err(as_usage)?;
             bake(&mut writer, source.as_mut(), processes, &arrivals, seed)?;
             writer
         }
@@ -108,16 +152,15 @@ fn generate(matches: &ArgMatches) -> Result<Exit> {
 }
 
 /// The schedule that is to be written into a trace, if one is.
-fn wanted_arrivals(matches: &ArgMatches) -> Result<Option<Arrivals>> {
-    let text = |name: &str| matches.get_one::<String>(name);
+fn wanted_arrivals(arguments: &GenArgs) -> Result<Option<Arrivals>> {
     let wrong = |name: &str, error: anyhow::Error| usage(format!("--{name}: {error}"));
-    let Some(rate) = text("rate") else {
-        return match text("arrivals") {
+    let Some(rate) = &arguments.rate else {
+        return match arguments.arrivals {
             Some(_) => Err(usage("--arrivals needs a rate: give --rate, such as --rate 20k/s")),
             None => Ok(None),
         };
     };
-    let process = text("arrivals").map_or("poisson", String::as_str);
+    let process = arguments.arrivals.as_deref().unwrap_or("poisson");
     Ok(Some(Arrivals {
         rate_profile: arrivals::rate_profile(rate).map_err(|error| wrong("rate", error))?,
         process: arrivals::process(process, Calendar::None)
@@ -153,7 +196,7 @@ fn bake(
 }
 
 fn describe_trace(matches: &ArgMatches) -> Result<Exit> {
-    let path = path(matches, "trace")?;
+    let InfoArgs { trace: path, verify } = InfoArgs::from_arg_matches(matches)?;
     let found = describe(&path).map_err(as_usage)?;
     let mut text = String::new();
     let header = &found.header;
@@ -190,7 +233,7 @@ fn describe_trace(matches: &ArgMatches) -> Result<Exit> {
     for (name, bytes) in &found.columns {
         line("column", format!("{name}: {bytes} bytes"));
     }
-    if matches.get_flag("verify") {
+    if verify {
         let hash = Trace::open(&path).map_err(as_usage)?.verify().map_err(as_usage)?;
         line("verified", hash.to_string());
     }

@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use anyhow::Result;
 use assay_lab::{LOG, LabEntry, Record, is_held, is_marked};
-use clap::ArgMatches;
+use clap::{ArgMatches, Args, FromArgMatches};
 
-use super::{labs, number, word};
+use super::{LabArg, from_one, labs};
 use crate::exit::{Exit, usage};
 use crate::show::put;
 
@@ -22,21 +22,39 @@ const LOOK: Duration = Duration::from_millis(200);
 /// How often is looked whether a folder that is being removed is gone.
 const LOOKS_AT_REMOVAL: u32 = 100;
 
+/// What can be typed.
+#[derive(Args, Debug)]
+#[command(about = "The logs of a lab's servers")]
+pub struct LogsArgs {
+    #[command(flatten)]
+    lab: LabArg,
+    /// Only of this node
+    #[arg(long, value_name = "N")]
+    node: Option<String>,
+    /// How many lines of each log
+    #[arg(long, value_name = "K", default_value = "20")]
+    lines: String,
+    /// Follow the logs
+    #[arg(short, long)]
+    follow: bool,
+}
+
 /// `assay lab logs`.
 pub fn logs(matches: &ArgMatches) -> Result<Exit> {
-    let lines = number(matches, "lines")?.unwrap_or(20);
-    let found = labs(matches)?.find(word(matches, "lab"))?;
-    let mut logs = logs_of(&found, number(matches, "node")?)?;
+    let arguments = LogsArgs::from_arg_matches(matches)?;
+    let lines = from_one("lines", &arguments.lines)?;
+    let found = labs(matches)?.find(arguments.lab.lab.as_deref())?;
+    let node = arguments.node.map(|text| from_one("node", &text)).transpose()?;
+    let mut logs = logs_of(&found, node)?;
     let is_alone = logs.len() == 1;
-    let is_followed = matches.get_flag("follow");
     for log in &mut logs {
         let mut text = log.tail(lines);
-        if !is_followed {
+        if !arguments.follow {
             text = last(&(text + &log.rest()), lines);
         }
         put(&format!("{}{text}", log.heading(is_alone)), None)?;
     }
-    if is_followed {
+    if arguments.follow {
         follow(&found.folder, &mut logs)?;
         eprintln!("{}", farewell(&found));
     }

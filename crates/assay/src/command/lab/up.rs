@@ -5,11 +5,12 @@ use std::thread;
 
 use anyhow::{Context, Result};
 use assay_lab::{CancelHandle, JobSpec, Labs, Parent, check_name};
-use clap::ArgMatches;
+use clap::{ArgMatches, Args, FromArgMatches, ValueHint};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
-use super::{describe, number, word};
+use super::{describe, number};
+use crate::completion;
 use crate::exit::{Exit, usage};
 use crate::lab::house;
 use crate::lab::job_spec::{self, check};
@@ -17,36 +18,54 @@ use crate::lab::start::start_asking;
 use crate::options::Options;
 use crate::show::put;
 
+/// What can be typed besides settings of a lab.
+#[derive(Args, Debug)]
+#[command(about = "Start a store; it is ready when a record was written and read")]
+pub struct UpArgs {
+    /// As `assay lab ls` has it
+    #[arg(value_name = "STORE", add = completion::recipes())]
+    store: String,
+    /// The lab's name; default: the store's
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+    /// Its folder, for data and logs; removed with it
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    dir: Option<String>,
+    /// Stay up when this terminal is closed; only `assay lab down` ends it then
+    #[arg(long)]
+    stay: bool,
+}
+
 /// `assay lab up`.
 pub fn up(matches: &ArgMatches) -> Result<Exit> {
     let options = Options::gather(matches)?;
     let labs = house::labs(&options)?;
-    let stays = matches.get_flag("stay");
-    let job_spec = job_spec(matches, &labs, &options)?;
+    let arguments = UpArgs::from_arg_matches(matches)?;
+    let nodes = number(matches, "nodes")?;
+    let job_spec = JobSpec { nodes, ..job_spec(&arguments, &labs, &options)? };
     check(&job_spec)?;
     labs.require_free(&job_spec.name, &job_spec.folder)?;
     let cancel_handle = CancelHandle::default();
     cut_at_interrupt(&cancel_handle)?;
     let started = start_asking(&job_spec, &cancel_handle, &mut |text| eprintln!("{text}"))?;
-    eprintln!("{}", whose_end(&job_spec, stays));
+    eprintln!("{}", whose_end(&job_spec, arguments.stay));
     let mut text = describe::one(&started.status, &job_spec.folder);
     text.push_str(&describe::next_steps(&started.status));
     put(&text, None)?;
     Ok(Exit::Fine)
 }
 
-fn job_spec(matches: &ArgMatches, labs: &Labs, options: &Options) -> Result<JobSpec> {
-    let store = word(matches, "store").unwrap_or_default();
-    let name = word(matches, "name").unwrap_or(store);
+fn job_spec(arguments: &UpArgs, labs: &Labs, options: &Options) -> Result<JobSpec> {
+    let store = &arguments.store;
+    let name = arguments.name.as_ref().unwrap_or(store);
     check_name(name)?;
     let usual = job_spec::job_spec(store, name, labs, options)?;
-    let dir = word(matches, "dir").map(std::path::absolute).transpose();
+    let dir = arguments.dir.as_ref().map(std::path::absolute).transpose();
     let dir: Option<PathBuf> = dir.map_err(|error| usage(format!("--dir: {error}")))?;
-    let parent = if matches.get_flag("stay") { None } else { Parent::session_leader() };
+    let parent = if arguments.stay { None } else { Parent::session_leader() };
     Ok(JobSpec {
         link: dir.is_some().then(|| usual.folder.clone()),
         folder: dir.unwrap_or_else(|| usual.folder.clone()),
-        nodes: number(matches, "nodes")?,
         parent,
         ..usual
     })

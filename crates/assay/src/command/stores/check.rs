@@ -10,7 +10,7 @@ use assay_report::table::{Align, Table};
 use assay_store::conformance::queries::survey_queries;
 use assay_store::conformance::{Ruling, Verdict, survey};
 use assay_store::{OpenError, Store};
-use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint};
+use clap::{ArgMatches, Args, FromArgMatches, ValueHint};
 use serde_json::json;
 
 use crate::exit::{Exit, code, from_open, usage};
@@ -18,60 +18,41 @@ use crate::lab::tied::RunLab;
 use crate::options::{Options, SettingValue, StoreNodes};
 use crate::show::{put, require_place};
 
-/// What can be typed.
-pub fn command() -> Command {
-    let many = |name, value, about| {
-        Arg::new(name).long(name).value_name(value).action(ArgAction::Append).help(about)
-    };
-    Command::new("check")
-        .about(
-            "Check the contract of every driver with its store; everything in the store is removed",
-        )
-        .arg(
-            Arg::new("url")
-                .value_name("URL")
-                .action(ArgAction::Append)
-                .help("A store as with --target"),
-        )
-        .arg(
-            many(
-                "target",
-                "URL",
-                "A store that nobody else uses; needs --replace; may be repeated",
-            )
-            .short('t'),
-        )
-        .arg(many("up", "STORE[:N]", "Start this store here, check it, end it; may be repeated"))
-        .arg(
-            Arg::new("replace")
-                .long("replace")
-                .action(ArgAction::SetTrue)
-                .help("Yes, remove what is in the stores of --target"),
-        )
-        .arg(
-            Arg::new("format")
-                .long("format")
-                .value_name("FORMAT")
-                .value_parser(["text", "md", "json"])
-                .hide_possible_values(true)
-                .default_value("text")
-                .help("text, md or json"),
-        )
-        .arg(
-            Arg::new("output")
-                .short('o')
-                .long("output")
-                .value_name("FILE")
-                .value_hint(ValueHint::FilePath)
-                .help("Write the table there instead of to standard output"),
-        )
+/// What can be typed besides where labs are.
+#[derive(Args, Debug)]
+#[command(
+    about = "Check the contract of every driver with its store; everything in the store is removed"
+)]
+pub struct CheckArgs {
+    /// A store as with --target
+    #[arg(value_name = "URL")]
+    url: Vec<String>,
+    /// A store that nobody else uses; needs --replace; may be repeated
+    #[arg(short, long, value_name = "URL")]
+    target: Vec<String>,
+    /// Start this store here, check it, end it; may be repeated
+    #[arg(long, value_name = "STORE[:N]")]
+    up: Vec<String>,
+    /// Yes, remove what is in the stores of --target
+    #[arg(long)]
+    replace: bool,
+    /// text, md or json
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    #[arg(value_parser = ["text", "md", "json"], hide_possible_values = true)]
+    format: String,
+    /// Write the table there instead of to standard output
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    output: Option<String>,
 }
 
 /// `assay stores check`: every store that is named, one after another.
 pub fn check(matches: &ArgMatches) -> Result<Exit> {
-    let places = places(matches)?;
+    let CheckArgs { url, target, up, replace, format, output } =
+        CheckArgs::from_arg_matches(matches)?;
+    let urls = url.into_iter().chain(target).collect();
+    let places = places(urls, up, replace)?;
     let options = Options::gather(matches)?;
-    let output = matches.get_one::<String>("output").map(PathBuf::from);
+    let output = output.map(PathBuf::from);
     output.as_deref().map_or(Ok(()), |output| require_place("--output", output))?;
     let mut exit = Exit::Fine;
     let mut checked = Vec::new();
@@ -89,9 +70,9 @@ pub fn check(matches: &ArgMatches) -> Result<Exit> {
     if checked.iter().any(Checked::is_broken) {
         exit = Exit::Regression;
     }
-    let text = match matches.get_one::<String>("format").map(String::as_str) {
-        Some("json") => as_json(&checked, &failed),
-        Some("md") => as_text(&checked, &failed, |table| table.markdown()),
+    let text = match format.as_str() {
+        "json" => as_json(&checked, &failed),
+        "md" => as_text(&checked, &failed, |table| table.markdown()),
         _ => as_text(&checked, &failed, |table| table.lines().join("\n") + "\n"),
     };
     put(&text, output.as_deref())?;
@@ -105,17 +86,15 @@ enum Place {
 }
 
 /// The stores in the order in which they were typed, those with a URL first.
-fn places(matches: &ArgMatches) -> Result<Vec<Place>> {
-    let given = |name: &str| matches.get_many::<String>(name).into_iter().flatten().cloned();
-    let urls: Vec<Place> = given("url").chain(given("target")).map(Place::Url).collect();
-    if !urls.is_empty() && !matches.get_flag("replace") {
+fn places(urls: Vec<String>, up: Vec<String>, replaces: bool) -> Result<Vec<Place>> {
+    if !urls.is_empty() && !replaces {
         return Err(usage(
             "the check removes what Assay has in a store, tables with all rows included; say \
              --replace if nobody needs it, or start an empty store with --up STORE",
         ));
     }
-    let labs: Vec<Place> = given("up").map(lab).collect::<Result<_>>()?;
-    let places: Vec<Place> = urls.into_iter().chain(labs).collect();
+    let labs: Vec<Place> = up.into_iter().map(lab).collect::<Result<_>>()?;
+    let places: Vec<Place> = urls.into_iter().map(Place::Url).chain(labs).collect();
     if places.is_empty() {
         return Err(usage("name a store: --up STORE, or URL --replace"));
     }

@@ -11,7 +11,7 @@ use assay_study::builtin;
 use assay_study::program::Program;
 use clap::ArgMatches;
 
-use super::matrix::{self, TypedOptions};
+use super::matrix::TypedOptions;
 use super::program::OwnProgram;
 use crate::exit::{Exit, usage};
 use crate::options::Options;
@@ -23,10 +23,10 @@ const FOREIGN: [&str; 4] = ["scale", "repetitions", "workloads", "published"];
 
 /// The text of the study file that is meant, if it is one of anomalies.
 pub fn text(matches: &ArgMatches) -> Option<String> {
-    let path = PathBuf::from(matches.get_one::<String>("file")?);
+    let path = matches.get_one::<PathBuf>("file")?;
     let text = match path.is_file() {
-        true => fs::read_to_string(&path).ok()?,
-        false => builtin::find(&path)?.text.to_owned(),
+        true => fs::read_to_string(path).ok()?,
+        false => builtin::find(path)?.text.to_owned(),
     };
     is_of_anomalies(&text).then_some(text)
 }
@@ -56,7 +56,7 @@ pub fn anomalies(matches: &ArgMatches, text: &str) -> Result<Exit> {
     let timeout = units::duration(&file.give_up)
         .map_err(|error| usage(format!("{}: give-up: {error}", path.display())))?;
     let name = file.name_of(path);
-    let dir = matrix::directory(matches, &options, &name);
+    let dir = typed.directory(&options, &name);
     program.listen()?;
     let request = AnomalyRequest {
         timeout,

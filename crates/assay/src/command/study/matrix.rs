@@ -11,7 +11,7 @@ use assay_study::matrix::{MatrixRequest, listed, run};
 use assay_study::plan::{StudyPlan, StudyRequest};
 use assay_study::program::Program;
 use assay_study::{builtin, published};
-use clap::{Arg, ArgAction, ArgMatches, ValueHint};
+use clap::{ArgMatches, Args, FromArgMatches, ValueHint};
 
 use super::program::OwnProgram;
 use crate::completion;
@@ -28,44 +28,54 @@ pub const KEYS: [&str; 8] =
 /// Where studies are, in the directory of runs.
 const STUDIES: &str = "studies";
 
-/// What can be typed behind the file.
-pub fn arguments() -> Vec<Arg> {
-    let text = |name: &'static str, value: &'static str, about: &'static str| {
-        Arg::new(name).long(name).value_name(value).help(about)
-    };
-    let switch = |name: &'static str, about: &'static str| {
-        Arg::new(name).long(name).action(ArgAction::SetTrue).help(about)
-    };
-    vec![
-        Arg::new("file")
-            .value_name("FILE")
-            .value_hint(ValueHint::FilePath)
-            .add(completion::studies())
-            .help("The study: a file, or a built-in study such as kvbench"),
-        text("dir", "DIR", "The study's directory [default: studies/NAME in runs-dir]")
-            .value_hint(ValueHint::DirPath),
-        switch("plan", "Only show the cells in their order, and what they need"),
-        switch("retry-failed", "Run again what has failed"),
-        switch("replace", "Remove what Assay has in stores with a URL before each of their cells"),
-        switch("force", "Begin although memory or disk are too small for it"),
-        text(
-            "scale",
-            "FACTOR",
-            "Issue this share of the operations, or run for this share of the time",
-        ),
-        text("repetitions", "N", "How often each cell is run, instead of what FILE says"),
-        text("stores", "NAMES", "Only these of FILE's stores, by commas"),
-        text("workloads", "NAMES", "Only these of FILE's workloads, by commas"),
-        text("published", "FIGURES", "Show published figures next to ours, from a CSV file")
-            .alias("beside")
-            .value_hint(ValueHint::FilePath),
-    ]
+/// What can be typed besides settings.
+#[derive(Args, Debug)]
+#[command(
+    about = "Many runs that answer one question: stores x workloads x nodes x loads",
+    after_help = "Each cell of the matrix is a run directory. Run the same command again after a \
+                  crash: it goes on with what is missing."
+)]
+pub struct StudyArgs {
+    /// The study: a file, or a built-in study such as kvbench
+    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath, add = completion::studies())]
+    file: Option<PathBuf>,
+    /// The study's directory [default: studies/NAME in runs-dir]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    dir: Option<PathBuf>,
+    /// Only show the cells in their order, and what they need
+    #[arg(long)]
+    plan: bool,
+    /// Run again what has failed
+    #[arg(long)]
+    retry_failed: bool,
+    /// Remove what Assay has in stores with a URL before each of their cells
+    #[arg(long)]
+    replace: bool,
+    /// Begin although memory or disk are too small for it
+    #[arg(long)]
+    force: bool,
+    /// Issue this share of the operations, or run for this share of the time
+    #[arg(long, value_name = "FACTOR")]
+    scale: Option<String>,
+    /// How often each cell is run, instead of what FILE says
+    #[arg(long, value_name = "N")]
+    repetitions: Option<String>,
+    /// Only these of FILE's stores, by commas
+    #[arg(long, value_name = "NAMES")]
+    stores: Option<String>,
+    /// Only these of FILE's workloads, by commas
+    #[arg(long, value_name = "NAMES")]
+    workloads: Option<String>,
+    /// Show published figures next to ours, from a CSV file
+    #[arg(long, value_name = "FIGURES", alias = "beside", value_hint = ValueHint::FilePath)]
+    published: Option<PathBuf>,
 }
 
 /// What was typed.
 pub struct TypedOptions {
     /// The study file.
     pub path: PathBuf,
+    dir: Option<PathBuf>,
     /// What is changed of it.
     pub study_request: StudyRequest,
     published: Option<PathBuf>,
@@ -98,7 +108,7 @@ pub fn matrix(matches: &ArgMatches) -> Result<Exit> {
     if let Some(place) = machine::file_system(labs.root()) {
         plan.note_labs(&place);
     }
-    let dir = directory(matches, &options, &plan.name);
+    let dir = expected.directory(&options, &plan.name);
     program.listen()?;
     let request = MatrixRequest {
         dir: &dir,
@@ -143,14 +153,13 @@ impl TypedOptions {
     /// # Errors
     /// If a value is invalid.
     pub fn from(matches: &ArgMatches, options: &Options) -> Result<TypedOptions> {
-        let text = |name: &str| matches.get_one::<String>(name).map(String::as_str);
-        let path = PathBuf::from(text("file").context("a FILE is needed")?);
-        let names = |name: &str| -> Vec<String> {
-            let text = text(name).unwrap_or_default();
+        let arguments = StudyArgs::from_arg_matches(matches)?;
+        let names = |text: Option<String>| -> Vec<String> {
+            let text = text.unwrap_or_default();
             let names = text.split(',').map(str::trim).filter(|name| !name.is_empty());
             names.map(str::to_owned).collect()
         };
-        let repetitions = match text("repetitions").map(units::count) {
+        let repetitions = match arguments.repetitions.as_deref().map(units::count) {
             None => None,
             Some(Ok(0)) => {
                 return Err(usage("--repetitions: nothing would be issued; give at least 1"));
@@ -159,22 +168,28 @@ impl TypedOptions {
             Some(Err(error)) => return Err(usage(format!("--repetitions: {error}"))),
         };
         let study_request = StudyRequest {
-            scale: scale(text("scale"))?,
+            scale: scale(arguments.scale.as_deref())?,
             // Neither the environment nor config files change the runs of a study.
             seed: if options.seed.is_typed() { options.seed.get() } else { None },
             repetitions,
-            stores: names("stores"),
-            workloads: names("workloads"),
+            stores: names(arguments.stores),
+            workloads: names(arguments.workloads),
         };
         Ok(TypedOptions {
-            path,
+            path: arguments.file.context("a FILE is needed")?,
+            dir: arguments.dir,
             study_request,
-            published: text("published").map(PathBuf::from),
-            is_plan: matches.get_flag("plan"),
-            replaces: matches.get_flag("replace"),
-            retries_failed: matches.get_flag("retry-failed"),
-            is_forced: matches.get_flag("force"),
+            published: arguments.published,
+            is_plan: arguments.plan,
+            replaces: arguments.replace,
+            retries_failed: arguments.retry_failed,
+            is_forced: arguments.force,
         })
+    }
+
+    /// The directory of the study `name`.
+    pub fn directory(&self, options: &Options, name: &str) -> PathBuf {
+        self.dir.clone().unwrap_or_else(|| options.runs_dir().join(STUDIES).join(name))
     }
 }
 
@@ -197,14 +212,6 @@ fn scale(text: Option<&str>) -> Result<f64> {
     };
     let number = number.ok().filter(|number| *number > 0.0 && *number <= 1_000.0);
     number.ok_or_else(|| usage(format!("--scale: {text:?} is no share; write 0.1 or 10%")))
-}
-
-/// The directory of the study `name`.
-pub fn directory(matches: &ArgMatches, options: &Options, name: &str) -> PathBuf {
-    match matches.get_one::<String>("dir") {
-        Some(dir) => PathBuf::from(dir),
-        None => options.runs_dir().join(STUDIES).join(name),
-    }
 }
 
 fn require_format(options: &Options, display: &Display) -> Result<()> {
