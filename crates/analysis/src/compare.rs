@@ -19,7 +19,6 @@ mod figure;
 mod run_figure;
 mod runs;
 mod sampler;
-pub(crate) mod student;
 
 #[cfg(test)]
 mod tests;

@@ -25,6 +25,7 @@ pub mod sweep;
 pub mod tune;
 
 mod binomial;
+mod student;
 
 mod availability;
 mod nodes;

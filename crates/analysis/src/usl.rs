@@ -10,7 +10,7 @@
 //! of the linear form N / X); a parameter that comes out below zero, which has no meaning, is held
 //! at zero.
 
-use crate::compare::student::student;
+use crate::student::student;
 
 /// Three parameters need more than three numbers of clients to be distinguished from noise.
 pub const POINTS_MIN: usize = 6;

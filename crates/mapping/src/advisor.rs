@@ -127,7 +127,7 @@ fn finished(
     catalogue: &Catalogue,
     class: Class,
     expected: &Expected<'_>,
-    views: Vec<crate::key_value::view::View>,
+    views: Vec<crate::physical::view::View>,
 ) -> Result<Physical, FitError> {
     let schema = &catalogue.schema;
     let mut tables: Vec<PhysicalTable> = Vec::new();

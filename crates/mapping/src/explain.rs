@@ -7,7 +7,7 @@ use crate::key_value::Compiled;
 use crate::key_value::program::{
     Action, Condition, Copy, Program, Reading, Rows, Source, Step, Writing,
 };
-use crate::key_value::view::View;
+use crate::physical::view::View;
 use crate::physical::{Class, FitError, Keys, Physical, Role};
 use crate::sql::canonical;
 

@@ -3,15 +3,14 @@
 pub(crate) mod estimate;
 pub(crate) mod path;
 pub(crate) mod program;
-pub(crate) mod view;
 
 use assay_model::Catalogue;
 
+use crate::physical::view::{self, View};
 use crate::physical::{FitError, Physical, Role, attribute_name};
 use estimate::Estimate;
 use path::Stock;
 use program::{Costed, compile};
-use view::View;
 
 /// A physical schema with what each query does to it.
 pub(crate) struct Compiled {

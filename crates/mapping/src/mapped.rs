@@ -34,8 +34,8 @@ use assay_store::{
 
 use crate::key_value::Compiled;
 use crate::key_value::program::Program;
-use crate::key_value::view::View;
 use crate::physical::Physical;
+use crate::physical::view::View;
 use client::MappedClient;
 use probe::Probe;
 use table::Stored;

@@ -1,12 +1,14 @@
 //! A physical schema: the tables in which a store without queries keeps a logical schema.
 
+pub(crate) mod view;
+
 use std::collections::BTreeMap;
 
 use assay_model::query::Direction;
 use assay_model::{Schema, closest};
 use serde::{Deserialize, Serialize};
 
-use crate::key_value::view::{Attribute, View};
+use view::{Attribute, View};
 
 /// No relation has more rows than this; a double still counts them exactly.
 const ROWS_MAX: f64 = 9_007_199_254_740_992.0;

@@ -7,9 +7,8 @@
 
 pub mod distribution;
 
-mod decimal;
-mod key;
-mod value;
+mod hash;
+mod value_header;
 
 pub mod spec;
 pub mod ycsb;

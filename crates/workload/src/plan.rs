@@ -18,8 +18,6 @@ mod run;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use lengths::Lengths;
-
 /// The streams of a seed that this crate draws from.
 pub(crate) mod streams {
     /// Kind, fields, key, scan length of a process of the run.

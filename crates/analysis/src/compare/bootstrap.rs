@@ -4,7 +4,7 @@ use assay_model::{Draws, Seed};
 
 use crate::compare::figure::Measure;
 use crate::compare::run_figure::RunFigure;
-use crate::compare::student::{normal, student};
+use crate::student::{normal, student};
 
 /// The stream of the draws of runs.
 const RUNS: u64 = 0xC0_01;

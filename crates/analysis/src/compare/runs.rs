@@ -3,7 +3,7 @@
 use crate::Summary;
 use crate::compare::figure::Figure;
 use crate::compare::run_figure::RunFigures;
-use crate::compare::student::student;
+use crate::student::student;
 
 /// The confidence of a run-level interval.
 const CONFIDENCE: f64 = 0.95;

@@ -4,8 +4,8 @@
 //! join that it takes part in, but a row without a partner would vanish there, and no store checks
 //! foreign keys for us.
 
-use crate::key_value::view::View;
 use crate::physical::Role;
+use crate::physical::view::View;
 
 /// How many columns a merged table may have more than the larger of the two.
 const COLUMNS_MORE: usize = 10;

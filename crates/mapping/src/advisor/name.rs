@@ -4,7 +4,7 @@ use assay_model::{Catalogue, Schema};
 
 use crate::key_value::Compiled;
 use crate::key_value::program::{Program, Rows, Step};
-use crate::key_value::view::View;
+use crate::physical::view::View;
 use crate::physical::{FitError, Physical, Role};
 
 /// How many columns of the key a name tells.

@@ -8,7 +8,7 @@ use super::{Expected, merge};
 use crate::key_value::estimate::Estimate;
 use crate::key_value::path::Stock;
 use crate::key_value::program::{Costed, compile};
-use crate::key_value::view::{View, stored};
+use crate::physical::view::{View, stored};
 use crate::physical::{Class, FitError, Role};
 
 /// The numbers of the candidates that are chosen, rising.

@@ -9,8 +9,8 @@
 use assay_model::query::{Comparison, Direction, Filter, Select};
 use assay_model::{Schema, Statement};
 
-use crate::key_value::view::{Attribute, View};
 use crate::physical::Role;
+use crate::physical::view::{Attribute, View};
 
 /// A set of tables besides the plain base tables.
 pub(super) type Variant = Vec<View>;

@@ -7,7 +7,7 @@
 use assay_model::query::Comparison;
 use assay_model::{ColumnType, Schema};
 
-use super::view::{Attribute, View};
+use crate::physical::view::{Attribute, View};
 
 /// Rows of a relation that nothing is said about, for each column of its primary key.
 const ROWS_PER_KEY_COLUMN: f64 = 100.0;

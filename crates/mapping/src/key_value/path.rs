@@ -9,7 +9,7 @@ use assay_model::Schema;
 use assay_model::query::{ColumnRef, Comparison, Direction, Filter, Term};
 
 use super::estimate::Estimate;
-use super::view::{Attribute, View};
+use crate::physical::view::{Attribute, View};
 use crate::physical::{Class, Role};
 
 /// What a get or a write costs: the unit.

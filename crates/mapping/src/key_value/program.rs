@@ -6,7 +6,7 @@ use assay_model::query::{Change, ColumnRef, Comparison, Direction, Filter, Inser
 use assay_model::{ColumnType, Query, Relation, Statement};
 
 use super::path::{self, Operand, Path, RowQuery, Stock};
-use super::view::{Attribute, View};
+use crate::physical::view::{Attribute, View};
 use crate::physical::{Class, FitError, Keys, Role};
 
 /// What answers one query.

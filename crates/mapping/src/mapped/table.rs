@@ -5,8 +5,8 @@ use assay_model::{ColumnType, Datum, Schema, Table};
 
 use super::lines::{self, NOWHERE, Slot};
 use super::value;
-use crate::key_value::view::View;
 use crate::order;
+use crate::physical::view::{Attribute, View};
 
 /// A stored table.
 #[derive(Clone, Debug)]
@@ -22,10 +22,9 @@ pub(super) struct Stored {
 impl Stored {
     /// The table of `view` in a store that can scan for keys alone, or not.
     pub(super) fn new(schema: &Schema, name: &str, view: &View, scans_keys: bool) -> Stored {
-        let column =
-            |of: crate::key_value::view::Attribute| schema.relation(of.relation).column(of.column);
+        let column = |of: Attribute| schema.relation(of.relation).column(of.column);
         let is_unique = |name: &str| {
-            let same = |of: &crate::key_value::view::Attribute| column(*of).name == name;
+            let same = |of: &Attribute| column(*of).name == name;
             view.fields().filter(same).count() == 1
         };
         let is_free = |name: &str| view.fields().all(|of| column(of).name != name);

@@ -7,7 +7,7 @@ use assay_model::Draws;
 
 use crate::distribution::remainder::Remainder;
 use crate::distribution::zipfian::Zipfian;
-use crate::key::hash;
+use crate::hash::hash;
 
 const RANKS: u64 = 10_000_000_001;
 const THETA: f64 = 0.99;

@@ -1,16 +1,20 @@
 //! Keys with values as bytes, cut from numbers only.
 
+mod decimal;
+mod integrity;
+mod key;
+mod pool;
+
 use assay_model::seed::Stream;
 use assay_model::{Kind, Operation, OperationEncoder, Seed, version};
 
 use super::lengths::Lengths;
 use super::streams;
-use crate::key::KeyForm;
 use crate::spec::PlanPhase;
 use crate::spec::{Dataset, Spec, WriteFields};
-use crate::value::header::{self, Header};
-use crate::value::integrity;
-use crate::value::pool::Pool;
+use crate::value_header::{self, Header};
+use key::KeyForm;
+use pool::Pool;
 
 /// Draws of the fields of one operation follow each other at this distance.
 const FIELDS_END: u64 = 1 << 16;
@@ -117,7 +121,7 @@ impl OperationEncoder for Bytes {
     fn version_written(&self, operation: &Operation) -> u64 {
         let writes = matches!(operation.kind, Kind::Insert | Kind::Update);
         let carries = matches!(self.values, Values::Random { .. });
-        if writes && carries && self.lengths.reaches(operation, header::LENGTH as u64) {
+        if writes && carries && self.lengths.reaches(operation, value_header::LENGTH as u64) {
             self.version_of(operation)
         } else {
             version::NONE

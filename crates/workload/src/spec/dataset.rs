@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::length::FieldLength;
 use super::section::{DatasetSection, KeyOrder};
-use crate::value::header;
+use crate::value_header;
 
 /// A data set as it lies in a store.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -48,7 +48,8 @@ pub struct Dataset {
 
 impl Dataset {
     pub(super) fn of(section: &DatasetSection, seed: Seed) -> Dataset {
-        let carries = !section.integrity && section.field_length.max() >= header::LENGTH as u64;
+        let carries =
+            !section.integrity && section.field_length.max() >= value_header::LENGTH as u64;
         Dataset {
             table: section.table.clone(),
             records: section.records,

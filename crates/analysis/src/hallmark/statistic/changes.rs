@@ -9,7 +9,7 @@
 
 use super::theil_sen::slope;
 use super::{mean, squares};
-use crate::compare::student::student;
+use crate::student::student;
 
 /// Shorter stretches are outliers rather than levels.
 pub const SHORTEST: usize = 5;

@@ -4,7 +4,7 @@
 //! coefficient based on Kendall's tau", JASA 63, 1968), with Sen's interval: of the N slopes, the
 //! ones (N ± z · √(n (n − 1) (2 n + 5) / 18)) / 2 from below.
 
-use crate::compare::student::normal;
+use crate::student::normal;
 
 /// The slope per step of a series.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -3,7 +3,7 @@
 use assay_model::Schema;
 use assay_model::query::Direction;
 
-use crate::physical::Role;
+use super::Role;
 
 /// A column of a relation of the schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

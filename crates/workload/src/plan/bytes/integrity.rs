@@ -1,7 +1,7 @@
 //! YCSB's values that follow from key with field, so that every read can be checked.
 
-use crate::decimal::Decimal;
-use crate::key::KeyForm;
+use super::decimal::Decimal;
+use super::key::KeyForm;
 
 /// Gives the bytes of the value of `field` of record `number` to `visit`, `size` of them.
 ///
