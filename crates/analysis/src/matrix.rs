@@ -6,6 +6,7 @@
 
 mod clients;
 pub mod durability;
+mod figures;
 mod latency;
 pub mod published;
 mod rank;
@@ -19,8 +20,9 @@ use crate::summary::{Counts, Distribution, Group, Summary};
 
 pub use clients::ClientsFit;
 pub use durability::DurabilityClass;
+pub use figures::MatrixFigures;
 pub use latency::LatencyPoint;
-pub use rank::{Placed, Ranking, Refused, rank};
+pub use rank::{Placed, Ranking, Refused};
 
 /// The name of the transaction type that reads a record, then updates it.
 const READ_MODIFY_WRITE: &str = "read-modify-write";
@@ -92,6 +94,17 @@ pub enum Metric {
     Response(OperationFilter, Place),
     /// Service time of hits, in nanoseconds.
     Service(OperationFilter, Place),
+}
+
+impl Metric {
+    /// What a ranking is by: throughput, but p99 where all have the same throughput since it is
+    /// given to them, in an open loop, which has no `clients`.
+    pub const fn of_ranking(clients: Option<u32>) -> Metric {
+        match clients {
+            Some(_) => Metric::Throughput,
+            None => Metric::Response(OperationFilter::All, Place::P99),
+        }
+    }
 }
 
 /// Mean and percentiles of one latency, in nanoseconds.
@@ -299,7 +312,7 @@ impl Matrix {
     }
 
     /// A figure over the runs of a setup that have it.
-    pub fn spread(&self, setup: Setup, metric: Metric) -> Option<Spread> {
+    fn spread(&self, setup: Setup, metric: Metric) -> Option<Spread> {
         let values: Vec<f64> =
             self.runs(setup).filter_map(|cell| cell.figures.value(metric)).collect();
         (!values.is_empty()).then(|| spread(&values))

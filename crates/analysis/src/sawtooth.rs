@@ -234,6 +234,12 @@ pub struct Figures {
 }
 
 impl Figures {
+    /// One of the quantiles; 0 for one that was not measured.
+    pub fn at(&self, target: f64) -> Nanos {
+        let found = self.quantiles.iter().find(|(quantile, _)| *quantile == target);
+        found.map_or(Nanos::ZERO, |(_, value)| *value)
+    }
+
     /// The largest relative deviation of any of these figures from those of `expected`; infinite if
     /// the two have not the same quantiles.
     pub fn deviation(&self, expected: &Figures) -> f64 {
@@ -253,6 +259,30 @@ impl Figures {
                 (self.back_after.0 as f64, expected.back_after.0 as f64),
             ]);
         Agreement::of(times.map(|(found, expected)| relative(found, expected))).worst
+    }
+}
+
+/// A paced closed loop whose sessions lose time after each answer.
+#[derive(Clone, Debug)]
+pub struct SlowClient {
+    /// Its sessions.
+    pub sessions: u32,
+    /// What a session loses between an answer and its next request.
+    pub pause: Nanos,
+    /// The most requests per second that the store gets of it, by the closed form.
+    pub catching_up_at: f64,
+    /// When the intended latency is back to normal, by the closed form; `None` for never.
+    pub expected_back: Option<Nanos>,
+    /// When it was; `None` if not before the run's end.
+    pub found_back: Option<Nanos>,
+    /// The longest intended latency over time.
+    pub time_course: LatencyCourse,
+}
+
+impl SlowClient {
+    /// The relative deviation from the closed form: none if both say never, infinite if one does.
+    pub fn deviation(&self) -> f64 {
+        relative_moment(self.found_back, self.expected_back)
     }
 }
 
@@ -287,7 +317,7 @@ impl Agreement {
 
 /// The relative deviation of a moment that may never come: 0 if it never came as it should not,
 /// infinite if only one of the two is never.
-pub fn relative_moment(found: Option<Nanos>, expected: Option<Nanos>) -> f64 {
+fn relative_moment(found: Option<Nanos>, expected: Option<Nanos>) -> f64 {
     match (found, expected) {
         (None, None) => 0.0,
         (Some(found), Some(expected)) => relative(found.0 as f64, expected.0 as f64),

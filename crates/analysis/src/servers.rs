@@ -39,6 +39,8 @@ pub struct ServerTimeSeries {
     pub name: String,
     /// Between which readings, by the later one; the first reading has none before it.
     pub points: Vec<Used>,
+    /// The measured window in one row; `None` if no reading lies there.
+    pub used: Option<ServerUse>,
 }
 
 /// What a node used between two readings: bytes and processors per second.
@@ -61,10 +63,8 @@ pub struct Used {
 }
 
 /// Means over a window with the largest memory, of one node.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ServerUse {
-    /// The node's name.
-    pub name: String,
     /// Means over time; memory is the largest value.
     pub mean: Used,
     /// The most processors in use between two readings.
@@ -73,7 +73,7 @@ pub struct ServerUse {
 
 /// What was used between each two readings. A counter that fell was started anew meanwhile: what
 /// it had grown to before is lost, so nothing is said there.
-pub fn time_course(counted: &Counted) -> ServerTimeSeries {
+pub fn time_course(counted: &Counted, window: Window) -> ServerTimeSeries {
     let pairs = counted.readings.windows(2);
     let points = pairs.filter(|pair| pair[1].at > pair[0].at).map(|pair| {
         let [before, after] = [&pair[0], &pair[1]];
@@ -92,13 +92,13 @@ pub fn time_course(counted: &Counted) -> ServerTimeSeries {
             sent: per_second(|counters| counters.sent),
         }
     });
-    ServerTimeSeries { name: counted.name.clone(), points: points.collect() }
+    let points: Vec<Used> = points.collect();
+    let used = summed_up(&points, window);
+    ServerTimeSeries { name: counted.name.clone(), points, used }
 }
 
-/// A course within a window, in one row; `None` if nothing of it lies there.
-pub fn summed_up(time_course: &ServerTimeSeries, window: Window) -> Option<ServerUse> {
-    let inside: Vec<&Used> =
-        time_course.points.iter().filter(|used| window.contains(used.at)).collect();
+fn summed_up(points: &[Used], window: Window) -> Option<ServerUse> {
+    let inside: Vec<&Used> = points.iter().filter(|used| window.contains(used.at)).collect();
     let last = inside.last()?;
     let known = |of: fn(&Used) -> Option<f64>| inside.iter().filter_map(move |used| of(used));
     // Readings are equally far apart, so a mean of rates is a mean over time.
@@ -107,7 +107,6 @@ pub fn summed_up(time_course: &ServerTimeSeries, window: Window) -> Option<Serve
         (count > 0).then(|| known(of).sum::<f64>() / count as f64)
     };
     Some(ServerUse {
-        name: time_course.name.clone(),
         mean: Used {
             at: last.at,
             processors: mean(|used| used.processors),
@@ -125,6 +124,8 @@ pub fn summed_up(time_course: &ServerTimeSeries, window: Window) -> Option<Serve
 mod tests {
     use super::*;
 
+    const WINDOW: Window = Window { from: Nanos::from_secs(2), until: Nanos::from_secs(4) };
+
     fn counted(readings: &[(u64, f64, f64)]) -> Counted {
         let reading = |&(second, cpu, memory): &(u64, f64, f64)| Counters {
             at: Nanos::from_secs(second),
@@ -141,7 +142,8 @@ mod tests {
 
     #[test]
     fn counters_become_rates() {
-        let time_course = time_course(&counted(&[(0, 5.0, 1.0), (2, 6.0, 2.0), (3, 8.0, 3.0)]));
+        let readings = [(0, 5.0, 1.0), (2, 6.0, 2.0), (3, 8.0, 3.0)];
+        let time_course = time_course(&counted(&readings), WINDOW);
         assert_eq!(processors(&time_course), [Some(0.5), Some(2.0)]);
         assert_eq!(time_course.points[1].memory, Some(3.0));
         assert_eq!(time_course.points[0].disk_read, None);
@@ -149,24 +151,19 @@ mod tests {
 
     #[test]
     fn a_restarted_process_has_no_rate_at_the_restart() {
-        let time_course = time_course(&counted(&[(0, 5.0, 1.0), (1, 0.25, 1.0), (2, 1.0, 1.0)]));
+        let readings = [(0, 5.0, 1.0), (1, 0.25, 1.0), (2, 1.0, 1.0)];
+        let time_course = time_course(&counted(&readings), WINDOW);
         assert_eq!(processors(&time_course), [None, Some(0.75)]);
     }
 
     #[test]
     fn a_row_covers_the_window() {
-        let time_course = time_course(&counted(&[
-            (0, 0.0, 9.0),
-            (1, 2.0, 9.0),
-            (2, 3.0, 4.0),
-            (3, 3.5, 6.0),
-            (4, 9.0, 9.0),
-        ]));
-        let window = Window { from: Nanos::from_secs(2), until: Nanos::from_secs(4) };
-        let row = summed_up(&time_course, window).unwrap();
+        let counted =
+            counted(&[(0, 0.0, 9.0), (1, 2.0, 9.0), (2, 3.0, 4.0), (3, 3.5, 6.0), (4, 9.0, 9.0)]);
+        let row = time_course(&counted, WINDOW).used.unwrap();
         assert_eq!((row.mean.processors, row.processors_max), (Some(0.75), Some(1.0)));
         assert_eq!((row.mean.memory, row.mean.sent), (Some(6.0), None));
         let nowhere = Window { from: Nanos::from_secs(8), until: Nanos::from_secs(9) };
-        assert_eq!(summed_up(&time_course, nowhere), None);
+        assert_eq!(time_course(&counted, nowhere).used, None);
     }
 }

@@ -84,7 +84,7 @@ impl Boxplot {
     }
 
     /// The median.
-    pub const fn median(&self) -> Nanos {
+    pub const fn p50(&self) -> Nanos {
         self.quantiles[2]
     }
 
@@ -124,7 +124,7 @@ mod tests {
         let found = starts.boxplot().unwrap();
         assert_eq!(found.count, 100);
         assert_eq!(found.quantiles.map(|time| time.0), [5, 25, 50, 75, 95]);
-        assert_eq!((found.median(), found.p95(), found.max), (Nanos(50), Nanos(95), Nanos(100)));
+        assert_eq!((found.p50(), found.p95(), found.max), (Nanos(50), Nanos(95), Nanos(100)));
     }
 
     #[test]
@@ -153,7 +153,7 @@ mod tests {
         let both = [&reads, &updates].map(|summary| &summary.overall.hits.response);
         let found = Boxplot::over(both).unwrap();
         assert_eq!((found.count, found.max), (3, Nanos::from_millis(3)));
-        assert_eq!(found.median().0 / 10_000, 200);
+        assert_eq!(found.p50().0 / 10_000, 200);
         assert_eq!(Boxplot::over([]), None);
     }
 

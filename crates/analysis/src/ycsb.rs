@@ -199,6 +199,35 @@ impl Measured {
         self.histogram.len()
     }
 
+    /// The mean of the histogram, whose values have three digits; NaN if there is none.
+    pub fn histogram_mean(&self) -> f64 {
+        if self.histogram.is_empty() { f64::NAN } else { self.histogram.mean() }
+    }
+
+    /// Mean and variance of the latencies themselves.
+    pub fn moments(&self) -> Moments {
+        let count = self.count() as f64;
+        let mean = self.sum as f64 / count;
+        Moments { mean, variance: self.sum_of_squares / count - mean * mean }
+    }
+
+    /// The first bucket with which `share` of all latencies is reached, if the buckets hold them.
+    pub fn bucket_at(&self, share: f64) -> Option<usize> {
+        let mut so_far = 0;
+        self.buckets.iter().position(|bucket| {
+            so_far += bucket;
+            so_far as f64 / self.count() as f64 >= share
+        })
+    }
+
+    /// The latencies that `shares` of all are shorter than, as far as every one is kept.
+    pub fn samples_at<const N: usize>(&self, shares: [f64; N]) -> Option<[u64; N]> {
+        let mut sorted: Vec<u64> = self.samples.iter().map(|(_, micros)| *micros).collect();
+        sorted.sort_unstable();
+        let last = sorted.len().checked_sub(1)?;
+        Some(shares.map(|share| sorted[((sorted.len() as f64 * share) as usize).min(last)]))
+    }
+
     /// The means of stretches of `granularity` milliseconds that something ended in, each with
     /// its first millisecond. The first end is the zero, as in YCSB.
     pub fn means(&self, granularity: u64) -> Vec<(u64, f64)> {
@@ -211,6 +240,20 @@ impl Measured {
         let mean = |(count, sum): (u64, u64)| sum as f64 / count as f64;
         stretches.into_iter().map(|(from, stretch)| (from, mean(stretch))).collect()
     }
+}
+
+/// Mean and variance of latencies in microseconds; NaN if there are none.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Moments {
+    /// The arithmetic mean.
+    pub mean: f64,
+    /// The mean square less the square of the mean.
+    pub variance: f64,
+}
+
+impl Moments {
+    /// Those of nothing.
+    pub const NONE: Moments = Moments { mean: f64::NAN, variance: f64::NAN };
 }
 
 /// One metric of a run.
@@ -365,6 +408,17 @@ pub struct Measures {
     pub operations: u64,
     /// The metrics, in the order in which YCSB usually meets them first.
     pub metrics: Vec<Measurement>,
+}
+
+impl Measures {
+    /// Operations per second; YCSB divides by whole milliseconds, so a run below one has an
+    /// infinite throughput there.
+    pub fn throughput_per_s(&self) -> f64 {
+        match self.span.0 {
+            0 => 0.0,
+            ns => 1e9 * self.operations as f64 / ns as f64,
+        }
+    }
 }
 
 fn micros(time: Nanos) -> u64 {

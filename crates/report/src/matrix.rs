@@ -11,8 +11,8 @@ mod rows;
 mod sheet;
 mod words;
 
-use assay_analysis::matrix::published::{PublishedFigure, Terms};
-use assay_analysis::matrix::{ClientsFit, DurabilityClass, Matrix, Metric, Setup};
+use assay_analysis::matrix::published::ExaminedFigures;
+use assay_analysis::matrix::{DurabilityClass, Matrix, MatrixFigures, Metric, Setup};
 use assay_model::{Nanos, Setting};
 
 pub use document::document;
@@ -49,8 +49,8 @@ pub struct MatrixStudy {
     pub planned: usize,
     /// The runs that came to their ends.
     pub matrix: Matrix,
-    /// The scalability law over the clients of closed loops, of everything that competes.
-    pub fits: Vec<ClientsFit>,
+    /// What they come to.
+    pub figures: MatrixFigures,
     /// What is known of each of them beside its figures, in the same order.
     pub facts: Vec<CellFacts>,
     /// The runs that did not.
@@ -124,21 +124,13 @@ pub struct FailedCell {
 pub struct PublishedFigures {
     /// Where it is from, in a few words.
     pub name: String,
-    /// The figures.
-    pub figures: Vec<PublishedFigure>,
-    /// How they came about; the workloads' names are those of the figures.
-    pub terms: Terms,
+    /// The figures; the workloads' names are their own.
+    pub examined: ExaminedFigures,
     /// For each of our workloads the name that the figures have for it, if any.
     pub workloads: Vec<Option<String>>,
 }
 
 impl MatrixStudy {
-    /// Fits the scalability law to all runs that are there; for when the last of them is.
-    pub fn fit(&mut self) {
-        let clients: Vec<Option<u32>> = self.loads.iter().map(|load| load.clients).collect();
-        self.fits = self.matrix.fits(&clients);
-    }
-
     /// The setups of one load that have runs.
     pub(crate) fn setups_of(&self, load: usize) -> Vec<Setup> {
         self.matrix.setups().into_iter().filter(|setup| setup.load == load).collect()
@@ -151,12 +143,7 @@ impl MatrixStudy {
 
     /// What a ranking of this load is by.
     pub(crate) fn ranked_by(&self, load: usize) -> Metric {
-        use assay_analysis::matrix::{OperationFilter, Place};
-        match self.loads[load].clients {
-            Some(_) => Metric::Throughput,
-            // All have the same throughput where it is given.
-            None => Metric::Response(OperationFilter::All, Place::P99),
-        }
+        Metric::of_ranking(self.loads[load].clients)
     }
 
     /// The durability of a setup's store.

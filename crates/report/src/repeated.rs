@@ -32,7 +32,7 @@ pub struct Group {
 }
 
 impl Group {
-    fn spread(&self, measure: Measure) -> Option<&Spread> {
+    fn figure(&self, measure: Measure) -> Option<&Spread> {
         let expected = Figure::overall(measure);
         self.figures.iter().find(|(figure, _)| *figure == expected).map(|(_, spread)| spread)
     }
@@ -77,7 +77,7 @@ const FEW: usize = 5;
 /// `5 runs: between runs response p99 varies by 3.1 %; its median is 2.31 ms (mean 2.20 to …)`.
 fn headline(group: &Group, letters: Letters) -> String {
     let runs = group.side.runs.len();
-    let Some(p99) = group.spread(Measure::Response(0.99)) else {
+    let Some(p99) = group.figure(Measure::Response(0.99)) else {
         return format!("{runs} runs without a single hit");
     };
     let latency = |ns: f64| value(Measure::Response(0.99), ns, letters);
@@ -90,7 +90,7 @@ fn headline(group: &Group, letters: Letters) -> String {
         None => String::new(),
     };
     let throughput = group
-        .spread(Measure::Throughput)
+        .figure(Measure::Throughput)
         .map(|found| format!(", {} done", value(Measure::Throughput, found.median, letters)))
         .unwrap_or_default();
     format!(

@@ -166,7 +166,7 @@ fn store_side<'a>(
             DocumentSection::new("agents", "Agents", AGENTS).listed("Agents").with(table.into()),
         );
     }
-    if let Some(table) = servers::table(facts, summary) {
+    if let Some(table) = servers::table(facts) {
         let section = DocumentSection::new("servers", "Servers", SERVERS).listed("Servers");
         let figures = Block::figures(FigureLayout::Multiples, move || {
             server_charts::charts(facts, &Timeline::new(facts, summary, series))

@@ -1,8 +1,6 @@
 //! Report of actions on the store and of its servers' resources, in words and in a table.
 
-use assay_analysis::Summary;
 use assay_analysis::effect::{Effect, Level};
-use assay_analysis::servers::{ServerUse, summed_up};
 
 use crate::facts::{ActionEffect, Facts};
 use crate::table::{Align, Table};
@@ -66,15 +64,7 @@ fn observed(effect: &Effect, letters: Letters) -> String {
 }
 
 /// The resource use of each server over the measured window; `None` if not observed.
-pub fn table(facts: &Facts, summary: &Summary) -> Option<Table> {
-    let rows: Vec<ServerUse> = facts
-        .servers
-        .iter()
-        .filter_map(|time_course| summed_up(time_course, summary.window))
-        .collect();
-    if rows.is_empty() {
-        return None;
-    }
+pub fn table(facts: &Facts) -> Option<Table> {
     let mut table = Table::new(&[
         ("", Align::Left),
         ("processors", Align::Right),
@@ -85,13 +75,14 @@ pub fn table(facts: &Facts, summary: &Summary) -> Option<Table> {
         ("in MB/s", Align::Right),
         ("out MB/s", Align::Right),
     ]);
-    for row in rows {
+    let servers = facts.servers.iter();
+    for (name, row) in servers.filter_map(|server| Some((&server.name, server.used?))) {
         let number = |value: Option<f64>, unit: f64| {
             value.map_or(UNTOLD.to_owned(), |value| three_digits(value / unit))
         };
         let mean = &row.mean;
         table.row(vec![
-            row.name.clone(),
+            name.clone(),
             number(mean.processors, 1.0),
             number(row.processors_max, 1.0),
             number(mean.memory, MIB),
@@ -101,7 +92,7 @@ pub fn table(facts: &Facts, summary: &Summary) -> Option<Table> {
             number(mean.sent, 1e6),
         ]);
     }
-    Some(table)
+    (!table.is_empty()).then_some(table)
 }
 
 #[cfg(test)]

@@ -7,8 +7,7 @@ mod json;
 mod rows;
 
 use assay_analysis::Distribution;
-use assay_analysis::sawtooth::{Agreement, Figures, LatencyCourse, Sawtooth, relative_moment};
-use assay_model::Nanos;
+use assay_analysis::sawtooth::{Agreement, Figures, LatencyCourse, Sawtooth, SlowClient};
 
 pub use csv::study_csv;
 pub use document::document;
@@ -81,23 +80,6 @@ pub struct MethodResult {
     pub time_course: LatencyCourse,
 }
 
-/// A paced closed loop whose sessions lose time after each answer.
-#[derive(Clone, Debug)]
-pub struct SlowClient {
-    /// Its sessions.
-    pub sessions: u32,
-    /// What a session loses between an answer and its next request.
-    pub pause: Nanos,
-    /// The most requests per second that the store gets of it, by the closed form.
-    pub catching_up_at: f64,
-    /// When the intended latency is back to normal, by the closed form; `None` for never.
-    pub expected_back: Option<Nanos>,
-    /// When it was; `None` if not before the run's end.
-    pub found_back: Option<Nanos>,
-    /// The longest intended latency over time.
-    pub time_course: LatencyCourse,
-}
-
 impl Measure {
     /// All of them, in the order in which they are shown.
     pub const ALL: [Measure; 3] = [Measure::Open, Measure::Intended, Measure::Service];
@@ -126,19 +108,6 @@ impl MethodResult {
     /// The largest relative deviation from the closed form, if there is one.
     pub fn deviation(&self) -> Option<f64> {
         self.expected.as_ref().map(|expected| self.found.deviation(expected))
-    }
-
-    /// One of the quantiles that were measured; 0 for one that was not.
-    pub fn quantile(&self, target: f64) -> Nanos {
-        let found = self.found.quantiles.iter().find(|(quantile, _)| *quantile == target);
-        found.map_or(Nanos::ZERO, |(_, value)| *value)
-    }
-}
-
-impl SlowClient {
-    /// The relative deviation from the closed form: none if both say never, infinite if one does.
-    pub fn deviation(&self) -> f64 {
-        relative_moment(self.found_back, self.expected_back)
     }
 }
 

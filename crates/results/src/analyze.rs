@@ -123,8 +123,9 @@ pub fn analyze_beside(
         Some(judge.finish(kept, damages.is_empty())).filter(ConsistencyResult::is_judged);
     facts.hallmark = Some(validator.finish(&summary, &evidence));
     add_recoveries(&mut facts, &events, whole.as_ref().unwrap_or(&summary), summary.window);
-    facts.servers =
-        observed::counted(observed.unwrap_or_default()).iter().map(servers::time_course).collect();
+    let nodes = observed::counted(observed.unwrap_or_default());
+    let time_course = |node| servers::time_course(node, summary.window);
+    facts.servers = nodes.iter().map(time_course).collect();
     facts.scraped = observed::scraped_series(observed, summary.window);
     facts.events = events;
     if kept < counted && manifest.state != ManifestState::Running {

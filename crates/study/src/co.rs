@@ -8,13 +8,11 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use assay_analysis::sawtooth::{Figures, LatencyCourse, LatencyKind, Sawtooth};
+use assay_analysis::sawtooth::{Figures, LatencyCourse, LatencyKind, Sawtooth, SlowClient};
 use assay_analysis::{AnalysisOptions, Analyzer, LoadModel, Phases, Summary, Window};
 use assay_history::manifest::LoadSection;
 use assay_model::{Nanos, Record, Seed};
-use assay_report::study::{
-    Measure, MethodResult, STUDY_QUANTILES, SlowClient, Study, StudyClock, StudyRun,
-};
+use assay_report::study::{Measure, MethodResult, STUDY_QUANTILES, Study, StudyClock, StudyRun};
 use assay_results::shell::quoted;
 use assay_run::{
     ArrivalProcess, Arrivals, Closed, Control, Extent, Latency, LiveCounters, Load, Open, Overflow,

@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use assay_analysis::matrix::OperationFilter;
-use assay_analysis::matrix::published::{Mix, PublishedFigure, PublishedMeasure, Terms};
+use assay_analysis::matrix::published::{
+    ExaminedFigures, Mix, PublishedFigure, PublishedMeasure, Terms,
+};
 use assay_report::matrix::PublishedFigures;
 
 use crate::error::{StudyError, invalid};
@@ -158,15 +160,15 @@ pub fn with_terms(
         let theirs = name_of(&workload.name)?;
         (!workload.mix.is_empty()).then(|| Mix { workload: theirs, shares: workload.mix.clone() })
     });
+    let terms = Terms {
+        operations: section.operations as f64,
+        clients: section.clients as f64,
+        mixes: mixes.collect(),
+    };
     Ok(PublishedFigures {
         name: section.name.clone(),
-        terms: Terms {
-            operations: section.operations as f64,
-            clients: section.clients as f64,
-            mixes: mixes.collect(),
-        },
+        examined: ExaminedFigures::new(figures, terms),
         workloads: plan.workloads.iter().map(|workload| name_of(&workload.name)).collect(),
-        figures,
     })
 }
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use assay_analysis::hallmark::Hallmark;
-use assay_analysis::matrix::{Cell, Matrix, durability, figures};
+use assay_analysis::matrix::{Cell, Matrix, MatrixFigures, durability, figures};
 use assay_history::{SheetColumn, SheetValues, write_sheet};
 use assay_model::{Nanos, Setting};
 use assay_report::matrix::{
@@ -77,7 +77,8 @@ pub fn gather(
         study.notes.push(text);
     }
     label(&mut study);
-    study.fit();
+    let clients: Vec<Option<u32>> = study.loads.iter().map(|load| load.clients).collect();
+    study.figures = MatrixFigures::new(&study.matrix, &clients);
     study
 }
 
@@ -129,7 +130,7 @@ fn empty(
         repetitions: plan.repetitions,
         planned: plan.cells.len(),
         matrix: Matrix::default(),
-        fits: Vec::new(),
+        figures: MatrixFigures::default(),
         facts: Vec::new(),
         failed: Vec::new(),
         is_interrupted: false,

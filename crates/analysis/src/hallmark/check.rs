@@ -205,6 +205,28 @@ impl Check {
         figures.peek().is_some() && figures.all(is_far)
     }
 
+    /// The measure that made it come out as it did: the worst one.
+    pub fn deciding(&self) -> Option<&Measure> {
+        let badness = |measure: &Measure| {
+            let Some(limits) = measure.limits else { return (0, 0.0) };
+            let severity = match measure.verdict() {
+                CheckVerdict::Fail => 3,
+                CheckVerdict::Remark => 2,
+                _ => 1,
+            };
+            let (value, pass) = (measure.value.max(1e-12), limits.pass.max(1e-12));
+            let excess = match limits.bound {
+                Bound::AtMost => value / pass,
+                Bound::AtLeast => pass / value,
+            };
+            (severity, excess)
+        };
+        self.measures.iter().max_by(|one, other| {
+            let (one, other) = (badness(one), badness(other));
+            one.0.cmp(&other.0).then(one.1.total_cmp(&other.1))
+        })
+    }
+
     /// Whether figures are withdrawn without which the run has no result.
     pub fn fails_a_headline(&self) -> bool {
         self.verdict == CheckVerdict::Fail && self.withdraws.iter().any(|one| one.is_headline())

@@ -19,7 +19,7 @@ pub struct ClientsFit {
 impl Matrix {
     /// A fit for each store and workload that compete, over the loads with known `clients`;
     /// nothing if all loads are open.
-    pub fn fits(&self, clients: &[Option<u32>]) -> Vec<ClientsFit> {
+    pub(super) fn fits(&self, clients: &[Option<u32>]) -> Vec<ClientsFit> {
         let describe = |load: usize| clients.get(load).copied().flatten();
         let competes =
             |setup: &Setup| describe(setup.load).is_some() && self.refused(*setup).is_none();

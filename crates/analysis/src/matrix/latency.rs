@@ -22,7 +22,7 @@ pub struct LatencyPoint {
 
 impl Matrix {
     /// The point of a setup, if it has runs with answers.
-    pub fn latency_point(&self, setup: Setup) -> Option<LatencyPoint> {
+    pub(super) fn latency_point(&self, setup: Setup) -> Option<LatencyPoint> {
         let response = |place| Metric::Response(OperationFilter::All, place);
         let runs: Vec<_> = self.runs(setup).collect();
         let failed = runs.iter().map(|cell| cell.figures.failed).sum::<f64>() / runs.len() as f64;

@@ -7,7 +7,8 @@
 
 use assay_model::Kind;
 
-use crate::matrix::OperationFilter;
+use crate::compare::{Spread, spread};
+use crate::matrix::{Metric, OperationFilter, Place};
 use crate::plausibility::Verdict;
 
 /// A run time further from what follows from the latencies than this share of it contradicts them.
@@ -87,6 +88,47 @@ pub struct Terms {
     pub mixes: Vec<Mix>,
 }
 
+/// Published figures with what rules say of them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ExaminedFigures {
+    /// The figures.
+    pub figures: Vec<PublishedFigure>,
+    /// How they came about.
+    pub terms: Terms,
+    /// The systems, each once, in order of their first figure.
+    pub systems: Vec<String>,
+    /// Each run time for which the latencies of all its operations were published too.
+    pub predictions: Vec<Prediction>,
+    /// Everything that rules find wrong.
+    pub warnings: Vec<FigureWarning>,
+}
+
+impl ExaminedFigures {
+    /// Holds `figures`, which came about by `terms`, against each other.
+    pub fn new(figures: Vec<PublishedFigure>, terms: Terms) -> ExaminedFigures {
+        let predictions = predictions(&figures, &terms);
+        let systems = systems(&figures);
+        let warnings = figure_warnings(&figures, &terms, &systems, &predictions);
+        ExaminedFigures { figures, terms, systems, predictions, warnings }
+    }
+
+    /// The figure of a system with a workload on so many nodes, if it was published.
+    pub fn get(&self, of: (&str, &str, usize), metric: Metric) -> Option<Spread> {
+        let (measure, parts) = match metric {
+            Metric::RunTime => (PublishedMeasure::RunTime, 1.0),
+            Metric::TimePerOperation => (PublishedMeasure::RunTime, self.terms.operations.max(1.0)),
+            Metric::Response(of, Place::Mean) => (PublishedMeasure::Mean(of), 1.0),
+            _ => return None,
+        };
+        let is_it = |figure: &&PublishedFigure| {
+            let own = (figure.system.as_str(), figure.workload.as_str(), figure.nodes);
+            (own, figure.measure) == (of, measure)
+        };
+        let found = self.figures.iter().find(is_it);
+        found.map(|figure| spread(&[figure.value_ns / parts]))
+    }
+}
+
 /// A run time beside the one that follows from the latencies.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Prediction {
@@ -102,6 +144,13 @@ pub struct Prediction {
     pub predicted_ns: f64,
     /// Held if the two are within a third of what was predicted.
     pub verdict: Verdict,
+}
+
+impl Prediction {
+    /// The published run time over the predicted one.
+    pub fn ratio(&self) -> f64 {
+        self.simulated_ns / self.predicted_ns
+    }
 }
 
 /// What is wrong with published figures, as far as rules can tell.
@@ -166,8 +215,7 @@ pub enum FigureWarning {
     },
 }
 
-/// Each published run time for which the latencies of all its operations were published too.
-pub fn predictions(figures: &[PublishedFigure], terms: &Terms) -> Vec<Prediction> {
+fn predictions(figures: &[PublishedFigure], terms: &Terms) -> Vec<Prediction> {
     let run_times = figures.iter().filter(|figure| figure.measure == PublishedMeasure::RunTime);
     run_times
         .filter_map(|figure| {
@@ -210,13 +258,15 @@ fn mean_of(figures: &[PublishedFigure], run: &PublishedFigure, mix: &Mix) -> Opt
     shares.map(|(of, share)| Some(of_sort(*of)? * share)).sum()
 }
 
-/// Everything that rules find wrong with the figures.
-pub fn figure_warnings(figures: &[PublishedFigure], terms: &Terms) -> Vec<FigureWarning> {
-    let systems = systems(figures);
-    let mut figure_warnings = same_series(figures, &systems);
-    let predictions = predictions(figures, terms);
-    for system in &systems {
-        figure_warnings.extend(little(&predictions, system));
+fn figure_warnings(
+    figures: &[PublishedFigure],
+    terms: &Terms,
+    systems: &[String],
+    predictions: &[Prediction],
+) -> Vec<FigureWarning> {
+    let mut figure_warnings = same_series(figures, systems);
+    for system in systems {
+        figure_warnings.extend(little(predictions, system));
         let flat = nodes_without_effect(figures, system);
         let scans = scans_like_reads(figures, system, terms);
         let is_nothing = flat.is_some() && scans.is_some();
@@ -231,8 +281,7 @@ pub fn figure_warnings(figures: &[PublishedFigure], terms: &Terms) -> Vec<Figure
     figure_warnings
 }
 
-/// The systems, each once, in order of their first figure.
-pub fn systems(figures: &[PublishedFigure]) -> Vec<String> {
+fn systems(figures: &[PublishedFigure]) -> Vec<String> {
     let mut systems: Vec<String> = Vec::new();
     for figure in figures {
         if !systems.contains(&figure.system) {
@@ -277,11 +326,8 @@ fn same_series(figures: &[PublishedFigure], systems: &[String]) -> Vec<FigureWar
 
 fn little(predictions: &[Prediction], system: &str) -> Option<FigureWarning> {
     let own: Vec<&Prediction> = predictions.iter().filter(|one| one.system == system).collect();
-    let violated: Vec<f64> = own
-        .iter()
-        .filter(|one| one.verdict == Verdict::Violated)
-        .map(|one| one.simulated_ns / one.predicted_ns)
-        .collect();
+    let violated: Vec<f64> =
+        own.iter().filter(|one| one.verdict == Verdict::Violated).map(|one| one.ratio()).collect();
     let worst = violated.iter().copied().max_by(|a, b| a.ln().abs().total_cmp(&b.ln().abs()))?;
     let (system, checked) = (system.to_owned(), own.len());
     Some(FigureWarning::Little { system, violated: violated.len(), checked, worst })

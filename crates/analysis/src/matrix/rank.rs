@@ -1,9 +1,7 @@
 //! Ranking of stores, as far as their intervals allow one.
 
 use crate::compare::Spread;
-use crate::matrix::{
-    Cell, CellFigures, DurabilityClass, Matrix, Metric, OperationFilter, Setup, least,
-};
+use crate::matrix::{Cell, CellFigures, Matrix, Metric, OperationFilter, Setup, least};
 use crate::plausibility::Verdict;
 
 /// A store that finds less than this share of the requested records does other work.
@@ -18,12 +16,12 @@ const MOST_FAILED: f64 = 0.001;
 /// The stores of one workload, number of nodes and load, the best first.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Ranking {
+    /// All that have runs, in order.
+    pub setups: Vec<Setup>,
     /// Those that are ranked.
     pub placed: Vec<Placed>,
     /// Those that are not, with the reason.
     pub refused: Vec<(Setup, Refused)>,
-    /// Whether what is ranked keeps an answered write in different ways.
-    pub durability_classes_differ: bool,
 }
 
 /// A store in a ranking.
@@ -38,8 +36,6 @@ pub struct Placed {
     /// Whether its interval lies apart from that of the one before it; `None` for the first one
     /// and without intervals.
     pub is_apart: Option<bool>,
-    /// What it keeps of an answered write.
-    pub durability: DurabilityClass,
 }
 
 /// Why a store is not ranked.
@@ -56,15 +52,13 @@ pub enum Refused {
 }
 
 /// Ranks the stores of `setups` by `metric`; runs alone decide who is refused.
-pub fn rank(matrix: &Matrix, setups: &[Setup], metric: Metric) -> Ranking {
-    let mut ranking = Ranking::default();
+pub(super) fn rank(matrix: &Matrix, setups: &[Setup], metric: Metric) -> Ranking {
+    let mut ranking = Ranking { setups: setups.to_vec(), ..Ranking::default() };
     for &setup in setups {
-        let Some(first) = matrix.runs(setup).next() else { continue };
         if let Some(reason) = matrix.refused(setup) {
             ranking.refused.push((setup, reason));
         } else if let Some(spread) = matrix.spread(setup, metric) {
-            let durability = first.durability;
-            ranking.placed.push(Placed { setup, spread, behind: 1.0, is_apart: None, durability });
+            ranking.placed.push(Placed { setup, spread, behind: 1.0, is_apart: None });
         }
     }
     let is_more_better = metric == Metric::Throughput;
@@ -84,9 +78,6 @@ pub fn rank(matrix: &Matrix, setups: &[Setup], metric: Metric) -> Ranking {
         });
         before = Some(placed.spread.clone());
     }
-    let durability = ranking.placed.first().map(|placed| placed.durability);
-    ranking.durability_classes_differ =
-        ranking.placed.iter().any(|placed| Some(placed.durability) != durability);
     ranking
 }
 

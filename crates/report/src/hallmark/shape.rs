@@ -166,7 +166,6 @@ struct MeasureObject {
 
 impl MeasureObject {
     fn new(measure: &Measure) -> MeasureObject {
-        let analyzed = measure.limits.map_or(CheckVerdict::Pass, |l| l.analyze(measure.value));
         let bound = |limits: Limits| match limits.bound {
             Bound::AtMost => "at-most",
             Bound::AtLeast => "at-least",
@@ -181,7 +180,7 @@ impl MeasureObject {
                 Unit::Seconds => "seconds",
             },
             value: measure.value,
-            verdict: verdict(analyzed),
+            verdict: verdict(measure.verdict()),
             bound: measure.limits.map(bound),
             pass: measure.limits.map(|limits| limits.pass),
             fail: measure.limits.and_then(|limits| limits.fail),

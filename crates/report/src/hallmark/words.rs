@@ -132,7 +132,7 @@ pub fn reason(check: &Check) -> String {
     if let Some(why) = obstacle(check) {
         return why.to_owned();
     }
-    let Some(measure) = deciding(check) else { return what(check.id).to_owned() };
+    let Some(measure) = check.deciding() else { return what(check.id).to_owned() };
     let text = phrase(measure);
     match measure.limits {
         Some(limits) => format!("{text} ({})", broken(measure, limits, check.verdict)),
@@ -151,7 +151,7 @@ pub fn found(check: &Check) -> String {
 }
 
 fn decided(check: &Check) -> String {
-    match (obstacle(check), deciding(check)) {
+    match (obstacle(check), check.deciding()) {
         (Some(why), _) => why.to_owned(),
         (None, Some(measure)) => match check.because_of {
             Some(cause) => format!("{}, which follows from {}", phrase(measure), cause.name()),
@@ -164,7 +164,7 @@ fn decided(check: &Check) -> String {
 /// What the deciding measure was held against, if there is one with limits.
 pub fn threshold(check: &Check) -> Option<String> {
     let is_answered = obstacle(check).is_none();
-    let measure = deciding(check).filter(|_| is_answered)?;
+    let measure = check.deciding().filter(|_| is_answered)?;
     let Limits { bound, pass, fail } = measure.limits?;
     let number = |limit: f64| number(limit, measure.statistic.unit());
     let passes = match bound {
@@ -210,28 +210,6 @@ pub fn figure_name(figure: Figure) -> String {
             format!("{} {}", time.name(), percentile_name(quantile))
         }
     }
-}
-
-/// The measure that made a check come out as it did: the worst one.
-pub fn deciding(check: &Check) -> Option<&Measure> {
-    let badness = |measure: &Measure| {
-        let Some(limits) = measure.limits else { return (0, 0.0) };
-        let severity = match limits.analyze(measure.value) {
-            CheckVerdict::Fail => 3,
-            CheckVerdict::Remark => 2,
-            _ => 1,
-        };
-        let (value, pass) = (measure.value.max(1e-12), limits.pass.max(1e-12));
-        let excess = match limits.bound {
-            Bound::AtMost => value / pass,
-            Bound::AtLeast => pass / value,
-        };
-        (severity, excess)
-    };
-    check.measures.iter().max_by(|one, other| {
-        let (one, other) = (badness(one), badness(other));
-        one.0.cmp(&other.0).then(one.1.total_cmp(&other.1))
-    })
 }
 
 /// The threshold that a check broke.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use assay_analysis as analyzed;
 use assay_analysis::effect::Level as EffectLevel;
 use assay_analysis::scraped::{ScrapedSeries, ScrapedUse};
-use assay_analysis::servers::{ServerUse, summed_up};
+use assay_analysis::servers::{ServerTimeSeries, ServerUse};
 use assay_analysis::{Distribution, Interval, LoadModel, NodeSummary, Summary, Transactions};
 use assay_model::{Kind, Nanos, Phase};
 use schemars::JsonSchema;
@@ -145,12 +145,7 @@ impl ResultObject {
             effects: facts.effects.iter().map(EffectObject::new).collect(),
             nodes: summary.nodes.iter().map(NodeObject::new).collect(),
             agents: facts.agents.iter().map(AgentObject::new).collect(),
-            servers: facts
-                .servers
-                .iter()
-                .filter_map(|time_course| summed_up(time_course, summary.window))
-                .map(ServerObject::new)
-                .collect(),
+            servers: facts.servers.iter().filter_map(ServerObject::new).collect(),
             scraped: facts
                 .scraped
                 .iter()
@@ -1078,10 +1073,10 @@ struct ServerObject {
 }
 
 impl ServerObject {
-    fn new(row: ServerUse) -> ServerObject {
-        let ServerUse { name, mean, processors_max } = row;
-        ServerObject {
-            name,
+    fn new(server: &ServerTimeSeries) -> Option<ServerObject> {
+        let ServerUse { mean, processors_max } = server.used?;
+        Some(ServerObject {
+            name: server.name.clone(),
             processors: mean.processors,
             processors_max,
             memory_bytes: mean.memory,
@@ -1089,7 +1084,7 @@ impl ServerObject {
             disk_written_bytes_per_s: mean.disk_written,
             received_bytes_per_s: mean.received,
             sent_bytes_per_s: mean.sent,
-        }
+        })
     }
 }
 

@@ -120,8 +120,9 @@ fn columns(study: &MatrixStudy, setups: &[Setup], metric: Metric) -> BarChart {
             many => place as f64 / (many - 1) as f64,
         };
         let load = setups[0].load;
-        let value =
-            |workload: usize| study.matrix.spread(Setup { store, workload, nodes, load }, metric);
+        let value = |workload: usize| {
+            study.figures.get(Setup { store, workload, nodes, load }, metric).cloned()
+        };
         Series {
             label: setup_name(study, Setup { store, workload: 0, nodes, load }),
             colour: colour(store),
@@ -172,7 +173,7 @@ pub fn sweeps(study: &MatrixStudy) -> Vec<ChartFigure> {
     if closed < 2 {
         return Vec::new();
     }
-    let rows = &study.fits;
+    let rows = &study.figures.fits;
     let mut nodes: Vec<Option<usize>> = rows.iter().map(|row| row.nodes).collect();
     nodes.sort_unstable();
     nodes.dedup();

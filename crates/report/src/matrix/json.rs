@@ -93,7 +93,7 @@ impl MatrixObject<'_> {
             order: &study.order,
             planned: study.planned,
             rows: sheet_rows(study),
-            scalability: study.fits.iter().map(scalability).collect(),
+            scalability: study.figures.fits.iter().map(scalability).collect(),
             scale: study.scale,
             schema: MATRIX_SCHEMA,
             seed: study.seed,
@@ -157,7 +157,7 @@ struct SetupObject<'a> {
 impl SetupObject<'_> {
     fn new(study: &MatrixStudy, setup: Setup) -> SetupObject<'_> {
         let metric = |metric: Metric| {
-            let spread = study.matrix.spread(setup, metric)?;
+            let spread = study.figures.get(setup, metric)?;
             Some((metric_name(metric), MetricObject::new(spread)))
         };
         SetupObject {
@@ -186,12 +186,12 @@ struct MetricObject {
 }
 
 impl MetricObject {
-    fn new(spread: Spread) -> MetricObject {
+    fn new(spread: &Spread) -> MetricObject {
         MetricObject {
             high: spread.interval.map(|(_, high)| high),
             low: spread.interval.map(|(low, _)| low),
             mean: spread.mean,
-            runs: spread.values,
+            runs: spread.values.clone(),
         }
     }
 }

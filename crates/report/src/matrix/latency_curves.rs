@@ -43,7 +43,8 @@ fn of_loads(study: &MatrixStudy, loads: &[usize], is_open: bool) -> Vec<LatencyC
     kinds.dedup();
     let curve = |setup: Setup| {
         let points = loads.iter().filter_map(|load| {
-            Some((*load, study.matrix.latency_point(Setup { load: *load, ..setup })?))
+            let point = study.figures.points.get(&Setup { load: *load, ..setup })?;
+            Some((*load, point.clone()))
         });
         LatencyCurve { setup, is_open, points: points.collect() }
     };

@@ -2,9 +2,7 @@
 
 use assay_analysis::Verdict;
 use assay_analysis::matrix::OperationFilter;
-use assay_analysis::matrix::published::{
-    FigureWarning, PublishedFigure, PublishedMeasure, predictions,
-};
+use assay_analysis::matrix::published::{FigureWarning, PublishedFigure, PublishedMeasure};
 use assay_model::{Kind, Nanos};
 
 use super::PublishedFigures;
@@ -18,17 +16,16 @@ pub fn system_name(published: &PublishedFigures, system: &str) -> String {
 
 /// What rules find wrong with the figures, a sentence each.
 pub fn figure_warnings(published: &PublishedFigures, letters: Letters) -> Vec<String> {
-    let all =
-        assay_analysis::matrix::published::figure_warnings(&published.figures, &published.terms);
-    let reported = all.iter().map(|figure_warning| sentence(published, figure_warning, letters));
+    let all = published.examined.warnings.iter();
+    let reported = all.map(|figure_warning| sentence(published, figure_warning, letters));
     reported.chain([extent(published)]).collect()
 }
 
 /// How much of it could be held against anything.
 fn extent(published: &PublishedFigures) -> String {
     let is_run_time = |figure: &&PublishedFigure| figure.measure == PublishedMeasure::RunTime;
-    let reported = published.figures.iter().filter(is_run_time).count() as u64;
-    let checked = predictions(&published.figures, &published.terms).len() as u64;
+    let reported = published.examined.figures.iter().filter(is_run_time).count() as u64;
+    let checked = published.examined.predictions.len() as u64;
     format!(
         "{} of {} could be held against latencies by Little's law; of the others there are none, \
          or this study does not know the workload's mix",
@@ -49,7 +46,7 @@ fn sentence(
              are the same"
         ),
         FigureWarning::Little { system, violated, checked, worst } => {
-            let terms = &published.terms;
+            let terms = &published.examined.terms;
             let way = match worst < &1.0 {
                 true => format!("{:.2} of", worst),
                 false => format!("{worst:.1} times"),
@@ -121,7 +118,7 @@ pub fn foreign_table(published: &PublishedFigures, letters: Letters) -> Table {
         ("ratio", Align::Right),
         ("law", Align::Left),
     ]);
-    for found in predictions(&published.figures, &published.terms) {
+    for found in &published.examined.predictions {
         let time = |ns: f64| duration(Nanos(ns.round() as u64), letters);
         table.row(vec![
             found.system.clone(),
@@ -129,7 +126,7 @@ pub fn foreign_table(published: &PublishedFigures, letters: Letters) -> Table {
             found.nodes.to_string(),
             time(found.simulated_ns),
             time(found.predicted_ns),
-            format!("{:.2}", found.simulated_ns / found.predicted_ns),
+            format!("{:.2}", found.ratio()),
             match found.verdict {
                 Verdict::Held => "held",
                 Verdict::Violated => "violated",

@@ -1,7 +1,6 @@
 //! The figures of others beside ours, where both are of the same thing.
 
-use assay_analysis::compare::spread;
-use assay_analysis::matrix::published::{PublishedFigure, PublishedMeasure, systems};
+use assay_analysis::matrix::published::PublishedMeasure;
 use assay_analysis::matrix::{Metric, Place, Setup};
 
 use super::charts::{barred_note, colour, figure};
@@ -22,7 +21,7 @@ pub fn section<'a>(study: &'a MatrixStudy) -> Option<DocumentSection<'a>> {
     let lead = format!(
         "{name}, from {} published figures, beside our runs of the same name. Theirs are dashed \
          outlines. What rules find wrong in them comes first.",
-        count(published.figures.len() as u64)
+        count(published.examined.figures.len() as u64)
     );
     let head = |title: String| Block::Only(Formats::Lines, vec![Block::Heading(title)]);
     let warnings = figure_warnings(published, LETTERS);
@@ -45,7 +44,7 @@ fn beside<'a>(study: &MatrixStudy, published: &PublishedFigures) -> Vec<Block<'a
     };
     let note = barred_note(study, &setups_beside(study, published, load));
     let mut measures: Vec<PublishedMeasure> =
-        published.figures.iter().map(|figure| figure.measure).collect();
+        published.examined.figures.iter().map(|figure| figure.measure).collect();
     measures.sort_unstable();
     measures.dedup();
     let charts = measures.into_iter().map(|measure| charts(study, published, measure, load));
@@ -54,7 +53,7 @@ fn beside<'a>(study: &MatrixStudy, published: &PublishedFigures) -> Vec<Block<'a
 
 /// Our closed loop of as many clients as theirs had; no other is comparable.
 fn same_load(study: &MatrixStudy, published: &PublishedFigures) -> Option<usize> {
-    let is_same = |clients: u32| f64::from(clients) == published.terms.clients;
+    let is_same = |clients: u32| f64::from(clients) == published.examined.terms.clients;
     study.loads.iter().position(|load| load.clients.is_some_and(is_same))
 }
 
@@ -62,8 +61,8 @@ fn no_such_load(published: &PublishedFigures) -> String {
     format!(
         "No chart: theirs are of {} clients that wait for their answers, and no load of this study \
          is. Add closed = [{}] to a [[load]] to see both beside each other.",
-        count(published.terms.clients as u64),
-        published.terms.clients
+        count(published.examined.terms.clients as u64),
+        published.examined.terms.clients
     )
 }
 
@@ -94,7 +93,7 @@ fn compared_by(
     let (Some(least), Some(most)) = (requested.first(), requested.last()) else {
         return (Metric::RunTime, String::new());
     };
-    let theirs = published.terms.operations as u64;
+    let theirs = published.examined.terms.operations as u64;
     if (*least, *most) == (theirs, theirs) {
         return (Metric::RunTime, String::new());
     }
@@ -117,15 +116,15 @@ fn charts<'a>(
     measure: PublishedMeasure,
     load: usize,
 ) -> Block<'a> {
-    let of_measure: Vec<&PublishedFigure> =
-        published.figures.iter().filter(|figure| figure.measure == measure).collect();
-    let mut nodes: Vec<usize> = of_measure.iter().map(|figure| figure.nodes).collect();
+    let all = published.examined.figures.iter();
+    let of_measure = all.filter(|figure| figure.measure == measure);
+    let mut nodes: Vec<usize> = of_measure.map(|figure| figure.nodes).collect();
     nodes.sort_unstable();
     nodes.dedup();
     let (metric, said) = compared_by(study, published, measure, load);
     let mut figures = Vec::new();
     for count in nodes {
-        let drawn = chart(study, published, &of_measure, metric, (count, load));
+        let drawn = chart(study, published, metric, (count, load));
         if !drawn.is_empty() {
             let plural = if count == 1 { "node" } else { "nodes" };
             let title = format!("{}, {count} {plural}", metric_name(metric));
@@ -144,20 +143,12 @@ fn charts<'a>(
 fn chart(
     study: &MatrixStudy,
     published: &PublishedFigures,
-    figures: &[&PublishedFigure],
     metric: Metric,
     (nodes, load): (usize, usize),
 ) -> BarChart {
     let theirs = |system: &str, workload: usize| {
         let name = published.workloads[workload].as_ref()?;
-        let found = figures.iter().find(|figure| {
-            (figure.system.as_str(), &figure.workload, figure.nodes) == (system, name, nodes)
-        });
-        let operations = match metric {
-            Metric::TimePerOperation => published.terms.operations.max(1.0),
-            _ => 1.0,
-        };
-        found.map(|figure| spread(&[figure.value_ns / operations]))
+        published.examined.get((system, name, nodes), metric)
     };
     let workloads = 0..study.workloads.len();
     let ours = (0..study.stores.len()).map(|store| Series {
@@ -170,7 +161,8 @@ fn chart(
             .map(|workload| {
                 let on = |nodes: Option<usize>| {
                     let setup = Setup { store, workload, nodes, load };
-                    study.matrix.spread(setup, metric).filter(|_| !study.is_no_op(setup))
+                    let spread = study.figures.get(setup, metric).cloned();
+                    spread.filter(|_| !study.is_no_op(setup))
                 };
                 // A store whose nodes nobody counted stands beside single ones.
                 on(Some(nodes)).or_else(|| on(None).filter(|_| nodes == 1))
@@ -186,8 +178,7 @@ fn chart(
             })
             .collect(),
     });
-    let systems = systems(&published.figures);
-    let others = systems.iter().enumerate().map(|(place, system)| {
+    let others = published.examined.systems.iter().enumerate().map(|(place, system)| {
         let plain = system.split('(').next().unwrap_or(system);
         let own = study.stores.iter().position(|store| store.name == plain);
         Series {

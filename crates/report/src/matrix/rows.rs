@@ -2,9 +2,7 @@
 
 use assay_analysis::compare::Spread;
 use assay_analysis::hallmark;
-use assay_analysis::matrix::{
-    Matrix, Metric, OperationFilter, Place, Placed, Refused, Setup, rank,
-};
+use assay_analysis::matrix::{Matrix, Metric, OperationFilter, Place, Ranking, Refused, Setup};
 use assay_analysis::usl::{Fit, Peak, Refusal};
 
 use super::MatrixStudy;
@@ -89,19 +87,15 @@ fn marked(study: &MatrixStudy, setup: Setup, text: String) -> String {
 /// The stores of each workload and number of nodes, the best first.
 pub fn ranking(study: &MatrixStudy, load: usize, letters: Letters) -> Option<Table> {
     let metric = study.ranked_by(load);
-    let groups = groups(study, load);
-    let ranked: Vec<(&[Setup], Vec<Placed>)> = groups
-        .iter()
-        .map(|group| (&group[..], rank(&study.matrix, group, metric).placed))
-        .filter(|(_, placed)| placed.len() > 1)
-        .collect();
-    let places = ranked.iter().map(|(_, placed)| placed.len()).max()?.min(PLACES_MAX);
+    let ranked =
+        study.figures.rankings.get(load)?.iter().filter(|ranking| ranking.placed.len() > 1);
+    let places = ranked.clone().map(|ranking| ranking.placed.len()).max()?.min(PLACES_MAX);
     let titles: Vec<String> = (1..=places).map(|place| format!("{place}.")).collect();
     let mut columns = vec![("workload", LEFT), ("nodes", RIGHT)];
     columns.extend(titles.iter().map(|title| (title.as_str(), LEFT)));
     let mut table = Table::new(&columns);
-    for (group, placed) in ranked {
-        let mut row = vec![study.workloads[group[0].workload].clone(), nodes_text(group[0])];
+    for Ranking { setups, placed, .. } in ranked {
+        let mut row = vec![study.workloads[setups[0].workload].clone(), nodes_text(setups[0])];
         row.extend(placed.iter().take(places).map(|one| {
             let name = &study.stores[one.setup.store].name;
             let figure = value(metric, one.spread.mean, letters);
@@ -137,36 +131,23 @@ fn factor(behind: f64) -> String {
     if behind < 10.0 { format!("{behind:.2}") } else { format!("{behind:.0}") }
 }
 
-/// Setups of one load that are compared with each other.
-fn groups(study: &MatrixStudy, load: usize) -> Vec<Vec<Setup>> {
-    let mut setups = study.setups_of(load);
-    setups.sort_by_key(|setup| (setup.workload, setup.nodes, setup.store));
-    let is_same = |a: &Setup, b: &Setup| (a.workload, a.nodes) == (b.workload, b.nodes);
-    setups.chunk_by(is_same).map(<[Setup]>::to_vec).collect()
-}
-
 /// Whether two stores have workload, load and number of nodes in common.
 pub fn has_rivals(study: &MatrixStudy) -> bool {
-    let mut loads = 0..study.loads.len();
-    loads.any(|load| groups(study, load).iter().any(|group| group.len() > 1))
+    study.figures.rankings.iter().flatten().any(|ranking| ranking.setups.len() > 1)
 }
 
 /// Why stores are in no ranking, one sentence for each store and reason.
 pub fn refusals(study: &MatrixStudy) -> Vec<String> {
     let mut found: Vec<(usize, &'static str, Vec<String>)> = Vec::new();
-    for load in 0..study.loads.len() {
-        for group in groups(study, load) {
-            for (setup, reason) in rank(&study.matrix, &group, study.ranked_by(load)).refused {
-                let (why, part) = refusal(reason);
-                let at = format!("{}{part}", place_name(study, setup));
-                let same = found
-                    .iter_mut()
-                    .find(|(store, known, _)| (*store, *known) == (setup.store, why));
-                match same {
-                    Some((.., places)) => places.push(at),
-                    None => found.push((setup.store, why, vec![at])),
-                }
-            }
+    let rankings = study.figures.rankings.iter().flatten();
+    for (setup, reason) in rankings.flat_map(|ranking| &ranking.refused) {
+        let (why, part) = refusal(*reason);
+        let at = format!("{}{part}", place_name(study, *setup));
+        let same =
+            found.iter_mut().find(|(store, known, _)| (*store, *known) == (setup.store, why));
+        match same {
+            Some((.., places)) => places.push(at),
+            None => found.push((setup.store, why, vec![at])),
         }
     }
     let sentence = |(store, why, places): (usize, &str, Vec<String>)| {
@@ -263,8 +244,8 @@ pub fn figures(study: &MatrixStudy, letters: Letters, detail: Detail) -> Table {
                 continue;
             }
             let cell = |metric: Metric| {
-                let spread = study.matrix.spread(setup, metric);
-                spread.map_or("-".to_owned(), |spread| with_interval(metric, &spread, letters))
+                let spread = study.figures.get(setup, metric);
+                spread.map_or("-".to_owned(), |spread| with_interval(metric, spread, letters))
             };
             let throughput = match of {
                 OperationFilter::All => cell(Metric::Throughput),
@@ -376,8 +357,9 @@ pub fn scaling(study: &MatrixStudy, workload: usize, load: usize, metric: Metric
             let is_own = (setup.workload, setup.store) == (workload, store);
             is_own && study.matrix.refused(*setup).is_none()
         });
-        let points = own
-            .filter_map(|setup| Some((setup.nodes? as f64, study.matrix.spread(setup, metric)?)));
+        let points = own.filter_map(|setup| {
+            Some((setup.nodes? as f64, study.figures.get(setup, metric)?.clone()))
+        });
         Curve { store, points: points.collect() }
     };
     let curves = (0..study.stores.len()).map(of);
@@ -396,8 +378,8 @@ pub fn over_clients(
         for (load, clients) in closed_loads(study) {
             let setup = Setup { store, workload, nodes, load };
             let competes = study.matrix.refused(setup).is_none();
-            let spread = study.matrix.spread(setup, metric).filter(|_| competes);
-            points.extend(spread.map(|spread| (f64::from(clients), spread)));
+            let spread = study.figures.get(setup, metric).filter(|_| competes);
+            points.extend(spread.map(|spread| (f64::from(clients), spread.clone())));
         }
         points.sort_by(|a, b| a.0.total_cmp(&b.0));
         Curve { store, points }
@@ -414,7 +396,7 @@ pub fn closed_loads(study: &MatrixStudy) -> impl Iterator<Item = (usize, u32)> {
 
 /// The fits as a table, with a sentence of why there is none where all are refused alike.
 pub fn usl_fits(study: &MatrixStudy) -> Result<Table, String> {
-    let rows = &study.fits;
+    let rows = &study.figures.fits;
     if rows.is_empty() {
         return Err(match closed_loads(study).next() {
             None => refusal_text(Refusal::Open),

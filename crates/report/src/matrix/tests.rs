@@ -1,7 +1,9 @@
 //! Pages of small studies whose figures are known beforehand.
 
 use assay_analysis::hallmark;
-use assay_analysis::matrix::published::{PublishedFigure, PublishedMeasure, Terms};
+use assay_analysis::matrix::published::{
+    ExaminedFigures, PublishedFigure, PublishedMeasure, Terms,
+};
 use assay_analysis::matrix::{
     Cell, CellFigures, ClientsFit, DurabilityClass, FilteredFigures, Matrix, OperationFilter,
     Setup, Times,
@@ -59,7 +61,7 @@ fn study(cells: Vec<Cell>) -> MatrixStudy {
         fill: None,
         remarks: String::new(),
     };
-    MatrixStudy {
+    let mut study = MatrixStudy {
         version: "0".to_owned(),
         name: "s".to_owned(),
         title: "S".to_owned(),
@@ -74,7 +76,7 @@ fn study(cells: Vec<Cell>) -> MatrixStudy {
         planned: cells.len(),
         facts: cells.iter().enumerate().map(facts).collect(),
         matrix: Matrix { cells },
-        fits: Vec::new(),
+        figures: MatrixFigures::default(),
         failed: Vec::new(),
         is_interrupted: false,
         scale: 1.0,
@@ -83,7 +85,15 @@ fn study(cells: Vec<Cell>) -> MatrixStudy {
         is_as_drawn: true,
         published: None,
         notes: Vec::new(),
-    }
+    };
+    compute(&mut study);
+    study
+}
+
+/// Computes the figures of its runs, which may have changed.
+fn compute(study: &mut MatrixStudy) {
+    let clients: Vec<Option<u32>> = study.loads.iter().map(|load| load.clients).collect();
+    study.figures = MatrixFigures::new(&study.matrix, &clients);
 }
 
 /// A study with a law, a refused one, published figures and a failed run.
@@ -103,31 +113,33 @@ pub(crate) fn whole() -> MatrixStudy {
     let intervals = Some([(900.0, 1_100.0), (0.04, 0.06), (0.0, 0.002)]);
     let setup = Setup { store: 1, workload: 0, nodes: None, load: 0 };
     let failed = FailedCell { id: "f".to_owned(), setup, reason: "no server".to_owned() };
+    let mut study = study(cells.into());
+    study.figures.fits = vec![
+        row(Ok(fit(intervals, Peak::Expected(28.0)))),
+        row(Ok(fit(None, Peak::Unseen))),
+        row(Err(Refusal::TooFew { found: 5 })),
+    ];
     MatrixStudy {
-        fits: vec![
-            row(Ok(fit(intervals, Peak::Expected(28.0)))),
-            row(Ok(fit(None, Peak::Unseen))),
-            row(Err(Refusal::TooFew { found: 5 })),
-        ],
         failed: vec![failed],
         order: vec!["cell-0".to_owned()],
         published: Some(published(1_000.0, 4.0)),
-        ..study(cells.into())
+        ..study
     }
 }
 
 /// One published run time of 2 s for so many operations of so many clients.
 fn published(operations: f64, clients: f64) -> PublishedFigures {
+    let figure = PublishedFigure {
+        system: "etcd".to_owned(),
+        workload: "C".to_owned(),
+        nodes: 1,
+        measure: PublishedMeasure::RunTime,
+        value_ns: 2e9,
+    };
+    let terms = Terms { operations, clients, mixes: Vec::new() };
     PublishedFigures {
         name: "the paper".to_owned(),
-        figures: vec![PublishedFigure {
-            system: "etcd".to_owned(),
-            workload: "C".to_owned(),
-            nodes: 1,
-            measure: PublishedMeasure::RunTime,
-            value_ns: 2e9,
-        }],
-        terms: Terms { operations, clients, mixes: Vec::new() },
+        examined: ExaminedFigures::new(vec![figure], terms),
         workloads: vec![Some("C".to_owned())],
     }
 }
@@ -216,13 +228,13 @@ fn what_is_in_no_ranking_is_striped_with_its_reason_and_in_no_fit() {
     for cell in study.matrix.cells.iter_mut().filter(|cell| cell.setup.store == 1) {
         cell.figures.failed = 0.2;
     }
+    compute(&mut study);
     let page = document(&study).page();
     assert!(page.contains("column barred s1") && !page.contains("column barred s0"), "{page}");
     assert!(page.contains("Striped columns do not compete: other × "), "{page}");
     let reasons = barred(&study, &study.setups_of(1));
     assert_eq!(reasons, ["other × 1, ycsb-c: more than 0.1 % of its operations failed (20 %)"]);
     let curves = rows::over_clients(&study, 0, Some(1), Metric::Throughput);
-    study.fit();
     assert_eq!(curves.iter().map(|curve| curve.store).collect::<Vec<_>>(), [0]);
     let fits = usl_fits(&study).expect("etcd has a fit");
     assert!(fits.rows().iter().all(|row| row[0] == "etcd"), "{fits:?}");
@@ -251,10 +263,10 @@ fn fits_that_are_refused_for_different_reasons_have_each_its_own() {
     let refused =
         |store, reason| ClientsFit { store, workload: 0, nodes: Some(1), fit: Err(reason) };
     let mut study = study(Vec::new());
-    study.fits = [0, 1].map(|store| refused(store, Refusal::SameClients)).into();
+    study.figures.fits = [0, 1].map(|store| refused(store, Refusal::SameClients)).into();
     let reason = usl_fits(&study).expect_err("none of them is one");
     assert!(reason.contains("the same number of clients"), "{reason}");
-    study.fits[0] = refused(0, Refusal::TooFew { found: 5 });
+    study.figures.fits[0] = refused(0, Refusal::TooFew { found: 5 });
     let table = usl_fits(&study).expect("each row has its reason");
     let last = |row: &Vec<String>| row.last().cloned().unwrap_or_default();
     let reasons: Vec<String> = table.rows().iter().map(last).collect();
@@ -277,7 +289,8 @@ fn a_peak_among_the_clients_that_were_measured_is_not_called_beyond_them() {
         }),
     };
     let mut study = study(Vec::new());
-    study.fits = [Peak::Measured(20.0), Peak::Expected(28.0), Peak::Expected(40.0)].map(fit).into();
+    study.figures.fits =
+        [Peak::Measured(20.0), Peak::Expected(28.0), Peak::Expected(40.0)].map(fit).into();
     let table = usl_fits(&study).expect("all are fits");
     let peaks: Vec<&str> = table.rows().iter().map(|row| row[7].as_str()).collect();
     assert_eq!(peaks[0], "20 clients");
@@ -289,6 +302,7 @@ fn a_peak_among_the_clients_that_were_measured_is_not_called_beyond_them() {
 fn closed_loops_without_competitors_are_not_reported_as_open() {
     let mut study = study(vec![cell(0, 0, 1, 100.0), cell(0, 1, 1, 400.0)]);
     study.matrix.cells.iter_mut().for_each(|cell| cell.is_no_op = true);
+    compute(&mut study);
     let reason = |study: &MatrixStudy| usl_fits(study).expect_err("nothing competes");
     assert!(reason(&study).contains("no store that may be ranked"), "{}", reason(&study));
     study.loads.iter_mut().for_each(|load| load.clients = None);
@@ -318,6 +332,7 @@ fn the_same_rate_on_more_nodes_is_shown_as_latency() {
     let mut study = study(vec![on(1, 400.0), on(3, 100.0)]);
     study.loads[0] =
         StudyLoad { name: "open-1k".to_owned(), text: "1k/s".to_owned(), clients: None };
+    compute(&mut study);
     let page = document(&study).page();
     assert!(page.contains("response p99 over nodes: ycsb-c, open-1k"), "{page}");
     assert!(page.contains("throughput that falls, or latency that rises, shows"), "{page}");

@@ -80,7 +80,7 @@ fn row(run: &PrecisionRun, letters: Letters) -> Vec<String> {
     }
     match figures.and_then(|figures| figures.response) {
         Some(found) => {
-            cells.extend([found.median(), found.p95()].map(|time| duration(time, letters)));
+            cells.extend([found.p50(), found.p95()].map(|time| duration(time, letters)));
         }
         None => cells.extend([none(), none()]),
     }

@@ -1,8 +1,8 @@
 //! Charts of the study, by the figures of the paper.
 
-use assay_analysis::sawtooth::{LatencyCourse, LatencyKind};
+use assay_analysis::sawtooth::{LatencyCourse, LatencyKind, SlowClient};
 
-use super::{Measure, MethodResult, SlowClient, Study, StudyClock, StudyRun};
+use super::{Measure, MethodResult, Study, StudyClock, StudyRun};
 use crate::chart::axis::Axis;
 use crate::chart::line_chart::{Line, LineChart};
 use crate::chart::spectrum::{known, percentile_line, spectrum_points};
@@ -148,7 +148,7 @@ fn statistics(
                 let method = run.method(measure)?;
                 let time = match statistic {
                     None => method.found.mean_ns,
-                    Some(quantile) => method.quantile(quantile).0 as f64,
+                    Some(quantile) => method.found.at(quantile).0 as f64,
                 };
                 (time > 0.0).then_some(time)
             };

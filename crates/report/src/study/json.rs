@@ -4,12 +4,12 @@
 
 use std::collections::BTreeMap;
 
-use assay_analysis::sawtooth::Figures;
+use assay_analysis::sawtooth::{Figures, SlowClient};
 use assay_model::Nanos;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{MethodResult, SlowClient, Study, StudyRun};
+use super::{MethodResult, Study, StudyRun};
 use crate::object::{finite, pretty};
 use crate::units::percentile_name;
 

@@ -2,9 +2,10 @@
 
 use std::cmp::Ordering;
 
+use assay_analysis::sawtooth::SlowClient;
 use assay_model::Nanos;
 
-use super::{Measure, MethodResult, SlowClient, Study, StudyClock, StudyRun};
+use super::{Measure, MethodResult, Study, StudyClock, StudyRun};
 use crate::table::{Align, Table};
 use crate::units::{Letters, count, duration, percent, percentile_name, rate};
 
@@ -84,7 +85,7 @@ fn row(run: &StudyRun, method: &MethodResult, letters: Letters) -> Vec<String> {
         run.clock.name().to_owned(),
         time(Nanos(method.found.mean_ns.round() as u64)),
     ];
-    cells.extend(COLUMNS.iter().map(|quantile| time(method.quantile(*quantile))));
+    cells.extend(COLUMNS.iter().map(|quantile| time(method.found.at(*quantile))));
     cells.push(time(method.found.max));
     cells.push(count(method.found.affected));
     cells.push(time(method.found.back_after));

@@ -2,6 +2,7 @@
 
 use assay_analysis::sawtooth::LatencyKind;
 use assay_analysis::{AnalysisOptions, Analyzer};
+use assay_model::Nanos;
 use assay_model::{Ends, Phase, Record, version};
 use expect_test::expect;
 

@@ -1,7 +1,7 @@
 //! Conversion of an analyzer's summary to YCSB's lines.
 
 use assay_analysis::Histogram;
-use assay_analysis::ycsb::{Measured, Measurement, Measures, Metric, Status};
+use assay_analysis::ycsb::{Measured, Measurement, Measures, Metric, Moments, Status};
 use assay_model::Kind;
 
 use super::{Interval, Line, Value, ordinal};
@@ -178,16 +178,10 @@ fn whole(number: u64) -> Value {
 }
 
 /// Run time, throughput and the garbage collections of a program without a collector.
-///
-/// YCSB divides by whole milliseconds, so a run below one has an infinite throughput there.
 fn overall(measures: &Measures) -> Vec<Line> {
-    let throughput = match measures.span.0 {
-        0 => 0.0,
-        ns => 1e9 * measures.operations as f64 / ns as f64,
-    };
     vec![
         line("OVERALL", "RunTime(ms)", whole(measures.span.0 / 1_000_000)),
-        line("OVERALL", "Throughput(ops/sec)", Value::Double(throughput)),
+        line("OVERALL", "Throughput(ops/sec)", Value::Double(measures.throughput_per_s())),
         line("TOTAL_GCs", "Count", Value::Whole(0)),
         line("TOTAL_GC_TIME", "Time(ms)", Value::Whole(0)),
         line("TOTAL_GC_TIME_%", "Time(%)", Value::Double(0.0)),
@@ -252,10 +246,8 @@ impl Block<'_> {
         let none = empty();
         let micros = self.measured.map_or(&none, |measured| &measured.histogram);
         // A JVM's histogram without values has the largest possible minimum and no mean.
-        let (mean, min) = match micros.is_empty() {
-            true => (f64::NAN, i64::MAX as u64),
-            false => (micros.mean(), micros.min()),
-        };
+        let mean = self.measured.map_or(f64::NAN, Measured::histogram_mean);
+        let min = if micros.is_empty() { i64::MAX as u64 } else { micros.min() };
         self.push(lines, "Operations", whole(micros.len()));
         self.push(lines, "AverageLatency(us)", Value::Double(mean));
         self.push(lines, "MinLatency(us)", whole(min));
@@ -281,33 +273,26 @@ impl Block<'_> {
         self.push(lines, "MaxLatency(us)", max);
     }
 
-    fn mean(&self) -> f64 {
-        self.measured.map_or(f64::NAN, |measured| measured.sum as f64 / measured.count() as f64)
+    fn moments(&self) -> Moments {
+        self.measured.map_or(Moments::NONE, Measured::moments)
     }
 
     /// Percentiles are whole milliseconds; one that lies beyond the buckets is not printed.
     fn buckets(&self, lines: &mut Vec<Line>) {
-        let (count, mean) = (self.count(), self.mean());
-        let squares = self.measured.map_or(f64::NAN, |measured| measured.sum_of_squares);
-        self.push(lines, "Operations", whole(count));
+        let Moments { mean, variance } = self.moments();
+        self.push(lines, "Operations", whole(self.count()));
         self.push(lines, "AverageLatency(us)", Value::Double(mean));
-        let variance = squares / count as f64 - mean * mean;
         self.push(lines, "LatencyVariance(us)", Value::Double(variance));
         self.push_extremes(lines);
-        let buckets = self.measured.map_or(&[][..], |measured| &measured.buckets);
         for (label, share) in [("95th", 0.95), ("99th", 0.99)] {
-            let mut so_far = 0;
-            let place = buckets.iter().position(|bucket| {
-                so_far += bucket;
-                so_far as f64 / count as f64 >= share
-            });
-            if let Some(ms) = place {
+            if let Some(ms) = self.measured.and_then(|measured| measured.bucket_at(share)) {
                 let label = format!("{label}PercentileLatency(us)");
                 self.push(lines, &label, whole(ms as u64 * 1000));
             }
         }
         self.push_returns(lines);
         if self.options.is_verbose {
+            let buckets = self.measured.map_or(&[][..], |measured| &measured.buckets);
             for (ms, bucket) in buckets.iter().enumerate() {
                 self.push(lines, &ms.to_string(), whole(*bucket));
             }
@@ -318,7 +303,7 @@ impl Block<'_> {
 
     fn series(&self, lines: &mut Vec<Line>) {
         self.push(lines, "Operations", whole(self.count()));
-        self.push(lines, "AverageLatency(us)", Value::Double(self.mean()));
+        self.push(lines, "AverageLatency(us)", Value::Double(self.moments().mean));
         self.push_extremes(lines);
         self.push_returns(lines);
         let means = self.measured.map(|measured| measured.means(self.options.granularity));
@@ -328,20 +313,18 @@ impl Block<'_> {
     }
 
     fn raw(&self, lines: &mut Vec<Line>) {
-        let count = self.count() as usize;
-        self.push(lines, "Total Operations", whole(count as u64));
+        let count = self.count();
+        self.push(lines, "Total Operations", whole(count));
         if let Some(measured) = self.measured.filter(|_| count > 0 && !self.options.has_no_summary)
         {
             let announcement = "Below is a summary of latency in microseconds:";
             self.push(lines, announcement, Value::Whole(-1));
-            self.push(lines, "Average", Value::Double(self.mean()));
+            self.push(lines, "Average", Value::Double(self.moments().mean));
             self.push(lines, "Min", whole(measured.min));
             self.push(lines, "Max", whole(measured.max));
-            let mut sorted: Vec<u64> = measured.samples.iter().map(|(_, us)| *us).collect();
-            sorted.sort_unstable();
-            for (label, share) in RAW_PERCENTILES {
-                let place = (count as f64 * share) as usize;
-                self.push(lines, label, whole(sorted[place.min(count - 1)]));
+            let found = measured.samples_at(RAW_PERCENTILES.map(|(_, share)| share));
+            for ((label, _), micros) in RAW_PERCENTILES.iter().zip(found.into_iter().flatten()) {
+                self.push(lines, label, whole(micros));
             }
         }
         self.push_returns(lines);

@@ -40,6 +40,10 @@ fn series(
     values.iter().enumerate().map(figure).collect()
 }
 
+fn warnings(figures: &[PublishedFigure], terms: Terms) -> Vec<FigureWarning> {
+    ExaminedFigures::new(figures.to_vec(), terms).warnings
+}
+
 const RUN_TIME: PublishedMeasure = PublishedMeasure::RunTime;
 
 fn mean(of: OperationFilter) -> PublishedMeasure {
@@ -72,7 +76,7 @@ fn run_times_follow_from_latencies() {
             ("F", 1, 17.5, Verdict::Held)
         ]
     );
-    let figure_warnings = figure_warnings(&figures, &terms());
+    let figure_warnings = warnings(&figures, terms());
     let system = "x".to_owned();
     assert_eq!(
         figure_warnings,
@@ -95,7 +99,7 @@ fn one_chart_under_two_names_is_found() {
     .concat();
     let (system, other) = ("one".to_owned(), "two".to_owned());
     assert_eq!(
-        figure_warnings(&figures, &terms()),
+        warnings(&figures, terms()),
         [FigureWarning::SameSeries { system, other, equal: 7, shared: 8 }]
     );
 }
@@ -110,7 +114,7 @@ fn a_system_without_any_cost_has_no_fit() {
         series("real", "E", RUN_TIME, &[19e6, 32e6, 35e6, 36e6]),
     ]
     .concat();
-    let found = figure_warnings(&figures, &terms());
+    let found = warnings(&figures, terms());
     assert!(found.contains(&FigureWarning::LikeNothing { system: "null".to_owned() }), "{found:?}");
     assert_eq!(found.len(), 3, "{found:?}");
 }
@@ -125,7 +129,7 @@ fn published_latencies_of_absent_operations_are_found() {
     .concat();
     let (system, workload) = ("x".to_owned(), "E".to_owned());
     assert_eq!(
-        figure_warnings(&figures, &terms()),
+        warnings(&figures, terms()),
         [FigureWarning::NotIssued { system, workload, of: READ }]
     );
 }
@@ -133,7 +137,7 @@ fn published_latencies_of_absent_operations_are_found() {
 #[test]
 fn a_slipped_decimal_point_is_put_back() {
     let figures = series("x", "F", mean(READ), &[425.0, 4339.0, 400.0, 410.0]);
-    let found = figure_warnings(&figures, &terms());
+    let found = warnings(&figures, terms());
     let likely = match &found[..] {
         [FigureWarning::SlippedPoint { figure, likely_ns }] => (figure.nodes, *likely_ns),
         other => panic!("{other:?}"),
@@ -143,7 +147,7 @@ fn a_slipped_decimal_point_is_put_back() {
 
 #[test]
 fn one_node_that_is_ten_times_as_fast_as_several_has_not_slipped() {
-    let read = |values: &[f64]| figure_warnings(&series("x", "F", mean(READ), values), &terms());
+    let read = |values: &[f64]| warnings(&series("x", "F", mean(READ), values), terms());
     assert_eq!(read(&[90.0, 908.0, 850.0, 830.0]), []);
     // Half of the figures are ten times the others: that is no slip of one.
     assert_eq!(read(&[90.0, 95.0, 900.0, 910.0]), []);
@@ -156,7 +160,7 @@ fn one_node_that_is_ten_times_as_fast_as_several_has_not_slipped() {
 fn figures_of_the_same_nodes_show_no_effect_of_nodes() {
     let once = series("x", "A", RUN_TIME, &[2e6, 2.01e6]);
     let twice = series("x", "A", RUN_TIME, &[2.02e6, 2.03e6]);
-    assert_eq!(figure_warnings(&[once.clone(), twice].concat(), &terms()), []);
+    assert_eq!(warnings(&[once.clone(), twice].concat(), terms()), []);
     let third = series("x", "A", RUN_TIME, &[2e6, 2e6, 2.02e6]);
-    assert_eq!(figure_warnings(&[&once[..], &third[2..]].concat(), &terms()).len(), 1);
+    assert_eq!(warnings(&[&once[..], &third[2..]].concat(), terms()).len(), 1);
 }
