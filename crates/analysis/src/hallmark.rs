@@ -29,7 +29,9 @@ mod tests;
 
 pub use check::{Bound, Check, CheckId, CheckVerdict, Figure, Limits, Measure};
 pub use check::{Inapplicable, Statistic, Time, Unit};
-pub use evidence::{Evidence, ExpectedArrivals, Floor, Gaps, Hiccups, Network, Trace, WorkerTime};
+pub use evidence::{
+    Evidence, ExpectedArrivals, Floor, Gaps, Hiccups, NetworkLoss, TraceHashes, WorkerTime,
+};
 pub use plan::Plan;
 pub use thresholds::{Changed, Thresholds};
 pub use validator::Validator;
@@ -51,7 +53,7 @@ pub struct Hallmark {
     /// The percentiles of hits, of response time and then of service time, rising.
     pub percentiles: Vec<Certified>,
     /// Changes for good within the steady part of the window, in order of time.
-    pub changes: Vec<Change>,
+    pub changes: Vec<LevelChange>,
     /// The strongest oscillation, if one counts.
     pub period: Option<Nanos>,
     /// Thresholds that are not what they usually are.
@@ -109,7 +111,7 @@ pub struct Certified {
 
 /// A change for good.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Change {
+pub struct LevelChange {
     /// When, to the width of an interval.
     pub at: Nanos,
     /// Of what.

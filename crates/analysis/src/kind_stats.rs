@@ -87,7 +87,7 @@ impl Moved {
 
 /// How an operation, or a whole transaction, ended.
 #[derive(Clone, Copy, Debug)]
-pub struct Completion {
+pub(crate) struct Completion {
     /// What became of it.
     pub outcome: Outcome,
     /// Why, if not done.
@@ -227,7 +227,7 @@ impl KindStats {
 
 /// What happened within the window, whichever side of its edges the rest of the operation is on.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Traffic {
+pub(crate) struct Traffic {
     offered: u64,
     attempted: u64,
     done: u64,
@@ -303,7 +303,7 @@ impl Traffic {
 
 /// The three times of an operation, or of a whole transaction.
 #[derive(Clone, Copy, Debug)]
-pub struct Span {
+pub(crate) struct Span {
     /// The load model.
     pub intended: Nanos,
     /// When the first request left us.

@@ -30,12 +30,12 @@ const FEWEST_BEYOND: f64 = 10.0;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Objective {
     /// The promises, in the order in which they were made.
-    pub terms: Vec<Term>,
+    pub terms: Vec<ObjectiveTerm>,
 }
 
 /// One promise.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Term {
+pub struct ObjectiveTerm {
     /// About which operations.
     pub scope: Scope,
     /// About what of them, with its limit.
@@ -132,7 +132,7 @@ pub struct ObjectiveFinding {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TermFinding {
     /// The term.
-    pub term: Term,
+    pub term: ObjectiveTerm,
     /// What was found.
     pub value: Value,
     /// How many operations it was found on.
@@ -191,7 +191,7 @@ impl Objective {
 
     /// Whether failures are bounded by a term of their own.
     pub fn bounds_errors(&self) -> bool {
-        let is_errors = |term: &Term| matches!(term.measure, Measure::Errors { .. });
+        let is_errors = |term: &ObjectiveTerm| matches!(term.measure, Measure::Errors { .. });
         self.terms.iter().any(is_errors)
     }
 }
@@ -221,7 +221,7 @@ impl Count {
     }
 }
 
-impl Term {
+impl ObjectiveTerm {
     fn analyze(&self, summary: &Summary) -> TermFinding {
         let nothing = TermFinding {
             term: *self,

@@ -123,7 +123,7 @@ mod tests {
     use assay_model::Nanos;
 
     use super::*;
-    use crate::tune::{Figures, Outcome, Purpose, Request};
+    use crate::tune::{Figures, Purpose, Request, StepOutcome};
 
     #[test]
     fn rates_are_spread_from_end_to_end() {
@@ -138,7 +138,7 @@ mod tests {
         let request = Request { number: 0, rate, purpose: Purpose::Sweep, length: 1 };
         let latency = Some(Nanos::from_millis(latency_ms)).filter(|latency| latency.0 > 0);
         let figures = Figures { latency, ..Figures::default() };
-        Step { request, outcome: Outcome { verdict, figures, ..Outcome::broken() } }
+        Step { request, outcome: StepOutcome { verdict, figures, ..StepOutcome::broken() } }
     }
 
     #[test]

@@ -129,7 +129,7 @@ impl Hasher for Mixing {
 /// Most are found by the low bits of their process in `table`, which is in the cache; one whose
 /// place there is taken goes to `displaced`. A transaction is never in both.
 #[derive(Clone, Debug, Default)]
-pub struct Open {
+pub(crate) struct Open {
     table: Vec<Option<(Name, Transaction)>>,
     displaced: HashMap<Name, Transaction, BuildHasherDefault<Mixing>>,
     /// Transactions left out because too many were open.

@@ -12,7 +12,7 @@ mod overload;
 mod search;
 mod waiting;
 
-pub use assess::{Figures, Outcome, Reason, StepContext, assess};
+pub use assess::{Figures, StepContext, StepOutcome, StepReason, assess};
 pub use overload::Overload;
 pub(crate) use search::rounded;
 pub use search::{Left, Plan, ReplayError, Search, SearchEnd, Undecided};
@@ -71,7 +71,7 @@ pub struct Step {
     /// The run.
     pub request: Request,
     /// What came of it.
-    pub outcome: Outcome,
+    pub outcome: StepOutcome,
 }
 
 /// The rates between which the result lies, as far as steps have shown it.

@@ -55,7 +55,7 @@ pub struct Usl {
 
 /// A fit with what may be said of it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Fit {
+pub struct UslFit {
     /// The parameters.
     pub law: Usl,
     /// Where γ, α, β lie with 95 % confidence; none if the runs do not tell them apart, or speak
@@ -117,7 +117,7 @@ impl Usl {
 ///
 /// # Errors
 /// If there are too few points, or nothing was done.
-pub fn fit(points: &[Point]) -> Result<Fit, Refusal> {
+pub fn fit(points: &[Point]) -> Result<UslFit, Refusal> {
     let mut clients: Vec<f64> = points.iter().map(|point| point.clients).collect();
     clients.sort_by(f64::total_cmp);
     clients.dedup();
@@ -147,7 +147,7 @@ pub fn fit(points: &[Point]) -> Result<Fit, Refusal> {
         Some(peak) if peak <= REACH * most => Peak::Expected(peak),
         _ => Peak::Unseen,
     };
-    Ok(Fit { law, intervals: reach, explained, peak, measured_up_to: most })
+    Ok(UslFit { law, intervals: reach, explained, peak, measured_up_to: most })
 }
 
 fn mean(values: &[f64]) -> f64 {
@@ -457,7 +457,7 @@ mod tests {
     }
 
     /// Fits of the law to simulated runs, each with a seed of its own.
-    fn simulated(law: Usl, noise: Noise, runs: usize) -> impl Iterator<Item = Fit> {
+    fn simulated(law: Usl, noise: Noise, runs: usize) -> impl Iterator<Item = UslFit> {
         let clients = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0];
         (0..SIMULATIONS).map(move |number| {
             let mut draws = assay_model::Seed(7).draws(0, number);
@@ -514,12 +514,12 @@ mod tests {
     fn a_peak_is_reported_only_if_throughput_certainly_falls() {
         let flat = Usl { gamma: 1_000.0, alpha: 0.2, beta: 0.0 };
         let noise = Noise::Relative(0.03);
-        let is_simulated = |fit: &Fit| fit.peak != Peak::Unseen;
+        let is_simulated = |fit: &UslFit| fit.peak != Peak::Unseen;
         let wrong = simulated(flat, noise, 3).filter(is_simulated).count() as f64;
         // A β without effect lies below its interval in one of 40.
         assert!(wrong / SIMULATIONS as f64 <= 0.05, "{wrong}");
         let bent = Usl { gamma: 1_000.0, alpha: 0.05, beta: 0.002 };
-        let is_measured = |fit: &Fit| matches!(fit.peak, Peak::Measured(_));
+        let is_measured = |fit: &UslFit| matches!(fit.peak, Peak::Measured(_));
         assert_eq!(simulated(bent, noise, 3).filter(is_measured).count(), SIMULATIONS as usize);
         let nearly = Point { clients: 64.0, runs: vec![3_000.0, 5_000.0] };
         let rising = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0].map(|clients| Point {

@@ -3,7 +3,7 @@
 use anyhow::{Context, Result, bail};
 use assay_model::{Nanos, SourceError};
 use assay_run::text;
-use assay_run::{ArrivalProcess, RateProfile, Times, Timetable};
+use assay_run::{ArrivalProcess, RateProfile, ScheduleTimes, Timetable};
 use assay_trace::{Schedules, Trace};
 use assay_workload::script;
 
@@ -96,7 +96,7 @@ fn timetable(trace: &Trace) -> Result<Timetable> {
 /// The schedule of a trace as the executor reads it.
 struct Written(assay_trace::Schedule);
 
-impl Times for Written {
+impl ScheduleTimes for Written {
     fn intended(&mut self, process: u64) -> Result<Option<Nanos>, SourceError> {
         self.0.intended(process)
     }
@@ -105,7 +105,7 @@ impl Times for Written {
 /// The schedule of a workload of queries as the executor reads it.
 struct Planned(script::Schedule);
 
-impl Times for Planned {
+impl ScheduleTimes for Planned {
     fn intended(&mut self, process: u64) -> Result<Option<Nanos>, SourceError> {
         Ok(self.0.intended(process))
     }
@@ -114,7 +114,7 @@ impl Times for Planned {
 /// A schedule that was there but cannot be opened any more.
 struct Unreadable(String);
 
-impl Times for Unreadable {
+impl ScheduleTimes for Unreadable {
     fn intended(&mut self, process: u64) -> Result<Option<Nanos>, SourceError> {
         Err(SourceError { process, reason: self.0.clone() })
     }

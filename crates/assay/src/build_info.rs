@@ -31,7 +31,7 @@ pub fn text() -> String {
     };
     let (in_it, absent): (Vec<_>, Vec<_>) =
         registry::list().into_iter().partition(|store| store.is_compiled_in);
-    let names = |stores: &[registry::Listed]| -> String {
+    let names = |stores: &[registry::ListedStore]| -> String {
         let names: Vec<&str> = stores.iter().map(|store| store.scheme).collect();
         if names.is_empty() { "none".to_owned() } else { names.join(" ") }
     };

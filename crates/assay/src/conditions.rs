@@ -10,7 +10,7 @@ use assay_model::{Datum, Named, Nanos, Parameters};
 use assay_store::{Answer, Answers, Call, Client, Step, Store, Ticket};
 use assay_workload::ScriptSpec;
 use assay_workload::script::tpcc::conditions::{
-    ConditionQuery, ConditionTerm, Examination, Finding, Violation,
+    ConditionFinding, ConditionQuery, ConditionTerm, Examination, Violation,
 };
 
 use crate::exit::{Exit, from_open};
@@ -153,7 +153,7 @@ impl Answers for Listener<'_> {
     }
 }
 
-fn section(finding: &Finding) -> FindingSection {
+fn section(finding: &ConditionFinding) -> FindingSection {
     let condition = finding.condition;
     let places = |count: usize| if count == 1 { "place" } else { "places" };
     let place = |violation: &Violation| (violation.warehouse, violation.district);
@@ -196,7 +196,7 @@ fn side(side: &ConditionTerm) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use assay_workload::script::tpcc::conditions::Condition;
+    use assay_workload::script::tpcc::conditions::ConsistencyCondition;
 
     #[test]
     fn a_place_that_breaks_a_condition_twice_is_one_place() {
@@ -206,7 +206,11 @@ mod tests {
             Violation { warehouse: 1, district: Some(2), left, right }
         };
         let violations = vec![of("max(o_id)"), of("max(no_o_id)")];
-        let finding = Finding { condition: Condition::LastOrder, examined: 20, violations };
+        let finding = ConditionFinding {
+            condition: ConsistencyCondition::LastOrder,
+            examined: 20,
+            violations,
+        };
         let text = section(&finding).text;
         assert!(text.starts_with("violated in 1 of 20 places: warehouse 1, district 2:"), "{text}");
     }

@@ -26,11 +26,11 @@ use assay_model::{
 };
 use assay_report::Style;
 use assay_run::control::Urgency;
-use assay_run::executor::{Failure as FirstFailure, Trouble, WorkerOutcome};
+use assay_run::executor::{AbortReason, FailedOperation, WorkerOutcome};
 use assay_run::{
-    ArrivalProcess, Arrivals, Closed, Control, ExecuteError, Latency, LiveCounters, Load, Outcome,
-    RateChange, Share, Sink, Snapshot, Spin, Start, Think, Workers, WorkloadKind, execute,
-    execute_in_simulated_time,
+    ArrivalProcess, Arrivals, Closed, Control, ExecuteError, Latency, LiveCounters, Load,
+    RateChange, RunOutcome, Share, Sink, Snapshot, Spin, Start, Think, Workers, WorkloadKind,
+    execute, execute_in_simulated_time,
 };
 use assay_store::blocking::BlockingThreads;
 use assay_store::{Calls, Store, StoreTime};
@@ -279,7 +279,7 @@ impl Experiment {
         }
     }
 
-    fn send(&mut self, sinks: Vec<HistorySink>, control: &Control) -> Result<Outcome> {
+    fn send(&mut self, sinks: Vec<HistorySink>, control: &Control) -> Result<RunOutcome> {
         let latency = self.gauged();
         let worker_counters: Vec<LiveCounters> =
             sinks.iter().map(|_| LiveCounters::new(latency)).collect();
@@ -624,7 +624,7 @@ impl Experiment {
     }
 
     /// Fills in what is known after the run.
-    fn describe_end(&mut self, outcome: &Outcome, broken: Option<&WriteError>) {
+    fn describe_end(&mut self, outcome: &RunOutcome, broken: Option<&WriteError>) {
         let (state, reason) = self.state(outcome, broken);
         let phases = self.phases(outcome);
         let planned_rate = self.planned_rate(&phases);
@@ -668,7 +668,7 @@ impl Experiment {
     }
 
     /// Fills in what the share of a fleet's run was, if this is one.
-    fn describe_share(&mut self, outcome: &Outcome) {
+    fn describe_share(&mut self, outcome: &RunOutcome) {
         if let (Some(member), Some(share)) = (&self.member, self.share) {
             member.tell_end(self.listening.control());
             let facts = (outcome.fingerprint(), self.used.map(|used| used.section()));
@@ -678,7 +678,7 @@ impl Experiment {
     }
 
     /// Whether the plan was issued in full.
-    fn has_issued_all(&self, outcome: &Outcome) -> bool {
+    fn has_issued_all(&self, outcome: &RunOutcome) -> bool {
         let planned = self.planned.unwrap_or(u64::MAX);
         let extent = self.load_config.extent;
         outcome.ran_out() && extent.processes.is_none_or(|processes| processes >= planned)
@@ -697,7 +697,7 @@ impl Experiment {
     }
 
     /// Remarks that a reader must see.
-    fn remark(&mut self, outcome: &Outcome) {
+    fn remark(&mut self, outcome: &RunOutcome) {
         let notes = &mut self.manifest.notes;
         let changes = self.listening.control().rate_changes();
         if let [first, rest @ ..] = &changes[..] {
@@ -743,20 +743,20 @@ impl Experiment {
         notes.extend(self.read_finally.notes.iter().cloned());
     }
 
-    fn state(&self, outcome: &Outcome, broken: Option<&WriteError>) -> (State, Option<String>) {
+    fn state(&self, outcome: &RunOutcome, broken: Option<&WriteError>) -> (State, Option<String>) {
         if let Some(error) = broken {
             return (State::Failed, Some(error.to_string()));
         }
         match outcome.trouble() {
-            Some(Trouble::Plan(reason)) => (State::Failed, Some(reason.clone())),
-            Some(Trouble::History) => {
+            Some(AbortReason::Plan(reason)) => (State::Failed, Some(reason.clone())),
+            Some(AbortReason::History) => {
                 (State::Failed, Some("the history could not be written".to_owned()))
             }
-            Some(Trouble::InFlightLimit) => (
+            Some(AbortReason::InFlightLimit) => (
                 State::Failed,
                 Some("the bound on processes in flight was reached (--overflow abort)".to_owned()),
             ),
-            Some(Trouble::Failure) => (State::Failed, Some(self.load_failure(outcome))),
+            Some(AbortReason::Failure) => (State::Failed, Some(self.load_failure(outcome))),
             None if outcome.is_interrupted => {
                 (State::Interrupted, Some("stopped from outside".to_owned()))
             }
@@ -764,10 +764,10 @@ impl Experiment {
         }
     }
 
-    fn load_failure(&self, outcome: &Outcome) -> String {
+    fn load_failure(&self, outcome: &RunOutcome) -> String {
         let done = outcome.sum(|worker| worker.outcomes[0]);
         match outcome.first_failure() {
-            Some(FirstFailure { key, reason, .. }) => format!(
+            Some(FailedOperation { key, reason, .. }) => format!(
                 "the load stopped because the insert of record {key} failed ({}); {done} records \
                  are in; mend the store and load again with --fresh",
                 reason.name()
@@ -776,7 +776,7 @@ impl Experiment {
         }
     }
 
-    fn phases(&self, outcome: &Outcome) -> Vec<PhaseSection> {
+    fn phases(&self, outcome: &RunOutcome) -> Vec<PhaseSection> {
         let extent = self.load_config.extent;
         let ended = outcome.ended();
         let is_cut = outcome.ran_out() || outcome.is_interrupted || outcome.trouble().is_some();
@@ -803,7 +803,7 @@ impl Experiment {
         phases
     }
 
-    fn events(&self, outcome: &Outcome) -> Vec<Event> {
+    fn events(&self, outcome: &RunOutcome) -> Vec<Event> {
         let mut events: Vec<Event> = self
             .manifest
             .phases
@@ -846,22 +846,22 @@ impl Experiment {
     }
 
     /// Whether no operation succeeded.
-    fn is_in_vain(&self, outcome: &Outcome) -> bool {
+    fn is_in_vain(&self, outcome: &RunOutcome) -> bool {
         outcome.sum(|worker| worker.outcomes[0]) == 0 && !self.is_nothing()
     }
 
     /// What was to be done and was not; of a run that was stopped, what goes on.
-    fn say_undone(&self, outcome: &Outcome) {
+    fn say_undone(&self, outcome: &RunOutcome) {
         self.done.say_undone(self.manifest.state);
         if self.manifest.state == State::Finished && self.is_in_vain(outcome) {
             eprintln!("error: {}", in_vain(outcome));
         }
     }
 
-    fn exit(&self, outcome: &Outcome) -> Exit {
+    fn exit(&self, outcome: &RunOutcome) -> Exit {
         let reason = outcome.first_failure().map(|failure| failure.reason);
         let is_away = reason.is_some_and(|reason| AWAY.contains(&reason))
-            && outcome.trouble() == Some(&Trouble::Failure);
+            && outcome.trouble() == Some(&AbortReason::Failure);
         match self.manifest.state {
             // A run in which nothing went through has failed, whatever the store says.
             State::Finished if self.is_in_vain(outcome) => {
@@ -879,7 +879,7 @@ impl Experiment {
 
 /// When arrivals of each worker waited because the bound on operations in flight was reached; empty
 /// if none ever did.
-fn held_back(outcome: &Outcome) -> Vec<Vec<HeldStretch>> {
+fn held_back(outcome: &RunOutcome) -> Vec<Vec<HeldStretch>> {
     if outcome.workers.iter().all(|worker| worker.held_back.is_empty()) {
         return Vec::new();
     }
@@ -889,14 +889,14 @@ fn held_back(outcome: &Outcome) -> Vec<Vec<HeldStretch>> {
 }
 
 /// The first operation that was refused or is unknown, in a sentence.
-fn first_failure(outcome: &Outcome) -> Option<String> {
-    let FirstFailure { index, key, reason, at } = outcome.first_failure()?;
+fn first_failure(outcome: &RunOutcome) -> Option<String> {
+    let FailedOperation { index, key, reason, at } = outcome.first_failure()?;
     let reason = reason.name();
     Some(format!("the first failure was operation {index} on record {key} after {at}: {reason}"))
 }
 
 /// Why a run in which nothing went through has come to nothing.
-fn in_vain(outcome: &Outcome) -> String {
+fn in_vain(outcome: &RunOutcome) -> String {
     match (outcome.sum(|worker| worker.offered), first_failure(outcome)) {
         (0, _) => "nothing was issued: the run was too short for its rate; give it more time by \
                    --duration, or a higher --rate"
@@ -977,7 +977,7 @@ fn execute_simulated(
     sinks: Vec<HistorySink>,
     live_counters: &LiveCounters,
     control: &Control,
-) -> Result<(Outcome, Vec<HistorySink>), ExecuteError> {
+) -> Result<(RunOutcome, Vec<HistorySink>), ExecuteError> {
     let sink = sinks.into_iter().next().expect("there is a sink for every worker");
     let (outcome, sink) = execute_in_simulated_time(run, store, sink, live_counters, control)?;
     Ok((outcome, vec![sink]))

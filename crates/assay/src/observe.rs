@@ -18,7 +18,7 @@ use assay_model::Nanos;
 use assay_results::observed::{CLIENT, metric, part};
 use assay_run::{Clock, Control, Wall};
 
-use hiccups::Hiccups;
+use hiccups::HiccupRecorder;
 use system::{Reading, System};
 
 /// How long the watching thread sleeps at a time.
@@ -60,14 +60,14 @@ pub fn watch(control: &Control, is_over: &AtomicBool) -> Vec<Observation> {
 struct Watch {
     system: System,
     clock: Wall,
-    hiccups: Hiccups,
+    hiccups: HiccupRecorder,
     samples: Vec<Sample>,
     every: Nanos,
 }
 
 impl Watch {
     fn new(system: System, clock: Wall) -> Watch {
-        let (hiccups, samples) = (Hiccups::default(), Vec::new());
+        let (hiccups, samples) = (HiccupRecorder::default(), Vec::new());
         Watch { system, clock, hiccups, samples, every: READ_EVERY }
     }
 

@@ -1,7 +1,7 @@
 //! Objectives as people write them, such as `read.p99<5ms,errors<0.1%`.
 
 use anyhow::Result;
-use assay_analysis::slo::{Comparison, Measure, Objective, Scope, Stretch, Term};
+use assay_analysis::slo::{Comparison, Measure, Objective, ObjectiveTerm, Scope, Stretch};
 use assay_analysis::sweep::{Spread, Sweep};
 use assay_model::Kind;
 use assay_model::closest;
@@ -53,7 +53,7 @@ impl Words<'_> {
         ParseError { column: before.chars().count() + 1, reason }
     }
 
-    fn term(self, part: &str) -> Result<Term, ParseError> {
+    fn term(self, part: &str) -> Result<ObjectiveTerm, ParseError> {
         let Some(place) = part.find(['<', '>', '=']) else {
             let reason = match part.is_empty() {
                 true => "an objective is missing; write read.p99<5ms or errors<0.1%".to_owned(),
@@ -81,7 +81,7 @@ impl Words<'_> {
         if share == Some(0.0) && comparison == Comparison::Below {
             return Err(limit.wrong("nothing is below zero; write <=0%"));
         }
-        Ok(Term { scope, measure, comparison })
+        Ok(ObjectiveTerm { scope, measure, comparison })
     }
 
     /// What stands before the sign: a kind, a latency, a measure, the first two if one likes.
@@ -260,16 +260,16 @@ mod tests {
 
     use super::*;
 
-    fn latency(scope: Scope, stretch: Stretch, quantile: f64, limit: Nanos) -> Term {
+    fn latency(scope: Scope, stretch: Stretch, quantile: f64, limit: Nanos) -> ObjectiveTerm {
         let measure = Measure::Latency { stretch, quantile, limit };
-        Term { scope, measure, comparison: Comparison::Below }
+        ObjectiveTerm { scope, measure, comparison: Comparison::Below }
     }
 
     #[test]
     fn objectives_are_read() {
         let five = Nanos::from_millis(5);
         let read = Scope::Kind(Kind::Read);
-        let errors = Term {
+        let errors = ObjectiveTerm {
             scope: Scope::All,
             measure: Measure::Errors { limit: 0.001 },
             comparison: Comparison::AtMost,

@@ -9,7 +9,7 @@ use anyhow::{Context as _, Result};
 use assay_model::{Kind, Phase, Seed};
 use assay_trace::imported::load_path;
 use assay_trace::{Header, Part, Trace};
-use assay_workload::builtin::{self, Form};
+use assay_workload::builtin::{self, SpecFormat};
 use assay_workload::script;
 use assay_workload::script::fmke::FmkeSpec;
 use assay_workload::spec::no_files;
@@ -45,7 +45,7 @@ pub struct Workload {
     /// What only a store's binding understands, if SPEC was made of properties.
     pub binding: BTreeMap<String, String>,
     /// Whether it is a built-in workload, whose sizes are only examples.
-    pub entry: Option<&'static builtin::Entry>,
+    pub entry: Option<&'static builtin::BuiltinWorkload>,
     /// Thresholds of the hallmark that SPEC changes.
     pub hallmark: toml::Table,
     /// Settings that SPEC brings along, beneath what anybody else says.
@@ -268,12 +268,12 @@ impl Workload {
         let entry = builtin::find(text)
             .map_err(|error| usage(format!("there is no file {text}, and {error}")))?;
         let mut workload = match entry.form {
-            Form::Toml => {
+            SpecFormat::Toml => {
                 let (text, settings) = section::cut(entry.text, RUN);
                 let requested = WorkloadSource::from_toml(&text, entry.name)?;
                 Workload { settings, ..Workload::plain(entry.name, requested) }
             }
-            Form::Properties => {
+            SpecFormat::Properties => {
                 let properties =
                     Properties::parse(entry.text.as_bytes(), entry.name).map_err(as_usage)?;
                 Workload::from_properties(entry.name, properties, changes)?
@@ -560,7 +560,7 @@ pub fn read_properties(file: &str) -> Result<Properties> {
 
 /// The built-in workload for YCSB's file `workloada` to `workloadf`, if there is no such file here;
 /// a message says so.
-fn of_ycsb(file: &str) -> Option<&'static builtin::Entry> {
+fn of_ycsb(file: &str) -> Option<&'static builtin::BuiltinWorkload> {
     let letter = file.strip_prefix("workloads/").unwrap_or(file).strip_prefix("workload")?;
     if Path::new(file).exists() {
         return None;

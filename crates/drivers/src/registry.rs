@@ -17,7 +17,7 @@ pub const EMBEDDED_DEFAULT: &str = "fjall";
 
 /// A store as `assay stores` shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Listed {
+pub struct ListedStore {
     /// What its URL begins with.
     pub scheme: &'static str,
     /// What it is, in one line.
@@ -33,7 +33,7 @@ pub struct Listed {
 }
 
 /// Every store that Assay knows, whether compiled in or not.
-pub fn list() -> Vec<Listed> {
+pub fn list() -> Vec<ListedStore> {
     KNOWN.iter().map(listed).collect()
 }
 
@@ -62,7 +62,7 @@ fn discreet(error: OpenError) -> OpenError {
 ///
 /// # Errors
 /// If there is none.
-pub fn require_scheme(url: &str) -> Result<Listed, OpenError> {
+pub fn require_scheme(url: &str) -> Result<ListedStore, OpenError> {
     find(url).map(listed)
 }
 
@@ -127,8 +127,8 @@ fn driver(known: &Known) -> Option<stores::Open> {
     stores::DRIVERS.iter().find(|driver| driver.name == name)?.open
 }
 
-fn listed(known: &Known) -> Listed {
-    Listed {
+fn listed(known: &Known) -> ListedStore {
+    ListedStore {
         scheme: known.scheme,
         summary: known.summary,
         url: known.url,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use assay_driver_kit::Surroundings;
 use assay_model::{Nanos, Seed, quantity};
 use assay_store::memory::Memory;
-use assay_store::null::{Clock, Null};
+use assay_store::null::{ClockFn, Null};
 use assay_store::{OpenError, Store};
 
 use crate::sim;
@@ -17,7 +17,7 @@ const SPIN_MAX: Nanos = Nanos::from_secs(60);
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
     /// A monotonic clock in nanoseconds, for stores that pretend to work for a while.
-    pub clock: Clock,
+    pub clock: ClockFn,
     /// The run's seed, for stores that draw; a store's URL may name another.
     pub seed: Seed,
     /// What is around this process, for stores that need programs of others.

@@ -12,7 +12,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use assay_history::manifest::{
-    AgentSection, CoordinatorSection, Counters, ExecutionSection, PhaseSection,
+    AgentSection, CoordinatorSection, ExecutionSection, OperationCounts, PhaseSection,
 };
 use assay_history::{
     CreateError, History, Manifest, ManifestError, Observation, ReadsWriter, RecordSum, RunDir,
@@ -252,7 +252,7 @@ fn joined(pieces: &[Piece], own: Option<&OwnPiece>) -> Manifest {
     whole.history.lost = all(&|one| one.history.lost);
     whole.history.stalls = all(&|one| one.history.stalls);
     whole.history.sum = sum(pieces, own).map_or(String::new(), |sum| sum.to_string());
-    whole.counters = Counters {
+    whole.counters = OperationCounts {
         offered: all(&|one| one.counters.offered),
         done: all(&|one| one.counters.done),
         refused: all(&|one| one.counters.refused),

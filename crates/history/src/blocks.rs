@@ -22,7 +22,7 @@ pub struct Damage {
     /// Its bytes; zero if whole blocks are absent.
     pub bytes: u64,
     /// What it looks like.
-    pub form: Form,
+    pub form: DamageKind,
     /// The records that are known to have been there; `None` if the end of the file is torn so
     /// if unknown.
     pub records_missing: Option<u64>,
@@ -30,7 +30,7 @@ pub struct Damage {
 
 /// What damage looks like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub enum DamageKind {
     /// The file ends within a block: the process was killed while it wrote.
     TornTail,
     /// Bytes are not what was written.
@@ -42,9 +42,9 @@ pub enum Form {
 impl fmt::Display for Damage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let form = match self.form {
-            Form::TornTail => "torn tail",
-            Form::Corrupt => "corrupt block",
-            Form::Absent => "absent block",
+            DamageKind::TornTail => "torn tail",
+            DamageKind::Corrupt => "corrupt block",
+            DamageKind::Absent => "absent block",
         };
         let (path, offset, bytes) = (self.path.display(), self.offset, self.bytes);
         write!(f, "{form} in {path} at byte {offset}, {bytes} bytes skipped, ")?;
@@ -216,7 +216,7 @@ impl WorkerBlocks {
             }),
         };
         let whole = header.is_some_and(|h| self.at + h.block_bytes() as u64 <= self.length);
-        let form = if next.is_some() || whole { Form::Corrupt } else { Form::TornTail };
+        let form = if next.is_some() || whole { DamageKind::Corrupt } else { DamageKind::TornTail };
         let end = next.map_or(self.length, |(at, _)| at);
         self.damage.push(Damage {
             worker: self.worker,
@@ -262,7 +262,7 @@ impl WorkerBlocks {
             path: self.path.clone(),
             offset: self.at,
             bytes: 0,
-            form: Form::Absent,
+            form: DamageKind::Absent,
             records_missing: Some(header.first - self.records_before),
         });
     }

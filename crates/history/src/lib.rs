@@ -47,7 +47,7 @@ pub use repair::{RepairError, Repaired, repair};
 pub use repeat::{Meeting, Repeat, RepeatError, RepeatedRun};
 pub use run_dir::{CreateError, LockError, RunDir};
 pub use seal::{SealError, Sealed, SealedPart};
-pub use sheet::{SheetColumn, SheetValues, read_sheet, write_sheet};
+pub use sheet::{read_sheet, write_sheet};
 pub use sum::RecordSum;
 pub use table::TableError;
 pub use truth::{TruthRow, TruthWriter, count_faults, read_truth};

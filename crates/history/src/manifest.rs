@@ -53,7 +53,7 @@ pub struct Manifest {
     /// What a reader of the history needs to know.
     pub history: HistorySection,
     /// How many operations ended in which way.
-    pub counters: Counters,
+    pub counters: OperationCounts,
     /// What the instrument itself needs, if that was measured before the run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub floor: Option<FloorSection>,
@@ -294,7 +294,7 @@ pub struct HistorySection {
 /// How many operations ended in which way: offered = done + refused + unknown + dropped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Counters {
+pub struct OperationCounts {
     /// Operations whose time came.
     pub offered: u64,
     /// Answered.
@@ -342,7 +342,7 @@ pub struct AgentSection {
     /// Workers of the agents before it.
     pub first_worker: u32,
     /// How many of its operations ended in which way.
-    pub counters: Counters,
+    pub counters: OperationCounts,
     /// Records that it kept.
     pub records: u64,
     /// The checksum over them, in hexadecimal digits.
@@ -416,7 +416,7 @@ impl Default for Manifest {
             store: StoreSection::default(),
             machine: MachineSection::default(),
             history: HistorySection::default(),
-            counters: Counters::default(),
+            counters: OperationCounts::default(),
             floor: None,
             hallmark: BTreeMap::new(),
             phases: Vec::new(),

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use assay_model::{Event, EventKind, Nanos, Outcome, Phase, Record};
 
 use crate::column::{Column, Columns};
-use crate::manifest::{Counters, Manifest, ManifestError, PhaseSection, State};
+use crate::manifest::{Manifest, ManifestError, OperationCounts, PhaseSection, State};
 use crate::part::temporary;
 use crate::place;
 use crate::read::{Batch, History, OpenError};
@@ -184,7 +184,7 @@ fn update_manifest(
 struct RunTimeline {
     records: u64,
     /// Final reads are no part of them.
-    counters: Counters,
+    counters: OperationCounts,
     /// When the first operation of each phase was intended, when the last was given to the store.
     requested: [Option<(Nanos, Nanos)>; Phase::ALL.len()],
     ended: Nanos,

@@ -130,7 +130,8 @@ pub(crate) fn seal(
             let own = own.map(|(key, number)| (key.to_owned(), number.to_string()));
             let facts = [facts, &own].concat();
             let (made, damage) = seal_worker(dir, &path, &part, worker, &facts)?;
-            damaged = damage.iter().any(|damage| damage.form != crate::blocks::Form::TornTail);
+            damaged =
+                damage.iter().any(|damage| damage.form != crate::blocks::DamageKind::TornTail);
             sealed.parts.push(made);
             sealed.damage.extend(damage);
         }

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use assay_model::{SheetColumn, SheetValues};
 use parquet::basic::{LogicalType, Repetition, Type as Physical};
 use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int64Type};
 use parquet::errors::ParquetError;
@@ -15,26 +16,6 @@ use crate::table::{self, TableError};
 
 /// The metadata key that says what the table is.
 const KEY: &str = "assay.table";
-
-/// One column; every column of a table has as many values.
-#[derive(Clone, Debug, PartialEq)]
-pub struct SheetColumn {
-    /// Its name.
-    pub name: String,
-    /// Its values in order of the rows.
-    pub values: SheetValues,
-}
-
-/// The values of a column.
-#[derive(Clone, Debug, PartialEq)]
-pub enum SheetValues {
-    /// Words; empty where there is nothing to say.
-    Text(Vec<String>),
-    /// Whole numbers.
-    Count(Vec<Option<u64>>),
-    /// Numbers.
-    Number(Vec<Option<f64>>),
-}
 
 /// Writes a table to `path`, replacing an earlier one; `name` says in the file what it is.
 ///
@@ -66,7 +47,7 @@ fn write(path: &Path, name: &str, columns: &[SheetColumn]) -> Result<(), Parquet
             SheetValues::Count(_) => (Physical::INT64, Repetition::OPTIONAL, None),
             SheetValues::Number(_) => (Physical::DOUBLE, Repetition::OPTIONAL, None),
         };
-        table::field(&column.name, physical, repetition, logical)
+        table::field(column.name, physical, repetition, logical)
     });
     let fields = fields.collect::<Result<Vec<_>, _>>()?;
     let schema = Arc::new(Type::group_type_builder("row").with_fields(fields).build()?);
@@ -116,8 +97,8 @@ mod tests {
     use super::*;
     use crate::samples::tempdir;
 
-    fn column(name: &str, values: SheetValues) -> SheetColumn {
-        SheetColumn { name: name.to_owned(), values }
+    fn column(name: &'static str, values: SheetValues) -> SheetColumn {
+        SheetColumn { name, values }
     }
 
     #[test]

@@ -67,7 +67,7 @@ impl ExplainedQuery {
 #[derive(Clone, Debug, PartialEq)]
 pub struct ExplainedRequest {
     /// The access.
-    pub verb: Verb,
+    pub verb: RequestKind,
     /// The table's name.
     pub table: String,
     /// What the key is, column by column: `d_w_id = ?1`, `d_id > ?2`.
@@ -80,7 +80,7 @@ pub struct ExplainedRequest {
 
 /// What a request does with a store of records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Verb {
+pub enum RequestKind {
     /// One record by its key.
     Get,
     /// Records by the order of keys.
@@ -93,15 +93,15 @@ pub enum Verb {
     Delete,
 }
 
-impl Verb {
+impl RequestKind {
     /// The name in explanations.
     pub const fn name(self) -> &'static str {
         match self {
-            Verb::Get => "get",
-            Verb::Scan => "scan",
-            Verb::Insert => "insert",
-            Verb::Update => "update",
-            Verb::Delete => "delete",
+            RequestKind::Get => "get",
+            RequestKind::Scan => "scan",
+            RequestKind::Insert => "insert",
+            RequestKind::Update => "update",
+            RequestKind::Delete => "delete",
         }
     }
 }
@@ -246,9 +246,9 @@ impl Explainer<'_> {
         let slots = [own, own, &others].concat();
         let mut requests = self.reading(&copy.partners, &slots);
         let verb = match copy.action {
-            Action::Put => Verb::Insert,
-            Action::Patch => Verb::Update,
-            Action::Remove => Verb::Delete,
+            Action::Put => RequestKind::Insert,
+            Action::Patch => RequestKind::Update,
+            Action::Remove => RequestKind::Delete,
         };
         requests.push(ExplainedRequest {
             verb,
@@ -305,7 +305,7 @@ impl Explainer<'_> {
             format!("{slot} {} {}", sign(condition.comparison), source(&condition.right))
         });
         ExplainedRequest {
-            verb: if step.is_get { Verb::Get } else { Verb::Scan },
+            verb: if step.is_get { RequestKind::Get } else { RequestKind::Scan },
             table: name.clone(),
             key,
             sifted: sifted.collect(),

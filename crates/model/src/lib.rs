@@ -29,6 +29,7 @@ pub mod clock_band;
 pub mod event;
 pub mod layout;
 pub mod settings;
+pub mod sheet;
 
 pub use action_event::{ACTION_MARK, ActionEvent, ActionStage};
 pub use arguments::{Argument, Arguments, Parameters, Pick, Taken, Wrap};
@@ -46,5 +47,6 @@ pub use record::{Ends, NODES_MAX, Phase, Record};
 pub use schema::{Column, ColumnType, Relation, Schema};
 pub use seed::{Draws, Seed, Stream};
 pub use settings::Setting;
+pub use sheet::{SheetColumn, SheetValues};
 pub use source::{Filled, OperationEncoder, Source, SourceError};
 pub use suggest::closest;

@@ -3,10 +3,11 @@
 use assay_model::Nanos;
 
 use crate::facts::{AgentFacts, Facts};
-use crate::hallmark::{self, Time};
+use crate::hallmark;
 use crate::percentile::WITHDRAWN;
 use crate::table::{Align, Table};
 use crate::units::{Letters, count, duration, rate};
+use assay_analysis::slo::Stretch;
 
 /// What is said where there is no value.
 const NO_VALUE: &str = "-";
@@ -24,7 +25,7 @@ pub fn table(facts: &Facts, letters: Letters) -> Option<Table> {
         ("lag p99", Align::Right),
         ("began", Align::Right),
     ]);
-    let is_withdrawn = |quantile| hallmark::withdraws(facts, Time::Response, quantile);
+    let is_withdrawn = |quantile| hallmark::withdraws(facts, Stretch::Response, quantile);
     let latency = |value: Option<Nanos>, quantile| {
         let mark = if is_withdrawn(quantile) { WITHDRAWN.to_string() } else { String::new() };
         value.map_or(NO_VALUE.to_owned(), |value| format!("{mark}{}", duration(value, letters)))

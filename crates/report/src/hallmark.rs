@@ -4,9 +4,8 @@ mod shape;
 pub(crate) mod words;
 
 use assay_analysis::LoadModel;
-use assay_analysis::hallmark::{
-    Check, CheckId, CheckVerdict, Figure, Hallmark, Time as Certified, Verdict,
-};
+use assay_analysis::hallmark::{Check, CheckId, CheckVerdict, Figure, Hallmark, Time, Verdict};
+use assay_analysis::slo::Stretch;
 
 use crate::document::{CheckRow, CheckTone};
 use crate::document::{Finding, Level};
@@ -19,34 +18,12 @@ pub use words::{figure_name, verdict_name, what};
 /// The number of reasons in the one line; of more only the names.
 const SHOWN: usize = 3;
 
-/// One of the three times that latencies are made of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Time {
-    /// Ended − intended.
-    Response,
-    /// Ended − started.
-    Service,
-    /// Started − intended.
-    Lag,
-}
-
-impl Time {
-    /// The name used in tables.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Time::Response => "response",
-            Time::Service => "service",
-            Time::Lag => "lag",
-        }
-    }
-}
-
 /// Whether the hallmark does not stand behind a percentile.
-pub fn withdraws(facts: &Facts, time: Time, quantile: f64) -> bool {
-    let time = match time {
-        Time::Response => Certified::Response,
-        Time::Service => Certified::Service,
-        Time::Lag => return false,
+pub fn withdraws(facts: &Facts, latency: Stretch, quantile: f64) -> bool {
+    let time = match latency {
+        Stretch::Response => Time::Response,
+        Stretch::Service => Time::Service,
+        Stretch::Lag => return false,
     };
     let figure = Figure::Percentile(time, quantile);
     facts.hallmark.as_ref().is_some_and(|hallmark| !hallmark.refuted_by(figure).is_empty())
@@ -129,7 +106,7 @@ fn not_assessable(checks: &[&Check]) -> String {
 
 /// Which checks a table shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rows {
+pub enum ShownChecks {
     /// Every check.
     All,
     /// Those that failed, or are remarkable.
@@ -137,11 +114,11 @@ pub enum Rows {
 }
 
 /// The checks with what decided each; none if the run was not examined.
-pub fn checks(facts: &Facts, rows: Rows) -> Vec<CheckRow> {
+pub fn checks(facts: &Facts, rows: ShownChecks) -> Vec<CheckRow> {
     let all = facts.hallmark.iter().flat_map(|hallmark| &hallmark.checks);
     let is_notable =
         |check: &&Check| matches!(check.verdict, CheckVerdict::Remark | CheckVerdict::Fail);
-    let shown = all.filter(|check| rows == Rows::All || is_notable(check));
+    let shown = all.filter(|check| rows == ShownChecks::All || is_notable(check));
     let row = |check: &Check| CheckRow {
         code: check.id.code(),
         name: check.id.name(),

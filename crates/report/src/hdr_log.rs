@@ -153,7 +153,7 @@ mod tests {
 
     use super::*;
     use crate::sample;
-    use crate::ycsb::{Interval, Line, Value};
+    use crate::ycsb::{Interval, JavaNumber, Line};
 
     fn log() -> String {
         hdr_log(&sample::facts(), &sample::summary()).expect("the sample can be logged")
@@ -213,12 +213,12 @@ mod tests {
             assert_eq!(tag, "");
             assert_eq!(
                 describe("Operations"),
-                Some(Value::Whole(histogram.len() as i64)),
+                Some(JavaNumber::Whole(histogram.len() as i64)),
                 "{name}"
             );
             assert_eq!(
                 describe("MaxLatency(us)"),
-                Some(Value::Whole(histogram.max() as i64)),
+                Some(JavaNumber::Whole(histogram.max() as i64)),
                 "{name}"
             );
         }

@@ -12,7 +12,7 @@ use crate::document::{Finding, Level};
 use crate::escape::escape;
 use crate::facts::{Facts, RuleFinding};
 use crate::hallmark::words;
-use crate::repeated::{self, Group};
+use crate::repeated::{self, RepeatedRuns};
 use crate::units::Letters;
 use crate::verdict;
 
@@ -58,7 +58,7 @@ pub fn run(facts: &Facts, summary: &Summary) -> String {
 }
 
 /// Repeated runs: a case for each thing that any of them was examined for.
-pub fn group(group: &Group) -> String {
+pub fn group(group: &RepeatedRuns) -> String {
     let mut findings = repeated::findings(group, Letters::Unicode);
     // A group's own findings leave out what its runs are only cautioned for.
     for (place, run) in group.side.runs.iter().enumerate() {
@@ -119,7 +119,7 @@ fn of_findings(findings: &[Finding]) -> Vec<Case> {
 }
 
 /// Each rule of the workload once: of a run that breaks it, if there is one.
-fn worst_rules(group: &Group) -> Vec<&RuleFinding> {
+fn worst_rules(group: &RepeatedRuns) -> Vec<&RuleFinding> {
     let mut rules: Vec<&RuleFinding> = Vec::new();
     for rule in group.side.runs.iter().flat_map(|run| &run.facts.findings) {
         match rules.iter_mut().find(|known| known.name == rule.name) {
@@ -251,7 +251,7 @@ mod tests {
         let (held, broken) = (with(true), with(false));
         assert!(!run(&held.facts, &held.summary).contains(failed));
         assert!(run(&broken.facts, &broken.summary).contains(failed));
-        let group = Group {
+        let group = RepeatedRuns {
             side: ComparedSetup {
                 name: "last".to_owned(),
                 typical: 0,
@@ -276,7 +276,7 @@ mod tests {
             assert!(text.contains(&failed), "{name}: {text}");
             let well = faulty("nothing");
             let runs = [well, (facts, summary)].map(|(facts, summary)| Run { facts, summary });
-            let group = Group {
+            let group = RepeatedRuns {
                 side: ComparedSetup { name: "last".to_owned(), typical: 0, runs: runs.into() },
                 expected: 2,
                 meeting: String::new(),

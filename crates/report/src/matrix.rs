@@ -18,7 +18,7 @@ use assay_model::{Nanos, Setting};
 pub use document::document;
 pub use json::matrix_json;
 pub(crate) use json::{MATRIX_SCHEMA, MatrixObject};
-pub use sheet::{SheetColumn, SheetValues, matrix_csv, matrix_sheet};
+pub use sheet::{matrix_csv, matrix_sheet};
 
 /// Everything that a study found.
 #[derive(Clone, Debug)]

@@ -18,7 +18,7 @@ pub use json::{SCHEMA, json};
 
 /// Repeated runs of one set-up.
 #[derive(Clone, Debug)]
-pub struct Group {
+pub struct RepeatedRuns {
     /// Its runs, at least one.
     pub side: ComparedSetup,
     /// How many runs were wanted.
@@ -31,7 +31,7 @@ pub struct Group {
     pub figures: Vec<(Figure, Spread)>,
 }
 
-impl Group {
+impl RepeatedRuns {
     fn figure(&self, measure: Measure) -> Option<&Spread> {
         let expected = Figure::overall(measure);
         self.figures.iter().find(|(figure, _)| *figure == expected).map(|(_, spread)| spread)
@@ -49,7 +49,7 @@ impl Group {
 }
 
 /// What must be known before any figure.
-pub fn findings(group: &Group, letters: Letters) -> Vec<Finding> {
+pub fn findings(group: &RepeatedRuns, letters: Letters) -> Vec<Finding> {
     let hallmark = crate::compare::hallmark_of("", &group.side);
     // Each run prints its own hallmark.
     let mut findings: Vec<Finding> =
@@ -75,7 +75,7 @@ pub fn findings(group: &Group, letters: Letters) -> Vec<Finding> {
 const FEW: usize = 5;
 
 /// `5 runs: between runs response p99 varies by 3.1 %; its median is 2.31 ms (mean 2.20 to …)`.
-fn headline(group: &Group, letters: Letters) -> String {
+fn headline(group: &RepeatedRuns, letters: Letters) -> String {
     let runs = group.side.runs.len();
     let Some(p99) = group.figure(Measure::Response(0.99)) else {
         return format!("{runs} runs without a single hit");
@@ -102,7 +102,7 @@ fn headline(group: &Group, letters: Letters) -> String {
 }
 
 /// One row per figure; how it varies comes first.
-fn table(group: &Group, letters: Letters) -> Table {
+fn table(group: &RepeatedRuns, letters: Letters) -> Table {
     let mut table = Table::new(&[
         ("", Align::Left),
         ("spread", Align::Right),
@@ -132,7 +132,7 @@ fn table(group: &Group, letters: Letters) -> Table {
 }
 
 /// What the columns of [`table`] are.
-fn meaning(group: &Group) -> String {
+fn meaning(group: &RepeatedRuns) -> String {
     format!(
         "Each of the {} runs has its own figure: spread is their standard deviation as a share of \
          their mean, median the median of them, the interval that of their mean \
@@ -142,7 +142,7 @@ fn meaning(group: &Group) -> String {
 }
 
 /// The group; the first line of its text is the verdict.
-pub fn document(group: &Group) -> Document<'_> {
+pub fn document(group: &RepeatedRuns) -> Document<'_> {
     let letters = Letters::Unicode;
     let run = group.side.typical();
     let title = format!("{}, {} runs", run.facts.title, group.side.runs.len());
@@ -170,7 +170,7 @@ pub fn document(group: &Group) -> Document<'_> {
 }
 
 /// One row per figure and run, with the columns `figure,run,value`; times are nanoseconds.
-pub fn csv(group: &Group) -> String {
+pub fn csv(group: &RepeatedRuns) -> String {
     let mut out = "figure,run,value\n".to_owned();
     for (figure, spread) in &group.figures {
         for (place, number) in spread.values.iter().enumerate() {

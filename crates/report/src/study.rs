@@ -56,7 +56,7 @@ pub enum StudyClock {
 
 /// A way to measure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Measure {
+pub enum MeasurementMethod {
     /// Ours: arrivals do not wait, latency is from the intended moment.
     Open,
     /// YCSB's corrected latency: sessions wait, latency is from the intended moment.
@@ -69,7 +69,7 @@ pub enum Measure {
 #[derive(Clone, Debug)]
 pub struct MethodResult {
     /// The way.
-    pub measure: Measure,
+    pub measure: MeasurementMethod,
     /// What was measured.
     pub found: Figures,
     /// What the closed form says; `None` for a store that has none.
@@ -80,16 +80,17 @@ pub struct MethodResult {
     pub time_course: LatencyCourse,
 }
 
-impl Measure {
+impl MeasurementMethod {
     /// All of them, in the order in which they are shown.
-    pub const ALL: [Measure; 3] = [Measure::Open, Measure::Intended, Measure::Service];
+    pub const ALL: [MeasurementMethod; 3] =
+        [MeasurementMethod::Open, MeasurementMethod::Intended, MeasurementMethod::Service];
 
     /// The name in tables and charts.
     pub const fn name(self) -> &'static str {
         match self {
-            Measure::Open => "open",
-            Measure::Intended => "YCSB intended",
-            Measure::Service => "YCSB service",
+            MeasurementMethod::Open => "open",
+            MeasurementMethod::Intended => "YCSB intended",
+            MeasurementMethod::Service => "YCSB service",
         }
     }
 }
@@ -113,7 +114,7 @@ impl MethodResult {
 
 impl StudyRun {
     /// What `measure` sees of it.
-    pub fn method(&self, measure: Measure) -> Option<&MethodResult> {
+    pub fn method(&self, measure: MeasurementMethod) -> Option<&MethodResult> {
         self.sights.iter().find(|method| method.measure == measure)
     }
 

@@ -4,13 +4,14 @@ use assay_analysis::{Distribution, Group, NodeSummary, Queried, Summary, Transac
 use assay_model::Outcome;
 
 use crate::facts::Facts;
-use crate::hallmark::{self, Time};
+use crate::hallmark;
 use crate::percentile::{
     DisplayedPercentile, NO_VALUE, NO_VALUE_MEANING, SAMPLE, SAMPLE_MEANING, WITHDRAWN,
     WITHDRAWN_MEANING,
 };
 use crate::table::{Align, Table};
 use crate::units::{Letters, count, duration, percent, percentile_name};
+use assay_analysis::slo::Stretch;
 
 /// The percentiles that every latency table has.
 const SHOWN: [f64; 5] = [0.5, 0.9, 0.99, 0.999, 1.0];
@@ -139,7 +140,7 @@ fn counted(counts: &[&str]) -> Table {
 /// Response time at [`BESIDE`].
 fn response(facts: &Facts, group: &Group, letters: Letters) -> [String; 4] {
     BESIDE.map(|quantile| {
-        let is_withdrawn = hallmark::withdraws(facts, Time::Response, quantile);
+        let is_withdrawn = hallmark::withdraws(facts, Stretch::Response, quantile);
         DisplayedPercentile::of(&group.hits.response, quantile, is_withdrawn).cell(letters)
     })
 }
@@ -161,7 +162,7 @@ pub fn latency(facts: &Facts, summary: &Summary, letters: Letters) -> Table {
     let columns: Vec<(&str, Align)> =
         columns.iter().map(|(title, side)| (title.as_str(), *side)).collect();
     let mut table = Table::new(&columns);
-    let mut row = |name: &str, time: Time, distribution: &Distribution| {
+    let mut row = |name: &str, time: Stretch, distribution: &Distribution| {
         if distribution.count > 0 {
             let cells = SHOWN.map(|quantile| {
                 let is_withdrawn = hallmark::withdraws(facts, time, quantile);
@@ -172,15 +173,15 @@ pub fn latency(facts: &Facts, summary: &Summary, letters: Letters) -> Table {
         }
     };
     for (name, group) in all_groups(summary) {
-        row(&name, Time::Response, &group.hits.response);
-        row("", Time::Service, &group.hits.service);
+        row(&name, Stretch::Response, &group.hits.response);
+        row("", Stretch::Service, &group.hits.service);
     }
     let is_sum = |name: &str| [ALL, ALL_REQUESTS, ALL_TRANSACTIONS].contains(&name);
     for (name, group) in all_groups(summary).into_iter().filter(|(name, _)| !is_sum(name)) {
-        row(&format!("{name}, misses"), Time::Response, &group.misses.response);
-        row(&format!("{name}, failed"), Time::Response, &group.failed.response);
+        row(&format!("{name}, misses"), Stretch::Response, &group.misses.response);
+        row(&format!("{name}, failed"), Stretch::Response, &group.failed.response);
     }
-    row("all operations", Time::Lag, &summary.lag);
+    row("all operations", Stretch::Lag, &summary.lag);
     table
 }
 
@@ -202,7 +203,7 @@ pub fn nodes(facts: &Facts, summary: &Summary, letters: Letters) -> Option<Table
         ("longest silence", Align::Right),
         ("p99", Align::Right),
     ]);
-    let is_withdrawn = hallmark::withdraws(facts, Time::Response, 0.99);
+    let is_withdrawn = hallmark::withdraws(facts, Stretch::Response, 0.99);
     let mark = if is_withdrawn { WITHDRAWN.to_string() } else { String::new() };
     for node in &summary.nodes {
         let silence = node.silence.as_ref().map(|silence| {

@@ -7,9 +7,10 @@ use assay_model::{Nanos, Outcome, Reason};
 use crate::document::Opening;
 pub use crate::document::{Finding, Level};
 use crate::facts::{Facts, State};
-use crate::hallmark::{self, Time};
+use crate::hallmark;
 use crate::percentile::DisplayedPercentile;
 use crate::units::{Letters, count, duration, moment, percent, rate};
+use assay_analysis::slo::Stretch;
 
 /// A rate that is short of its promise by more than this is shouted. One percent is what the
 /// window's edges cut off when answers take a hundredth of its length.
@@ -155,7 +156,7 @@ pub(crate) fn headline_group(summary: &Summary) -> (Unit, &Group) {
 /// The headline figures, in one line.
 pub fn headline(facts: &Facts, summary: &Summary, letters: Letters) -> String {
     let (unit, group) = headline_group(summary);
-    let is_withdrawn = hallmark::withdraws(facts, Time::Response, 0.99);
+    let is_withdrawn = hallmark::withdraws(facts, Stretch::Response, 0.99);
     let p99 = DisplayedPercentile::of(&group.hits.response, 0.99, is_withdrawn);
     let rates = &group.rates;
     let done = rate(rates.done_per_s);

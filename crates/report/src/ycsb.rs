@@ -46,30 +46,30 @@ pub struct Line {
     /// For example `95thPercentileLatency(us)`.
     pub measurement: String,
     /// The number.
-    pub value: Value,
+    pub value: JavaNumber,
 }
 
 /// A number that YCSB prints as Java prints a `long` or a `double`.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Value {
+pub enum JavaNumber {
     /// A whole number.
     Whole(i64),
     /// A floating-point number, which may be no number at all.
     Double(f64),
 }
 
-impl Value {
+impl JavaNumber {
     fn text(self) -> String {
         match self {
-            Value::Whole(number) => number.to_string(),
-            Value::Double(number) => java::double(number),
+            JavaNumber::Whole(number) => number.to_string(),
+            JavaNumber::Double(number) => java::double(number),
         }
     }
 
     /// As Jackson writes it: what is no number becomes a string.
     fn json(self) -> String {
         match self {
-            Value::Double(number) if !number.is_finite() => format!("\"{}\"", self.text()),
+            JavaNumber::Double(number) if !number.is_finite() => format!("\"{}\"", self.text()),
             _ => self.text(),
         }
     }
@@ -151,8 +151,8 @@ mod tests {
             value,
         };
         vec![
-            line("Operations", Value::Whole(0)),
-            line("AverageLatency(us)", Value::Double(f64::NAN)),
+            line("Operations", JavaNumber::Whole(0)),
+            line("AverageLatency(us)", JavaNumber::Double(f64::NAN)),
         ]
     }
 

@@ -1,7 +1,7 @@
 //! Evidence about a run from its directory, other than the records.
 
 use assay_analysis::hallmark::{
-    Evidence, ExpectedArrivals, Floor, Gaps, Hiccups, Network, Plan, Thresholds, Trace,
+    Evidence, ExpectedArrivals, Floor, Gaps, Hiccups, NetworkLoss, Plan, Thresholds, TraceHashes,
 };
 use assay_analysis::{Queried, Summary, Window};
 use assay_history::manifest::{CallForm, RateChangeSection, Spinning};
@@ -58,7 +58,7 @@ pub fn gather(
             .then(|| manifest.history.lost + manifest.history.records.saturating_sub(kept)),
         contradictions: is_over.then_some(contradictions as u64),
         network: match in_process {
-            true => Some(Network::default()),
+            true => Some(NetworkLoss::default()),
             false => network(machines()),
         },
         floor: floor(manifest),
@@ -84,8 +84,8 @@ fn worst_hiccups<'a>(machines: impl Iterator<Item = &'a ObservedWindow<'a>>) -> 
 }
 
 /// The segments of all machines together.
-fn network<'a>(machines: impl Iterator<Item = &'a ObservedWindow<'a>>) -> Option<Network> {
-    machines.filter_map(ObservedWindow::network).reduce(|all, one| Network {
+fn network<'a>(machines: impl Iterator<Item = &'a ObservedWindow<'a>>) -> Option<NetworkLoss> {
+    machines.filter_map(ObservedWindow::network).reduce(|all, one| NetworkLoss {
         segments: all.segments + one.segments,
         retransmits: all.retransmits + one.retransmits,
     })
@@ -144,13 +144,13 @@ fn dispersion_of(
 }
 
 /// The hashes of the planned and the executed trace, if the plan was issued in full.
-fn trace(manifest: &Manifest) -> Option<Trace> {
+fn trace(manifest: &Manifest) -> Option<TraceHashes> {
     if !manifest.execution.issued_all {
         return None;
     }
     let hash = |text: &str| u128::from_str_radix(text, 16).ok();
     let planned = hash(&manifest.spec.trace_hash)?;
-    Some(Trace { planned, executed: hash(manifest.execution.executed_hash.as_ref()?)? })
+    Some(TraceHashes { planned, executed: hash(manifest.execution.executed_hash.as_ref()?)? })
 }
 
 fn floor(manifest: &Manifest) -> Option<Floor> {
@@ -265,7 +265,7 @@ mod tests {
         manifest.spec.trace_hash = "fe".to_owned();
         assert_eq!(trace(&manifest), None);
         manifest.execution.issued_all = true;
-        assert_eq!(trace(&manifest), Some(Trace { planned: 0xfe, executed: 0xff }));
+        assert_eq!(trace(&manifest), Some(TraceHashes { planned: 0xfe, executed: 0xff }));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::path::Path;
 use assay_analysis::compare::{median_run, spreads};
 use assay_history::{Meeting, Repeat};
 use assay_report::compare::{ComparedSetup, Run};
-use assay_report::repeated::Group;
+use assay_report::repeated::RepeatedRuns;
 
 use crate::error::ResultsError;
 use crate::measured_runs::{MeasuredRun, measure_all};
@@ -28,7 +28,7 @@ const fn meaning(state: Meeting) -> &'static str {
 pub fn group_beside<E: From<ResultsError>>(
     dir: &Path,
     mut beside: impl FnMut(&MeasuredRun) -> Result<(), E>,
-) -> Result<Group, E> {
+) -> Result<RepeatedRuns, E> {
     let repeat = Repeat::read(dir).map_err(ResultsError::from)?;
     let measured = measure_all(dir, 0)?;
     let figures: Vec<_> = measured.iter().map(|run| run.figures.clone()).collect();
@@ -37,7 +37,7 @@ pub fn group_beside<E: From<ResultsError>>(
     let runs = measured
         .into_iter()
         .map(|run| Run { facts: run.analyzed.facts, summary: run.analyzed.summary });
-    Ok(Group {
+    Ok(RepeatedRuns {
         side: ComparedSetup { name: dir.display().to_string(), runs: runs.collect(), typical },
         expected: repeat.expected as usize,
         meeting: meaning(repeat.state).to_owned(),
@@ -50,6 +50,6 @@ pub fn group_beside<E: From<ResultsError>>(
 ///
 /// # Errors
 /// If they cannot be read, or there is none.
-pub fn group(dir: &Path) -> Result<Group, ResultsError> {
+pub fn group(dir: &Path) -> Result<RepeatedRuns, ResultsError> {
     group_beside(dir, |_| Ok(()))
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use assay_analysis::Window;
-use assay_analysis::hallmark::{Hiccups, Network, WorkerTime};
+use assay_analysis::hallmark::{Hiccups, NetworkLoss, WorkerTime};
 use assay_analysis::scraped::{self, SOURCE, Sample, ScrapedSeries};
 use assay_analysis::servers::{Counted, Counters};
 use assay_history::Observation;
@@ -125,10 +125,10 @@ impl<'a> ObservedWindow<'a> {
     }
 
     /// TCP segments that the machine sent, and those of them that it sent again.
-    pub fn network(&self) -> Option<Network> {
+    pub fn network(&self) -> Option<NetworkLoss> {
         let (sent, _) = self.growth(part::MACHINE, metric::SEGMENTS)?;
         let (again, _) = self.growth(part::MACHINE, metric::RETRANSMITS)?;
-        Some(Network { segments: sent.max(0.0) as u64, retransmits: again.max(0.0) as u64 })
+        Some(NetworkLoss { segments: sent.max(0.0) as u64, retransmits: again.max(0.0) as u64 })
     }
 
     /// The time of each worker, by number.

@@ -7,7 +7,7 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use assay_model::{Nanos, Seed};
-use assay_run::{ArrivalProcess, Arrivals, Form, Mmpp2, RateProfile, Schedule, Sine, Stage};
+use assay_run::{ArrivalProcess, Arrivals, Mmpp2, ProfileForm, RateProfile, Schedule, Sine, Stage};
 
 const WORKERS: [usize; 3] = [1, 2, 7];
 const ARRIVALS: u64 = 1_000_000;
@@ -31,7 +31,9 @@ fn main() {
     }
     let ramp = Stage { length: Nanos::from_secs(3600), from: 0.0, to: 2.0 * RATE };
     let sine = Sine { mean: RATE, amplitude: RATE, period: Nanos::from_secs(60) };
-    for (name, form) in [("ramp", Form::Stages(vec![ramp])), ("sine", Form::Sine(sine))] {
+    for (name, form) in
+        [("ramp", ProfileForm::Stages(vec![ramp])), ("sine", ProfileForm::Sine(sine))]
+    {
         let process = ArrivalProcess::Constant;
         report(
             &format!("constant-{name}"),

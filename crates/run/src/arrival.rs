@@ -24,8 +24,8 @@ pub mod schedule;
 
 pub use mmpp2::Mmpp2;
 pub use process::ArrivalProcess;
-pub use rate_profile::{Form, RateProfile, Sine, Spike, Stage};
-pub use recorded::{Times, Timetable};
+pub use rate_profile::{ProfileForm, RateProfile, Sine, Spike, Stage};
+pub use recorded::{ScheduleTimes, Timetable};
 pub use schedule::Schedule;
 
 /// An arrival process with its rate.

@@ -17,7 +17,7 @@ use crate::processors::hold_to;
 use crate::sink::Sink;
 use crate::worker::{Claims, ClosedLoop, OpenLoop, Scheduler, Task, Worker};
 
-pub use crate::worker::{Failure, Trouble, WorkerOutcome};
+pub use crate::worker::{AbortReason, FailedOperation, WorkerOutcome};
 
 /// How long before the epoch all workers are started, so that none is late.
 const AHEAD: Duration = Duration::from_millis(2);
@@ -75,7 +75,7 @@ pub trait Start: Sync {
 
 /// What a run did, beside its records.
 #[derive(Clone, Debug, Default)]
-pub struct Outcome {
+pub struct RunOutcome {
     /// Worker by worker.
     pub workers: Vec<WorkerOutcome>,
     /// Whether the outside ended it.
@@ -113,7 +113,7 @@ pub enum ExecuteError {
     },
 }
 
-impl Outcome {
+impl RunOutcome {
     /// Sum of `figure` over the workers.
     pub fn sum(&self, figure: impl Fn(&WorkerOutcome) -> u64) -> u64 {
         self.workers.iter().map(figure).sum()
@@ -140,12 +140,12 @@ impl Outcome {
     }
 
     /// The first problem of a worker.
-    pub fn trouble(&self) -> Option<&Trouble> {
+    pub fn trouble(&self) -> Option<&AbortReason> {
         self.workers.iter().find_map(|worker| worker.trouble.as_ref())
     }
 
     /// The first operation that failed, over all workers.
-    pub fn first_failure(&self) -> Option<Failure> {
+    pub fn first_failure(&self) -> Option<FailedOperation> {
         self.workers
             .iter()
             .filter_map(|worker| worker.first_failure)
@@ -170,7 +170,7 @@ pub fn execute<S: Sink + Send>(
     sinks: Vec<S>,
     worker_counters: &[LiveCounters],
     control: &Control,
-) -> Result<(Outcome, Vec<S>), ExecuteError> {
+) -> Result<(RunOutcome, Vec<S>), ExecuteError> {
     assert_eq!(sinks.len(), run.workers, "each worker needs a sink");
     assert_eq!(worker_counters.len(), run.workers, "each worker needs a set of live counters");
     let counter = Arc::new(AtomicU64::new(0));
@@ -219,7 +219,7 @@ pub fn execute<S: Sink + Send>(
         for start in starts {
             drop(start.send(clock.clone()));
         }
-        let mut outcome = Outcome::default();
+        let mut outcome = RunOutcome::default();
         let mut sinks = Vec::new();
         for thread in threads {
             let (worker, sink) = thread
@@ -265,7 +265,7 @@ pub fn execute_alone<C: Clock + Clone, S: Sink>(
 /// the store computes its answers, and the same run gives the same records.
 ///
 /// Processor time stays that of the machine. If only time could end the load but time does not
-/// pass, because every session is answered at once, the run ends with a [`Trouble::Plan`].
+/// pass, because every session is answered at once, the run ends with a [`AbortReason::Plan`].
 ///
 /// # Errors
 /// If the client cannot be opened; then no operation was issued.
@@ -278,7 +278,7 @@ pub fn execute_in_simulated_time<S: Sink>(
     sink: S,
     live_counters: &LiveCounters,
     control: &Control,
-) -> Result<(Outcome, S), ExecuteError> {
+) -> Result<(RunOutcome, S), ExecuteError> {
     assert_eq!(run.workers, 1, "simulated time has one worker");
     let client = store.open(0)?;
     run.begin(control);
@@ -293,10 +293,10 @@ pub fn execute_in_simulated_time<S: Sink>(
     let sink = TimeWatch { sink, control, most, moment: Nanos::ZERO, count: 0, stood_still: false };
     let (mut worker, sink) = Worker::new(task, client, clock, control, live_counters, sink).work();
     if sink.stood_still {
-        worker.trouble.get_or_insert_with(|| Trouble::Plan(STOOD_STILL.to_owned()));
+        worker.trouble.get_or_insert_with(|| AbortReason::Plan(STOOD_STILL.to_owned()));
     }
     let is_interrupted = control.urgency() > Urgency::None && worker.trouble.is_none();
-    Ok((Outcome { workers: vec![worker], is_interrupted }, sink.sink))
+    Ok((RunOutcome { workers: vec![worker], is_interrupted }, sink.sink))
 }
 
 /// Operations that may end at one moment of simulated time, in addition to two for each that can be

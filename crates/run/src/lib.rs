@@ -21,12 +21,12 @@ pub mod executor;
 
 pub use arrival::text;
 pub use arrival::{
-    ArrivalProcess, Arrivals, Form, Mmpp2, RateProfile, Schedule, Sine, Spike, Stage, Times,
-    Timetable,
+    ArrivalProcess, Arrivals, Mmpp2, ProfileForm, RateProfile, Schedule, ScheduleTimes, Sine,
+    Spike, Stage, Timetable,
 };
 pub use clock::{Clock, SimulatedClock, Wall};
 pub use control::Control;
-pub use executor::{ExecuteError, Outcome, Start, Workers, execute, execute_in_simulated_time};
+pub use executor::{ExecuteError, RunOutcome, Start, Workers, execute, execute_in_simulated_time};
 pub use live_counters::{Latencies, Latency, LiveCounters, Snapshot, WorkerStats};
 pub use load::{Closed, Extent, Load, Open, Overflow, Share, Spin, Think, WorkloadKind};
 pub use rates::{RATE_LEAD, RateChange, SetRateError};

@@ -108,14 +108,14 @@ pub struct WorkerOutcome {
     /// Processor time the worker's thread used.
     pub cpu: Nanos,
     /// Why the worker ended early, if it did.
-    pub trouble: Option<Trouble>,
+    pub trouble: Option<AbortReason>,
     /// The first operation that failed.
-    pub first_failure: Option<Failure>,
+    pub first_failure: Option<FailedOperation>,
 }
 
 /// The first operation of a worker that was refused or is unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Failure {
+pub struct FailedOperation {
     /// The operation's number.
     pub index: u64,
     /// The record it was about.
@@ -128,7 +128,7 @@ pub struct Failure {
 
 /// Why a worker ended before its plan did.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Trouble {
+pub enum AbortReason {
     /// The plan could not be read any further.
     Plan(String),
     /// Records could no longer be kept.
@@ -260,7 +260,7 @@ impl<'a, C: Clock + Clone, S: Sink> Worker<'a, C, S> {
         }
         self.in_flight_table.publish(now, PUBLISH_EVERY);
         if self.in_flight_table.sink.is_broken() {
-            self.trouble(Trouble::History);
+            self.trouble(AbortReason::History);
         }
         self.notice_failure();
     }
@@ -283,11 +283,11 @@ impl<'a, C: Clock + Clone, S: Sink> Worker<'a, C, S> {
     /// Ends the run at the first failure, if that is wanted.
     fn notice_failure(&mut self) {
         if self.task.stop_at_failure && self.in_flight_table.first_failure.is_some() {
-            self.trouble(Trouble::Failure);
+            self.trouble(AbortReason::Failure);
         }
     }
 
-    fn trouble(&mut self, trouble: Trouble) {
+    fn trouble(&mut self, trouble: AbortReason) {
         self.outcome.trouble.get_or_insert(trouble);
         self.control.drain();
     }
@@ -441,13 +441,13 @@ impl<'a, C: Clock + Clone, S: Sink> Worker<'a, C, S> {
             let done = match (is_full, self.task.overflow) {
                 (false, _) => self.prepare(due).map(|slot| self.admitted.extend(slot)),
                 (true, Overflow::Abort) => {
-                    self.trouble(Trouble::InFlightLimit);
+                    self.trouble(AbortReason::InFlightLimit);
                     self.drop_process(due, Reason::InFlightLimit)
                 }
                 (true, _) => self.drop_process(due, Reason::InFlightLimit),
             };
             if let Err(error) = done {
-                return self.trouble(Trouble::Plan(error.to_string()));
+                return self.trouble(AbortReason::Plan(error.to_string()));
             }
         }
     }
@@ -465,7 +465,7 @@ impl<'a, C: Clock + Clone, S: Sink> Worker<'a, C, S> {
         while self.task.scheduler.next_arrival().is_some_and(|arrival| arrival <= now) {
             let Next::Issue(due) = self.task.scheduler.next(now) else { return };
             if let Err(error) = self.drop_process(due, reason) {
-                return self.trouble(Trouble::Plan(error.to_string()));
+                return self.trouble(AbortReason::Plan(error.to_string()));
             }
             self.in_flight_table.freed.clear();
             if self.in_flight_table.sink.is_broken() || self.is_out_of_grace(now) {
@@ -532,7 +532,7 @@ impl<'a, C: Clock + Clone, S: Sink> Worker<'a, C, S> {
     #[inline]
     fn begin_or_trouble(&mut self, due: DueProcess) {
         if let Err(error) = self.begin(due) {
-            self.trouble(Trouble::Plan(error.to_string()));
+            self.trouble(AbortReason::Plan(error.to_string()));
         }
     }
 

@@ -29,14 +29,14 @@ use talk::{Got, TestRequest, TestSession};
 
 /// One way in which a store does not keep the contract.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finding {
+pub struct ContractViolation {
     /// The rule that is broken, as a sentence.
     pub rule: &'static str,
     /// What happened instead.
     pub instead: String,
 }
 
-impl fmt::Display for Finding {
+impl fmt::Display for ContractViolation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}; but {}", self.rule, self.instead)
     }
@@ -74,7 +74,7 @@ pub fn survey(store: &dyn Store) -> Vec<Ruling> {
 /// Checks every rule that applies to `store`; what is returned is broken.
 ///
 /// Everything in the store is removed, before and after.
-pub fn check(store: &dyn Store) -> Vec<Finding> {
+pub fn check(store: &dyn Store) -> Vec<ContractViolation> {
     broken(survey(store))
 }
 
@@ -97,25 +97,25 @@ pub fn assert_conforms(store: &dyn Store) {
 ///
 /// # Errors
 /// If the store cannot be written to.
-pub fn leave_mark(store: &dyn Store) -> Result<(), Finding> {
+pub fn leave_mark(store: &dyn Store) -> Result<(), ContractViolation> {
     let written = fresh(store).and_then(|()| {
         let mut talk = TestSession::open(store, 0)?;
         expect(&mut talk, &TestRequest::insert("mark", &MARK), Got::WRITTEN)?;
         store.flush().map_err(Broken::from)
     });
-    written.map_err(|broken| Finding { rule: SURVIVES, instead: broken.instead })
+    written.map_err(|broken| ContractViolation { rule: SURVIVES, instead: broken.instead })
 }
 
 /// Looks for what [`leave_mark`] left.
 ///
 /// # Errors
 /// If it is not there.
-pub fn find_mark(store: &dyn Store) -> Result<(), Finding> {
+pub fn find_mark(store: &dyn Store) -> Result<(), ContractViolation> {
     let found = store.prepare(&layout()).map_err(Broken::from).and_then(|()| {
         let mut talk = TestSession::open(store, 0)?;
         expect(&mut talk, &TestRequest::read("mark"), whole(&MARK))
     });
-    found.map_err(|broken| Finding { rule: SURVIVES, instead: broken.instead })
+    found.map_err(|broken| ContractViolation { rule: SURVIVES, instead: broken.instead })
 }
 
 const SURVIVES: &str = "what was flushed is there when a persistent store is opened again";
@@ -206,10 +206,10 @@ impl From<Result<(), Broken>> for Verdict {
 }
 
 /// Those of `rulings` that the store does not keep.
-fn broken(rulings: Vec<Ruling>) -> Vec<Finding> {
+fn broken(rulings: Vec<Ruling>) -> Vec<ContractViolation> {
     let finding = |ruling: Ruling| match ruling.verdict {
         Verdict::Violated(instead) | Verdict::Refused(instead) => {
-            Some(Finding { rule: ruling.rule, instead })
+            Some(ContractViolation { rule: ruling.rule, instead })
         }
         Verdict::Held | Verdict::NotDeclared => None,
     };

@@ -14,7 +14,7 @@ use crate::request::{Call, Request, Ticket};
 use crate::seam::{Client, Existing, OpenError, Store};
 
 /// A monotonic clock in nanoseconds, passed in by the caller.
-pub type Clock = fn() -> u64;
+pub type ClockFn = fn() -> u64;
 
 /// Answers everything with "found, no rows".
 #[derive(Clone, Copy, Debug)]
@@ -25,7 +25,7 @@ pub struct Null {
 #[derive(Clone, Copy, Debug)]
 struct Spin {
     nanos: u64,
-    clock: Clock,
+    clock: ClockFn,
 }
 
 impl Null {
@@ -38,7 +38,7 @@ impl Null {
     ///
     /// The length is read from `clock`, so it is exact to two readings of it; a length of zero is
     /// the same as [`Null::new`].
-    pub fn spinning(length: Duration, clock: Clock) -> Null {
+    pub fn spinning(length: Duration, clock: ClockFn) -> Null {
         let nanos = Nanos::from(length).0;
         Null { spin: (nanos > 0).then_some(Spin { nanos, clock }) }
     }

@@ -12,7 +12,9 @@ use assay_analysis::sawtooth::{Figures, LatencyCourse, LatencyKind, Sawtooth, Sl
 use assay_analysis::{AnalysisOptions, Analyzer, LoadModel, Phases, Summary, Window};
 use assay_history::manifest::LoadSection;
 use assay_model::{Nanos, Record, Seed};
-use assay_report::study::{Measure, MethodResult, STUDY_QUANTILES, Study, StudyClock, StudyRun};
+use assay_report::study::{
+    MeasurementMethod, MethodResult, STUDY_QUANTILES, Study, StudyClock, StudyRun,
+};
 use assay_results::shell::quoted;
 use assay_run::{
     ArrivalProcess, Arrivals, Closed, Control, Extent, Latency, LiveCounters, Load, Open, Overflow,
@@ -347,13 +349,14 @@ fn measure(compiled: &Compiled<'_>, target: &RunSpec) -> Result<StudyRun, StudyE
     let records = send(compiled, target)?;
     let sawtooth = target.sawtooth();
     let summary = analyze(target, &records).with_context(|| target.name())?;
-    let method = |measure: Measure| {
+    let method = |measure: MeasurementMethod| {
         let (latency, moment): (Time, Time) = match measure {
-            Measure::Service => (Record::service, |record| record.started),
+            MeasurementMethod::Service => (Record::service, |record| record.started),
             _ => (Record::response, |record| record.intended),
         };
         let hits = &summary.overall.hits;
-        let distribution = if measure == Measure::Service { &hits.service } else { &hits.response };
+        let distribution =
+            if measure == MeasurementMethod::Service { &hits.service } else { &hits.response };
         MethodResult {
             measure,
             found: sawtooth.look(&records, latency, &STUDY_QUANTILES),
@@ -362,9 +365,9 @@ fn measure(compiled: &Compiled<'_>, target: &RunSpec) -> Result<StudyRun, StudyE
             time_course: LatencyCourse::of(&records, stretches(target), moment, latency),
         }
     };
-    let measures: &[Measure] = match target.sessions {
-        None => &[Measure::Open],
-        Some(_) => &[Measure::Intended, Measure::Service],
+    let measures: &[MeasurementMethod] = match target.sessions {
+        None => &[MeasurementMethod::Open],
+        Some(_) => &[MeasurementMethod::Intended, MeasurementMethod::Service],
     };
     Ok(StudyRun {
         sessions: target.sessions,
@@ -375,9 +378,9 @@ fn measure(compiled: &Compiled<'_>, target: &RunSpec) -> Result<StudyRun, StudyE
 }
 
 /// What the closed form says; there is none for a clock of whole milliseconds.
-fn expected(target: &RunSpec, measure: Measure) -> Option<Figures> {
+fn expected(target: &RunSpec, measure: MeasurementMethod) -> Option<Figures> {
     let observed = match (measure, target.sessions) {
-        (Measure::Service, Some(sessions)) => LatencyKind::Service { sessions },
+        (MeasurementMethod::Service, Some(sessions)) => LatencyKind::Service { sessions },
         _ => LatencyKind::Response,
     };
     let is_exact = target.clock == StudyClock::Exact;

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use assay_analysis::matrix::OperationFilter;
 use assay_analysis::matrix::published::{
-    ExaminedFigures, Mix, PublishedFigure, PublishedMeasure, Terms,
+    ExaminedFigures, PublishedFigure, PublishedMeasure, Terms, WorkloadMix,
 };
 use assay_report::matrix::PublishedFigures;
 
@@ -158,7 +158,8 @@ pub fn with_terms(
     let name_of = |ours: &str| section.workloads.get(ours).cloned();
     let mixes = plan.workloads.iter().filter_map(|workload| {
         let theirs = name_of(&workload.name)?;
-        (!workload.mix.is_empty()).then(|| Mix { workload: theirs, shares: workload.mix.clone() })
+        (!workload.mix.is_empty())
+            .then(|| WorkloadMix { workload: theirs, shares: workload.mix.clone() })
     });
     let terms = Terms {
         operations: section.operations as f64,

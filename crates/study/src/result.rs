@@ -4,7 +4,7 @@ use std::path::Path;
 
 use assay_analysis::hallmark::Hallmark;
 use assay_analysis::matrix::{Cell, Matrix, MatrixFigures, durability, figures};
-use assay_history::{SheetColumn, SheetValues, write_sheet};
+use assay_history::write_sheet;
 use assay_model::{Nanos, Setting};
 use assay_report::matrix::{
     CellFacts, FailedCell, MatrixStudy, PublishedFigures, StudyLoad, StudyStore, document,
@@ -195,7 +195,7 @@ fn label(study: &mut MatrixStudy) {
 /// # Errors
 /// If they cannot be written.
 pub fn keep(dir: &Path, study: &MatrixStudy) -> Result<(), StudyError> {
-    write_sheet(&dir.join(SHEET), "assay.study.1", &columns(study)).map_err(other)?;
+    write_sheet(&dir.join(SHEET), "assay.study.1", &matrix_sheet(study)).map_err(other)?;
     for (name, text) in [
         ("study.html", document(study).page()),
         ("study.md", document(study).markdown()),
@@ -205,17 +205,4 @@ pub fn keep(dir: &Path, study: &MatrixStudy) -> Result<(), StudyError> {
         write_whole(&dir.join(name), &text)?;
     }
     Ok(())
-}
-
-fn columns(study: &MatrixStudy) -> Vec<SheetColumn> {
-    use assay_report::matrix::SheetValues as Shown;
-    let column = |column: assay_report::matrix::SheetColumn| SheetColumn {
-        name: column.name.to_owned(),
-        values: match column.values {
-            Shown::Text(texts) => SheetValues::Text(texts),
-            Shown::Count(counts) => SheetValues::Count(counts),
-            Shown::Number(numbers) => SheetValues::Number(numbers),
-        },
-    };
-    matrix_sheet(study).into_iter().map(column).collect()
 }

@@ -11,7 +11,7 @@ use assay_model::{
 
 use crate::header::Header;
 use crate::script::Script;
-use crate::writer::{Entry, TraceWriter, WriteError, Written};
+use crate::writer::{Entry, TraceWriter, WriteError, WrittenTrace};
 
 /// The most operations of one process.
 const WIDTH_MAX: u64 = 1 << 20;
@@ -179,7 +179,7 @@ impl TraceBuilder {
         path: impl AsRef<Path>,
         phase: Phase,
         generator: &str,
-    ) -> Result<Written, WriteError> {
+    ) -> Result<WrittenTrace, WriteError> {
         let mut writer = TraceWriter::create_scheduled(path, self.header(phase, generator))?;
         let mut source = self.source();
         let (mut operations, mut arguments) = (Vec::new(), Arguments::default());

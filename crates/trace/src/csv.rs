@@ -12,7 +12,7 @@ use crate::columns::{ARGUMENTS, HINT, INTENDED, NAMES, ORIGIN, STATEMENT, Schedu
 use crate::header::Header;
 use crate::literal::{read_arguments, show_arguments};
 use crate::reader::{ReadError, Trace};
-use crate::writer::{Entry, TraceWriter, WriteError, Written};
+use crate::writer::{Entry, TraceWriter, WriteError, WrittenTrace};
 use record::{LONGEST_LINE, LONGEST_RECORD, Records, fields, quote};
 
 /// A trace could not be exported.
@@ -147,7 +147,7 @@ pub fn import_csv(
     from: impl BufRead,
     path: impl AsRef<Path>,
     mut header: Header,
-) -> Result<Written, ImportError> {
+) -> Result<WrittenTrace, ImportError> {
     let mut records = Records::new(from);
     let names = preamble::read(&mut records, &mut header)?;
     let shape = shape(&names, &header)?;

@@ -26,9 +26,9 @@ pub mod stage;
 pub mod import;
 
 pub use guess::{Look, guess};
-pub use import::{Facts, Imported, Importing, TraceImportError, import, load_path};
+pub use import::{ImportFacts, Imported, Importing, TraceImportError, import, load_path};
 pub use monitor::Monitor;
 pub use request::{Format, ImportedRequest, TimestampPrecision, ValueSize, Verb};
 pub use requests::{Bad, ImportedTraceError, Place, ReadTotals, RequestSource, Requests};
-pub use stage::Spread;
+pub use stage::StampSpacing;
 pub use unpack::unpacked;

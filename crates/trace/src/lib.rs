@@ -33,7 +33,7 @@ pub use reader::{Description, OpenError, ReadError, Schedule, Trace, TraceSource
 pub use script::{Origins, Script, StatementFault, placeholders};
 pub use split::{SplitError, split};
 pub use stat::{StatOptions, TraceStat, stat};
-pub use writer::{Entry, TraceWriter, WriteError, Written};
+pub use writer::{Entry, TraceWriter, WriteError, WrittenTrace};
 
 /// The newest version of the format that this crate reads; traces with statements have it.
 pub const FORMAT: u32 = 2;

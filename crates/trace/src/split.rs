@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::columns::Schedules;
 use crate::header::{Header, Part};
 use crate::reader::{ReadError, Trace};
-use crate::writer::{TraceWriter, WriteError, Written};
+use crate::writer::{TraceWriter, WriteError, WrittenTrace};
 
 /// The most parts, each of which gathers its own row group of about 8 MB while it is written.
 pub const MOST_PARTS: u32 = 256;
@@ -51,7 +51,7 @@ pub fn split(
     parts: u32,
     directory: impl AsRef<Path>,
     name: &str,
-) -> Result<Vec<(PathBuf, Written)>, SplitError> {
+) -> Result<Vec<(PathBuf, WrittenTrace)>, SplitError> {
     if let Some(Part { index, of }) = trace.header().part {
         return Err(SplitError::Part { index, of });
     }

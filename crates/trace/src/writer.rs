@@ -138,7 +138,7 @@ pub enum WriteError {
 
 /// What became of a trace that was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Written {
+pub struct WrittenTrace {
     /// Operations in the file.
     pub operations: u64,
     /// Processes in the file.
@@ -452,7 +452,7 @@ impl TraceWriter {
     ///
     /// # Errors
     /// If there was no operation, or the file system refuses.
-    pub fn finish(mut self) -> Result<Written, WriteError> {
+    pub fn finish(mut self) -> Result<WrittenTrace, WriteError> {
         self.flush()?;
         if self.operations == 0 {
             return Err(WriteError::Empty { path: self.path.clone() });
@@ -472,7 +472,7 @@ impl TraceWriter {
         self.file.finish().map_err(|source| self.failed(source))?;
         let bytes = self.seal_file().map_err(|source| self.io(source))?;
         self.partial.is_kept = true;
-        Ok(Written {
+        Ok(WrittenTrace {
             operations: self.operations,
             processes: self.processes,
             sum: self.sum,

@@ -12,7 +12,7 @@ use assay_model::{
 };
 use assay_trace::{
     Entry, Header, Origins, Schedules, Script, StatOptions, Trace, TraceWriter, WriteError,
-    Written, split,
+    WrittenTrace, split,
 };
 
 static NEXT: AtomicU64 = AtomicU64::new(0);
@@ -128,7 +128,7 @@ fn shop(processes: u64) -> Shop {
     Shop { processes, ..Shop::default() }
 }
 
-fn write(scratch: &Scratch, processes: u64) -> (Trace, Written) {
+fn write(scratch: &Scratch, processes: u64) -> (Trace, WrittenTrace) {
     let path = scratch.path("t.trace");
     let mut writer = TraceWriter::create(&path, header()).unwrap();
     writer.write(&mut shop(processes), 0..processes).unwrap();

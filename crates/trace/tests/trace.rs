@@ -11,7 +11,7 @@ use assay_model::{
 use assay_trace::writer::GROUP_ROWS;
 use assay_trace::{
     Digest, Header, OpenError, Part, Schedules, StatOptions, Trace, TraceHash, TraceWriter,
-    WriteError, Written, describe, export_csv, import_csv, split, stat,
+    WriteError, WrittenTrace, describe, export_csv, import_csv, split, stat,
 };
 
 static NEXT: AtomicU64 = AtomicU64::new(0);
@@ -116,7 +116,7 @@ fn header() -> Header {
     }
 }
 
-fn write(path: &Path, processes: u64) -> Written {
+fn write(path: &Path, processes: u64) -> WrittenTrace {
     let mut writer = TraceWriter::create(path, header()).unwrap();
     writer.write(&mut Mixed { processes }, 0..processes).unwrap();
     writer.finish().unwrap()

@@ -11,7 +11,7 @@ use twitter::CLUSTERS;
 
 /// The form that an entry is written in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub enum SpecFormat {
     /// YCSB's properties.
     Properties,
     /// Our own TOML.
@@ -20,13 +20,13 @@ pub enum Form {
 
 /// One built-in workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct BuiltinWorkload {
     /// Its name.
     pub name: &'static str,
     /// What it is, in one line.
     pub description: &'static str,
     /// The form of its text.
-    pub form: Form,
+    pub form: SpecFormat,
     /// Its text, to be shown, copied, changed.
     pub text: &'static str,
     /// How many records make a first measurement worth looking at.
@@ -37,11 +37,11 @@ pub struct Entry {
     pub suggested_sessions: Option<u32>,
 }
 
-impl Entry {
-    /// The workload itself, exactly as written, if it is one of SQL queries; [`Entry::spec`] is for
-    /// others.
+impl BuiltinWorkload {
+    /// The workload itself, exactly as written, if it is one of SQL queries;
+    /// [`BuiltinWorkload::spec`] is for others.
     pub fn script(&self) -> Option<ScriptSpec> {
-        let is_script = self.form == Form::Toml && ScriptSpec::is_script(self.text);
+        let is_script = self.form == SpecFormat::Toml && ScriptSpec::is_script(self.text);
         let read = || ScriptSpec::from_toml(self.without_run(), self.name);
         is_script.then(|| read().expect("a test reads every entry"))
     }
@@ -54,11 +54,11 @@ impl Entry {
     /// The workload itself, exactly as written, without how it is run.
     ///
     /// # Errors
-    /// If it is one of SQL queries; see [`Entry::script`].
+    /// If it is one of SQL queries; see [`BuiltinWorkload::script`].
     pub fn spec(&self) -> Result<Spec, SpecError> {
         match self.form {
-            Form::Toml => Spec::from_toml(self.without_run(), self.name, &no_files),
-            Form::Properties => {
+            SpecFormat::Toml => Spec::from_toml(self.without_run(), self.name, &no_files),
+            SpecFormat::Properties => {
                 let properties = Properties::parse(self.text.as_bytes(), self.name)?;
                 Ok(ycsb::read(&properties, Strictness::Native, &no_files)?.spec)
             }
@@ -87,8 +87,9 @@ fn names() -> String {
 }
 
 /// All workloads.
-pub fn all() -> impl Iterator<Item = &'static Entry> {
-    let (entries, clusters): (&'static [Entry], &'static [Entry]) = (&ENTRIES, &CLUSTERS);
+pub fn all() -> impl Iterator<Item = &'static BuiltinWorkload> {
+    let (entries, clusters): (&'static [BuiltinWorkload], &'static [BuiltinWorkload]) =
+        (&ENTRIES, &CLUSTERS);
     entries.iter().chain(clusters)
 }
 
@@ -102,18 +103,22 @@ pub const FAMILIES: [(&str, &str); 1] = [(
 ///
 /// # Errors
 /// If there is none; says which was most likely meant.
-pub fn find(name: &str) -> Result<&'static Entry, FindError> {
+pub fn find(name: &str) -> Result<&'static BuiltinWorkload, FindError> {
     all().find(|entry| entry.name == name).ok_or_else(|| FindError {
         name: name.to_owned(),
         suggestion: closest(name, all().map(|entry| entry.name)),
     })
 }
 
-const fn ycsb(name: &'static str, description: &'static str, text: &'static str) -> Entry {
-    Entry {
+const fn ycsb(
+    name: &'static str,
+    description: &'static str,
+    text: &'static str,
+) -> BuiltinWorkload {
+    BuiltinWorkload {
         name,
         description,
-        form: Form::Properties,
+        form: SpecFormat::Properties,
         text,
         suggested_records: 100_000,
         suggested_operations: 1_000_000,
@@ -122,11 +127,15 @@ const fn ycsb(name: &'static str, description: &'static str, text: &'static str)
 }
 
 /// The article had 100 M large rows or 50 M small ones; a million fit a small machine.
-const fn chronicle(name: &'static str, description: &'static str, text: &'static str) -> Entry {
-    Entry {
+const fn chronicle(
+    name: &'static str,
+    description: &'static str,
+    text: &'static str,
+) -> BuiltinWorkload {
+    BuiltinWorkload {
         name,
         description,
-        form: Form::Toml,
+        form: SpecFormat::Toml,
         text,
         suggested_records: 1_000_000,
         suggested_operations: 10_000_000,
@@ -141,11 +150,11 @@ const fn script(
     description: &'static str,
     text: &'static str,
     (suggested_records, suggested_operations): (u64, u64),
-) -> Entry {
-    Entry {
+) -> BuiltinWorkload {
+    BuiltinWorkload {
         name,
         description,
-        form: Form::Toml,
+        form: SpecFormat::Toml,
         text,
         suggested_records,
         suggested_operations,
@@ -159,17 +168,21 @@ const fn judged(
     description: &'static str,
     text: &'static str,
     suggested_records: u64,
-) -> Entry {
+) -> BuiltinWorkload {
     let sizes = (suggested_records, 100_000);
-    Entry { suggested_sessions: Some(10), ..script(name, description, text, sizes) }
+    BuiltinWorkload { suggested_sessions: Some(10), ..script(name, description, text, sizes) }
 }
 
 /// A few records that are written over and over, to be judged.
-const fn register(name: &'static str, description: &'static str, text: &'static str) -> Entry {
-    Entry {
+const fn register(
+    name: &'static str,
+    description: &'static str,
+    text: &'static str,
+) -> BuiltinWorkload {
+    BuiltinWorkload {
         name,
         description,
-        form: Form::Toml,
+        form: SpecFormat::Toml,
         text,
         suggested_records: 50,
         suggested_operations: 100_000,
@@ -177,7 +190,7 @@ const fn register(name: &'static str, description: &'static str, text: &'static 
     }
 }
 
-const ENTRIES: [Entry; 30] = [
+const ENTRIES: [BuiltinWorkload; 30] = [
     ycsb(
         "ycsb-a",
         "session store: half reads, half updates, some records hotter than others",
@@ -314,20 +327,20 @@ const ENTRIES: [Entry; 30] = [
         include_str!("builtin/counter.toml"),
         4,
     ),
-    Entry {
+    BuiltinWorkload {
         name: "facebook-etc",
         description: "Facebook's memcached pool ETC of 2011: small values with a long tail, 30 : \
                       1",
-        form: Form::Toml,
+        form: SpecFormat::Toml,
         text: include_str!("builtin/facebook-etc.toml"),
         suggested_records: 100_000,
         suggested_operations: 1_000_000,
         suggested_sessions: None,
     },
-    Entry {
+    BuiltinWorkload {
         name: "rocksdb-mixgraph",
         description: "ZippyDB as db_bench's mixgraph models it: values of some dozen bytes",
-        form: Form::Toml,
+        form: SpecFormat::Toml,
         text: include_str!("builtin/rocksdb-mixgraph.toml"),
         suggested_records: 100_000,
         suggested_operations: 1_000_000,

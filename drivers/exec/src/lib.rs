@@ -24,7 +24,7 @@ use std::time::Duration;
 
 use assay_driver_kit::secrets::Redaction;
 use assay_model::{Layout, Nanos, Reason, Setting, Table};
-use assay_store::null::Clock;
+use assay_store::null::ClockFn;
 use assay_store::{Capabilities, Client, OpenError, Rows, ScanOrder, Store};
 
 use client::ExecClient;
@@ -40,7 +40,7 @@ pub struct Exec {
     pool: Arc<Pool>,
     prepared: RwLock<Arc<Prepared>>,
     hello: Hello,
-    clock: Clock,
+    clock: ClockFn,
 }
 
 /// What clients share.
@@ -120,7 +120,7 @@ impl Exec {
     ///
     /// # Errors
     /// If the URL is invalid, the program cannot be started, or says no hello that we understand.
-    pub fn open(url: &str, redaction: &Redaction, clock: Clock) -> Result<Exec, OpenError> {
+    pub fn open(url: &str, redaction: &Redaction, clock: ClockFn) -> Result<Exec, OpenError> {
         let options = Options::parse(url, redaction)?;
         let (process, hello) = greet(&options, 0, clock)?;
         let room = hello.in_flight(options.in_flight.unwrap_or(MOST_IN_FLIGHT));
@@ -223,7 +223,7 @@ impl Exec {
 }
 
 /// Starts a process, and waits for its hello.
-fn greet(options: &Options, worker: usize, clock: Clock) -> Result<(Process, Hello), OpenError> {
+fn greet(options: &Options, worker: usize, clock: ClockFn) -> Result<(Process, Hello), OpenError> {
     let started = Process::start(options, worker);
     let mut process =
         started.map_err(|reason| OpenError::Url { url: options.displayed.clone(), reason })?;
@@ -275,13 +275,13 @@ fn refused(options: &Options, reason: Reason, text: &str) -> OpenError {
 
 /// The end of a wait.
 struct Deadline {
-    clock: Clock,
+    clock: ClockFn,
     until: u64,
     timeout: Duration,
 }
 
 impl Deadline {
-    fn new(clock: Clock, timeout: Duration) -> Deadline {
+    fn new(clock: ClockFn, timeout: Duration) -> Deadline {
         Deadline { clock, until: clock().saturating_add(Nanos::from(timeout).0), timeout }
     }
 

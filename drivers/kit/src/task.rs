@@ -38,7 +38,7 @@ use assay_store::{OpenError, number_of};
 
 pub use gather::Gathering;
 pub use pool::{Answered, Pool};
-pub use records::{Outcome, RecordJob, RecordsClient};
+pub use records::{BatchOutcome, RecordJob, RecordsClient};
 
 /// A client library, as far as a [`Pool`] needs it.
 pub trait Library: 'static {

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use assay_driver_kit::task::{Completion, Outcome};
+use assay_driver_kit::task::{BatchOutcome, Completion};
 use assay_model::Kind;
 use assay_store::OwnedRequest;
 use tikv_client::KvPair;
@@ -46,7 +46,7 @@ impl<'a> Batch<'a> {
 
     /// The records to write, in the order of their keys, and how each request ends when they are
     /// written: one whose record cannot be made is refused.
-    pub(super) fn records(self) -> (Vec<Pair>, Vec<Outcome>) {
+    pub(super) fn records(self) -> (Vec<Pair>, Vec<BatchOutcome>) {
         let (mut pairs, mut outcomes) = (Vec::new(), Vec::new());
         for own in self.requests {
             let request = own.request();
@@ -57,7 +57,7 @@ impl<'a> Batch<'a> {
                 }
                 Err(Failure { ending, .. }) => ending,
             };
-            outcomes.push(Outcome { ending, rows_end: 0 });
+            outcomes.push(BatchOutcome { ending, rows_end: 0 });
         }
         pairs.sort_unstable();
         (pairs, outcomes)
@@ -68,7 +68,7 @@ impl<'a> Batch<'a> {
         self,
         found: impl IntoIterator<Item = KvPair>,
         rows: &mut Vec<u8>,
-    ) -> Vec<Outcome> {
+    ) -> Vec<BatchOutcome> {
         let pairs = found.into_iter().map(|KvPair(key, value)| (Vec::from(key), value));
         let found: HashMap<Vec<u8>, Vec<u8>> = pairs.collect();
         let outcome = |own: &OwnedRequest| {
@@ -84,7 +84,7 @@ impl<'a> Batch<'a> {
                     ending
                 }
             };
-            Outcome { ending, rows_end: rows.len() }
+            BatchOutcome { ending, rows_end: rows.len() }
         };
         self.requests.iter().map(outcome).collect()
     }

@@ -9,7 +9,7 @@ pub const FINE: u32 = 7;
 ///
 /// A quantile of any mixture of blocks is then found by bisection, without adding histograms up.
 #[derive(Clone, Debug)]
-pub struct Curve {
+pub(crate) struct Curve {
     first: usize,
     blocks: usize,
     /// Row after row, one count per block.

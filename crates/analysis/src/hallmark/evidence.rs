@@ -13,7 +13,7 @@ pub struct Evidence {
     /// What the load model promised about arrivals.
     pub arrivals: Option<ExpectedArrivals>,
     /// Hash of the planned trace, with the hash of the issued operations.
-    pub trace: Option<Trace>,
+    pub trace: Option<TraceHashes>,
     /// Arrivals that waited because no more could be in flight.
     pub queued: Option<u64>,
     /// The processor time of each worker; empty if it was not measured.
@@ -33,7 +33,7 @@ pub struct Evidence {
     /// Facts about the run in which its files contradict each other.
     pub contradictions: Option<u64>,
     /// What happened to what was sent over the network.
-    pub network: Option<Network>,
+    pub network: Option<NetworkLoss>,
     /// What the instrument itself needs, against a store that does nothing.
     pub floor: Option<Floor>,
     /// How much more another agent reached at saturation, as a share.
@@ -83,7 +83,7 @@ pub enum Gaps {
 
 /// The planned hash and the executed hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Trace {
+pub struct TraceHashes {
     /// The hash that the plan has.
     pub planned: u128,
     /// The hash of what was issued.
@@ -112,7 +112,7 @@ pub struct Hiccups {
 
 /// What happened to what was sent over the network.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Network {
+pub struct NetworkLoss {
     /// Segments sent; 0 if the store is in this process.
     pub segments: u64,
     /// Segments that had to be sent again.

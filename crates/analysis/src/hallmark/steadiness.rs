@@ -2,7 +2,7 @@
 
 use assay_model::Nanos;
 
-use super::Change;
+use super::LevelChange;
 use super::check::{Bound, Check, CheckId, CheckVerdict, Figure, Limits, Measure};
 use super::check::{Inapplicable, Statistic, Time};
 use super::input::Input;
@@ -34,7 +34,7 @@ pub struct Steady {
     /// The interval with which it begins; `None` if the run never settled.
     pub from: Option<usize>,
     /// Changes for good in it.
-    pub changes: Vec<Change>,
+    pub changes: Vec<LevelChange>,
     /// The longest stretch of intervals without any change.
     level: (usize, usize),
 }
@@ -84,7 +84,7 @@ impl<'a> TimeCourse<'a> {
             probability: input.thresholds.change_probability,
             size: input.thresholds.change_size,
         };
-        let mut found: Vec<(usize, Change)> = Vec::new();
+        let mut found: Vec<(usize, LevelChange)> = Vec::new();
         for (figure, values) in FIGURES.into_iter().zip(&self.series) {
             let places = changes(&values[cut..], expected);
             let edges: Vec<usize> =
@@ -92,7 +92,7 @@ impl<'a> TimeCourse<'a> {
             for edge in edges.windows(3) {
                 let [before, place, after] = [edge[0], edge[1], edge[2]].map(|edge| edge + cut);
                 let at = self.at(place);
-                let change = Change {
+                let change = LevelChange {
                     at,
                     figure,
                     before: mean(&values[before..place]),

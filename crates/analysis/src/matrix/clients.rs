@@ -1,7 +1,7 @@
 //! The universal scalability law of each store over the clients of closed loops.
 
 use crate::matrix::{Matrix, Metric, Setup};
-use crate::usl::{Fit, Point, Refusal, fit};
+use crate::usl::{Point, Refusal, UslFit, fit};
 
 /// The fit of one store with one workload on one number of nodes.
 #[derive(Clone, Debug, PartialEq)]
@@ -13,7 +13,7 @@ pub struct ClientsFit {
     /// The nodes.
     pub nodes: Option<usize>,
     /// The fit, or why there is none.
-    pub fit: Result<Fit, Refusal>,
+    pub fit: Result<UslFit, Refusal>,
 }
 
 impl Matrix {

@@ -70,7 +70,7 @@ pub enum PublishedMeasure {
 
 /// Which share of a workload's operations is of which sort.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Mix {
+pub struct WorkloadMix {
     /// The workload's name, as the figures have it.
     pub workload: String,
     /// The shares, which add up to one.
@@ -85,7 +85,7 @@ pub struct Terms {
     /// Clients of the closed loop.
     pub clients: f64,
     /// The workloads.
-    pub mixes: Vec<Mix>,
+    pub mixes: Vec<WorkloadMix>,
 }
 
 /// Published figures with what rules say of them.
@@ -236,7 +236,7 @@ fn predictions(figures: &[PublishedFigure], terms: &Terms) -> Vec<Prediction> {
 }
 
 /// The mean latency of all operations of a workload, if that of every sort is known.
-fn mean_of(figures: &[PublishedFigure], run: &PublishedFigure, mix: &Mix) -> Option<f64> {
+fn mean_of(figures: &[PublishedFigure], run: &PublishedFigure, mix: &WorkloadMix) -> Option<f64> {
     let latency = |of: OperationFilter| {
         let is_it = |figure: &&PublishedFigure| {
             figure.measure == PublishedMeasure::Mean(of)
@@ -362,7 +362,7 @@ fn scans_like_reads(
     system: &str,
     terms: &Terms,
 ) -> Option<FigureWarning> {
-    let share = |mix: &Mix, of: OperationFilter| {
+    let share = |mix: &WorkloadMix, of: OperationFilter| {
         let found = mix.shares.iter().find(|(sort, _)| *sort == of);
         found.map_or(0.0, |(_, share)| *share)
     };

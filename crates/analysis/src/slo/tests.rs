@@ -6,15 +6,15 @@ use super::*;
 use crate::tests::{done, history, options, send};
 
 /// A term about reads in milliseconds.
-fn latency(quantile: f64, comparison: Comparison, limit_ms: u64) -> Term {
+fn latency(quantile: f64, comparison: Comparison, limit_ms: u64) -> ObjectiveTerm {
     let limit = Nanos::from_millis(limit_ms);
     let measure = Measure::Latency { stretch: Stretch::Response, quantile, limit };
-    Term { scope: Scope::Kind(Kind::Read), measure, comparison }
+    ObjectiveTerm { scope: Scope::Kind(Kind::Read), measure, comparison }
 }
 
-fn errors_below(limit: f64) -> Term {
+fn errors_below(limit: f64) -> ObjectiveTerm {
     let measure = Measure::Errors { limit };
-    Term { scope: Scope::All, measure, comparison: Comparison::Below }
+    ObjectiveTerm { scope: Scope::All, measure, comparison: Comparison::Below }
 }
 
 /// One read each millisecond; its response time by its number.
@@ -26,7 +26,7 @@ fn reads(count: u64, response_ms: impl Fn(u64) -> u64) -> Vec<Record> {
     (0..count).map(read).collect()
 }
 
-fn analyzed(term: Term, records: &[Record]) -> TermFinding {
+fn analyzed(term: ObjectiveTerm, records: &[Record]) -> TermFinding {
     let until = records.iter().map(|record| record.intended.0 / 1_000_000 + 1).max().unwrap_or(1);
     let summary = send(options(0, until), records);
     let found = Objective { terms: vec![term] }.analyze(&summary);
@@ -70,7 +70,7 @@ fn the_limit_itself_is_over_only_where_it_is_not_allowed() {
     let term = |comparison| {
         let measure =
             Measure::Latency { stretch: Stretch::Response, quantile: 0.99, limit: exactly };
-        Term { scope: Scope::All, measure, comparison }
+        ObjectiveTerm { scope: Scope::All, measure, comparison }
     };
     assert_eq!(analyzed(term(Comparison::Below), &records).over, 300);
     assert_eq!(analyzed(term(Comparison::AtMost), &records).over, 0);
@@ -103,7 +103,7 @@ fn a_miss_is_no_fast_success() {
     }
     let found = analyzed(latency(0.5, Comparison::Below, 10), &records);
     assert_eq!((found.count, found.over, found.verdict), (300, 300, Verdict::Violated));
-    let misses = |limit| Term {
+    let misses = |limit| ObjectiveTerm {
         scope: Scope::Kind(Kind::Read),
         measure: Measure::Misses { limit },
         comparison: Comparison::AtMost,
@@ -114,7 +114,7 @@ fn a_miss_is_no_fast_success() {
 
 #[test]
 fn no_failure_at_all_is_broken_by_the_first() {
-    let none = Term { comparison: Comparison::AtMost, ..errors_below(0.0) };
+    let none = ObjectiveTerm { comparison: Comparison::AtMost, ..errors_below(0.0) };
     assert_eq!(analyzed(none, &history("read 1 0..1 done hit")).verdict, Verdict::Held);
     let failed = history("read 1 0..1 done hit · read 1 1..2 unknown timeout");
     assert_eq!(analyzed(none, &failed).verdict, Verdict::Violated);
@@ -128,7 +128,7 @@ fn other_stretches_are_other_latencies() {
     let records: Vec<Record> = records.iter().map(late).collect();
     let value = |stretch| {
         let measure = Measure::Latency { stretch, quantile: 0.5, limit: Nanos::from_millis(10) };
-        let term = Term { scope: Scope::All, measure, comparison: Comparison::Below };
+        let term = ObjectiveTerm { scope: Scope::All, measure, comparison: Comparison::Below };
         match analyzed(term, &records).value {
             Value::Latency(latency) => (latency.0 as f64 / 1e6).round() as u64,
             other => panic!("{other:?}"),
@@ -139,7 +139,8 @@ fn other_stretches_are_other_latencies() {
 
 #[test]
 fn an_objective_for_a_kind_without_operations_is_not_decided() {
-    let term = Term { scope: Scope::Kind(Kind::Scan), ..latency(0.99, Comparison::Below, 10) };
+    let term =
+        ObjectiveTerm { scope: Scope::Kind(Kind::Scan), ..latency(0.99, Comparison::Below, 10) };
     let found = analyzed(term, &reads(1_000, |_| 1));
     assert_eq!((found.value, found.verdict), (Value::Nothing, Verdict::Unknown));
 }
@@ -148,7 +149,8 @@ fn an_objective_for_a_kind_without_operations_is_not_decided() {
 fn one_violated_term_breaks_the_objective_and_one_unknown_leaves_it_open() {
     let records = reads(400, |_| 5);
     let summary = send(options(0, 400), &records);
-    let verdict = |terms: &[Term]| Objective { terms: terms.to_vec() }.analyze(&summary).verdict;
+    let verdict =
+        |terms: &[ObjectiveTerm]| Objective { terms: terms.to_vec() }.analyze(&summary).verdict;
     let held = latency(0.99, Comparison::Below, 10);
     let violated = latency(0.99, Comparison::Below, 2);
     let unknown = latency(0.999, Comparison::Below, 10);

@@ -40,11 +40,11 @@ pub struct StepContext<'a> {
 
 /// What came of a step.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Outcome {
+pub struct StepOutcome {
     /// Held: the rate is sustained. Violated: it is not. Unknown: the step cannot tell.
     pub verdict: Verdict,
     /// Why it is not held; empty if it is.
-    pub reasons: Vec<Reason>,
+    pub reasons: Vec<StepReason>,
     /// The objective, term by term; empty without one.
     pub terms: Vec<TermFinding>,
     /// What was measured.
@@ -53,7 +53,7 @@ pub struct Outcome {
 
 /// Why a step did not hold.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Reason {
+pub enum StepReason {
     /// The term of the objective with this place is violated.
     Objective(usize),
     /// The term with this place is undecided.
@@ -101,24 +101,28 @@ pub struct Figures {
 /// A rate is sustained if the objective is met, the backlog does not grow, and the rate was indeed
 /// issued. A late client can only make these worse, so a step that fails says nothing about the
 /// store if the hallmark withdraws the failed figure; one that is sustained does.
-pub fn assess(summary: &Summary, objective: Option<&Objective>, context: &StepContext) -> Outcome {
+pub fn assess(
+    summary: &Summary,
+    objective: Option<&Objective>,
+    context: &StepContext,
+) -> StepOutcome {
     let found = objective.map(|objective| objective.analyze(summary));
     let terms = found.as_ref().map(|found| found.terms.clone()).unwrap_or_default();
     let mut reasons = Vec::new();
     if context.is_stopped {
-        reasons.push(Reason::Overload);
+        reasons.push(StepReason::Overload);
     }
     let with = |verdict| {
         terms.iter().enumerate().filter(move |(_, term)| term.verdict == verdict).map(|(at, _)| at)
     };
-    reasons.extend(with(Verdict::Violated).map(Reason::Objective));
+    reasons.extend(with(Verdict::Violated).map(StepReason::Objective));
     reasons.extend(shortfall(summary, context));
     let rate = context.target * operations_per_arrival(summary);
     if let Some(backlog) = context.backlog
         && backlog.low_per_s > 0.0
         && backlog.growth_per_s > GROWTH * rate
     {
-        reasons.push(Reason::Backlog(backlog.growth_per_s));
+        reasons.push(StepReason::Backlog(backlog.growth_per_s));
     }
     if context.is_stopped {
         // All else follows from the stop: what waited was dropped.
@@ -126,19 +130,19 @@ pub fn assess(summary: &Summary, objective: Option<&Objective>, context: &StepCo
     }
     let is_broken = !reasons.is_empty();
     if !context.is_stopped {
-        reasons.extend(with(Verdict::Unknown).map(Reason::Undecided));
-        reasons.extend(context.backlog.is_none().then_some(Reason::Short));
-        reasons.extend(is_without_hallmark(context).then_some(Reason::Hallmark));
+        reasons.extend(with(Verdict::Unknown).map(StepReason::Undecided));
+        reasons.extend(context.backlog.is_none().then_some(StepReason::Short));
+        reasons.extend(is_without_hallmark(context).then_some(StepReason::Hallmark));
     }
     let figure_warning = figure_warning(context.hallmark, &terms, &reasons)
         .filter(|_| !terms.iter().any(|term| is_the_stores(term, summary)));
-    reasons.extend(figure_warning.map(Reason::Client));
+    reasons.extend(figure_warning.map(StepReason::Client));
     let verdict = match (is_broken && figure_warning.is_none(), reasons.is_empty()) {
         (true, _) => Verdict::Violated,
         (false, true) => Verdict::Held,
         (false, false) => Verdict::Unknown,
     };
-    Outcome { verdict, reasons, figures: figures(summary, &terms), terms }
+    StepOutcome { verdict, reasons, figures: figures(summary, &terms), terms }
 }
 
 /// The check that says that the client may be why the step fails, or that missing records may be
@@ -146,7 +150,7 @@ pub fn assess(summary: &Summary, objective: Option<&Objective>, context: &StepCo
 fn figure_warning(
     hallmark: Option<&Hallmark>,
     terms: &[TermFinding],
-    reasons: &[Reason],
+    reasons: &[StepReason],
 ) -> Option<CheckId> {
     let hallmark = hallmark?;
     let latency = |term: &TermFinding| match term.term.measure {
@@ -181,18 +185,18 @@ fn is_without_hallmark(context: &StepContext) -> bool {
     context.requires_hallmark && !is_valid
 }
 
-impl Outcome {
+impl StepOutcome {
     /// Whether the client is the reason for no decision.
     pub fn is_of_client(&self) -> bool {
         self.verdict == Verdict::Unknown
-            && self.reasons.iter().any(|reason| matches!(reason, Reason::Client(_)))
+            && self.reasons.iter().any(|reason| matches!(reason, StepReason::Client(_)))
     }
 
     /// The outcome of a run that was aborted without figures.
-    pub fn broken() -> Outcome {
-        Outcome {
+    pub fn broken() -> StepOutcome {
+        StepOutcome {
             verdict: Verdict::Violated,
-            reasons: vec![Reason::Broken],
+            reasons: vec![StepReason::Broken],
             terms: Vec::new(),
             figures: Figures::default(),
         }
@@ -200,7 +204,7 @@ impl Outcome {
 }
 
 /// Whether fewer operations were issued than the target rate demands.
-fn shortfall(summary: &Summary, context: &StepContext) -> Option<Reason> {
+fn shortfall(summary: &Summary, context: &StepContext) -> Option<StepReason> {
     let rates = &summary.overall.rates;
     let each = operations_per_arrival(summary);
     let arrivals = summary.overall.counts.offered as f64 / each;
@@ -216,7 +220,7 @@ fn shortfall(summary: &Summary, context: &StepContext) -> Option<Reason> {
     if context.is_stopped || (requested >= REACHED && !is_short) {
         return None;
     }
-    Some(Reason::Rate((requested * offered).min(1.0)))
+    Some(StepReason::Rate((requested * offered).min(1.0)))
 }
 
 /// What was not issued because its transaction had failed, as a share of what was offered: the

@@ -1,6 +1,6 @@
 //! The states of a search with what leads from one to the next.
 
-use super::{Outcome, Purpose, Request, Step};
+use super::{Purpose, Request, Step, StepOutcome};
 use crate::plausibility::Verdict;
 
 /// By how much the rate that was found is exceeded to show that more fails, in this order.
@@ -202,7 +202,7 @@ impl Search {
     ///
     /// # Panics
     /// If the search is over.
-    pub fn take(&mut self, outcome: Outcome) {
+    pub fn take(&mut self, outcome: StepOutcome) {
         let request = self.request().expect("a search that is over has no next step");
         let (verdict, is_of_client) = (outcome.verdict, outcome.is_of_client());
         self.steps.push(Step { request, outcome });

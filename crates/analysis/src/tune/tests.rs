@@ -11,8 +11,8 @@ fn draw(seed: u64, place: u64) -> f64 {
     ((z ^ (z >> 31)) >> 11) as f64 / (1_u64 << 53) as f64
 }
 
-fn outcome(verdict: Verdict) -> Outcome {
-    Outcome { verdict, ..Outcome::broken() }
+fn outcome(verdict: Verdict) -> StepOutcome {
+    StepOutcome { verdict, ..StepOutcome::broken() }
 }
 
 /// A search to its end against a store that answers a request with a verdict.
@@ -275,9 +275,9 @@ fn repeated_success_above_a_failure_is_not_monotone() {
 }
 
 /// The outcome of a step whose client was too slow to measure.
-fn of_client() -> Outcome {
-    let reasons = vec![Reason::Client(crate::hallmark::CheckId::WorkerCpu)];
-    Outcome { reasons, ..outcome(Verdict::Unknown) }
+fn of_client() -> StepOutcome {
+    let reasons = vec![StepReason::Client(crate::hallmark::CheckId::WorkerCpu)];
+    StepOutcome { reasons, ..outcome(Verdict::Unknown) }
 }
 
 /// A store that sustains every rate up to `capacity`, with a client that is fast enough if told so.

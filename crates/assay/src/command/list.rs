@@ -32,8 +32,8 @@ pub fn workloads(matches: &ArgMatches) -> Result<Exit> {
         return Ok(Exit::Fine);
     }
     let ending = match entry.form {
-        builtin::Form::Properties => "properties",
-        builtin::Form::Toml => "toml",
+        builtin::SpecFormat::Properties => "properties",
+        builtin::SpecFormat::Toml => "toml",
     };
     let usual = format!("{}.{ending}", entry.name);
     copy(entry.text, matches.get_one::<String>("to").unwrap_or(&usual))

@@ -137,7 +137,7 @@ fn ahead(left: Left, each: Option<Nanos>) -> String {
 }
 
 /// A line with the outcome of a step, and the steps that are left.
-fn say(steps: &Steps, request: Request, found: &assay_analysis::tune::Outcome, ahead: &str) {
+fn say(steps: &Steps, request: Request, found: &assay_analysis::tune::StepOutcome, ahead: &str) {
     if steps.setup().show == Show::Nothing {
         return;
     }

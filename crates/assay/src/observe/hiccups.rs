@@ -13,12 +13,12 @@ const STEP_BITS: u32 = 4;
 
 /// The hiccups of a run.
 #[derive(Debug, Default)]
-pub struct Hiccups {
+pub struct HiccupRecorder {
     counts: BTreeMap<u64, u64>,
     longest: BinaryHeap<Reverse<(Nanos, Nanos)>>,
 }
 
-impl Hiccups {
+impl HiccupRecorder {
     /// A thread that should have gone on at `at` did so `length` later.
     pub fn add(&mut self, at: Nanos, length: Nanos) {
         *self.counts.entry(ceiling(length.0)).or_default() += 1;
@@ -76,7 +76,7 @@ mod tests {
 
     #[test]
     fn counts_start_afresh_and_the_longest_stay() {
-        let mut hiccups = Hiccups::default();
+        let mut hiccups = HiccupRecorder::default();
         for (at, length) in [(1, 100_000), (2, 3), (3, 100_000)] {
             hiccups.add(Nanos(at), Nanos(length));
         }
@@ -89,7 +89,7 @@ mod tests {
 
     #[test]
     fn of_too_many_the_longest_are_kept() {
-        let mut hiccups = Hiccups::default();
+        let mut hiccups = HiccupRecorder::default();
         for at in 0..5000 {
             hiccups.add(Nanos(at), Nanos(at * 7919 % 5000));
         }

@@ -214,7 +214,7 @@ const OF_LIBPQ: [&str; 9] = [
 
 /// The options that the parser of `store`'s URLs says it takes, in its answer to one that it does
 /// not take.
-fn accepted_options(store: &Listed) -> Vec<String> {
+fn accepted_options(store: &ListedStore) -> Vec<String> {
     let base = match store.url.contains("://") {
         true if store.scheme == "redis+sentinel" => format!("{}://host:1/master", store.scheme),
         true if has_path(store) => format!("{}://host:1/0", store.scheme),
@@ -238,14 +238,14 @@ fn accepted_options(store: &Listed) -> Vec<String> {
 }
 
 /// Whether something stands behind the hosts of the listed URL.
-fn has_path(store: &Listed) -> bool {
+fn has_path(store: &ListedStore) -> bool {
     let (_, rest) = store.url.split_once("://").unwrap_or_default();
     let (before_options, _) = rest.split_once('?').unwrap_or((rest, ""));
     before_options.split_once('/').is_some_and(|(_, path)| !path.is_empty())
 }
 
 /// The names of the options in a URL as it is listed.
-fn listed_options(store: &Listed) -> Vec<String> {
+fn listed_options(store: &ListedStore) -> Vec<String> {
     let (_, query) = store.url.split_once('?').unwrap_or_default();
     let pairs = query.split('&').filter_map(|pair| pair.split_once('='));
     pairs.map(|(name, _)| name.to_owned()).filter(|name| name != "p.NAME").collect()
@@ -253,8 +253,9 @@ fn listed_options(store: &Listed) -> Vec<String> {
 
 #[test]
 fn a_listed_url_has_every_option_that_its_parser_takes() {
-    let has_parser =
-        |store: &Listed| store.is_compiled_in && !["memory", "sim", "null"].contains(&store.scheme);
+    let has_parser = |store: &ListedStore| {
+        store.is_compiled_in && !["memory", "sim", "null"].contains(&store.scheme)
+    };
     for store in list().into_iter().filter(has_parser) {
         let (mut listed, mut accepted) = (listed_options(&store), accepted_options(&store));
         listed.sort();

@@ -45,7 +45,7 @@ fn a_file_torn_at_any_byte_keeps_every_whole_block() {
         let clean = length == 0 || ends.contains(&length);
         assert_eq!(damage.is_empty(), clean, "cut at {length}");
         for Damage { form, offset, bytes, records_missing, .. } in damage {
-            assert_eq!((form, offset + bytes), (Form::TornTail, length as u64));
+            assert_eq!((form, offset + bytes), (DamageKind::TornTail, length as u64));
             let start = if whole == 0 { 0 } else { ends[whole - 1] };
             let reported = length - start >= HEADER_BYTES;
             assert_eq!(records_missing, reported.then_some(10), "cut at {length}");
@@ -71,7 +71,10 @@ fn a_flipped_bit_anywhere_costs_one_block_and_is_named() {
         assert_eq!(kept.iter().collect::<Vec<_>>(), expected, "flip in byte {at}");
         assert_eq!(damage.len(), 1, "flip in byte {at}");
         if hit < 3 {
-            assert_eq!((damage[0].form, damage[0].records_missing), (Form::Corrupt, Some(10)));
+            assert_eq!(
+                (damage[0].form, damage[0].records_missing),
+                (DamageKind::Corrupt, Some(10))
+            );
         }
     }
 }
@@ -82,7 +85,7 @@ fn a_block_that_was_cut_out_is_missed() {
     file.drain(ends[0]..ends[2]);
     let (kept, damage) = read(&tempdir("cut-out").join("b"), &file);
     assert_eq!(kept, [&records[..10], &records[30..]].concat());
-    assert_eq!((damage[0].form, damage[0].records_missing), (Form::Absent, Some(20)));
+    assert_eq!((damage[0].form, damage[0].records_missing), (DamageKind::Absent, Some(20)));
 }
 
 #[test]

@@ -47,7 +47,7 @@ fn full() -> Manifest {
             rate_changes: vec![RateChangeSection { at_ns: 5, rate: 0.5 }],
             ..ExecutionSection::default()
         },
-        counters: Counters { offered: 4, done: 1, refused: 1, unknown: 1, dropped: 1 },
+        counters: OperationCounts { offered: 4, done: 1, refused: 1, unknown: 1, dropped: 1 },
         phases: vec![PhaseSection { name: "load".to_owned(), from_ns: 0, to_ns: 9 }],
         notes: vec!["a remark".to_owned()],
         ..Manifest::default()

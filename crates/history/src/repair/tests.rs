@@ -3,7 +3,7 @@
 use assay_model::Record;
 
 use super::*;
-use crate::blocks::Form;
+use crate::blocks::DamageKind;
 use crate::samples::{self, tempdir};
 use crate::writer::Memory;
 use crate::{Columns, History};
@@ -182,7 +182,7 @@ fn a_torn_tail_is_reported_and_the_rest_is_sealed() {
     std::fs::write(&path, &bytes[..bytes.len() - 10]).unwrap();
     let repaired = repair(&dir).unwrap();
     assert_eq!((repaired.sealed.records(), repaired.records_missing()), (500, 100));
-    assert_eq!(repaired.sealed.damage[0].form, Form::TornTail);
+    assert_eq!(repaired.sealed.damage[0].form, DamageKind::TornTail);
     assert!(!place::blocks(&dir).exists());
 }
 
@@ -197,7 +197,7 @@ fn a_corrupt_block_in_the_middle_is_named_skipped_and_kept_as_evidence() {
     std::fs::write(&path, &bytes).unwrap();
     let repaired = repair(&dir).unwrap();
     assert_eq!((repaired.sealed.records(), repaired.records_missing()), (500, 100));
-    assert_eq!(repaired.sealed.damage[0].form, Form::Corrupt);
+    assert_eq!(repaired.sealed.damage[0].form, DamageKind::Corrupt);
     assert!(path.with_extension("damaged").exists());
     let missing: Vec<_> = (0..600).filter(|index| !(200..300).contains(index)).collect();
     assert_eq!(indices(&dir), missing);

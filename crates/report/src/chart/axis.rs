@@ -4,9 +4,9 @@ use assay_model::Nanos;
 
 use crate::units::{Letters, duration};
 
-/// How numbers are spread over an axis.
+/// How numbers lie on an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Spread {
+pub enum AxisScale {
     /// Equal differences are equally far apart.
     Linear,
     /// Equal ratios are equally far apart.
@@ -15,7 +15,7 @@ pub enum Spread {
 
 /// What the numbers on an axis are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unit {
+pub enum AxisUnit {
     /// Latencies in nanoseconds.
     Latency,
     /// Operations per second.
@@ -33,10 +33,10 @@ pub enum Unit {
 /// An axis from `min` to `max`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Axis {
-    /// How numbers are spread.
-    pub spread: Spread,
+    /// How numbers lie on it.
+    pub scale: AxisScale,
     /// What the numbers are.
-    pub unit: Unit,
+    pub unit: AxisUnit,
     /// The number at the axis's beginning.
     pub min: f64,
     /// The number at its end.
@@ -75,7 +75,7 @@ impl Axis {
         }
         let (min, max) = (step_below(min), step_above(max));
         let max = if max > min { max } else { min * 10.0 };
-        Axis { spread: Spread::Log, unit: Unit::Latency, min, max, title: "latency" }
+        Axis { scale: AxisScale::Log, unit: AxisUnit::Latency, min, max, title: "latency" }
     }
 
     /// A linear axis of rates from zero to a little above the largest of `values`.
@@ -83,42 +83,42 @@ impl Axis {
         let max = values.fold(0.0_f64, f64::max);
         let max = if max > 0.0 { max * 1.08 } else { 1.0 };
         let title = "operations per second";
-        Axis { spread: Spread::Linear, unit: Unit::Rate, min: 0.0, max, title }
+        Axis { scale: AxisScale::Linear, unit: AxisUnit::Rate, min: 0.0, max, title }
     }
 
     /// A linear latency axis from zero to a little above the largest of `values`.
     pub fn linear_latency(values: impl Iterator<Item = f64>) -> Axis {
         let max = values.fold(0.0_f64, f64::max);
         let max = if max > 0.0 { max * 1.05 } else { 1_000_000.0 };
-        Axis { spread: Spread::Linear, unit: Unit::Latency, min: 0.0, max, title: "latency" }
+        Axis { scale: AxisScale::Linear, unit: AxisUnit::Latency, min: 0.0, max, title: "latency" }
     }
 
     /// A logarithmic axis of numbers from `min` to `max`, both above zero.
     pub fn numbers(min: f64, max: f64) -> Axis {
-        Axis { spread: Spread::Log, unit: Unit::Number, min, max, title: "" }
+        Axis { scale: AxisScale::Log, unit: AxisUnit::Number, min, max, title: "" }
     }
 
     /// A linear axis of how much there is of something, from zero to a little above the largest.
     pub fn amount(values: impl Iterator<Item = f64>) -> Axis {
-        Axis { unit: Unit::Number, title: "", ..Axis::rate(values) }
+        Axis { unit: AxisUnit::Number, title: "", ..Axis::rate(values) }
     }
 
     /// A linear axis from zero to `last` of something that is counted one by one.
     pub fn few(last: f64) -> Axis {
-        let unit = if last <= FEW { Unit::Few } else { Unit::Number };
-        Axis { spread: Spread::Linear, unit, min: 0.0, max: last, title: "" }
+        let unit = if last <= FEW { AxisUnit::Few } else { AxisUnit::Number };
+        Axis { scale: AxisScale::Linear, unit, min: 0.0, max: last, title: "" }
     }
 
     /// A linear axis of seconds.
     pub fn time(from: f64, until: f64) -> Axis {
         let max = if until > from { until } else { from + 1.0 };
-        Axis { spread: Spread::Linear, unit: Unit::Time, min: from, max, title: "time" }
+        Axis { scale: AxisScale::Linear, unit: AxisUnit::Time, min: from, max, title: "time" }
     }
 
     /// A percentile axis that ends with the largest of `count` values.
     pub fn spectrum(count: u64) -> Axis {
         let max = (count as f64).max(10.0);
-        Axis { spread: Spread::Log, unit: Unit::Spectrum, min: 1.0, max, title: "percentile" }
+        Axis { scale: AxisScale::Log, unit: AxisUnit::Spectrum, min: 1.0, max, title: "percentile" }
     }
 
     /// The same axis with another title.
@@ -128,18 +128,18 @@ impl Axis {
 
     /// Its title, with its scale if that is not linear.
     pub fn caption(&self) -> String {
-        match (self.title, self.spread) {
-            (title, Spread::Linear) => title.to_owned(),
-            ("", Spread::Log) => "log scale".to_owned(),
-            (title, Spread::Log) => format!("{title}, log scale"),
+        match (self.title, self.scale) {
+            (title, AxisScale::Linear) => title.to_owned(),
+            ("", AxisScale::Log) => "log scale".to_owned(),
+            (title, AxisScale::Log) => format!("{title}, log scale"),
         }
     }
 
     /// Where `value` lies: 0 at the beginning, 1 at the end, beyond that outside.
     pub fn place(&self, value: f64) -> f64 {
-        match self.spread {
-            Spread::Linear => (value - self.min) / (self.max - self.min),
-            Spread::Log => (value / self.min).ln() / (self.max / self.min).ln(),
+        match self.scale {
+            AxisScale::Linear => (value - self.min) / (self.max - self.min),
+            AxisScale::Log => (value / self.min).ln() / (self.max / self.min).ln(),
         }
     }
 
@@ -151,19 +151,19 @@ impl Axis {
     /// The ticks from the beginning to the end.
     pub fn ticks(&self) -> Vec<Tick> {
         match self.unit {
-            Unit::Latency if self.spread == Spread::Linear => {
+            AxisUnit::Latency if self.scale == AxisScale::Linear => {
                 let step = round_step((self.max - self.min) / DIVISIONS);
                 self.linear_ticks(step, short_latency)
             }
-            Unit::Latency => self.latency_ticks(),
-            Unit::Number if self.spread == Spread::Log => self.number_ticks(),
-            Unit::Spectrum => self.spectrum_ticks(),
-            Unit::Few => self.few_ticks(),
-            Unit::Rate | Unit::Number => {
+            AxisUnit::Latency => self.latency_ticks(),
+            AxisUnit::Number if self.scale == AxisScale::Log => self.number_ticks(),
+            AxisUnit::Spectrum => self.spectrum_ticks(),
+            AxisUnit::Few => self.few_ticks(),
+            AxisUnit::Rate | AxisUnit::Number => {
                 let step = round_step((self.max - self.min) / DIVISIONS);
                 self.linear_ticks(step, short_rate)
             }
-            Unit::Time => {
+            AxisUnit::Time => {
                 let step = time_step((self.max - self.min) / (DIVISIONS + 3.0));
                 self.linear_ticks(step, short_time)
             }

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use assay_analysis::compare::Spread;
 
-use super::axis::{Axis, Spread as Scale, Tick, Unit};
+use super::axis::{Axis, AxisScale, AxisUnit, Tick};
 use super::line_chart::{HEIGHT, WIDTH, axis_title, frame_labels, grid};
 use crate::escape::escape;
 
@@ -32,16 +32,16 @@ pub struct BarChart {
     /// What it shows, for who cannot see it.
     pub description: String,
     /// What the numbers are.
-    pub unit: Unit,
+    pub unit: AxisUnit,
     /// What stands below each group.
     pub groups: Vec<String>,
     /// The columns of every group, in order.
-    pub series: Vec<Series>,
+    pub series: Vec<BarSeries>,
 }
 
 /// One column of every group.
 #[derive(Clone, Debug)]
-pub struct Series {
+pub struct BarSeries {
     /// Its name.
     pub label: String,
     /// The colour's name in the style sheet.
@@ -56,7 +56,7 @@ pub struct Series {
     pub barred: Vec<bool>,
 }
 
-impl Series {
+impl BarSeries {
     fn is_barred(&self, group: usize) -> bool {
         self.barred.get(group).copied().unwrap_or(false)
     }
@@ -94,18 +94,18 @@ impl BarChart {
         let top = top.clamp(high, high * 1.5);
         let is_log = low > 0.0 && low.is_finite() && high / low > RATIO_MAX;
         match (is_log, self.unit) {
-            (true, Unit::Latency) => Axis::latency([low * 0.8, top].into_iter()),
+            (true, AxisUnit::Latency) => Axis::latency([low * 0.8, top].into_iter()),
             (true, _) => {
                 let floor = 10_f64.powf((low * 0.8).log10().floor());
                 let ceiling = 10_f64.powf(top.log10().ceil());
                 Axis {
-                    spread: Scale::Log,
+                    scale: AxisScale::Log,
                     min: floor,
                     max: ceiling.max(floor * 10.0),
                     ..Axis::rate([top].into_iter())
                 }
             }
-            (false, Unit::Latency) => Axis::linear_latency([top].into_iter()),
+            (false, AxisUnit::Latency) => Axis::linear_latency([top].into_iter()),
             (false, _) => Axis::rate([top].into_iter()),
         }
     }
@@ -131,7 +131,7 @@ impl BarChart {
 
     fn places(&self) -> (Axis, Vec<Tick>) {
         let max = self.groups.len().max(1) as f64;
-        let axis = Axis { unit: Unit::Number, ..Axis::few(max) };
+        let axis = Axis { unit: AxisUnit::Number, ..Axis::few(max) };
         let tick = |(place, label): (usize, &String)| Tick {
             at: place as f64 + 0.5,
             label: label.clone(),
@@ -189,7 +189,7 @@ impl BarChart {
 
 /// On a logarithmic axis of rates, powers of ten; else what the axis has.
 fn ticks(y: &Axis) -> Vec<Tick> {
-    if y.spread == Scale::Linear || y.unit == Unit::Latency {
+    if y.scale == AxisScale::Linear || y.unit == AxisUnit::Latency {
         return y.ticks();
     }
     let steps = y.min.log10().round() as i32..=y.max.log10().round() as i32;
@@ -209,12 +209,12 @@ fn short(number: f64) -> String {
     }
 }
 
-fn classes(series: &Series) -> String {
+fn classes(series: &BarSeries) -> String {
     let published = if series.is_foreign { " foreign" } else { "" };
     format!("column{published} {}", series.colour)
 }
 
-fn opacity(series: &Series) -> String {
+fn opacity(series: &BarSeries) -> String {
     let strength = FAINT + (1.0 - FAINT) * series.strength.clamp(0.0, 1.0);
     match series.is_foreign {
         true => String::new(),
@@ -243,7 +243,7 @@ fn striped(left: f64, top: f64, width: f64) -> String {
 
 /// The columns of one series, then intervals, then dots.
 fn draw<'a>(
-    series: &Series,
+    series: &BarSeries,
     known: impl Iterator<Item = Column<'a>>,
     width: f64,
     y: &Axis,
@@ -296,8 +296,8 @@ mod tests {
 
     use super::*;
 
-    fn chart(values: &[&[f64]], unit: Unit) -> BarChart {
-        let series = Series {
+    fn chart(values: &[&[f64]], unit: AxisUnit) -> BarChart {
+        let series = BarSeries {
             label: "a<b>".to_owned(),
             colour: "s0",
             strength: 1.0,
@@ -315,9 +315,9 @@ mod tests {
 
     #[test]
     fn a_column_begins_at_zero_and_its_runs_are_dots() {
-        let chart = chart(&[&[90.0, 110.0, 100.0], &[]], Unit::Rate);
+        let chart = chart(&[&[90.0, 110.0, 100.0], &[]], AxisUnit::Rate);
         let axis = chart.axis();
-        assert_eq!((axis.spread, axis.min), (Scale::Linear, 0.0));
+        assert_eq!((axis.scale, axis.min), (AxisScale::Linear, 0.0));
         let html = chart.html();
         let dots = html.split("class=\"dots\" d=\"").nth(1).and_then(|rest| rest.split('"').next());
         assert_eq!(dots.map(|path| path.matches("h0").count()), Some(3), "{html}");
@@ -326,22 +326,22 @@ mod tests {
 
     #[test]
     fn values_far_apart_have_a_logarithmic_axis() {
-        let wide = chart(&[&[300.0], &[80_000.0]], Unit::Rate).axis();
-        assert_eq!((wide.spread, wide.min, wide.max), (Scale::Log, 100.0, 100_000.0));
-        let times = chart(&[&[3e5], &[8e8]], Unit::Latency).axis();
-        assert_eq!((times.spread, times.min, times.max), (Scale::Log, 2e5, 1e9));
-        assert!(chart(&[&[300.0], &[80_000.0]], Unit::Rate).html().contains(">10k</span>"));
+        let wide = chart(&[&[300.0], &[80_000.0]], AxisUnit::Rate).axis();
+        assert_eq!((wide.scale, wide.min, wide.max), (AxisScale::Log, 100.0, 100_000.0));
+        let times = chart(&[&[3e5], &[8e8]], AxisUnit::Latency).axis();
+        assert_eq!((times.scale, times.min, times.max), (AxisScale::Log, 2e5, 1e9));
+        assert!(chart(&[&[300.0], &[80_000.0]], AxisUnit::Rate).html().contains(">10k</span>"));
     }
 
     #[test]
     fn a_chart_without_values_is_empty() {
-        assert!(chart(&[&[], &[]], Unit::Rate).is_empty());
-        assert!(!chart(&[&[1.0]], Unit::Rate).is_empty());
+        assert!(chart(&[&[], &[]], AxisUnit::Rate).is_empty());
+        assert!(!chart(&[&[1.0]], AxisUnit::Rate).is_empty());
     }
 
     #[test]
     fn a_column_that_does_not_compete_is_striped() {
-        let mut chart = chart(&[&[90.0], &[80.0]], Unit::Rate);
+        let mut chart = chart(&[&[90.0], &[80.0]], AxisUnit::Rate);
         assert!(!chart.html().contains("barred"));
         chart.series[0].barred = vec![false, true];
         let html = chart.html();

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use assay_analysis::Boxplot;
 use assay_model::Nanos;
 
-use super::axis::{Axis, Tick, Unit};
+use super::axis::{Axis, AxisUnit, Tick};
 use super::line_chart::{HEIGHT, WIDTH, axis_title, frame_labels, grid};
 use crate::escape::escape;
 
@@ -57,7 +57,7 @@ impl BoxChart<'_> {
 
     fn places(&self) -> (Axis, Vec<Tick>) {
         let max = self.boxes.len().max(1) as f64;
-        let axis = Axis { unit: Unit::Number, ..Axis::few(max) };
+        let axis = Axis { unit: AxisUnit::Number, ..Axis::few(max) };
         let tick = |(place, (label, _)): (usize, &(String, Option<Boxplot>))| Tick {
             at: place as f64 + 0.5,
             label: label.clone(),

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use assay_analysis::HeatMap;
 
-use super::axis::{Axis, Spread, Unit};
+use super::axis::{Axis, AxisScale, AxisUnit};
 use super::line_chart::{HEIGHT, WIDTH, axis_title, frame_labels, grid};
 use crate::escape::escape;
 
@@ -25,8 +25,8 @@ pub fn heat_chart(map: &HeatMap, moment: &'static str, description: &str, class:
     let width = map.column_width.as_secs_f64() * map.columns.len() as f64;
     let x = Axis::time(from, from + width).titled(moment);
     let y = Axis {
-        spread: Spread::Log,
-        unit: Unit::Latency,
+        scale: AxisScale::Log,
+        unit: AxisUnit::Latency,
         min: first.0.max(1) as f64,
         max: last.0.max(2) as f64,
         title: "latency",

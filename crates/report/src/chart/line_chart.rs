@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-use super::axis::{Axis, Spread, Tick, Unit};
+use super::axis::{Axis, AxisScale, AxisUnit, Tick};
 use crate::escape::escape;
 
 /// Width of the drawing's own coordinates, whole numbers which are finer than a screen's pixels;
@@ -36,7 +36,7 @@ pub struct LineChart {
     /// Stretches of the horizontal axis that are special.
     pub shades: Vec<Shade>,
     /// Numbered moments on the horizontal axis.
-    pub marks: Vec<Mark>,
+    pub marks: Vec<ChartMark>,
     /// How tall it is on the page.
     pub height: Height,
 }
@@ -102,7 +102,7 @@ impl ShadeKind {
 
 /// A numbered moment.
 #[derive(Clone, Copy, Debug)]
-pub struct Mark {
+pub struct ChartMark {
     /// Its number in the page's list of events.
     pub number: usize,
     /// Where it is on the horizontal axis.
@@ -202,13 +202,13 @@ impl LineChart {
         };
         let axis = |axis: &Axis| {
             json!({
-                "log": axis.spread == Spread::Log,
+                "log": axis.scale == AxisScale::Log,
                 "unit": match axis.unit {
-                    Unit::Latency => "latency",
-                    Unit::Rate => "rate",
-                    Unit::Time => "time",
-                    Unit::Spectrum => "spectrum",
-                    Unit::Number | Unit::Few => "number",
+                    AxisUnit::Latency => "latency",
+                    AxisUnit::Rate => "rate",
+                    AxisUnit::Time => "time",
+                    AxisUnit::Spectrum => "spectrum",
+                    AxisUnit::Number | AxisUnit::Few => "number",
                 },
                 "min": axis.min,
                 "max": axis.max,
@@ -341,12 +341,12 @@ impl LineChart {
     /// lines without a gap are laws, limits, or lines beside such ones.
     fn has_dots(&self, line: &Line) -> bool {
         let is_measured = line.dash.is_empty() || line.values.contains(&None);
-        is_measured && !matches!(self.x.unit, Unit::Time | Unit::Spectrum)
+        is_measured && !matches!(self.x.unit, AxisUnit::Time | AxisUnit::Spectrum)
     }
 
     /// Numbers above the marks, within the drawing; those that would overlap share a label: `2–4`.
     fn mark_labels(&self) -> String {
-        let mut labels: Vec<(f64, &Mark, &Mark)> = Vec::new();
+        let mut labels: Vec<(f64, &ChartMark, &ChartMark)> = Vec::new();
         for mark in &self.marks {
             let place = self.x.place(mark.at).clamp(LABEL / 2.0, 1.0 - LABEL / 2.0);
             match labels.last_mut() {
@@ -489,7 +489,7 @@ mod tests {
             lines: vec![Line::new("a&b", "done", &[4, 2], values)],
             bands: Vec::new(),
             shades: vec![Shade { from: -1.0, until: 1.0, kind: ShadeKind::Beside }],
-            marks: vec![Mark { number: 1, at: 2.0 }],
+            marks: vec![ChartMark { number: 1, at: 2.0 }],
             height: Height::Tall,
         }
     }
@@ -512,7 +512,7 @@ mod tests {
     fn labels_of_events_that_are_near_each_other_are_one() {
         let mut chart = chart(vec![Some(1.0)]);
         let at = [1.0, 1.1, 1.2, 3.0];
-        chart.marks = (1..).zip(at).map(|(number, at)| Mark { number, at }).collect();
+        chart.marks = (1..).zip(at).map(|(number, at)| ChartMark { number, at }).collect();
         let labels = chart.mark_labels();
         assert!(labels.contains("left:25%\">1–3</span>"), "{labels}");
         assert!(labels.contains("left:75%\">4</span>"), "{labels}");
@@ -523,7 +523,7 @@ mod tests {
     fn labels_of_events_at_the_edges_stay_within_the_drawing() {
         let mut chart = chart(vec![Some(1.0)]);
         let at = [chart.x.min, chart.x.max];
-        chart.marks = (1..).zip(at).map(|(number, at)| Mark { number, at }).collect();
+        chart.marks = (1..).zip(at).map(|(number, at)| ChartMark { number, at }).collect();
         let labels = chart.mark_labels();
         assert!(labels.contains("left:3%\">1</span>"), "{labels}");
         assert!(labels.contains("left:97%\">2</span>"), "{labels}");

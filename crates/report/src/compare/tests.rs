@@ -81,10 +81,10 @@ pub(crate) fn whole() -> Contrast {
 }
 
 /// Two runs of one set-up.
-pub(crate) fn repeated() -> crate::repeated::Group {
+pub(crate) fn repeated() -> crate::repeated::RepeatedRuns {
     let mut side = contrast(Vec::new()).old;
     side.runs.push(side.runs[0].clone());
-    crate::repeated::Group {
+    crate::repeated::RepeatedRuns {
         side,
         expected: 2,
         meeting: "each run meets a store of its own".to_owned(),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use assay_analysis::Interval;
 use assay_analysis::hallmark::{
-    Bound, Certified, Change, Check, CheckVerdict, Figure, Hallmark, Limits, Measure, Unit,
+    Bound, Certified, Check, CheckVerdict, Figure, Hallmark, LevelChange, Limits, Measure, Unit,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -254,7 +254,7 @@ struct ChangeObject {
 }
 
 impl ChangeObject {
-    fn new(change: &Change) -> ChangeObject {
+    fn new(change: &LevelChange) -> ChangeObject {
         ChangeObject {
             at_ns: change.at.0,
             figure: figure_key(change.figure),

@@ -32,7 +32,7 @@ fn facts(verdict: Verdict, checks: Vec<Check>) -> Facts {
 /// A run that was validated and has lost its hallmark.
 pub(crate) fn examined() -> Facts {
     let mut lost = rate();
-    lost.withdraws = vec![Figure::All, Figure::Percentile(Certified::Response, 0.99)];
+    lost.withdraws = vec![Figure::All, Figure::Percentile(Time::Response, 0.99)];
     let mut facts = facts(Verdict::Invalid, vec![lost]);
     facts.floor = vec![("p99".to_owned(), assay_model::Nanos(900))];
     facts
@@ -104,24 +104,24 @@ fn of_many_reasons_the_last_are_only_named() {
 #[test]
 fn a_withdrawn_percentile_is_marked_and_others_are_not() {
     let mut lag = check(CheckId::Lag, CheckVerdict::Fail, None);
-    lag.withdraws = vec![Figure::Percentile(Certified::Response, 0.99)];
+    lag.withdraws = vec![Figure::Percentile(Time::Response, 0.99)];
     let facts = facts(Verdict::Invalid, vec![lag]);
-    assert!(withdraws(&facts, Time::Response, 0.99));
-    assert!(!withdraws(&facts, Time::Response, 0.9));
-    assert!(!withdraws(&facts, Time::Service, 0.99));
-    assert!(!withdraws(&sample::facts(), Time::Response, 0.99));
+    assert!(withdraws(&facts, Stretch::Response, 0.99));
+    assert!(!withdraws(&facts, Stretch::Response, 0.9));
+    assert!(!withdraws(&facts, Stretch::Service, 0.99));
+    assert!(!withdraws(&sample::facts(), Stretch::Response, 0.99));
 }
 
 #[test]
 fn too_short_a_run_marks_every_percentile_and_too_few_values_none() {
     let mut size = check(CheckId::SampleSize, CheckVerdict::Fail, None);
-    size.withdraws = vec![Figure::Percentile(Certified::Response, 0.99)];
+    size.withdraws = vec![Figure::Percentile(Time::Response, 0.99)];
     let few = facts(Verdict::Invalid, vec![size.clone()]);
-    assert!(!withdraws(&few, Time::Response, 0.99));
+    assert!(!withdraws(&few, Stretch::Response, 0.99));
     size.withdraws.push(Figure::All);
     let short = facts(Verdict::Invalid, vec![size]);
-    assert!(withdraws(&short, Time::Response, 0.99));
-    assert!(withdraws(&short, Time::Service, 0.5));
+    assert!(withdraws(&short, Stretch::Response, 0.99));
+    assert!(withdraws(&short, Stretch::Service, 0.5));
 }
 
 #[test]
@@ -141,7 +141,7 @@ fn what_did_not_pass_is_a_row_with_its_threshold() {
             check(CheckId::LostRecords, CheckVerdict::Pass, None),
         ],
     );
-    let notable = checks(&facts, Rows::Notable);
+    let notable = checks(&facts, ShownChecks::Notable);
     let found = "the rate sent is 75.4 % off the promised one";
     let [row] = &notable[..] else { panic!("{} rows", notable.len()) };
     let cells = [row.code, row.name, row.verdict, &row.found];
@@ -149,13 +149,13 @@ fn what_did_not_pass_is_a_row_with_its_threshold() {
     let threshold = row.threshold.as_deref();
     assert_eq!(threshold, Some("passes up to 1 %, fails above 5 %"));
     assert_eq!(row.withdraws, None);
-    assert_eq!(checks(&facts, Rows::All).len(), 3);
+    assert_eq!(checks(&facts, ShownChecks::All).len(), 3);
 }
 
 #[test]
 fn withdrawn_percentiles_are_named_together() {
     let mut hiccups = check(CheckId::Hiccups, CheckVerdict::Fail, None);
-    let (response, service) = (Certified::Response, Certified::Service);
+    let (response, service) = (Time::Response, Time::Service);
     hiccups.withdraws = [0.999, 1.0]
         .into_iter()
         .flat_map(|q| [Figure::Percentile(response, q), Figure::Percentile(service, q)])

@@ -1,16 +1,16 @@
 //! Charts of a study: columns by workload and store, lines over nodes and over clients.
 
-use assay_analysis::compare::Spread as RunSpread;
+use assay_analysis::compare::Spread;
 use assay_analysis::matrix::{Metric, OperationFilter, Place, Setup};
 use assay_analysis::usl::EXPLAINED_MIN;
 
 use super::MatrixStudy;
 use super::rows::{
-    Curve, barred, counts_transactions, looks_at, over_clients, scaling, setup_name,
+    MetricCurve, barred, counts_transactions, looks_at, over_clients, scaling, setup_name,
 };
 use super::words::{metric_name, metric_text};
-use crate::chart::axis::{Axis, Spread, Unit};
-use crate::chart::bar_chart::{BarChart, Series};
+use crate::chart::axis::{Axis, AxisScale, AxisUnit};
+use crate::chart::bar_chart::{BarChart, BarSeries};
 use crate::chart::line_chart::{Line, LineChart};
 use crate::document::ChartFigure;
 
@@ -83,20 +83,20 @@ fn is_first(study: &MatrixStudy, load: usize, metric: Metric) -> bool {
 
 /// A chart of columns with what its metric is.
 pub fn figure(name: &str, text: &str, chart: &BarChart) -> ChartFigure {
-    let axis = match chart.axis().spread {
-        Spread::Log => {
+    let axis = match chart.axis().scale {
+        AxisScale::Log => {
             " Logarithmic axis: equal steps are equal ratios, so compare where columns end, not \
              how long they are."
         }
-        Spread::Linear => "",
+        AxisScale::Linear => "",
     };
     ChartFigure { note: format!("{text}.{axis}"), ..ChartFigure::still(name, chart.html()) }
 }
 
-const fn unit_of(metric: Metric) -> Unit {
+const fn unit_of(metric: Metric) -> AxisUnit {
     match metric {
-        Metric::Throughput => Unit::Rate,
-        _ => Unit::Latency,
+        Metric::Throughput => AxisUnit::Rate,
+        _ => AxisUnit::Latency,
     }
 }
 
@@ -123,7 +123,7 @@ fn columns(study: &MatrixStudy, setups: &[Setup], metric: Metric) -> BarChart {
         let value = |workload: usize| {
             study.figures.get(Setup { store, workload, nodes, load }, metric).cloned()
         };
-        Series {
+        BarSeries {
             label: setup_name(study, Setup { store, workload: 0, nodes, load }),
             colour: colour(store),
             strength,
@@ -201,7 +201,7 @@ fn lines(
     study: &MatrixStudy,
     id: String,
     title: String,
-    curves: &[Curve],
+    curves: &[MetricCurve],
     (metric, of): (Metric, &'static str),
     laws: Vec<(usize, assay_analysis::usl::Usl)>,
 ) -> Option<ChartFigure> {
@@ -213,10 +213,10 @@ fn lines(
     if last <= first {
         return None;
     }
-    let at = |curve: &Curve, x: f64| {
+    let at = |curve: &MetricCurve, x: f64| {
         curve.points.iter().find(|(other, _)| *other == x).map(|(_, spread)| spread.clone())
     };
-    let line = |curve: &Curve, of: &dyn Fn(&RunSpread) -> f64, label: String, dash| {
+    let line = |curve: &MetricCurve, of: &dyn Fn(&Spread) -> f64, label: String, dash| {
         Line::new(
             label,
             colour(curve.store),

@@ -6,13 +6,14 @@ use std::collections::BTreeMap;
 
 use assay_analysis::compare::Spread;
 use assay_analysis::matrix::{ClientsFit, Metric, Setup};
-use assay_analysis::usl::{Fit, Peak, Usl};
+use assay_analysis::usl::{Peak, Usl, UslFit};
+use assay_model::SheetValues;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::published::figure_warnings;
 use super::rows::{looks_at, refusal_text, refusals};
-use super::sheet::{SheetValues, matrix_sheet};
+use super::sheet::matrix_sheet;
 use super::words::{findings, metric_name};
 use super::{FailedCell, MatrixStudy};
 use crate::object::pretty;
@@ -272,7 +273,7 @@ impl ScalabilityObject<'_> {
                 return ScalabilityObject::Refused(object);
             }
         };
-        let Fit { law: Usl { gamma, alpha, beta }, intervals, .. } = *fit;
+        let UslFit { law: Usl { gamma, alpha, beta }, intervals, .. } = *fit;
         let parameter = |place: usize, value| ParameterObject {
             interval: intervals.map(|all| <[f64; 2]>::from(all[place])),
             value,

@@ -7,8 +7,8 @@ use super::charts::{barred_note, colour, figure};
 use super::published::{figure_warnings, foreign_table, system_name};
 use super::words::{metric_name, metric_text};
 use super::{MatrixStudy, PublishedFigures};
-use crate::chart::axis::Unit;
-use crate::chart::bar_chart::{BarChart, Series};
+use crate::chart::axis::AxisUnit;
+use crate::chart::bar_chart::{BarChart, BarSeries};
 use crate::document::{Block, DocumentSection, FigureLayout, Formats};
 use crate::units::{Letters, count};
 
@@ -151,7 +151,7 @@ fn chart(
         published.examined.get((system, name, nodes), metric)
     };
     let workloads = 0..study.workloads.len();
-    let ours = (0..study.stores.len()).map(|store| Series {
+    let ours = (0..study.stores.len()).map(|store| BarSeries {
         label: study.stores[store].name.clone(),
         colour: colour(store),
         strength: 1.0,
@@ -181,7 +181,7 @@ fn chart(
     let others = published.examined.systems.iter().enumerate().map(|(place, system)| {
         let plain = system.split('(').next().unwrap_or(system);
         let own = study.stores.iter().position(|store| store.name == plain);
-        Series {
+        BarSeries {
             label: system_name(published, system),
             colour: colour(own.unwrap_or(study.stores.len() + place)),
             strength: 1.0,
@@ -192,7 +192,7 @@ fn chart(
     });
     BarChart {
         description: format!("{} on {nodes} nodes, ours and theirs", metric_name(metric)),
-        unit: Unit::Latency,
+        unit: AxisUnit::Latency,
         groups: study.workloads.clone(),
         series: ours.chain(others).collect(),
     }

@@ -3,7 +3,7 @@
 use assay_analysis::compare::Spread;
 use assay_analysis::hallmark;
 use assay_analysis::matrix::{Matrix, Metric, OperationFilter, Place, Ranking, Refused, Setup};
-use assay_analysis::usl::{Fit, Peak, Refusal};
+use assay_analysis::usl::{Peak, Refusal, UslFit};
 
 use super::MatrixStudy;
 use super::sheet::verdict_name;
@@ -342,7 +342,7 @@ pub fn failures(study: &MatrixStudy) -> Table {
 }
 
 /// A line over numbers of nodes or clients.
-pub struct Curve {
+pub struct MetricCurve {
     /// The store's place.
     pub store: usize,
     /// What is on the horizontal axis with what was found there, rising.
@@ -350,7 +350,12 @@ pub struct Curve {
 }
 
 /// For one workload and load: the metric over nodes of each store that has several.
-pub fn scaling(study: &MatrixStudy, workload: usize, load: usize, metric: Metric) -> Vec<Curve> {
+pub fn scaling(
+    study: &MatrixStudy,
+    workload: usize,
+    load: usize,
+    metric: Metric,
+) -> Vec<MetricCurve> {
     let of = |store: usize| {
         let setups = study.setups_of(load).into_iter();
         let own = setups.filter(|setup| {
@@ -360,7 +365,7 @@ pub fn scaling(study: &MatrixStudy, workload: usize, load: usize, metric: Metric
         let points = own.filter_map(|setup| {
             Some((setup.nodes? as f64, study.figures.get(setup, metric)?.clone()))
         });
-        Curve { store, points: points.collect() }
+        MetricCurve { store, points: points.collect() }
     };
     let curves = (0..study.stores.len()).map(of);
     curves.filter(|curve| curve.points.len() > 1).collect()
@@ -372,7 +377,7 @@ pub fn over_clients(
     workload: usize,
     nodes: Option<usize>,
     metric: Metric,
-) -> Vec<Curve> {
+) -> Vec<MetricCurve> {
     let of = |store: usize| {
         let mut points = Vec::new();
         for (load, clients) in closed_loads(study) {
@@ -382,7 +387,7 @@ pub fn over_clients(
             points.extend(spread.map(|spread| (f64::from(clients), spread.clone())));
         }
         points.sort_by(|a, b| a.0.total_cmp(&b.0));
-        Curve { store, points }
+        MetricCurve { store, points }
     };
     let curves = (0..study.stores.len()).map(of);
     curves.filter(|curve| curve.points.len() > 1).collect()
@@ -439,7 +444,7 @@ pub fn usl_fits(study: &MatrixStudy) -> Result<Table, String> {
     Ok(table)
 }
 
-fn fit_cells(fit: &Fit) -> [String; 5] {
+fn fit_cells(fit: &UslFit) -> [String; 5] {
     let with = |number: String, interval: Option<String>| match interval {
         Some(interval) => format!("{number} ({interval})"),
         None => number,

@@ -4,29 +4,10 @@ use std::fmt::Write as _;
 
 use assay_analysis::Verdict;
 use assay_analysis::matrix::{Cell, FilteredFigures, Times};
+use assay_model::{SheetColumn, SheetValues};
 
 use super::words::setting_of;
 use super::{CellFacts, MatrixStudy};
-
-/// One column; every column has as many values.
-#[derive(Clone, Debug, PartialEq)]
-pub struct SheetColumn {
-    /// Its name.
-    pub name: &'static str,
-    /// Its values in order of the rows.
-    pub values: SheetValues,
-}
-
-/// The values of a column.
-#[derive(Clone, Debug, PartialEq)]
-pub enum SheetValues {
-    /// Words; empty where there is nothing to say.
-    Text(Vec<String>),
-    /// Whole numbers.
-    Count(Vec<Option<u64>>),
-    /// Numbers; times are in nanoseconds.
-    Number(Vec<Option<f64>>),
-}
 
 /// One row: what is done in it, what came of it.
 struct Row<'a> {

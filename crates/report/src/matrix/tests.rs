@@ -8,7 +8,7 @@ use assay_analysis::matrix::{
     Cell, CellFigures, ClientsFit, DurabilityClass, FilteredFigures, Matrix, OperationFilter,
     Setup, Times,
 };
-use assay_analysis::usl::{Fit, Peak, Refusal, Usl};
+use assay_analysis::usl::{Peak, Refusal, Usl, UslFit};
 use assay_analysis::{Counts, plausibility};
 use assay_model::Nanos;
 
@@ -102,7 +102,7 @@ pub(crate) fn whole() -> MatrixStudy {
     let cells = cells.map(|(store, load, repetition)| {
         cell(store, load, repetition, 100.0 * f64::from(repetition))
     });
-    let fit = |intervals, peak| Fit {
+    let fit = |intervals, peak| UslFit {
         law: Usl { gamma: 1_000.0, alpha: 0.05, beta: 0.001 },
         intervals,
         explained: 0.999,
@@ -280,7 +280,7 @@ fn a_peak_among_the_clients_that_were_measured_is_not_called_beyond_them() {
         store: 0,
         workload: 0,
         nodes: Some(1),
-        fit: Ok(Fit {
+        fit: Ok(UslFit {
             law: Usl { gamma: 1_000.0, alpha: 0.05, beta: 0.001 },
             intervals: None,
             explained: 0.999,

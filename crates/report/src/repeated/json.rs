@@ -6,7 +6,7 @@ use assay_analysis::compare::{Figure, Spread};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Group, findings};
+use super::{RepeatedRuns, findings};
 use crate::compare::words::figure_name;
 use crate::compare::{ComparedRunObject, SpreadObject};
 use crate::object::pretty;
@@ -17,7 +17,7 @@ use crate::verdict::Finding;
 pub const SCHEMA: &str = "assay/repeat/v1";
 
 /// The group as one indented JSON object with a line end.
-pub fn json(group: &Group) -> String {
+pub fn json(group: &RepeatedRuns) -> String {
     let figure = |(figure, spread): &(Figure, Spread)| RepeatedFigureObject {
         figure: figure_name(*figure),
         spread: SpreadObject::new(spread),

@@ -5,10 +5,11 @@ use assay_analysis::{Distribution, Latency, LoadModel, Summary};
 use super::LETTERS;
 use crate::document::FigureCard;
 use crate::facts::Facts;
-use crate::hallmark::{self, Time};
+use crate::hallmark;
 use crate::percentile::DisplayedPercentile;
 use crate::units::{count, duration, percentile_name, rate};
 use crate::verdict::{self, Unit};
+use assay_analysis::slo::Stretch;
 
 /// Throughput, failures, lag, then response times.
 pub fn cards(facts: &Facts, summary: &Summary) -> Vec<FigureCard> {
@@ -53,11 +54,11 @@ pub fn cards(facts: &Facts, summary: &Summary) -> Vec<FigureCard> {
 }
 
 fn latency(facts: &Facts, hits: &Latency, quantile: f64) -> FigureCard {
-    let display = |time: Time, distribution: &Distribution| {
+    let display = |time: Stretch, distribution: &Distribution| {
         DisplayedPercentile::of(distribution, quantile, hallmark::withdraws(facts, time, quantile))
     };
-    let response = display(Time::Response, &hits.response);
-    let service = display(Time::Service, &hits.service);
+    let response = display(Stretch::Response, &hits.response);
+    let service = display(Stretch::Service, &hits.service);
     let note = format!("service {}", service.cell(LETTERS));
     let note = match response.note() {
         "" => note,

@@ -9,11 +9,12 @@ use crate::chart::heat_chart::heat_chart;
 use crate::chart::line_chart::Height;
 use crate::document::{Block, ChartFigure, DocumentSection, FigureLayout, PageCell, PageTable};
 use crate::facts::Facts;
-use crate::hallmark::{self, Time};
+use crate::hallmark;
 use crate::percentile::{DisplayedPercentile, NO_VALUE_MEANING, SAMPLE_MEANING};
 use crate::table::{Align, Table};
 use crate::tables;
 use crate::units::{count, duration, moment, percentile_name};
+use assay_analysis::slo::Stretch;
 
 /// Spectra that are shown at once; the others can be opened.
 const SPECTRA: usize = 6;
@@ -86,7 +87,7 @@ fn percentile_table<'a>(facts: &Facts, summary: &Summary) -> Vec<Block<'a>> {
     let quantiles = PERCENTILES.map(|quantile| (percentile_name(quantile), true));
     let titles = [(String::new(), false), (String::new(), false), ("count".to_owned(), true)];
     let mut rows = Vec::new();
-    let mut row = |title: &str, time: Time, distribution: &Distribution| {
+    let mut row = |title: &str, time: Stretch, distribution: &Distribution| {
         if distribution.count > 0 {
             rows.push(percentile_row(facts, title, time, distribution));
         }
@@ -95,11 +96,11 @@ fn percentile_table<'a>(facts: &Facts, summary: &Summary) -> Vec<Block<'a>> {
         for (of, latency) in
             [("", &group.hits), (", misses", &group.misses), (", failed", &group.failed)]
         {
-            row(&format!("{name}{of}"), Time::Response, &latency.response);
-            row("", Time::Service, &latency.service);
+            row(&format!("{name}{of}"), Stretch::Response, &latency.response);
+            row("", Stretch::Service, &latency.service);
         }
     }
-    row("all operations", Time::Lag, &summary.lag);
+    row("all operations", Stretch::Lag, &summary.lag);
     let columns = titles.into_iter().chain(quantiles).collect();
     let meaning = format!("{SAMPLE_MEANING}; {NO_VALUE_MEANING}.");
     vec![Block::PageTable(PageTable { class: "", columns, rows }), Block::Note(meaning)]
@@ -108,7 +109,7 @@ fn percentile_table<'a>(facts: &Facts, summary: &Summary) -> Vec<Block<'a>> {
 fn percentile_row(
     facts: &Facts,
     title: &str,
-    time: Time,
+    time: Stretch,
     distribution: &Distribution,
 ) -> Vec<PageCell> {
     let text = |text: &str| PageCell::Text(text.to_owned(), String::new());

@@ -5,7 +5,7 @@ use assay_analysis::{Group, IntervalSummary, Quick, Series, Summary};
 use assay_model::Nanos;
 
 use crate::chart::axis::Axis;
-use crate::chart::line_chart::{Height, Line, LineChart, Mark, Shade, ShadeKind};
+use crate::chart::line_chart::{ChartMark, Height, Line, LineChart, Shade, ShadeKind};
 use crate::chart::spectrum::{
     DASHED, DOTTED, LONG, MIXED, SOLID, known, percentile_line, positive, spectrum_chart,
     spectrum_points,
@@ -169,7 +169,7 @@ impl<'a> Timeline<'a> {
             .events
             .iter()
             .enumerate()
-            .map(|(place, event)| Mark { number: place + 1, at: event.at.as_secs_f64() });
+            .map(|(place, event)| ChartMark { number: place + 1, at: event.at.as_secs_f64() });
         LineChart {
             id: format!("over-time-{id}"),
             description,

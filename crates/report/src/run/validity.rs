@@ -6,7 +6,7 @@ use assay_model::Kind;
 use super::LETTERS;
 use crate::document::{Block, DocumentSection};
 use crate::facts::Facts;
-use crate::hallmark::{self, Rows};
+use crate::hallmark::{self, ShownChecks};
 use crate::prose;
 use crate::table::{Align, Table};
 use crate::units::{count, duration, moment, percent};
@@ -37,19 +37,19 @@ pub fn checks<'a>(facts: &Facts, summary: &Summary) -> DocumentSection<'a> {
 
 /// The checks of the hallmark: the notable ones as lines, all of them on a page.
 pub fn hallmark<'a>(facts: &'a Facts, summary: &'a Summary) -> [DocumentSection<'a>; 2] {
-    let notable = Block::Checks(hallmark::checks(facts, Rows::Notable));
+    let notable = Block::Checks(hallmark::checks(facts, ShownChecks::Notable));
     [DocumentSection::of_lines("Hallmark").with(notable), page(facts, summary)]
 }
 
 /// The findings of the hallmark's checks, then plausibility, availability, checked values; the
 /// passed checks are collapsed.
 fn page<'a>(facts: &'a Facts, summary: &'a Summary) -> DocumentSection<'a> {
-    let all = || hallmark::checks(facts, Rows::All);
+    let all = || hallmark::checks(facts, ShownChecks::All);
     let lead = if facts.hallmark.is_some() { LEAD } else { "" };
     let section =
         DocumentSection::of_page("hallmark", "Hallmark and checks", lead).listed("Hallmark");
     let notable = || {
-        let rows = hallmark::checks(facts, Rows::Notable);
+        let rows = hallmark::checks(facts, ShownChecks::Notable);
         if rows.is_empty() { Vec::new() } else { vec![Block::Checks(rows)] }
     };
     let every = move || {

@@ -2,7 +2,7 @@
 
 use assay_analysis::sawtooth::{LatencyCourse, LatencyKind, SlowClient};
 
-use super::{Measure, MethodResult, Study, StudyClock, StudyRun};
+use super::{MeasurementMethod, MethodResult, Study, StudyClock, StudyRun};
 use crate::chart::axis::Axis;
 use crate::chart::line_chart::{Line, LineChart};
 use crate::chart::spectrum::{known, percentile_line, spectrum_points};
@@ -38,12 +38,12 @@ fn find(
     })
 }
 
-fn colour(measure: Measure) -> (&'static str, &'static [u8]) {
+fn colour(measure: MeasurementMethod) -> (&'static str, &'static [u8]) {
     match measure {
-        Measure::Open => ("done", &[]),
+        MeasurementMethod::Open => ("done", &[]),
         // Both are seen where they coincide.
-        Measure::Intended => ("response", &[10, 10]),
-        Measure::Service => ("service", &[]),
+        MeasurementMethod::Intended => ("response", &[10, 10]),
+        MeasurementMethod::Service => ("service", &[]),
     }
 }
 
@@ -103,10 +103,14 @@ pub fn figure_5(study: &Study) -> [Vec<ChartFigure>; 2] {
 
 /// The course of a hiccup in the open and in a closed loop.
 fn time_course(open: &StudyRun, closed: &StudyRun, id: &str, title: &str) -> Option<ChartFigure> {
-    let sights = [(Measure::Open, open), (Measure::Intended, closed), (Measure::Service, closed)];
+    let sights = [
+        (MeasurementMethod::Open, open),
+        (MeasurementMethod::Intended, closed),
+        (MeasurementMethod::Service, closed),
+    ];
     let sights = sights.iter().filter_map(|(measure, run)| run.method(*measure));
     let lines: Vec<Line> = sights.map(course_line).collect();
-    let LatencyCourse { from, width, longest } = &open.method(Measure::Open)?.time_course;
+    let LatencyCourse { from, width, longest } = &open.method(MeasurementMethod::Open)?.time_course;
     let step = width.as_secs_f64();
     let xs: Vec<f64> =
         (0..longest.len()).map(|place| from.as_secs_f64() + step * (place as f64 + 0.5)).collect();
@@ -142,8 +146,8 @@ fn statistics(
     runs: &[&StudyRun],
 ) -> Vec<ChartFigure> {
     let chart = |(place, statistic): (usize, Option<f64>)| {
-        let line = |measure: Measure| {
-            let of = if measure == Measure::Open { opens } else { runs };
+        let line = |measure: MeasurementMethod| {
+            let of = if measure == MeasurementMethod::Open { opens } else { runs };
             let value = |run: &&StudyRun| {
                 let method = run.method(measure)?;
                 let time = match statistic {
@@ -157,7 +161,7 @@ fn statistics(
             let label = measure.name().to_owned();
             Line::new(label, colour, dash, values)
         };
-        let lines: Vec<Line> = Measure::ALL.into_iter().map(line).collect();
+        let lines: Vec<Line> = MeasurementMethod::ALL.into_iter().map(line).collect();
         let name = statistic.map_or_else(|| "mean".to_owned(), percentile_name);
         let values = known(&lines);
         let chart = LineChart::new(
@@ -188,7 +192,11 @@ fn spectra(study: &Study, id: &str, is_expected: fn((u32, f64)) -> bool) -> Vec<
 fn spectrum(id: &str, open: &StudyRun, closed: &StudyRun) -> LineChart {
     let operations = open.sawtooth.operations;
     let xs = spectrum_points(operations);
-    let sights = [(Measure::Open, open), (Measure::Intended, closed), (Measure::Service, closed)];
+    let sights = [
+        (MeasurementMethod::Open, open),
+        (MeasurementMethod::Intended, closed),
+        (MeasurementMethod::Service, closed),
+    ];
     let sights = sights.iter().filter_map(|(measure, run)| run.method(*measure));
     let mut lines: Vec<Line> = sights
         .map(|method| {

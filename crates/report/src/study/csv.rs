@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use assay_analysis::sawtooth::Figures;
 use assay_model::Nanos;
 
-use super::{Measure, MethodResult, Study, StudyRun};
+use super::{MeasurementMethod, MethodResult, Study, StudyRun};
 use crate::units::percentile_name;
 
 /// The study as long-format CSV, one row for each number.
@@ -25,7 +25,7 @@ pub fn study_csv(study: &Study) -> String {
             out,
             "1000,1250,ns,{},{},back_with_pause_of_{}ns,ns,{},{}",
             client.sessions,
-            Measure::Intended.name(),
+            MeasurementMethod::Intended.name(),
             client.pause.0,
             time(client.found_back),
             time(client.expected_back)

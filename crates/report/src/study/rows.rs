@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use assay_analysis::sawtooth::SlowClient;
 use assay_model::Nanos;
 
-use super::{Measure, MethodResult, Study, StudyClock, StudyRun};
+use super::{MeasurementMethod, MethodResult, Study, StudyClock, StudyRun};
 use crate::table::{Align, Table};
 use crate::units::{Letters, count, duration, percent, percentile_name, rate};
 
@@ -19,7 +19,7 @@ pub const MEANING: &str = "Affected: operations that took longer than with nobod
                            any of these figures from its closed form.";
 
 /// A group of runs that belong to one figure of the paper.
-pub struct Group<'a> {
+pub struct StudyGroup<'a> {
     /// What it is about.
     pub title: &'static str,
     /// Its runs, in order.
@@ -27,7 +27,7 @@ pub struct Group<'a> {
 }
 
 /// The runs of figure 1, of figures 3 and 4, of figure 5, as far as they were wanted.
-pub fn groups(study: &Study) -> Vec<Group<'_>> {
+pub fn groups(study: &Study) -> Vec<StudyGroup<'_>> {
     let is_slow = |run: &StudyRun| run.sawtooth.rate < 100.0;
     let by_threads = |run: &StudyRun| !is_slow(run) && run.sawtooth.capacity == 1250.0;
     let by_capacity =
@@ -39,7 +39,7 @@ pub fn groups(study: &Study) -> Vec<Group<'_>> {
         let mut runs: Vec<&StudyRun> =
             study.runs.iter().filter(|run| is_shown && target(run)).collect();
         runs.sort_by(|a, b| order(a).partial_cmp(&order(b)).unwrap_or(Ordering::Equal));
-        Group { title, runs }
+        StudyGroup { title, runs }
     };
     let one = "Figure 1: one thread, 10 operations a second";
     let three = "Figures 3 and 4: 1000/s at a capacity of 1250/s, by threads";
@@ -67,7 +67,7 @@ pub fn numbers(runs: &[&StudyRun], letters: Letters) -> Table {
     columns.extend([("max", right), ("affected", right), ("back", right), ("off", right)]);
     let mut table = Table::new(&columns);
     for run in runs {
-        for measure in Measure::ALL {
+        for measure in MeasurementMethod::ALL {
             if let Some(method) = run.method(measure) {
                 table.row(row(run, method, letters));
             }

@@ -40,7 +40,7 @@ fn distribution() -> Distribution {
     analyze.finish().overall.hits.response
 }
 
-fn method(measure: Measure, observed: LatencyKind, factor: f64) -> MethodResult {
+fn method(measure: MeasurementMethod, observed: LatencyKind, factor: f64) -> MethodResult {
     let expected = sawtooth().figures(observed, &STUDY_QUANTILES);
     let found = Figures { mean_ns: expected.mean_ns * factor, ..expected.clone() };
     let time_course = LatencyCourse {
@@ -67,8 +67,8 @@ pub(crate) fn study(factor: f64) -> Study {
         sights,
     };
     let closed = vec![
-        method(Measure::Intended, LatencyKind::Response, 1.0),
-        method(Measure::Service, service, factor),
+        method(MeasurementMethod::Intended, LatencyKind::Response, 1.0),
+        method(MeasurementMethod::Service, service, factor),
     ];
     Study {
         version: "0.0.0".to_owned(),
@@ -76,7 +76,7 @@ pub(crate) fn study(factor: f64) -> Study {
         seed: 1,
         runs: vec![
             run(Some(4), closed),
-            run(None, vec![method(Measure::Open, LatencyKind::Response, 1.0)]),
+            run(None, vec![method(MeasurementMethod::Open, LatencyKind::Response, 1.0)]),
         ],
         slow: vec![SlowClient {
             sessions: 4,

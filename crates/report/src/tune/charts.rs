@@ -1,13 +1,13 @@
 //! The curve of a tune: latency and throughput over the rate of arrivals.
 
 use assay_analysis::Verdict;
-use assay_analysis::slo::{Measure, Objective, Term};
+use assay_analysis::slo::{Measure, Objective, ObjectiveTerm};
 use assay_analysis::sweep::Spread;
 use assay_analysis::tune::{SearchEnd, Step};
 
 use super::{TuneKind, Tuning, name};
 use crate::chart::axis::Axis;
-use crate::chart::line_chart::{Height, Line, LineChart, Mark};
+use crate::chart::line_chart::{ChartMark, Height, Line, LineChart};
 use crate::chart::spectrum::known;
 use crate::document::{ChartFigure, NumberedEvent};
 use crate::units::rate;
@@ -30,8 +30,8 @@ pub fn legend(tuning: &Tuning) -> Vec<NumberedEvent> {
 }
 
 /// The latency term that the curve is about.
-fn first_latency(objective: Option<&Objective>) -> Option<&Term> {
-    let is_latency = |term: &&Term| matches!(term.measure, Measure::Latency { .. });
+fn first_latency(objective: Option<&Objective>) -> Option<&ObjectiveTerm> {
+    let is_latency = |term: &&ObjectiveTerm| matches!(term.measure, Measure::Latency { .. });
     objective?.terms.iter().find(is_latency)
 }
 
@@ -79,7 +79,7 @@ fn latency(tuning: &Tuning) -> Option<LineChart> {
         ),
     ];
     lines.retain(|line| line.values.iter().any(Option::is_some));
-    if let Some(Term { measure: Measure::Latency { limit, .. }, .. }) =
+    if let Some(ObjectiveTerm { measure: Measure::Latency { limit, .. }, .. }) =
         first_latency(tuning.objective.as_ref())
     {
         let limit = Some(limit.0 as f64);
@@ -154,7 +154,7 @@ fn untold(tuning: &Tuning, rate: f64) -> Option<f64> {
 }
 
 /// The sustained rate and the knee, numbered by rising rate.
-fn marks(tuning: &Tuning) -> Vec<(Mark, String)> {
+fn marks(tuning: &Tuning) -> Vec<(ChartMark, String)> {
     let found = match tuning.time_course {
         TuneKind::Search { ending: Some(SearchEnd::Found { rate, .. }), .. } => Some(rate),
         TuneKind::Search { .. } => None,
@@ -165,7 +165,7 @@ fn marks(tuning: &Tuning) -> Vec<(Mark, String)> {
     let mut marks: Vec<(f64, String)> = found.into_iter().chain(knee).collect();
     marks.sort_by(|(one, _), (other, _)| one.total_cmp(other));
     let numbered = marks.into_iter().enumerate();
-    numbered.map(|(place, (at, text))| (Mark { number: place + 1, at }, text)).collect()
+    numbered.map(|(place, (at, text))| (ChartMark { number: place + 1, at }, text)).collect()
 }
 
 #[cfg(test)]
@@ -199,9 +199,9 @@ mod tests {
     #[test]
     fn a_sweep_over_wide_rates_has_a_logarithmic_axis() {
         let chart = latency(&swept()).expect("there are points");
-        assert_eq!(chart.x.spread, axis::Spread::Log);
+        assert_eq!(chart.x.scale, axis::AxisScale::Log);
         let chart = latency(&found()).expect("there are points");
-        assert_eq!(chart.x.spread, axis::Spread::Linear);
+        assert_eq!(chart.x.scale, axis::AxisScale::Linear);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use assay_analysis::slo::{TermFinding, Value};
 use assay_analysis::sweep::Spread;
-use assay_analysis::tune::{Purpose, Reason, SearchEnd, Step, Undecided};
+use assay_analysis::tune::{Purpose, SearchEnd, Step, StepReason, Undecided};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -273,10 +273,10 @@ fn sweep(tuning: &Tuning) -> Option<SweepObject> {
 
 fn step(step: &Step) -> StepObject {
     let figures = &step.outcome.figures;
-    let reason = |reason: &Reason| ReasonObject {
+    let reason = |reason: &StepReason| ReasonObject {
         reason: words::reason_name(reason),
         check: match reason {
-            Reason::Client(check) => Some(check.name()),
+            StepReason::Client(check) => Some(check.name()),
             _ => None,
         },
     };

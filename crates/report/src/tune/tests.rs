@@ -1,10 +1,10 @@
 //! A tune that is known by heart, in every form.
 
 use assay_analysis::hallmark::CheckId;
-use assay_analysis::slo::{Comparison, Measure, Scope, Stretch, Term, TermFinding, Value};
+use assay_analysis::slo::{Comparison, Measure, ObjectiveTerm, Scope, Stretch, TermFinding, Value};
 use assay_analysis::sweep::{Spread, curve, held_up_to, knee};
 use assay_analysis::tune::{
-    Figures, Outcome, Purpose, Reason, Request, Search, Undecided, bracket, inversions,
+    Figures, Purpose, Request, Search, StepOutcome, StepReason, Undecided, bracket, inversions,
 };
 use assay_model::{Kind, Nanos};
 use expect_test::{Expect, expect, expect_file};
@@ -12,7 +12,7 @@ use expect_test::{Expect, expect, expect_file};
 use super::*;
 use crate::Style;
 
-const READ_P99: Term = Term {
+const READ_P99: ObjectiveTerm = ObjectiveTerm {
     scope: Scope::Kind(Kind::Read),
     measure: Measure::Latency {
         stretch: Stretch::Response,
@@ -22,14 +22,14 @@ const READ_P99: Term = Term {
     comparison: Comparison::Below,
 };
 
-const ERRORS: Term = Term {
+const ERRORS: ObjectiveTerm = ObjectiveTerm {
     scope: Scope::All,
     measure: Measure::Errors { limit: 0.01 },
     comparison: Comparison::Below,
 };
 
 /// A store with a service time of 1 ms that sustains up to `capacity`.
-fn answer(request: Request, capacity: f64) -> Outcome {
+fn answer(request: Request, capacity: f64) -> StepOutcome {
     let holds = request.rate <= capacity;
     let millis = if holds { 1.0 + request.rate / 1_000.0 } else { request.rate / 100.0 };
     let latency = Nanos((millis * 1e6) as u64);
@@ -45,9 +45,13 @@ fn answer(request: Request, capacity: f64) -> Outcome {
         verdict,
     };
     let over = if holds { 0 } else { count / 10 };
-    Outcome {
+    StepOutcome {
         verdict,
-        reasons: if holds { Vec::new() } else { vec![Reason::Objective(0), Reason::Backlog(37.0)] },
+        reasons: if holds {
+            Vec::new()
+        } else {
+            vec![StepReason::Objective(0), StepReason::Backlog(37.0)]
+        },
         terms: vec![
             found(READ_P99, Value::Latency(latency), over, verdict),
             found(ERRORS, Value::Share(0.0), 0, Verdict::Held),
@@ -93,7 +97,7 @@ fn tuning(time_course: TuneKind, steps: Vec<Step>) -> Tuning {
     }
 }
 
-fn searched(plan: Plan, mut store: impl FnMut(Request) -> Outcome) -> Tuning {
+fn searched(plan: Plan, mut store: impl FnMut(Request) -> StepOutcome) -> Tuning {
     let mut search = Search::new(plan);
     while let Some(request) = search.request() {
         search.take(store(request));
@@ -201,9 +205,9 @@ fn the_first_line_says_how_it_ended() {
 pub(crate) fn untold() -> Tuning {
     searched(Plan { min: 200.0, ..Plan::default() }, |request| match request.rate > 400.0 {
         false => answer(request, 1e6),
-        true => Outcome {
+        true => StepOutcome {
             verdict: Verdict::Unknown,
-            reasons: vec![Reason::Objective(0), Reason::Client(CheckId::WorkerCpu)],
+            reasons: vec![StepReason::Objective(0), StepReason::Client(CheckId::WorkerCpu)],
             ..answer(request, 1.0)
         },
     })
@@ -243,16 +247,16 @@ fn every_reason_has_words() {
     outcome.terms[1].value = Value::Share(0.02);
     outcome.terms[1].over = 20;
     outcome.reasons = vec![
-        Reason::Objective(0),
-        Reason::Objective(1),
-        Reason::Undecided(0),
-        Reason::Overload,
-        Reason::Backlog(12.5),
-        Reason::Short,
-        Reason::Rate(0.83),
-        Reason::Hallmark,
-        Reason::Client(CheckId::WorkerCpu),
-        Reason::Broken,
+        StepReason::Objective(0),
+        StepReason::Objective(1),
+        StepReason::Undecided(0),
+        StepReason::Overload,
+        StepReason::Backlog(12.5),
+        StepReason::Short,
+        StepReason::Rate(0.83),
+        StepReason::Hallmark,
+        StepReason::Client(CheckId::WorkerCpu),
+        StepReason::Broken,
     ];
     expect![[r#"
         read.p99 < 5 ms is broken: 1.00 ms, 100 of 1 000 over it

@@ -1,9 +1,9 @@
 //! Sentences about objectives, steps, endings.
 
 use assay_analysis::Verdict;
-use assay_analysis::slo::{Comparison, Measure, Scope, Stretch, Term, TermFinding, Value};
+use assay_analysis::slo::{Comparison, Measure, ObjectiveTerm, Scope, Stretch, TermFinding, Value};
 use assay_analysis::sweep::Sweep;
-use assay_analysis::tune::{Bracket, Outcome, Plan, Reason, SearchEnd, Step, Undecided};
+use assay_analysis::tune::{Bracket, Plan, SearchEnd, Step, StepOutcome, StepReason, Undecided};
 use assay_model::Nanos;
 
 use super::{TuneKind, Tuning};
@@ -11,7 +11,7 @@ use crate::document::{Finding, Level};
 use crate::units::{Letters, count, duration, percent, percentile_name, rate};
 
 /// What a term is about, such as `read.p99`; the response time goes without saying.
-pub fn name(term: &Term) -> String {
+pub fn name(term: &ObjectiveTerm) -> String {
     let mut words = Vec::new();
     if let Scope::Kind(kind) = term.scope {
         words.push(kind.name().to_owned());
@@ -30,7 +30,7 @@ pub fn name(term: &Term) -> String {
 }
 
 /// A term as it was promised: `read.p99 < 5 ms`.
-pub fn term(term: &Term, letters: Letters) -> String {
+pub fn term(term: &ObjectiveTerm, letters: Letters) -> String {
     let sign = match term.comparison {
         Comparison::Below => "<",
         Comparison::AtMost => "<=",
@@ -72,49 +72,49 @@ pub const fn verdict(verdict: Verdict) -> &'static str {
 }
 
 /// The name of a reason in files.
-pub const fn reason_name(reason: &Reason) -> &'static str {
+pub const fn reason_name(reason: &StepReason) -> &'static str {
     match reason {
-        Reason::Objective(_) => "objective",
-        Reason::Undecided(_) => "undecided",
-        Reason::Overload => "overload",
-        Reason::Backlog(_) => "backlog",
-        Reason::Short => "short",
-        Reason::Rate(_) => "rate",
-        Reason::Hallmark => "hallmark",
-        Reason::Client(_) => "client",
-        Reason::Broken => "broken",
+        StepReason::Objective(_) => "objective",
+        StepReason::Undecided(_) => "undecided",
+        StepReason::Overload => "overload",
+        StepReason::Backlog(_) => "backlog",
+        StepReason::Short => "short",
+        StepReason::Rate(_) => "rate",
+        StepReason::Hallmark => "hallmark",
+        StepReason::Client(_) => "client",
+        StepReason::Broken => "broken",
     }
 }
 
 /// Why a step did not hold.
-pub fn outcome(outcome: &Outcome, letters: Letters) -> String {
+pub fn outcome(outcome: &StepOutcome, letters: Letters) -> String {
     let reasons: Vec<String> =
         outcome.reasons.iter().map(|one| reason(one, outcome, letters)).collect();
     reasons.join("; ")
 }
 
-fn reason(reason: &Reason, outcome: &Outcome, letters: Letters) -> String {
+fn reason(reason: &StepReason, outcome: &StepOutcome, letters: Letters) -> String {
     let of = |place: usize| outcome.terms.get(place);
     match reason {
-        Reason::Objective(place) => match of(*place) {
+        StepReason::Objective(place) => match of(*place) {
             Some(found) => broken_term(found, letters),
             None => "the objective is broken".to_owned(),
         },
-        Reason::Undecided(place) => match of(*place) {
+        StepReason::Undecided(place) => match of(*place) {
             Some(found) => undecided_term(found),
             None => "the objective is not known".to_owned(),
         },
-        Reason::Overload => {
+        StepReason::Overload => {
             "stopped early: more waited than could still be answered in time".to_owned()
         }
-        Reason::Backlog(growth) => format!("backlog grows by {}", rate(*growth)),
-        Reason::Short => "too short to tell whether the backlog grows".to_owned(),
-        Reason::Rate(share) => format!("only {} of the rate was issued", percent(*share)),
-        Reason::Hallmark => "the run has no hallmark".to_owned(),
-        Reason::Client(check) => {
+        StepReason::Backlog(growth) => format!("backlog grows by {}", rate(*growth)),
+        StepReason::Short => "too short to tell whether the backlog grows".to_owned(),
+        StepReason::Rate(share) => format!("only {} of the rate was issued", percent(*share)),
+        StepReason::Hallmark => "the run has no hallmark".to_owned(),
+        StepReason::Client(check) => {
             format!("the client may be why, not the store: {} failed", check.name())
         }
-        Reason::Broken => "the run broke off".to_owned(),
+        StepReason::Broken => "the run broke off".to_owned(),
     }
 }
 
@@ -244,7 +244,7 @@ fn cannot_tell(tuning: &Tuning) -> String {
     let at = last.map_or_else(String::new, |step| format!(" at {}", rate(step.request.rate)));
     let reasons = last.into_iter().flat_map(|step| &step.outcome.reasons);
     let check = reasons.rev().find_map(|reason| match reason {
-        Reason::Client(check) => Some(format!(" ({} failed)", check.name())),
+        StepReason::Client(check) => Some(format!(" ({} failed)", check.name())),
         _ => None,
     });
     format!(

@@ -4,7 +4,7 @@ use assay_analysis::Histogram;
 use assay_analysis::ycsb::{Measured, Measurement, Measures, Metric, Moments, Status};
 use assay_model::Kind;
 
-use super::{Interval, Line, Value, ordinal};
+use super::{Interval, JavaNumber, Line, ordinal};
 use crate::java;
 
 /// A form in which YCSB keeps latencies.
@@ -169,22 +169,22 @@ pub fn raw(measures: &Measures, options: &Options, started_ms: u64) -> Vec<(Stri
     named(measures, options).into_iter().map(one).collect()
 }
 
-fn line(metric: &str, measurement: &str, value: Value) -> Line {
+fn line(metric: &str, measurement: &str, value: JavaNumber) -> Line {
     Line { metric: metric.to_owned(), measurement: measurement.to_owned(), value }
 }
 
-fn whole(number: u64) -> Value {
-    Value::Whole(i64::try_from(number).unwrap_or(i64::MAX))
+fn whole(number: u64) -> JavaNumber {
+    JavaNumber::Whole(i64::try_from(number).unwrap_or(i64::MAX))
 }
 
 /// Run time, throughput and the garbage collections of a program without a collector.
 fn overall(measures: &Measures) -> Vec<Line> {
     vec![
         line("OVERALL", "RunTime(ms)", whole(measures.span.0 / 1_000_000)),
-        line("OVERALL", "Throughput(ops/sec)", Value::Double(measures.throughput_per_s())),
-        line("TOTAL_GCs", "Count", Value::Whole(0)),
-        line("TOTAL_GC_TIME", "Time(ms)", Value::Whole(0)),
-        line("TOTAL_GC_TIME_%", "Time(%)", Value::Double(0.0)),
+        line("OVERALL", "Throughput(ops/sec)", JavaNumber::Double(measures.throughput_per_s())),
+        line("TOTAL_GCs", "Count", JavaNumber::Whole(0)),
+        line("TOTAL_GC_TIME", "Time(ms)", JavaNumber::Whole(0)),
+        line("TOTAL_GC_TIME_%", "Time(%)", JavaNumber::Double(0.0)),
     ]
 }
 
@@ -228,7 +228,7 @@ struct Block<'a> {
 }
 
 impl Block<'_> {
-    fn push(&self, lines: &mut Vec<Line>, measurement: &str, value: Value) {
+    fn push(&self, lines: &mut Vec<Line>, measurement: &str, value: JavaNumber) {
         lines.push(line(&self.name, measurement, value));
     }
 
@@ -249,7 +249,7 @@ impl Block<'_> {
         let mean = self.measured.map_or(f64::NAN, Measured::histogram_mean);
         let min = if micros.is_empty() { i64::MAX as u64 } else { micros.min() };
         self.push(lines, "Operations", whole(micros.len()));
-        self.push(lines, "AverageLatency(us)", Value::Double(mean));
+        self.push(lines, "AverageLatency(us)", JavaNumber::Double(mean));
         self.push(lines, "MinLatency(us)", whole(min));
         self.push(lines, "MaxLatency(us)", whole(micros.max()));
         for &percent in &self.options.percentiles {
@@ -258,7 +258,7 @@ impl Block<'_> {
         }
         self.push_returns(lines);
         for bucket in micros.iter_recorded().filter(|_| self.options.is_verbose) {
-            let count = Value::Double(bucket.count_at_value() as f64);
+            let count = JavaNumber::Double(bucket.count_at_value() as f64);
             self.push(lines, &bucket.value_iterated_to().to_string(), count);
         }
     }
@@ -266,7 +266,7 @@ impl Block<'_> {
     /// The first lines of the types other than `hdrhistogram`; −1 is their minimum without values.
     fn push_extremes(&self, lines: &mut Vec<Line>) {
         let some = self.measured.filter(|measured| measured.count() > 0);
-        let (min, max) = some.map_or((Value::Whole(-1), Value::Whole(-1)), |measured| {
+        let (min, max) = some.map_or((JavaNumber::Whole(-1), JavaNumber::Whole(-1)), |measured| {
             (whole(measured.min), whole(measured.max))
         });
         self.push(lines, "MinLatency(us)", min);
@@ -281,8 +281,8 @@ impl Block<'_> {
     fn buckets(&self, lines: &mut Vec<Line>) {
         let Moments { mean, variance } = self.moments();
         self.push(lines, "Operations", whole(self.count()));
-        self.push(lines, "AverageLatency(us)", Value::Double(mean));
-        self.push(lines, "LatencyVariance(us)", Value::Double(variance));
+        self.push(lines, "AverageLatency(us)", JavaNumber::Double(mean));
+        self.push(lines, "LatencyVariance(us)", JavaNumber::Double(variance));
         self.push_extremes(lines);
         for (label, share) in [("95th", 0.95), ("99th", 0.99)] {
             if let Some(ms) = self.measured.and_then(|measured| measured.bucket_at(share)) {
@@ -303,12 +303,12 @@ impl Block<'_> {
 
     fn series(&self, lines: &mut Vec<Line>) {
         self.push(lines, "Operations", whole(self.count()));
-        self.push(lines, "AverageLatency(us)", Value::Double(self.moments().mean));
+        self.push(lines, "AverageLatency(us)", JavaNumber::Double(self.moments().mean));
         self.push_extremes(lines);
         self.push_returns(lines);
         let means = self.measured.map(|measured| measured.means(self.options.granularity));
         for (from, mean) in means.unwrap_or_else(|| vec![(0, f64::NAN)]) {
-            self.push(lines, &from.to_string(), Value::Double(mean));
+            self.push(lines, &from.to_string(), JavaNumber::Double(mean));
         }
     }
 
@@ -318,8 +318,8 @@ impl Block<'_> {
         if let Some(measured) = self.measured.filter(|_| count > 0 && !self.options.has_no_summary)
         {
             let announcement = "Below is a summary of latency in microseconds:";
-            self.push(lines, announcement, Value::Whole(-1));
-            self.push(lines, "Average", Value::Double(self.moments().mean));
+            self.push(lines, announcement, JavaNumber::Whole(-1));
+            self.push(lines, "Average", JavaNumber::Double(self.moments().mean));
             self.push(lines, "Min", whole(measured.min));
             self.push(lines, "Max", whole(measured.max));
             let found = measured.samples_at(RAW_PERCENTILES.map(|(_, share)| share));

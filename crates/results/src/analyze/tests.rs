@@ -6,7 +6,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use assay_analysis::hallmark::{CheckId, CheckVerdict};
 use assay_history::manifest::{
-    Counters, ExecutionSection, HistorySection, LoadSettings, PhaseSection, RateChangeSection,
+    ExecutionSection, HistorySection, LoadSettings, OperationCounts, PhaseSection,
+    RateChangeSection,
 };
 use assay_history::{Memory, RecordSum, RunDir, TruthRow, TruthWriter};
 use assay_model::{Ends, Kind, Outcome, Reason, Seed};
@@ -90,7 +91,7 @@ fn manifest(id: &str, seed: u64, all: &[Record]) -> Manifest {
     let count = |outcome| all.iter().filter(|one| one.outcome == outcome).count() as u64;
     let [done, refused, unknown, dropped] = Outcome::ALL.map(count);
     let offered = all.len() as u64;
-    manifest.counters = Counters { offered, done, refused, unknown, dropped };
+    manifest.counters = OperationCounts { offered, done, refused, unknown, dropped };
     manifest.history = HistorySection { width: 1, records: offered, ..HistorySection::default() };
     let phase = |name: &str, from_ns, to_ns| PhaseSection { name: name.to_owned(), from_ns, to_ns };
     manifest.phases =

@@ -13,13 +13,13 @@ use super::curve::Curve;
 /// holds on.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RateProfile {
-    form: Form,
+    form: ProfileForm,
     pieces: Vec<Piece>,
 }
 
 /// What a shape was made from; its text is the form in which it is written on a command line.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Form {
+pub enum ProfileForm {
     /// The same rate all the time, in arrivals per second.
     Constant(f64),
     /// One stage after the other; at least one.
@@ -79,19 +79,19 @@ impl RateProfile {
     ///
     /// # Panics
     /// If a number is outside of what its field says, or there is no stage.
-    pub fn new(form: Form) -> RateProfile {
+    pub fn new(form: ProfileForm) -> RateProfile {
         let pieces = Vec::new();
         let mut rate_profile = RateProfile { form: form.clone(), pieces };
         match form {
-            Form::Constant(rate) => rate_profile.push(Nanos::ZERO, flat(rate)),
-            Form::Stages(stages) => rate_profile.push_stages(&stages),
-            Form::Spike(Spike { usual, peak, at, length }) => {
+            ProfileForm::Constant(rate) => rate_profile.push(Nanos::ZERO, flat(rate)),
+            ProfileForm::Stages(stages) => rate_profile.push_stages(&stages),
+            ProfileForm::Spike(Spike { usual, peak, at, length }) => {
                 assert!(length > Nanos::ZERO, "a spike lasts");
                 rate_profile.push(Nanos::ZERO, flat(usual));
                 rate_profile.push(at, flat(peak));
                 rate_profile.push(at.saturating_add(length), flat(usual));
             }
-            Form::Sine(Sine { mean, amplitude, period }) => {
+            ProfileForm::Sine(Sine { mean, amplitude, period }) => {
                 assert!(period > Nanos::ZERO, "a period lasts");
                 assert!(mean > 0.0 && mean.is_finite(), "a rate is above 0");
                 assert!((0.0..=mean).contains(&amplitude), "the rate never falls below 0");
@@ -106,7 +106,7 @@ impl RateProfile {
     /// # Panics
     /// If it is not finite, or below 0.
     pub fn constant(rate: f64) -> RateProfile {
-        RateProfile::new(Form::Constant(rate))
+        RateProfile::new(ProfileForm::Constant(rate))
     }
 
     /// This shape until `from`, then `rate` for ever.
@@ -151,14 +151,14 @@ impl RateProfile {
     }
 
     /// What it was made from, without later changes.
-    pub fn form(&self) -> &Form {
+    pub fn form(&self) -> &ProfileForm {
         &self.form
     }
 
     /// When its last stage ends, if it has stages.
     pub fn end(&self) -> Option<Nanos> {
         match &self.form {
-            Form::Stages(stages) => {
+            ProfileForm::Stages(stages) => {
                 Some(stages.iter().fold(Nanos::ZERO, |sum, one| sum.saturating_add(one.length)))
             }
             _ => None,
@@ -243,8 +243,8 @@ fn flat(rate: f64) -> Curve {
 impl fmt::Display for RateProfile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.form {
-            Form::Constant(rate) => write!(f, "{rate}/s"),
-            Form::Stages(stages) => {
+            ProfileForm::Constant(rate) => write!(f, "{rate}/s"),
+            ProfileForm::Stages(stages) => {
                 for (place, Stage { length, from, to }) in stages.iter().enumerate() {
                     let comma = if place > 0 { "," } else { "" };
                     write!(f, "{comma}{}@{from}", Length(*length))?;
@@ -254,10 +254,10 @@ impl fmt::Display for RateProfile {
                 }
                 Ok(())
             }
-            Form::Spike(Spike { usual, peak, at, length }) => {
+            ProfileForm::Spike(Spike { usual, peak, at, length }) => {
                 write!(f, "spike:{usual}..{peak},at={},for={}", Length(*at), Length(*length))
             }
-            Form::Sine(Sine { mean, amplitude, period }) => {
+            ProfileForm::Sine(Sine { mean, amplitude, period }) => {
                 write!(f, "sine:{mean},amplitude={amplitude},period={}", Length(*period))
             }
         }

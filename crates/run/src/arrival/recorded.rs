@@ -6,7 +6,7 @@ use std::sync::Arc;
 use assay_model::{Nanos, SourceError};
 
 /// Reads the times of one schedule, process by process.
-pub trait Times: Send {
+pub trait ScheduleTimes: Send {
     /// When `process` is intended, from the start of the schedule; `None` if there is no such
     /// process or higher one. Numbers must rise.
     ///
@@ -18,7 +18,7 @@ pub trait Times: Send {
 /// A written schedule, which each worker reads for itself.
 #[derive(Clone)]
 pub struct Timetable {
-    open: Arc<dyn Fn() -> Box<dyn Times> + Send + Sync>,
+    open: Arc<dyn Fn() -> Box<dyn ScheduleTimes> + Send + Sync>,
     rate: f64,
 }
 
@@ -30,7 +30,10 @@ impl Timetable {
     ///
     /// # Panics
     /// If the rate is not finite, or not above 0.
-    pub fn new(rate: f64, open: impl Fn() -> Box<dyn Times> + Send + Sync + 'static) -> Timetable {
+    pub fn new(
+        rate: f64,
+        open: impl Fn() -> Box<dyn ScheduleTimes> + Send + Sync + 'static,
+    ) -> Timetable {
         assert!(rate.is_finite() && rate > 0.0, "a written schedule has a rate above 0");
         Timetable { open: Arc::new(open), rate }
     }
@@ -61,7 +64,7 @@ impl fmt::Debug for Timetable {
 
 /// The places of written arrivals, on an axis with one per unit on average.
 pub(crate) struct WrittenPlaces {
-    times: Box<dyn Times>,
+    times: Box<dyn ScheduleTimes>,
     rate: f64,
     last: f64,
 }

@@ -23,12 +23,12 @@ fn all() -> Vec<Arrivals> {
     let stage = |length, from, to| Stage { length: Nanos::from_millis(length), from, to };
     let rate_profiles = [
         RateProfile::constant(12_345.0),
-        RateProfile::new(Form::Stages(vec![
+        RateProfile::new(ProfileForm::Stages(vec![
             stage(10, 9e3, 9e3),
             stage(5, 0.0, 0.0),
             stage(30, 0.0, 30e3),
         ])),
-        RateProfile::new(Form::Sine(Sine {
+        RateProfile::new(ProfileForm::Sine(Sine {
             mean: 10e3,
             amplitude: 10e3,
             period: Nanos::from_millis(20),
@@ -47,7 +47,7 @@ fn all() -> Vec<Arrivals> {
 /// A written schedule: arrival i comes at i² µs, a thousand of them in a second.
 fn squares() -> Timetable {
     struct Squares;
-    impl Times for Squares {
+    impl ScheduleTimes for Squares {
         fn intended(&mut self, process: u64) -> Result<Option<Nanos>, assay_model::SourceError> {
             Ok((process <= 1000).then(|| Nanos::from_micros(process * process)))
         }
@@ -305,7 +305,7 @@ fn bursts_last_as_long_under_any_rate() {
     let chain = Mmpp2 { ratio: 20.0, burst: Nanos::from_millis(20), calm: Nanos::from_millis(80) };
     let seconds = 200;
     let stage = |rate| Stage { length: Nanos::from_secs(seconds), from: rate, to: rate };
-    let rate_profile = RateProfile::new(Form::Stages(vec![stage(200.0), stage(2000.0)]));
+    let rate_profile = RateProfile::new(ProfileForm::Stages(vec![stage(200.0), stage(2000.0)]));
     let arrivals = Arrivals { rate_profile, process: ArrivalProcess::Mmpp2(chain) };
     let mut schedule = Schedule::new(&arrivals, Seed(3), 0, 1);
     let mut counts = vec![0f64; 2 * seconds as usize * 10];

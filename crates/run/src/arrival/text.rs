@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use assay_model::{Nanos, closest, quantity};
 
-use super::{ArrivalProcess, Form, Mmpp2, RateProfile, Sine, Spike, Stage};
+use super::{ArrivalProcess, Mmpp2, ProfileForm, RateProfile, Sine, Spike, Stage};
 
 /// A text means no rate, arrival process or length of time.
 #[derive(Debug, thiserror::Error)]
@@ -88,8 +88,8 @@ const SOJOURN_MIN: Nanos = Nanos::from_micros(100);
 pub fn rate_profile(text: &str) -> Result<RateProfile, TextError> {
     let text = text.trim();
     match text.split_once(':') {
-        Some(("spike", rest)) => spike(rest).map(Form::Spike),
-        Some(("sine", rest)) => sine(rest).map(Form::Sine),
+        Some(("spike", rest)) => spike(rest).map(ProfileForm::Spike),
+        Some(("sine", rest)) => sine(rest).map(ProfileForm::Sine),
         Some((word, _)) => {
             let hint = match closest(word, ["spike", "sine"]) {
                 Some("spike") => format!("did you mean {SPIKE}?"),
@@ -98,8 +98,8 @@ pub fn rate_profile(text: &str) -> Result<RateProfile, TextError> {
             };
             Err(wrong!("there is no shape {word:?}; {hint}"))
         }
-        None if text.contains('@') => stages(text).map(Form::Stages),
-        None => rate(text).map(Form::Constant).map_err(|error| match text {
+        None if text.contains('@') => stages(text).map(ProfileForm::Stages),
+        None => rate(text).map(ProfileForm::Constant).map_err(|error| match text {
             "spike" => wrong!("a spike needs its numbers: {SPIKE}"),
             "sine" => wrong!("a sine needs its numbers: {SINE}"),
             _ if text.contains("..") => wrong!("a ramp needs its time: 2m@{text}"),

@@ -17,7 +17,7 @@ use crate::sink::Sink;
 use crate::worker::observe::{observe, observe_owners, told};
 use crate::worker::scheduler::{DueProcess, Freed, Scheduler};
 use crate::worker::script::Script;
-use crate::worker::{Failure, Task, WorkerOutcome, role_of, slot_of, ticket, version_of};
+use crate::worker::{FailedOperation, Task, WorkerOutcome, role_of, slot_of, ticket, version_of};
 
 /// Deadlines that are kept beyond two for each slot before those that are over are sought.
 const DEADLINES_KEPT: usize = 1024;
@@ -35,7 +35,7 @@ pub(super) struct InFlightTable<'a, C, S> {
     /// How many answers have come.
     pub answers: u64,
     /// The first operation that failed.
-    pub first_failure: Option<Failure>,
+    pub first_failure: Option<FailedOperation>,
     clock: C,
     live_counters: &'a LiveCounters,
     encoder: Arc<dyn OperationEncoder>,
@@ -588,7 +588,7 @@ impl<'a, C: Clock, S: Sink> InFlightTable<'a, C, S> {
             Outcome::Done => self.missed += u64::from(!record.found),
             Outcome::Dropped => {}
             Outcome::Refused | Outcome::Unknown => {
-                self.first_failure.get_or_insert(Failure {
+                self.first_failure.get_or_insert(FailedOperation {
                     index: record.index,
                     key: record.key,
                     reason: record.reason,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use assay_model::{
     Filled, Kind, Nanos, Operation, Outcome, Phase, Reason, Record, Source, SourceError,
 };
-use assay_run::executor::{Trouble, WorkerOutcome, execute_alone};
+use assay_run::executor::{AbortReason, WorkerOutcome, execute_alone};
 use assay_run::{Clock, Control, Extent, SimulatedClock, Sink, Think};
 use assay_store::Client;
 
@@ -166,7 +166,7 @@ fn a_failure_ends_its_burst() {
     let sink = Vec::with_capacity(RECORDS);
     let (outcome, records) =
         execute_alone(&run, &store, clock, sink, &Control::new()).expect("it opens");
-    assert_eq!((outcome.trouble, records.len()), (Some(Trouble::Failure), 1));
+    assert_eq!((outcome.trouble, records.len()), (Some(AbortReason::Failure), 1));
 }
 
 #[test]
@@ -235,7 +235,7 @@ fn a_plan_that_ends_or_breaks_is_issued_up_to_there() {
             let (outcome, records) = ticking(Manner::Inline, &source, extent(None, Some(1)));
             assert_eq!(records.len() as u64, at);
             assert_one_after_the_other(&records);
-            let is_trouble = matches!(outcome.trouble, Some(Trouble::Plan(_)));
+            let is_trouble = matches!(outcome.trouble, Some(AbortReason::Plan(_)));
             assert_eq!((is_trouble, outcome.ran_out), (breaks, !breaks));
         }
     }

@@ -1,7 +1,7 @@
 //! The closed model: a session issues again when its response has come.
 
 use assay_model::{Nanos, Outcome, Phase, Reason};
-use assay_run::executor::Trouble;
+use assay_run::executor::AbortReason;
 use assay_run::{Extent, Think};
 
 use crate::stand_ins::{Manner, closed, extent, simulate};
@@ -111,7 +111,7 @@ fn the_first_failure_is_remembered() {
     let (outcome, _) = simulate(Manner::Refuse(Reason::Full), 1, load, extent(Some(10), None));
     let failure = outcome.first_failure.expect("something failed");
     assert_eq!((failure.index, failure.reason), (0, Reason::Full));
-    assert_eq!(outcome.trouble, None::<Trouble>);
+    assert_eq!(outcome.trouble, None::<AbortReason>);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The open model: arrivals do not wait for answers.
 
 use assay_model::{Kind, Nanos, Outcome, Phase, Reason, Record};
-use assay_run::executor::Trouble;
+use assay_run::executor::AbortReason;
 use assay_run::{Extent, Overflow};
 
 use crate::stand_ins::{Manner, extent, open, simulate};
@@ -93,7 +93,7 @@ fn a_store_that_blocks_the_worker_has_the_same_in_flight_bound() {
 fn reaching_the_bound_can_end_the_run() {
     let load = open(1000.0, 3, Overflow::Abort);
     let (outcome, records) = simulate(Manner::Silent, 1, load, extent(None, Some(1)));
-    assert_eq!(outcome.trouble, Some(Trouble::InFlightLimit));
+    assert_eq!(outcome.trouble, Some(AbortReason::InFlightLimit));
     assert_eq!(by_outcome(&records, Outcome::Unknown), 3);
     assert_eq!(records.len() as u64, outcome.offered);
 }

@@ -9,7 +9,7 @@ use assay_model::{
     Argument, Arguments, Datum, Fields, Filled, Kind, Layout, Nanos, Operation, Outcome, Reason,
     Record, Setting, Source, SourceError, Taken,
 };
-use assay_run::executor::{Trouble, WorkerOutcome, execute_alone};
+use assay_run::executor::{AbortReason, WorkerOutcome, execute_alone};
 use assay_run::{Control, Extent, Load, Overflow, SimulatedClock, Workers, WorkloadKind};
 use assay_store::answer::{encode_field, encode_row};
 use assay_store::{
@@ -308,5 +308,5 @@ fn a_load_whose_last_operation_fails_has_failed() {
         Workers { stop_at_failure: true, ..workers(1, &source, load, extent(Some(1), None)) };
     let load = Workers { workload_kind: WorkloadKind::Queries, ..stops };
     let troubles = [|_| false, |n| n == 3].map(|refuses| perform(&load, refuses).0.trouble);
-    assert_eq!(troubles, [None, Some(Trouble::Failure)]);
+    assert_eq!(troubles, [None, Some(AbortReason::Failure)]);
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use assay_model::{Nanos, Record, Source};
 use assay_run::executor::execute_alone;
 use assay_run::{
-    ArrivalProcess, Arrivals, Control, Extent, Form, Load, Open, Overflow, RATE_LEAD, RateProfile,
-    SimulatedClock, Sink, Spike, Stage,
+    ArrivalProcess, Arrivals, Control, Extent, Load, Open, Overflow, ProfileForm, RATE_LEAD,
+    RateProfile, SimulatedClock, Sink, Spike, Stage,
 };
 
 use crate::stand_ins::{Manner, Plan, StandInStore, extent, open, workers};
@@ -63,7 +63,7 @@ fn run(load: Load, extent: Extent, mut turns: Vec<(Nanos, f64)>) -> (Vec<Record>
     (sink.records, control)
 }
 
-fn shaped(form: Form) -> Load {
+fn shaped(form: ProfileForm) -> Load {
     let arrivals =
         Arrivals { rate_profile: RateProfile::new(form), process: ArrivalProcess::Constant };
     Load::Open(Open { arrivals, in_flight: 1000, overflow: Overflow::Queue })
@@ -84,8 +84,11 @@ fn by_second(records: &[Record]) -> Vec<usize> {
 #[test]
 fn stages_are_issued_as_they_are_planned() {
     let stage = |from, to| Stage { length: Nanos::from_secs(2), from, to };
-    let load =
-        shaped(Form::Stages(vec![stage(100.0, 100.0), stage(100.0, 500.0), stage(0.0, 0.0)]));
+    let load = shaped(ProfileForm::Stages(vec![
+        stage(100.0, 100.0),
+        stage(100.0, 500.0),
+        stage(0.0, 0.0),
+    ]));
     let (records, _) = run(load, extent(None, Some(6)), Vec::new());
     assert_eq!(by_second(&records), [100, 100, 200, 400]);
 }
@@ -93,7 +96,7 @@ fn stages_are_issued_as_they_are_planned() {
 #[test]
 fn a_spike_comes_and_goes() {
     let at = Nanos::from_secs(1);
-    let load = shaped(Form::Spike(Spike { usual: 50.0, peak: 500.0, at, length: at }));
+    let load = shaped(ProfileForm::Spike(Spike { usual: 50.0, peak: 500.0, at, length: at }));
     let (records, _) = run(load, extent(None, Some(4)), Vec::new());
     assert_eq!(by_second(&records), [50, 500, 50, 50]);
 }

@@ -6,7 +6,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use assay_model::{Draws, Layout, Nanos, Outcome, Reason, Record, Seed, Source, Table};
-use assay_run::executor::Trouble;
+use assay_run::executor::AbortReason;
 use assay_run::{
     ArrivalProcess, Arrivals, Closed, Control, Extent, Latency, LiveCounters, Load, Open, Overflow,
     Think, Workers, execute_in_simulated_time,
@@ -140,7 +140,7 @@ fn perform(drawn: &Drawn) -> ExperimentResult {
     store.truth(&mut |truth| truths.push(truth.clone()));
     let worker = &outcome.workers[0];
     let was_cut = worker.trouble.is_some();
-    let stood_still = matches!(worker.trouble, Some(Trouble::Plan(_)));
+    let stood_still = matches!(worker.trouble, Some(AbortReason::Plan(_)));
     let (offered, outcomes) = (worker.offered, worker.outcomes);
     ExperimentResult { records, truths, offered, outcomes, was_cut, stood_still }
 }

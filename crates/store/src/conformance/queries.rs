@@ -12,7 +12,7 @@ mod transactions;
 
 use std::sync::Arc;
 
-use super::{Broken, Finding, Rule, Ruling, broken, rule_on};
+use super::{Broken, ContractViolation, Rule, Ruling, broken, rule_on};
 use crate::seam::{Existing, Store};
 
 pub use bank::catalogue;
@@ -28,7 +28,7 @@ pub fn survey_queries(store: &dyn Store) -> Vec<Ruling> {
 /// Checks every rule about queries that applies to `store`; what is returned is broken.
 ///
 /// Everything in the store is removed, before and after.
-pub fn check_queries(store: &dyn Store) -> Vec<Finding> {
+pub fn check_queries(store: &dyn Store) -> Vec<ContractViolation> {
     broken(survey_queries(store))
 }
 

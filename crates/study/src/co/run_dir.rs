@@ -1,7 +1,7 @@
 //! Keeps a run of the study as a run directory that every other command can read.
 
 use assay_history::manifest::{
-    CapabilitiesSection, Counters, HistorySection, PhaseSection, RunSection, SettingSection,
+    CapabilitiesSection, HistorySection, OperationCounts, PhaseSection, RunSection, SettingSection,
     SpecSection, StoreSection,
 };
 use assay_history::{Manifest, Memory, RunDir, State};
@@ -79,7 +79,7 @@ fn manifest(
             records: count,
             ..HistorySection::default()
         },
-        counters: Counters { offered: count, done: count, ..Counters::default() },
+        counters: OperationCounts { offered: count, done: count, ..OperationCounts::default() },
         phases: vec![PhaseSection {
             name: Phase::Measure.name().to_owned(),
             from_ns: 0,

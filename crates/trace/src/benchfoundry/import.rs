@@ -16,7 +16,7 @@ use crate::header::Header;
 use crate::imported::load_path;
 use crate::literal::{encode, pieces};
 use crate::script::{Origins, Script, placeholders};
-use crate::writer::{Entry, TraceWriter, Written};
+use crate::writer::{Entry, TraceWriter, WrittenTrace};
 
 /// The most operations of one process.
 const WIDTH_MAX: u64 = 1 << 20;
@@ -93,7 +93,7 @@ pub struct ImportedPhase {
     /// Where it lies.
     pub path: PathBuf,
     /// What it holds.
-    pub written: Written,
+    pub written: WrittenTrace,
     /// What was found on the way.
     pub notes: Notes,
 }
@@ -263,7 +263,12 @@ impl<'a> Compiler<'a> {
         Ok(notes)
     }
 
-    fn write(&mut self, from: &Path, to: &Path, header: Header) -> Result<Written, InputSetError> {
+    fn write(
+        &mut self,
+        from: &Path,
+        to: &Path,
+        header: Header,
+    ) -> Result<WrittenTrace, InputSetError> {
         let width = header.width;
         let mut writer = TraceWriter::create_scheduled(to, header)?;
         let mut processes = Processes::open(from)?;

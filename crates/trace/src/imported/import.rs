@@ -10,11 +10,11 @@ use assay_model::{Fields, Kind, Nanos, Operation, Phase, Seed};
 use super::first_access::{FirstAccesses, KEYS_MAX, State};
 use super::request::{ImportedRequest, TimestampPrecision, ValueSize, Verb};
 use super::requests::{ImportedTraceError, ReadTotals, RequestSource};
-use super::stage::{self, Next, Spread};
+use super::stage::{self, Next, StampSpacing};
 use crate::columns::Schedules;
 use crate::hash::Digest;
 use crate::header::Header;
-use crate::writer::{TraceWriter, WriteError, Written};
+use crate::writer::{TraceWriter, WriteError, WrittenTrace};
 
 /// What every trace's name ends with.
 const ENDING: &str = ".trace";
@@ -58,7 +58,7 @@ pub struct Importing {
     /// The speed-up over the original schedule.
     pub speed: f64,
     /// How requests with the same stamp are placed within it.
-    pub spread: Spread,
+    pub spread: StampSpacing,
     /// At most so many operations.
     pub operations: Option<u64>,
     /// The size of values of unknown size, in bytes.
@@ -76,7 +76,7 @@ impl Default for Importing {
             sample_keys: 1.0,
             replicate: 1,
             speed: 1.0,
-            spread: Spread::Even,
+            spread: StampSpacing::Even,
             operations: None,
             value_size: 100,
             fill_misses: None,
@@ -87,7 +87,7 @@ impl Default for Importing {
 
 /// What is known of an imported trace when its header is written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Facts {
+pub struct ImportFacts {
     /// Operations of each kind, by the kind's code.
     pub kinds: [u64; Kind::ALL.len()],
     /// Distinct keys.
@@ -96,7 +96,7 @@ pub struct Facts {
     pub preload: Option<Digest>,
 }
 
-impl Facts {
+impl ImportFacts {
     /// Operations of `kind`.
     pub fn of(&self, kind: Kind) -> u64 {
         self.kinds[kind as usize]
@@ -107,13 +107,13 @@ impl Facts {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Imported {
     /// The operations.
-    pub written: Written,
+    pub written: WrittenTrace,
     /// What must be there before.
-    pub preload: Option<Written>,
+    pub preload: Option<WrittenTrace>,
     /// Bytes of values that must be there before.
     pub preload_bytes: u64,
     /// Mix and keys.
-    pub facts: Facts,
+    pub facts: ImportFacts,
     /// What was read.
     pub totals: ReadTotals,
     /// Whether it has times of its own.
@@ -144,7 +144,7 @@ pub fn import(
     path: &Path,
     importing: &Importing,
     header: &Header,
-    spec: &dyn Fn(&Facts) -> String,
+    spec: &dyn Fn(&ImportFacts) -> String,
 ) -> Result<Imported, TraceImportError> {
     let timestamps = requests.timestamps();
     let mut taken = Taken::begin(path, importing, header.clone(), timestamps)?;
@@ -191,7 +191,7 @@ struct Taken<'a> {
     writer: TraceWriter,
     schedules: Schedules,
     first_accesses: FirstAccesses,
-    facts: Facts,
+    facts: ImportFacts,
     process: u64,
     first: Option<Nanos>,
     span: Nanos,
@@ -220,7 +220,7 @@ impl<'a> Taken<'a> {
             writer,
             schedules,
             first_accesses: FirstAccesses::new(importing.keys_in_memory, path.to_owned()),
-            facts: Facts::default(),
+            facts: ImportFacts::default(),
             process: 0,
             first: None,
             span: Nanos::ZERO,
@@ -261,7 +261,7 @@ impl<'a> Taken<'a> {
     fn finish(
         mut self,
         header: &Header,
-        spec: &dyn Fn(&Facts) -> String,
+        spec: &dyn Fn(&ImportFacts) -> String,
         totals: ReadTotals,
     ) -> Result<Imported, TraceImportError> {
         let (preload, preload_bytes) = self.write_preload(header, spec)?;
@@ -284,8 +284,8 @@ impl<'a> Taken<'a> {
     fn write_preload(
         &mut self,
         header: &Header,
-        spec: &dyn Fn(&Facts) -> String,
-    ) -> Result<(Option<Written>, u64), TraceImportError> {
+        spec: &dyn Fn(&ImportFacts) -> String,
+    ) -> Result<(Option<WrittenTrace>, u64), TraceImportError> {
         let nothing = FirstAccesses::new(1, self.path.to_owned());
         let first_accesses = std::mem::replace(&mut self.first_accesses, nothing);
         let mut merged = first_accesses.merge().map_err(|source| self.keys(source))?;

@@ -18,7 +18,7 @@ pub type Next = Result<ImportedRequest, ImportedTraceError>;
 
 /// How requests with the same stamp are placed within it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Spread {
+pub enum StampSpacing {
     /// At equal distances.
     Even,
     /// As uniform draws of a seed, in order: Poisson arrivals under the condition of their number.
@@ -106,7 +106,7 @@ impl<I: Iterator<Item = Next>> Iterator for Counted<I> {
 pub fn spread(
     from: impl Iterator<Item = Next>,
     unit: Nanos,
-    how: Spread,
+    how: StampSpacing,
 ) -> impl Iterator<Item = Next> {
     Spreading {
         from,
@@ -122,7 +122,7 @@ pub fn spread(
 struct Spreading<I> {
     from: I,
     unit: Nanos,
-    how: Spread,
+    how: StampSpacing,
     /// The first request of the next stamp.
     ahead: Option<ImportedRequest>,
     /// The requests of this stamp.
@@ -170,8 +170,8 @@ impl<I: Iterator<Item = Next>> Spreading<I> {
         }
         let Some(first) = self.crowd.first() else { return Ok(false) };
         let draws = match self.how {
-            Spread::Even => None,
-            Spread::Random(seed) => Some(seed.draws(SPREAD, first.at.0)),
+            StampSpacing::Even => None,
+            StampSpacing::Random(seed) => Some(seed.draws(SPREAD, first.at.0)),
         };
         let total = self.crowd.iter().map(|request| u64::from(request.count)).sum();
         self.within = Within { total, draws, ..Within::default() };
@@ -248,14 +248,14 @@ mod tests {
     #[test]
     fn requests_of_a_second_are_spread_evenly_over_it() {
         let from = requests(&[(1, 1, 1), (1, 2, 3), (3, 1, 1), (4, 1, 2)]);
-        let spread = spread(from, Nanos::from_secs(1), Spread::Even);
+        let spread = spread(from, Nanos::from_secs(1), StampSpacing::Even);
         assert_eq!(millis(spread), [1000, 1250, 1500, 1750, 3000, 4000, 4500]);
     }
 
     #[test]
     fn random_places_are_uniform_in_order_and_the_same_for_a_seed() {
         let place = |seed: u64| {
-            let how = Spread::Random(Seed(seed));
+            let how = StampSpacing::Random(Seed(seed));
             let spread = spread(requests(&[(5, 1, 10_000)]), Nanos::from_secs(1), how);
             spread.map(|next| next.unwrap().at.0 - 5_000_000_000).collect::<Vec<u64>>()
         };
@@ -278,7 +278,7 @@ mod tests {
         let sum: u64 = list.iter().map(|line| u64::from(line.2)).sum();
         let all = || requests(&list);
         assert_eq!(repeated(all()).count() as u64, sum);
-        for how in [Spread::Even, Spread::Random(Seed(3))] {
+        for how in [StampSpacing::Even, StampSpacing::Random(Seed(3))] {
             assert_eq!(spread(all(), Nanos::from_secs(1), how).count() as u64, sum);
         }
         assert_eq!(repeated(replicated(all(), 3)).count() as u64, 3 * sum);

@@ -4,7 +4,7 @@
 //! with J. Yang, Y. Yue, K. V. Rashmi: "A large scale analysis of hundreds of in-memory cache
 //! clusters at Twitter", OSDI 2020. There is no cluster 5 in it.
 
-use super::{Entry, Form};
+use super::{BuiltinWorkload, SpecFormat};
 
 /// Operations of a first measurement.
 const OPERATIONS: u64 = 1_000_000;
@@ -29,13 +29,13 @@ macro_rules! cluster {
         $number:literal, $key:literal, $value:literal, $rate:literal, $mix:literal,
         $read:literal, $update:literal, $insert:literal, $records:literal, $($law:tt)+
     ) => {
-        Entry {
+        BuiltinWorkload {
             name: concat!("twitter-cluster-", $number),
             description: concat!(
                 "Twitter's cache cluster ", $number, ": keys ", $key, " B, values ", $value,
                 " B, ", $mix
             ),
-            form: Form::Toml,
+            form: SpecFormat::Toml,
             text: concat!(
                 "# Cache cluster ", $number, " of Twitter in March 2020: ", $mix, ";\n",
                 "# ", $rate, " thousand requests a second in production (--rate ", $rate, "k/s).\n",
@@ -66,7 +66,7 @@ macro_rules! cluster {
 
 /// All clusters of the table.
 #[rustfmt::skip]
-pub(super) const CLUSTERS: [Entry; 53] = [
+pub(super) const CLUSTERS: [BuiltinWorkload; 53] = [
     cluster!(1, 80, 267, 11.40, "get 0.99",
         0.99, 0, 0, 100000, zipf 2.6774),
     cluster!(2, 21, 68, 12.15, "get 1.00",

@@ -3,7 +3,7 @@
 //! It goes to a node that has the record of its first statement; that node writes the others to
 //! those that have them.
 
-use assay_driver_kit::task::{Completion, Gathering, Outcome, RecordJob};
+use assay_driver_kit::task::{BatchOutcome, Completion, Gathering, RecordJob};
 use assay_model::Kind;
 use assay_store::{OwnedRequest, Request};
 use scylla::statement::batch::{Batch, BatchStatement, BatchType};
@@ -41,7 +41,7 @@ impl Cassandra {
                 }
                 Err(ending) => ending,
             };
-            job.outcomes.push(Outcome { ending, rows_end: 0 });
+            job.outcomes.push(BatchOutcome { ending, rows_end: 0 });
         }
         if arguments.is_empty() {
             return Ok(true);

@@ -3,7 +3,7 @@
 //! So inserts of a batch become final together or not at all, and its reads are of one moment:
 //! more than is needed, but etcd has no other way to take several at once.
 
-use assay_driver_kit::task::{Completion, Outcome, RecordJob};
+use assay_driver_kit::task::{BatchOutcome, Completion, RecordJob};
 use assay_model::{Kind, Reason};
 use assay_store::{OwnedRequest, Request};
 
@@ -45,7 +45,7 @@ impl Turn<'_> {
                     failure.ending
                 }
             };
-            outcomes.push(Outcome { ending, rows_end: rows.len() });
+            outcomes.push(BatchOutcome { ending, rows_end: rows.len() });
         }
         Ok(true)
     }

@@ -7,7 +7,7 @@
 
 use std::collections::HashMap;
 
-use assay_driver_kit::task::{Completion, Gathering, Outcome, RecordJob};
+use assay_driver_kit::task::{BatchOutcome, Completion, Gathering, RecordJob};
 use assay_model::{Kind, Reason};
 use assay_store::{OwnedRequest, Request};
 
@@ -50,7 +50,7 @@ impl Turn<'_> {
         &mut self,
         table: &Table,
         requests: &[Request<'_>],
-    ) -> Result<Vec<Outcome>, Fault> {
+    ) -> Result<Vec<BatchOutcome>, Fault> {
         let content = self.links.cluster.options.content;
         let draft = |request: &Request<'_>| {
             text(request.key)?;
@@ -80,7 +80,7 @@ impl Turn<'_> {
             Ok(_) => Completion::Done { found: true },
             Err(reason) => Completion::Refused(*reason),
         };
-        Ok(drafts.iter().map(|draft| Outcome { ending: ending(draft), rows_end: 0 }).collect())
+        Ok(drafts.iter().map(|draft| BatchOutcome { ending: ending(draft), rows_end: 0 }).collect())
     }
 
     /// Reads all records whose keys may be there.
@@ -89,7 +89,7 @@ impl Turn<'_> {
         table: &Table,
         requests: &[Request<'_>],
         rows: &mut Vec<u8>,
-    ) -> Result<Vec<Outcome>, Fault> {
+    ) -> Result<Vec<BatchOutcome>, Fault> {
         let mut keys: Vec<&[u8]> = requests.iter().map(|request| request.key).collect();
         keys.retain(|key| text(key).is_ok());
         keys.sort_unstable();
@@ -113,7 +113,7 @@ impl Turn<'_> {
             if !matches!(ending, Completion::Done { .. }) {
                 rows.truncate(begin);
             }
-            outcomes.push(Outcome { ending, rows_end: rows.len() });
+            outcomes.push(BatchOutcome { ending, rows_end: rows.len() });
         }
         Ok(outcomes)
     }

@@ -14,7 +14,7 @@ use assay_model::{Kind, Reason};
 use assay_store::{Answer, Answers, OwnedRequest, Request, Ticket};
 
 use super::pool::{Answered, answer};
-use super::{Completion, Context, Library, Outcome, Pool, RecordJob};
+use super::{BatchOutcome, Completion, Context, Library, Pool, RecordJob};
 
 /// A batch belongs to no session, so it disturbs no session's transaction.
 const NO_SESSION: u32 = u32::MAX;
@@ -178,9 +178,9 @@ impl Gatherer {
         let Answered { job, ending, rows, mut requests, node, .. } = answered;
         let mut begin = 0;
         for (place, ticket) in tickets.into_iter().enumerate() {
-            let Outcome { ending, rows_end } = match (ending, job.outcomes.get(place)) {
+            let BatchOutcome { ending, rows_end } = match (ending, job.outcomes.get(place)) {
                 (Completion::Done { .. }, Some(outcome)) => *outcome,
-                _ => Outcome { ending, rows_end: begin },
+                _ => BatchOutcome { ending, rows_end: begin },
             };
             let own = rows.get(begin..rows_end).unwrap_or_default();
             begin = rows_end;

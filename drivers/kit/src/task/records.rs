@@ -22,7 +22,7 @@ pub struct RecordJob {
     pub batch: Vec<OwnedRequest>,
     /// How each request of the batch ended, in order, once the job is done; where there is nothing,
     /// as the job did and without rows. A job that is not done is the end of all of them.
-    pub outcomes: Vec<Outcome>,
+    pub outcomes: Vec<BatchOutcome>,
 }
 
 impl RecordJob {
@@ -47,7 +47,7 @@ impl RecordJob {
 
 /// How one request of a batch ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Outcome {
+pub struct BatchOutcome {
     /// What its ticket is answered with.
     pub ending: Completion,
     /// Where its rows end among those of the job; they begin where those before it end.

@@ -5,7 +5,7 @@ use tikv_client::Error;
 use super::Turn;
 use crate::batch::Batch;
 use crate::failure::{ATTEMPTS, Doing, Failure, Verdict, verdict};
-use assay_driver_kit::task::{Completion, Outcome, RecordJob};
+use assay_driver_kit::task::{BatchOutcome, Completion, RecordJob};
 
 impl Turn<'_> {
     /// Carries out a batch, by one request to each region that has some of it.
@@ -22,7 +22,7 @@ impl Turn<'_> {
         Ok(true)
     }
 
-    async fn put_all(&mut self, batch: Batch<'_>) -> Result<Vec<Outcome>, Failure> {
+    async fn put_all(&mut self, batch: Batch<'_>) -> Result<Vec<BatchOutcome>, Failure> {
         let (pairs, outcomes) = batch.records();
         if pairs.is_empty() {
             return Ok(outcomes);
@@ -51,7 +51,7 @@ impl Turn<'_> {
         &mut self,
         batch: Batch<'_>,
         rows: &mut Vec<u8>,
-    ) -> Result<Vec<Outcome>, Failure> {
+    ) -> Result<Vec<BatchOutcome>, Failure> {
         loop {
             self.requests += 1;
             let reported = match self.swift.batch_get(batch.keys()).await {

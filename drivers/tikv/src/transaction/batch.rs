@@ -7,7 +7,7 @@ use crate::batch::{Batch, Pair};
 use crate::failure::{ATTEMPTS, Doing, Failure, Verdict};
 use crate::key_prefix::KeyPrefix;
 use crate::options::Mode;
-use assay_driver_kit::task::{Outcome, RecordJob};
+use assay_driver_kit::task::{BatchOutcome, RecordJob};
 
 impl Turn<'_> {
     /// Carries out a batch of records on `key_prefix`. An invalid part is refused, and the others
@@ -45,7 +45,7 @@ impl Turn<'_> {
         }
     }
 
-    async fn put_all(&mut self, batch: Batch<'_>) -> Result<Vec<Outcome>, Verdict> {
+    async fn put_all(&mut self, batch: Batch<'_>) -> Result<Vec<BatchOutcome>, Verdict> {
         let (pairs, outcomes) = batch.records();
         if pairs.is_empty() {
             return Ok(outcomes);
@@ -73,7 +73,7 @@ impl Turn<'_> {
         &mut self,
         batch: Batch<'_>,
         rows: &mut Vec<u8>,
-    ) -> Result<Vec<Outcome>, Verdict> {
+    ) -> Result<Vec<BatchOutcome>, Verdict> {
         let mut transaction = self.begin(options(self.mode).read_only()).await?;
         self.requests += 1;
         match transaction.batch_get(batch.keys()).await {

@@ -5,7 +5,7 @@ use assay_model::{Nanos, Seed};
 use super::{assert_invalid, assert_remark, assert_valid, healthy, verdict, withdraws};
 use crate::LoadModel;
 use crate::hallmark::{
-    CheckId, CheckVerdict, Figure, Floor, Inapplicable, Network, Statistic, Time, Verdict,
+    CheckId, CheckVerdict, Figure, Floor, Inapplicable, NetworkLoss, Statistic, Time, Verdict,
 };
 
 #[test]
@@ -178,7 +178,7 @@ fn contradictory_files_withdraw_every_figure() {
 #[test]
 fn segments_sent_again_are_found() {
     let sent_again = |retransmits| {
-        let network = Some(Network { segments: 10_000, retransmits });
+        let network = Some(NetworkLoss { segments: 10_000, retransmits });
         healthy().observing(|evidence| evidence.network = network)
     };
     assert_valid(&sent_again(10));
@@ -236,7 +236,7 @@ fn records_of_another_size_are_found() {
 
 #[test]
 fn a_network_that_is_not_there_is_not_checked() {
-    let run = healthy().observing(|evidence| evidence.network = Some(Network::default()));
+    let run = healthy().observing(|evidence| evidence.network = Some(NetworkLoss::default()));
     let found = verdict(&run, CheckId::Network);
     assert_eq!(found, CheckVerdict::NotApplicable(Inapplicable::NoNetwork));
 }

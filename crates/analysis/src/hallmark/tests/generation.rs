@@ -7,7 +7,7 @@ use super::{assert_invalid, assert_remark, assert_valid, healthy, verdict, withd
 use crate::LoadModel;
 use crate::hallmark::{
     CheckId, CheckVerdict, ExpectedArrivals, Figure, Gaps, Inapplicable, Plan, Statistic, Time,
-    Trace, Verdict,
+    TraceHashes, Verdict,
 };
 
 fn drop(record: &mut Record, reason: Reason, at: Nanos) {
@@ -193,7 +193,7 @@ fn an_unknown_process_is_not_assessable_and_no_obstacle() {
 
 #[test]
 fn another_trace_than_planned_is_found() {
-    let trace = Some(Trace { planned: 7, executed: 8 });
+    let trace = Some(TraceHashes { planned: 7, executed: 8 });
     let run = healthy().observing(|evidence| evidence.trace = trace);
     assert_invalid(&run, CheckId::TraceIdentity);
 }

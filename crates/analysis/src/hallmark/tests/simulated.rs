@@ -3,8 +3,8 @@
 use assay_model::{Kind, Nanos, Record, Seed};
 
 use crate::hallmark::{
-    Evidence, ExpectedArrivals, Floor, Gaps, Hallmark, Hiccups, Network, Thresholds, Trace,
-    Validator, WorkerTime,
+    Evidence, ExpectedArrivals, Floor, Gaps, Hallmark, Hiccups, NetworkLoss, Thresholds,
+    TraceHashes, Validator, WorkerTime,
 };
 use crate::tests::done;
 use crate::{AnalysisOptions, Analyzer, LoadModel, Window};
@@ -54,7 +54,7 @@ pub fn evidence() -> Evidence {
     let worker = WorkerTime { busy: 0.4, waited: Some(0.001), useful: None };
     Evidence {
         arrivals: Some(ExpectedArrivals::steady(Gaps::Poisson)),
-        trace: Some(Trace { planned: 7, executed: 7 }),
+        trace: Some(TraceHashes { planned: 7, executed: 7 }),
         queued: Some(0),
         workers: vec![worker; 2],
         steal: Some(0.0),
@@ -65,7 +65,7 @@ pub fn evidence() -> Evidence {
         }),
         lost_records: Some(0),
         contradictions: Some(0),
-        network: Some(Network { segments: 40_000, retransmits: 1 }),
+        network: Some(NetworkLoss { segments: 40_000, retransmits: 1 }),
         floor: Some(Floor { response: vec![(0.5, Nanos(20_000)), (0.99, Nanos(40_000))] }),
         expected_miss_share: Some(0.0),
         ..Evidence::default()

@@ -7,7 +7,7 @@ const UPDATE: OperationFilter = OperationFilter::Kind(Kind::Update);
 const SCAN_OF: OperationFilter = OperationFilter::Kind(Kind::Scan);
 
 fn terms() -> Terms {
-    let mix = |workload: &str, shares: &[(OperationFilter, f64)]| Mix {
+    let mix = |workload: &str, shares: &[(OperationFilter, f64)]| WorkloadMix {
         workload: workload.to_owned(),
         shares: shares.to_vec(),
     };

@@ -5,7 +5,7 @@ use assay_model::{Ends, Kind, Record};
 use super::*;
 use crate::hallmark::{self, Bound, Check, CheckVerdict, Statistic};
 use crate::options::{AnalysisOptions, LoadModel, Window};
-use crate::slo::{Comparison, Scope, Stretch, Term};
+use crate::slo::{Comparison, ObjectiveTerm, Scope, Stretch};
 use crate::tests::{done, send};
 use crate::tune::waiting::Waiting;
 
@@ -42,7 +42,9 @@ fn objective() -> Objective {
         quantile: 0.99,
         limit: Nanos::from_millis(100),
     };
-    Objective { terms: vec![Term { scope: Scope::All, measure, comparison: Comparison::Below }] }
+    Objective {
+        terms: vec![ObjectiveTerm { scope: Scope::All, measure, comparison: Comparison::Below }],
+    }
 }
 
 const AS_REQUESTED: StepContext<'static> = StepContext {
@@ -74,13 +76,13 @@ fn failed(checks: &[(CheckId, Option<CheckId>, &[hallmark::Measure])]) -> Hallma
 }
 
 /// The outcome of a step with 3 % too slow operations, or none, whose run has that hallmark.
-fn examined(is_slow: bool, hallmark: &Hallmark) -> (Verdict, Vec<Reason>) {
+fn examined(is_slow: bool, hallmark: &Hallmark) -> (Verdict, Vec<StepReason>) {
     let made = step(12, |n| (0, if is_slow && n % 30 == 0 { 200_000 } else { 900 }));
     let outcome = assessed(&made, StepContext { hallmark: Some(hallmark), ..AS_REQUESTED });
     (outcome.verdict, outcome.reasons)
 }
 
-fn assessed(made: &Made, context: StepContext<'_>) -> Outcome {
+fn assessed(made: &Made, context: StepContext<'_>) -> StepOutcome {
     let context = StepContext { backlog: made.backlog, ..context };
     assess(&made.summary, Some(&objective()), &context)
 }
@@ -100,7 +102,7 @@ fn a_fast_step_is_sustained() {
 fn a_slow_step_says_which_term_it_breaks() {
     let outcome =
         assessed(&step(12, |n| (0, if n % 30 == 0 { 200_000 } else { 900 })), AS_REQUESTED);
-    assert_eq!(outcome.reasons, [Reason::Objective(0)]);
+    assert_eq!(outcome.reasons, [StepReason::Objective(0)]);
 }
 
 #[test]
@@ -113,7 +115,7 @@ fn a_step_that_is_too_short_is_undecided() {
     let outcome = assessed(&made(Nanos::from_secs(12), &records), sparse);
     assert_eq!(
         (outcome.verdict, outcome.reasons.as_slice()),
-        (Verdict::Unknown, &[Reason::Undecided(0)][..])
+        (Verdict::Unknown, &[StepReason::Undecided(0)][..])
     );
 }
 
@@ -125,7 +127,7 @@ fn a_backlog_that_grows_is_not_sustained_although_the_objective_holds() {
         let found = step.backlog.expect("it is long enough");
         assert!((found.growth_per_s - 8.0).abs() < 0.5, "{found:?} in {seconds} s");
         let outcome = assessed(&step, AS_REQUESTED);
-        assert_eq!(outcome.reasons[0], Reason::Backlog(found.growth_per_s), "{outcome:?}");
+        assert_eq!(outcome.reasons[0], StepReason::Backlog(found.growth_per_s), "{outcome:?}");
         assert_eq!((outcome.verdict, outcome.terms[0].over), (Verdict::Violated, 0));
     }
 }
@@ -139,7 +141,7 @@ fn a_step_too_short_to_see_the_backlog_grow_is_undecided() {
     let outcome = assessed(&made(Nanos::from_millis(900), &short), AS_REQUESTED);
     assert_eq!(
         (outcome.verdict, outcome.reasons.as_slice()),
-        (Verdict::Unknown, &[Reason::Short][..])
+        (Verdict::Unknown, &[StepReason::Short][..])
     );
 }
 
@@ -162,11 +164,11 @@ fn bursts_are_held_to_what_arrived() {
         let bursts = StepContext { is_even, target: 2_000.0, ..AS_REQUESTED };
         assessed(&step(12, |_| (0, 900)), bursts).reasons
     };
-    assert_eq!((outcome(true), outcome(false)), (vec![Reason::Rate(0.5)], vec![]));
+    assert_eq!((outcome(true), outcome(false)), (vec![StepReason::Rate(0.5)], vec![]));
     let late = |n: u64| (if n < 8_000 { 0 } else { 20_000_000 }, 900);
     let bursts = StepContext { is_even: false, ..AS_REQUESTED };
     let reasons = assessed(&step(12, late), bursts).reasons;
-    assert!(reasons.iter().any(|reason| matches!(reason, Reason::Rate(share) if *share < 0.7)));
+    assert!(reasons.iter().any(|reason| matches!(reason, StepReason::Rate(share) if *share < 0.7)));
 }
 
 #[test]
@@ -182,7 +184,7 @@ fn processes_of_two_operations_are_issued_when_both_are() {
     };
     assert_eq!(assessed(&twice(12, 1_000), AS_REQUESTED).reasons, []);
     // Half the processes have as many operations as there should be processes.
-    assert_eq!(assessed(&twice(12, 500), AS_REQUESTED).reasons, [Reason::Rate(0.5)]);
+    assert_eq!(assessed(&twice(12, 500), AS_REQUESTED).reasons, [StepReason::Rate(0.5)]);
 }
 
 #[test]
@@ -195,11 +197,11 @@ fn a_backlog_that_comes_and_goes_is_no_growth() {
 fn a_rate_that_was_not_reached_is_not_sustained() {
     let halved = StepContext { target: 2_000.0, ..AS_REQUESTED };
     let outcome = assessed(&step(12, |_| (0, 900)), halved);
-    assert_eq!(outcome.reasons, [Reason::Rate(0.5)]);
+    assert_eq!(outcome.reasons, [StepReason::Rate(0.5)]);
     // The last third of the requests is sent after the end of the step.
     let late = |n: u64| (if n < 8_000 { 0 } else { 20_000_000 }, 900);
     let reasons = assessed(&step(12, late), AS_REQUESTED).reasons;
-    assert!(reasons.iter().any(|reason| matches!(reason, Reason::Rate(share) if *share < 0.7)));
+    assert!(reasons.iter().any(|reason| matches!(reason, StepReason::Rate(share) if *share < 0.7)));
 }
 
 #[test]
@@ -212,36 +214,43 @@ fn a_poisson_count_that_is_a_little_low_is_chance() {
 fn a_step_that_was_stopped_or_has_no_hallmark_is_not_sustained() {
     let quick = step(12, |_| (0, 900));
     let stopped = StepContext { is_stopped: true, target: 2_000.0, ..AS_REQUESTED };
-    assert_eq!(assessed(&quick, stopped).reasons, [Reason::Overload]);
+    assert_eq!(assessed(&quick, stopped).reasons, [StepReason::Overload]);
     let slow = step(12, |_| (0, 900_000));
-    assert_eq!(assessed(&slow, stopped).reasons, [Reason::Overload], "all else follows from it");
+    assert_eq!(
+        assessed(&slow, stopped).reasons,
+        [StepReason::Overload],
+        "all else follows from it"
+    );
     let without = StepContext { requires_hallmark: true, ..AS_REQUESTED };
     let outcome = assessed(&quick, without);
-    assert_eq!((outcome.verdict, outcome.reasons), (Verdict::Unknown, vec![Reason::Hallmark]));
+    assert_eq!((outcome.verdict, outcome.reasons), (Verdict::Unknown, vec![StepReason::Hallmark]));
 }
 
 #[test]
 fn a_step_that_fails_because_of_a_late_client_is_unknown_rather_than_failed() {
     let late = failed(&[(CheckId::WorkerCpu, None, &[])]);
-    let reasons = vec![Reason::Objective(0), Reason::Client(CheckId::WorkerCpu)];
+    let reasons = vec![StepReason::Objective(0), StepReason::Client(CheckId::WorkerCpu)];
     assert_eq!(examined(true, &late), (Verdict::Unknown, reasons));
     let symptom = failed(&[(CheckId::Lag, Some(CheckId::WorkerCpu), &[])]);
     assert_eq!(examined(true, &symptom).0, Verdict::Unknown);
     // A longer step would not reveal what a late client hides.
     let made = step(1, |n| (0, if n % 90 == 0 { 200_000 } else { 900 }));
     let undecided = assessed(&made, StepContext { hallmark: Some(&late), ..AS_REQUESTED });
-    assert_eq!(undecided.reasons, [Reason::Undecided(0), Reason::Client(CheckId::WorkerCpu)]);
+    assert_eq!(
+        undecided.reasons,
+        [StepReason::Undecided(0), StepReason::Client(CheckId::WorkerCpu)]
+    );
     assert!(undecided.is_of_client());
     // A late client cannot make a store look faster than it is, but records can be missing.
     assert_eq!(examined(false, &late), (Verdict::Held, Vec::new()));
     let lost = failed(&[(CheckId::LostRecords, None, &[])]);
-    let reasons = vec![Reason::Client(CheckId::LostRecords)];
+    let reasons = vec![StepReason::Client(CheckId::LostRecords)];
     assert_eq!(examined(false, &lost), (Verdict::Unknown, reasons));
 }
 
 #[test]
 fn a_step_that_fails_because_of_the_store_has_failed_whatever_its_hallmark() {
-    let broken = (Verdict::Violated, vec![Reason::Objective(0)]);
+    let broken = (Verdict::Violated, vec![StepReason::Objective(0)]);
     let growing = failed(&[(CheckId::Backlog, None, &[])]);
     assert_eq!(examined(true, &growing), broken);
     let limits = Some(hallmark::Limits { bound: Bound::AtMost, pass: 0.0, fail: None });
@@ -275,11 +284,14 @@ fn refusals_are_the_stores_whatever_the_client() {
     };
     let made = made(Nanos::from_secs(12), &(0..12_000).map(refused).collect::<Vec<_>>());
     let measure = Measure::Errors { limit: 0.01 };
-    let term = Term { scope: Scope::All, measure, comparison: Comparison::Below };
+    let term = ObjectiveTerm { scope: Scope::All, measure, comparison: Comparison::Below };
     let late = failed(&[(CheckId::WorkerCpu, None, &[])]);
     let context = StepContext { backlog: made.backlog, hallmark: Some(&late), ..AS_REQUESTED };
     let outcome = assess(&made.summary, Some(&Objective { terms: vec![term] }), &context);
-    assert_eq!((outcome.verdict, outcome.reasons), (Verdict::Violated, vec![Reason::Objective(0)]));
+    assert_eq!(
+        (outcome.verdict, outcome.reasons),
+        (Verdict::Violated, vec![StepReason::Objective(0)])
+    );
 }
 
 #[test]
@@ -304,5 +316,5 @@ fn what_a_failed_transaction_leaves_out_was_not_withheld_by_the_client() {
     };
     let records: Vec<Record> = (0..12_000).map(offered).collect();
     let reasons = assessed(&made(Nanos::from_secs(12), &records), AS_REQUESTED).reasons;
-    assert!(!reasons.iter().any(|reason| matches!(reason, Reason::Rate(_))), "{reasons:?}");
+    assert!(!reasons.iter().any(|reason| matches!(reason, StepReason::Rate(_))), "{reasons:?}");
 }

@@ -10,7 +10,8 @@ use anyhow::{Context, Result};
 use assay_model::{Kind, Nanos, Seed, closest, quantity};
 use assay_trace::imported::import::USUAL_SEED;
 use assay_trace::imported::{
-    Facts, Format, Imported, Importing, Requests, Spread, TraceImportError, load_path, unpacked,
+    Format, ImportFacts, Imported, Importing, Requests, StampSpacing, TraceImportError, load_path,
+    unpacked,
 };
 use assay_trace::{Schedules, Trace, import_csv};
 use assay_workload::spec::{FieldLength, KeyOrder};
@@ -128,11 +129,11 @@ fn import_foreign(matches: &ArgMatches, format: Format, file: &str) -> Result<Ex
     };
     let input = unpacked(input).map_err(|error| named(&error))?;
     let requests = Requests::open(input, format, tolerated).map_err(|error| named(&error))?;
-    let plan = recorded(&Facts::default()).and_then(|spec| {
+    let plan = recorded(&ImportFacts::default()).and_then(|spec| {
         Workload::plain(format.name(), WorkloadSource::Records(Box::new(spec)))
             .plan(seed, PlanPhase::Run)
     })?;
-    let spec = |facts: &Facts| match recorded(facts) {
+    let spec = |facts: &ImportFacts| match recorded(facts) {
         Ok(spec) => spec.to_toml(),
         Err(error) => unreachable!("counts make a spec: {error}"),
     };
@@ -147,7 +148,7 @@ fn import_foreign(matches: &ArgMatches, format: Format, file: &str) -> Result<Ex
 }
 
 /// The spec of an imported trace: one value for each key, with lengths that its operations say.
-pub(super) fn recorded(facts: &Facts) -> Result<Spec> {
+pub(super) fn recorded(facts: &ImportFacts) -> Result<Spec> {
     let mut spec = Spec::default();
     let dataset = &mut spec.dataset;
     dataset.records = facts.keys.max(1);
@@ -205,8 +206,8 @@ fn importing(matches: &ArgMatches) -> Result<Importing> {
     };
     let seed = number(matches, "seed")?.map_or(USUAL_SEED, Seed);
     let spread = match text("spread") {
-        None | Some("even") => Spread::Even,
-        Some("random") => Spread::Random(seed),
+        None | Some("even") => StampSpacing::Even,
+        Some("random") => StampSpacing::Random(seed),
         Some(other) => {
             return Err(wrong("spread", &format!("{other:?} is neither even nor random")));
         }

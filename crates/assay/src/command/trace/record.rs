@@ -16,7 +16,7 @@ use anyhow::{Context, Result};
 use assay_model::{Nanos, Seed};
 use assay_run::clock;
 use assay_trace::imported::import::USUAL_SEED;
-use assay_trace::imported::{Facts, Importing, TraceImportError};
+use assay_trace::imported::{ImportFacts, Importing, TraceImportError};
 use assay_workload::PlanPhase;
 use clap::{Arg, ArgMatches, Command, ValueHint};
 use signal_hook::flag::{register, register_conditional_shutdown};
@@ -99,11 +99,11 @@ fn write(
     from: &str,
 ) -> Result<Exit> {
     let seed: Seed = USUAL_SEED;
-    let plan = recorded(&Facts::default()).and_then(|spec| {
+    let plan = recorded(&ImportFacts::default()).and_then(|spec| {
         Workload::plain("recorded", WorkloadSource::Records(Box::new(spec)))
             .plan(seed, PlanPhase::Run)
     })?;
-    let spec = |facts: &Facts| match recorded(facts) {
+    let spec = |facts: &ImportFacts| match recorded(facts) {
         Ok(spec) => format!("{}{}", capture.losses().remark(), spec.to_toml()),
         Err(error) => unreachable!("counts make a spec: {error}"),
     };

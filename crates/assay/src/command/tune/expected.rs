@@ -1,7 +1,7 @@
 //! Options of a tune, from its settings.
 
 use anyhow::Result;
-use assay_analysis::slo::{Comparison, Measure, Objective, Scope, Term};
+use assay_analysis::slo::{Comparison, Measure, Objective, ObjectiveTerm, Scope};
 use assay_analysis::sweep::Sweep;
 use assay_analysis::tune::Plan;
 use assay_model::Nanos;
@@ -128,7 +128,11 @@ fn sought(options: &Options) -> Result<TuneGoal> {
 fn bounding_errors(mut objective: Objective) -> Objective {
     if !objective.bounds_errors() {
         let measure = Measure::Errors { limit: ERRORS };
-        objective.terms.push(Term { scope: Scope::All, measure, comparison: Comparison::Below });
+        objective.terms.push(ObjectiveTerm {
+            scope: Scope::All,
+            measure,
+            comparison: Comparison::Below,
+        });
     }
     objective
 }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, Result};
 use assay_analysis::Verdict;
-use assay_analysis::tune::{Outcome, Overload, Request, StepContext, Waiting, assess};
+use assay_analysis::tune::{Overload, Request, StepContext, StepOutcome, Waiting, assess};
 use assay_history::manifest::TuneStepSection;
 use assay_history::{Manifest, State};
 use assay_live::progress::{Observer, ProgressSnapshot, Show};
@@ -45,7 +45,7 @@ pub fn dir_of(root: &Path, number: usize) -> PathBuf {
 /// What came of the wish to make a step.
 pub enum Attempt {
     /// It was made.
-    Made(Outcome),
+    Made(StepOutcome),
     /// It was stopped.
     Interrupted,
 }
@@ -193,7 +193,7 @@ impl Steps {
                 );
                 Err(Failure { exit: Exit::Unreachable, message }.into())
             }
-            Exit::Internal => Ok(Attempt::Made(Outcome::broken())),
+            Exit::Internal => Ok(Attempt::Made(StepOutcome::broken())),
             _ => Ok(Attempt::Made(self.assess(dir, request, is_stopped)?)),
         }
     }
@@ -265,7 +265,7 @@ impl Steps {
             .collect()
     }
 
-    fn assess(&mut self, dir: &Path, request: Request, is_stopped: bool) -> Result<Outcome> {
+    fn assess(&mut self, dir: &Path, request: Request, is_stopped: bool) -> Result<StepOutcome> {
         let manifest = Manifest::read(dir).map_err(as_usage)?;
         let mut waiting = Waiting::new(analysis_options(&manifest, None).window);
         let analyzed = analyze_beside(dir, manifest, None, &mut |records| waiting.push(records))?;

@@ -71,10 +71,10 @@ fn intended_alone_keeps_the_plain_names_and_has_response_times() {
             .find(|line| line.metric == metric && line.measurement == measurement)
             .map(|line| line.value)
     };
-    assert_eq!(value("READ", "MinLatency(us)"), Some(Value::Whole(110)));
-    assert_eq!(value("VERIFY", "Operations"), Some(Value::Whole(0)));
-    assert_eq!(value("VERIFY", "MinLatency(us)"), Some(Value::Whole(i64::MAX)));
-    assert_eq!(value("VERIFY", "Return=OK"), Some(Value::Whole(5)));
+    assert_eq!(value("READ", "MinLatency(us)"), Some(JavaNumber::Whole(110)));
+    assert_eq!(value("VERIFY", "Operations"), Some(JavaNumber::Whole(0)));
+    assert_eq!(value("VERIFY", "MinLatency(us)"), Some(JavaNumber::Whole(i64::MAX)));
+    assert_eq!(value("VERIFY", "Return=OK"), Some(JavaNumber::Whole(5)));
     assert_eq!(value("Intended-READ", "Operations"), None);
 }
 
@@ -88,10 +88,10 @@ fn a_run_below_a_millisecond_has_a_throughput() {
     let mut measurements = Measurements::new(measured());
     measurements.push(&[record, record]);
     let lines = lines(&measurements.finish(), &options());
-    assert_eq!(lines[0].value, Value::Whole(0));
-    assert_eq!(lines[1].value, Value::Double(8000.0));
+    assert_eq!(lines[0].value, JavaNumber::Whole(0));
+    assert_eq!(lines[1].value, JavaNumber::Double(8000.0));
     let none = super::lines(&Measurements::new(measured()).finish(), &options());
-    assert_eq!(none[1].value, Value::Double(0.0), "nothing was done in no time");
+    assert_eq!(none[1].value, JavaNumber::Double(0.0), "nothing was done in no time");
 }
 
 #[test]

@@ -8,15 +8,15 @@ const fn secs(seconds: u64) -> Nanos {
 
 fn stages(stages: &[(u64, f64, f64)]) -> RateProfile {
     let stage = |&(seconds, from, to)| Stage { length: secs(seconds), from, to };
-    RateProfile::new(Form::Stages(stages.iter().map(stage).collect()))
+    RateProfile::new(ProfileForm::Stages(stages.iter().map(stage).collect()))
 }
 
 fn spike(usual: f64, peak: f64, at: u64, seconds: u64) -> RateProfile {
-    RateProfile::new(Form::Spike(Spike { usual, peak, at: secs(at), length: secs(seconds) }))
+    RateProfile::new(ProfileForm::Spike(Spike { usual, peak, at: secs(at), length: secs(seconds) }))
 }
 
 fn sine(mean: f64, amplitude: f64, seconds: u64) -> RateProfile {
-    RateProfile::new(Form::Sine(Sine { mean, amplitude, period: secs(seconds) }))
+    RateProfile::new(ProfileForm::Sine(Sine { mean, amplitude, period: secs(seconds) }))
 }
 
 fn all() -> Vec<RateProfile> {

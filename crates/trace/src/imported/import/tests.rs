@@ -18,7 +18,7 @@ fn import_of(format: Format, text: &str, importing: &Importing) -> (Imported, Ro
     let path = folder.path().join("a.trace");
     let from = Box::new(Cursor::new(text.as_bytes().to_vec()));
     let requests = Requests::open(from, format, 0).unwrap();
-    let spec = |facts: &Facts| format!("{:?}", facts.preload.map(|hash| hash.to_string()));
+    let spec = |facts: &ImportFacts| format!("{:?}", facts.preload.map(|hash| hash.to_string()));
     let import_of = import(requests, &path, importing, &header(), &spec).unwrap();
     let requested = rows(&path);
     let loaded = import_of.preload.map(|_| rows(&folder.path().join("a.load.trace")));
@@ -173,7 +173,7 @@ fn what_leaves_nothing_is_an_error_and_no_trace() {
     let fails = |format, text: &str, importing: &Importing| {
         let from = Box::new(Cursor::new(text.as_bytes().to_vec()));
         let requests = Requests::open(from, format, 0).unwrap();
-        let spec = |_: &Facts| String::new();
+        let spec = |_: &ImportFacts| String::new();
         import(requests, &path, importing, &header(), &spec).unwrap_err().to_string()
     };
     let none = Importing { sample_keys: 1e-12, ..Importing::default() };

@@ -24,7 +24,8 @@ fn sizes_shares_and_names_are_read() {
 
 #[test]
 fn every_built_in_script_is_parsed_from_its_own_text() {
-    let scripts: Vec<ScriptSpec> = builtin::all().filter_map(builtin::Entry::script).collect();
+    let scripts: Vec<ScriptSpec> =
+        builtin::all().filter_map(builtin::BuiltinWorkload::script).collect();
     assert_eq!(scripts.len(), 15);
     for spec in scripts {
         let again = ScriptSpec::from_toml(&spec.to_toml(), "again").unwrap();
@@ -76,7 +77,7 @@ fn misspellings_are_found_with_their_line_and_a_suggestion() {
 
 #[test]
 fn schemas_name_every_key_that_is_written() {
-    for spec in builtin::all().filter_map(builtin::Entry::script) {
+    for spec in builtin::all().filter_map(builtin::BuiltinWorkload::script) {
         let schema = ScriptSpec::json_schema(spec.name()).to_string();
         let document: toml::Table = spec.to_toml().parse().unwrap();
         let sections = document.values().filter_map(toml::Value::as_table);

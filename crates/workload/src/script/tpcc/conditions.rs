@@ -18,7 +18,7 @@ const ORDERS_END: i64 = i32::MAX as i64;
 
 /// One of the conditions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Condition {
+pub enum ConsistencyCondition {
     /// 3.3.2.1: what a warehouse was paid is the sum of what its districts were paid.
     Paid,
     /// 3.3.2.2: the next order's number less one is the greatest number among the orders, and among
@@ -30,28 +30,32 @@ pub enum Condition {
     Lines,
 }
 
-impl Condition {
+impl ConsistencyCondition {
     /// All of them, in the order of the standard.
-    pub const ALL: [Condition; 4] =
-        [Condition::Paid, Condition::LastOrder, Condition::NewOrders, Condition::Lines];
+    pub const ALL: [ConsistencyCondition; 4] = [
+        ConsistencyCondition::Paid,
+        ConsistencyCondition::LastOrder,
+        ConsistencyCondition::NewOrders,
+        ConsistencyCondition::Lines,
+    ];
 
     /// Its number in the standard.
     pub const fn clause(self) -> &'static str {
         match self {
-            Condition::Paid => "3.3.2.1",
-            Condition::LastOrder => "3.3.2.2",
-            Condition::NewOrders => "3.3.2.3",
-            Condition::Lines => "3.3.2.4",
+            ConsistencyCondition::Paid => "3.3.2.1",
+            ConsistencyCondition::LastOrder => "3.3.2.2",
+            ConsistencyCondition::NewOrders => "3.3.2.3",
+            ConsistencyCondition::Lines => "3.3.2.4",
         }
     }
 
     /// What must hold.
     pub const fn formula(self) -> &'static str {
         match self {
-            Condition::Paid => "w_ytd = sum(d_ytd)",
-            Condition::LastOrder => "d_next_o_id - 1 = max(o_id) = max(no_o_id)",
-            Condition::NewOrders => "max(no_o_id) - min(no_o_id) + 1 = count(new_order)",
-            Condition::Lines => "sum(o_ol_cnt) = count(order_line)",
+            ConsistencyCondition::Paid => "w_ytd = sum(d_ytd)",
+            ConsistencyCondition::LastOrder => "d_next_o_id - 1 = max(o_id) = max(no_o_id)",
+            ConsistencyCondition::NewOrders => "max(no_o_id) - min(no_o_id) + 1 = count(new_order)",
+            ConsistencyCondition::Lines => "sum(o_ol_cnt) = count(order_line)",
         }
     }
 }
@@ -67,16 +71,16 @@ pub struct ConditionQuery {
 
 /// What became of one condition.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finding {
+pub struct ConditionFinding {
     /// The condition.
-    pub condition: Condition,
+    pub condition: ConsistencyCondition,
     /// For how many warehouses or districts it was looked at.
     pub examined: u64,
     /// Where it does not hold.
     pub violations: Vec<Violation>,
 }
 
-impl Finding {
+impl ConditionFinding {
     /// Whether the condition holds everywhere.
     pub fn is_held(&self) -> bool {
         self.violations.is_empty()
@@ -152,13 +156,13 @@ pub struct Examination {
     paid_to_districts: Option<Decimal>,
     next: [Option<i64>; DISTRICTS as usize],
     found: District,
-    findings: Vec<Finding>,
+    findings: Vec<ConditionFinding>,
 }
 
 impl Examination {
     /// Of all warehouses.
     pub fn new(spec: &TpccSpec) -> Examination {
-        let blank = |condition| Finding { condition, examined: 0, violations: Vec::new() };
+        let blank = |condition| ConditionFinding { condition, examined: 0, violations: Vec::new() };
         Examination {
             warehouses: spec.dataset.warehouses,
             warehouse: 1,
@@ -168,7 +172,7 @@ impl Examination {
             paid_to_districts: Some(Decimal { mantissa: 0, scale: 2 }),
             next: [None; DISTRICTS as usize],
             found: District::default(),
-            findings: Condition::ALL.map(blank).to_vec(),
+            findings: ConsistencyCondition::ALL.map(blank).to_vec(),
         }
     }
 
@@ -242,8 +246,8 @@ impl Examination {
         };
     }
 
-    /// What was found, in the order of [`Condition::ALL`].
-    pub fn findings(self) -> Vec<Finding> {
+    /// What was found, in the order of [`ConsistencyCondition::ALL`].
+    pub fn findings(self) -> Vec<ConditionFinding> {
         self.findings
     }
 
@@ -278,7 +282,7 @@ impl Examination {
     fn analyze_warehouse(&mut self) {
         let left = ConditionTerm { name: "w_ytd", value: self.paid };
         let right = ConditionTerm { name: "sum(d_ytd)", value: self.paid_to_districts };
-        self.compare(Condition::Paid, None, left, [right]);
+        self.compare(ConsistencyCondition::Paid, None, left, [right]);
     }
 
     fn analyze_district(&mut self) {
@@ -290,22 +294,22 @@ impl Examination {
         // A district whose first order is still to come has none: its next number is 1.
         let last = found.last.or((found.next == Some(1)).then_some(0));
         let rights = std::iter::once(side("max(o_id)", last)).chain(greatest);
-        self.compare(Condition::LastOrder, district, left, rights);
+        self.compare(ConsistencyCondition::LastOrder, district, left, rights);
         let span = match (found.least_new, found.greatest_new) {
             (Some(least), Some(greatest)) => greatest - least + 1,
             _ => 0,
         };
         let left = side("max(no_o_id) - min(no_o_id) + 1", Some(span));
         let right = side("count(new_order)", Some(found.new_orders));
-        self.compare(Condition::NewOrders, district, left, [right]);
+        self.compare(ConsistencyCondition::NewOrders, district, left, [right]);
         let left = side("sum(o_ol_cnt)", Some(found.lines_said));
         let right = side("count(order_line)", Some(found.lines_found));
-        self.compare(Condition::Lines, district, left, [right]);
+        self.compare(ConsistencyCondition::Lines, district, left, [right]);
     }
 
     fn compare(
         &mut self,
-        condition: Condition,
+        condition: ConsistencyCondition,
         district: Option<u64>,
         left: ConditionTerm,
         rights: impl IntoIterator<Item = ConditionTerm>,

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use assay_model::{Argument, Arguments, Datum, Filled, Kind, Operation, Seed};
 
-use super::conditions::{self, Condition, Examination, Finding};
+use super::conditions::{self, ConditionFinding, ConsistencyCondition, Examination};
 use super::query::{QUERIES, Query};
 use crate::distribution::theory::chi_square_holds;
 use crate::script::engine::Engine;
@@ -127,7 +127,7 @@ fn after(transactions: u64, text: &str) -> Engine {
     engine
 }
 
-fn findings(engine: &mut Engine, text: &str) -> Vec<Finding> {
+fn findings(engine: &mut Engine, text: &str) -> Vec<ConditionFinding> {
     let ScriptSpec::Tpcc(spec) = ScriptSpec::from_toml(text, "test").unwrap() else {
         panic!("this is TPC-C")
     };
@@ -152,7 +152,7 @@ fn findings(engine: &mut Engine, text: &str) -> Vec<Finding> {
 #[test]
 fn all_conditions_hold_after_a_load() {
     for finding in findings(&mut after(0, SMALL), SMALL) {
-        let expected = if finding.condition == Condition::Paid { 2 } else { 20 };
+        let expected = if finding.condition == ConsistencyCondition::Paid { 2 } else { 20 };
         assert_eq!((finding.examined, &finding.violations[..]), (expected, &[][..]));
     }
 }

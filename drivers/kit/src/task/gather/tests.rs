@@ -41,7 +41,7 @@ impl TestState {
                 encode_row(1, rows);
                 encode_field(b"key", key.as_bytes(), rows);
             }
-            job.outcomes.push(Outcome { ending, rows_end: rows.len() });
+            job.outcomes.push(BatchOutcome { ending, rows_end: rows.len() });
             keys.push(key);
         }
         let request = match job.batch.first() {
