@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 pub use assay_driver_kit::Surroundings;
-use assay_driver_kit::address::decode;
 pub use assay_driver_kit::secrets::names_a_secret;
+use assay_driver_kit::url_options::decode;
 use assay_model::closest;
 use assay_store::{OpenError, Store};
 

@@ -74,10 +74,6 @@ pub enum Isolation {
 }
 
 impl Isolation {
-    /// All levels, the weakest first.
-    pub const ALL: [Isolation; 3] =
-        [Isolation::ReadCommitted, Isolation::RepeatableRead, Isolation::Serializable];
-
     /// The name in URLs, settings and reports.
     pub const fn name(self) -> &'static str {
         match self {
@@ -85,11 +81,6 @@ impl Isolation {
             Isolation::RepeatableRead => "repeatable-read",
             Isolation::Serializable => "serializable",
         }
-    }
-
-    /// The level with this name.
-    pub fn from_name(name: &str) -> Option<Isolation> {
-        Isolation::ALL.into_iter().find(|level| level.name() == name)
     }
 }
 

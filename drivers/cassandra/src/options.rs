@@ -1,14 +1,17 @@
 //! Options of a Cassandra URL.
 
 use std::fmt;
+use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
 use assay_driver_kit::address::Address;
+use assay_driver_kit::url_options::{Count, Millis};
 use assay_store::OpenError;
 use scylla::frame::Compression;
 use scylla::frame::types::{Consistency, SerialConsistency};
 use scylla::statement::batch::BatchType;
+use serde::Deserialize;
 
 /// An example of a right URL, for errors.
 const EXAMPLE: &str = "cassandra://user:password@10.0.0.1:9042,10.0.0.2/ycsb?consistency=QUORUM";
@@ -70,8 +73,58 @@ pub struct Options {
     displayed: String,
 }
 
+/// The options as the URL has them.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct UrlOptions {
+    password_file: Option<PathBuf>,
+    consistency: Option<Level>,
+    read_consistency: Option<Level>,
+    write_consistency: Option<Level>,
+    insert: Option<Writing>,
+    batch: Option<Count<MOST_BATCH>>,
+    batch_type: Option<BatchTypeWord>,
+    columns: Option<Content>,
+    serial_consistency: Option<SerialWord>,
+    replication: Option<Count<MOST_REPLICAS>>,
+    update: Option<Writing>,
+    connections: Option<Count<MOST_CONNECTIONS>>,
+    in_flight: Option<Count<MOST_IN_FLIGHT>>,
+    connect_timeout: Option<Millis>,
+    compression: Option<CompressionWord>,
+    datacenter: Option<String>,
+}
+
+/// One of the levels, in capitals or not.
+#[derive(Deserialize)]
+#[serde(try_from = "String")]
+struct Level(Consistency);
+
+#[derive(Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum BatchTypeWord {
+    Unlogged,
+    Logged,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+enum SerialWord {
+    Serial,
+    LocalSerial,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum CompressionWord {
+    None,
+    Lz4,
+    Snappy,
+}
+
 /// What keys and fields are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Content {
     /// UTF-8, as in YCSB's own tables.
     Text,
@@ -80,7 +133,8 @@ pub enum Content {
 }
 
 /// How a write is made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Writing {
     /// Without looking whether the record is there.
     Upsert,
@@ -108,55 +162,70 @@ pub(super) fn level_name(level: Consistency) -> &'static str {
     known.map_or("unknown", |(name, _)| name)
 }
 
+impl TryFrom<String> for Level {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Level, String> {
+        let known = CONSISTENCIES.iter().find(|(name, _)| name.eq_ignore_ascii_case(&text));
+        let names = || CONSISTENCIES.map(|(name, _)| name).join(" or ");
+        let wrong = || format!("is {}, not {text:?}", names());
+        known.map(|(_, level)| Level(*level)).ok_or_else(wrong)
+    }
+}
+
 impl FromStr for Options {
     type Err = OpenError;
 
     fn from_str(url: &str) -> Result<Options, OpenError> {
         let mut address = Address::parse(url, &SCHEMES, PORT, EXAMPLE)?;
-        address.password_file()?;
-        let keyspace = keyspace(&address)?;
-        let both = level(&mut address, "consistency")?.unwrap_or(Consistency::Quorum);
-        let read = level(&mut address, "read_consistency")?.unwrap_or(both);
-        let write = level(&mut address, "write_consistency")?.unwrap_or(both);
+        let declared: UrlOptions = address.declared()?;
+        address.read_password(declared.password_file.as_deref())?;
+        let level = |level: Option<Level>| level.map(|Level(level)| level);
+        let both = level(declared.consistency).unwrap_or(Consistency::Quorum);
+        let read = level(declared.read_consistency).unwrap_or(both);
+        let write = level(declared.write_consistency).unwrap_or(both);
         check_levels(&address, read, write)?;
-        let serials = [
-            ("SERIAL", SerialConsistency::Serial),
-            ("LOCAL_SERIAL", SerialConsistency::LocalSerial),
-        ];
-        let writings = [("upsert", Writing::Upsert), ("lwt", Writing::Lwt)];
-        let contents = [("text", Content::Text), ("bytes", Content::Bytes)];
-        let compressions = [
-            ("none", None),
-            ("lz4", Some(Compression::Lz4)),
-            ("snappy", Some(Compression::Snappy)),
-        ];
-        let insert = address.choose("insert", &writings)?.unwrap_or(Writing::Upsert);
-        let (batch, batch_type) = batching(&mut address, insert)?;
-        let options = Options {
+        let insert = declared.insert.unwrap_or(Writing::Upsert);
+        if declared.batch.is_none() && declared.batch_type.is_some() {
+            return Err(address.wrong("batch_type needs batch=N".into()));
+        }
+        let batch = declared.batch.map_or(1, usize::from);
+        if batch > 1 && insert == Writing::Lwt {
+            let reason = "the inserts of insert=lwt are agreed on one by one, which no batch can \
+                          be: leave out batch or insert=lwt";
+            return Err(address.wrong(reason.into()));
+        }
+        Ok(Options {
             user: address.user.clone(),
             password: address.password.clone(),
             nodes: address.authorities(),
-            keyspace,
-            content: address.choose("columns", &contents)?.unwrap_or(Content::Text),
+            keyspace: keyspace(&address)?,
+            content: declared.columns.unwrap_or(Content::Text),
             read,
             write,
-            serial: address
-                .choose("serial_consistency", &serials)?
-                .unwrap_or(SerialConsistency::Serial),
-            replication: address.count("replication", MOST_REPLICAS)?,
+            serial: match declared.serial_consistency {
+                Some(SerialWord::LocalSerial) => SerialConsistency::LocalSerial,
+                Some(SerialWord::Serial) | None => SerialConsistency::Serial,
+            },
+            replication: declared.replication.map(usize::from),
             insert,
-            update: address.choose("update", &writings)?.unwrap_or(Writing::Upsert),
+            update: declared.update.unwrap_or(Writing::Upsert),
             batch,
-            batch_type,
-            connections: address.connections(MOST_CONNECTIONS)?.unwrap_or(1),
-            in_flight: address.count("in_flight", MOST_IN_FLIGHT)?.unwrap_or(64),
-            connect_timeout: address.connect_timeout()?.unwrap_or(CONNECT_TIMEOUT),
-            compression: address.choose("compression", &compressions)?.flatten(),
-            datacenter: address.text("datacenter"),
+            batch_type: match declared.batch_type {
+                Some(BatchTypeWord::Logged) => BatchType::Logged,
+                Some(BatchTypeWord::Unlogged) | None => BatchType::Unlogged,
+            },
+            connections: declared.connections.map_or(1, usize::from),
+            in_flight: declared.in_flight.map_or(64, usize::from),
+            connect_timeout: declared.connect_timeout.map_or(CONNECT_TIMEOUT, Duration::from),
+            compression: match declared.compression {
+                Some(CompressionWord::Lz4) => Some(Compression::Lz4),
+                Some(CompressionWord::Snappy) => Some(Compression::Snappy),
+                Some(CompressionWord::None) | None => None,
+            },
+            datacenter: declared.datacenter,
             displayed: address.to_string(),
-        };
-        address.finish()?;
-        Ok(options)
+        })
     }
 }
 
@@ -186,34 +255,6 @@ fn keyspace(address: &Address) -> Result<String, OpenError> {
         )));
     }
     Ok(address.path.clone())
-}
-
-/// One of the levels, in capitals or not.
-fn level(address: &mut Address, name: &'static str) -> Result<Option<Consistency>, OpenError> {
-    let Some(text) = address.text(name) else { return Ok(None) };
-    let known = CONSISTENCIES.iter().find(|(level, _)| level.eq_ignore_ascii_case(&text));
-    let Some((_, level)) = known else {
-        let names = CONSISTENCIES.map(|(name, _)| name).join(" or ");
-        return Err(address.wrong(format!("option {name} is {names}, not {text:?}")));
-    };
-    Ok(Some(*level))
-}
-
-/// How many inserts go together, and how.
-fn batching(address: &mut Address, insert: Writing) -> Result<(usize, BatchType), OpenError> {
-    let batch = address.batch(MOST_BATCH)?;
-    let types = [("unlogged", BatchType::Unlogged), ("logged", BatchType::Logged)];
-    let batch_type = address.choose("batch_type", &types)?;
-    if batch.is_none() && batch_type.is_some() {
-        return Err(address.wrong("batch_type needs batch=N".into()));
-    }
-    let batch = batch.unwrap_or(1);
-    if batch > 1 && insert == Writing::Lwt {
-        let reason = "the inserts of insert=lwt are agreed on one by one, which no batch can be: \
-                      leave out batch or insert=lwt";
-        return Err(address.wrong(reason.into()));
-    }
-    Ok((batch, batch_type.unwrap_or(BatchType::Unlogged)))
 }
 
 /// Not every level makes sense both ways.

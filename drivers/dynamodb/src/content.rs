@@ -6,6 +6,7 @@ use assay_model::Reason;
 use assay_store::answer::{encode_field, encode_row};
 use aws_sdk_dynamodb::primitives::Blob;
 use aws_sdk_dynamodb::types::{AttributeValue, ScalarAttributeType};
+use serde::Deserialize;
 
 /// The most bytes of an item, names of its attributes included. Source: "Quotas in Amazon
 /// DynamoDB".
@@ -18,7 +19,8 @@ const LONGEST_KEY: usize = 2048;
 pub(super) type Item = HashMap<String, AttributeValue>;
 
 /// What keys and fields are kept as.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub(super) enum Content {
     /// Text, as YCSB keeps them.
     Text,

@@ -2,10 +2,11 @@
 
 use std::fmt;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use assay_driver_kit::address::Address;
+use assay_driver_kit::url_options::{Count, Millis, Switch};
 use assay_store::OpenError;
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::config::retry::RetryConfig;
@@ -19,6 +20,7 @@ use aws_smithy_http_client::tls::rustls_provider::CryptoMode;
 use aws_smithy_http_client::tls::{Provider, TlsContext, TrustStore};
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
+use serde::Deserialize;
 
 use super::content::Content;
 
@@ -62,6 +64,20 @@ pub struct Options {
     pub(super) connect_timeout: Duration,
 }
 
+/// The options as the URL has them.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct UrlOptions {
+    password_file: Option<PathBuf>,
+    ca_file: Option<PathBuf>,
+    region: Option<String>,
+    key: Option<String>,
+    columns: Option<Content>,
+    consistent_read: Option<Switch>,
+    connections: Option<Count<MOST_CONNECTIONS>>,
+    connect_timeout: Option<Millis>,
+}
+
 impl Options {
     /// Takes `url` apart.
     pub(super) fn parse(url: &str) -> Result<Options, OpenError> {
@@ -71,7 +87,8 @@ impl Options {
         if address.hosts.len() > 1 {
             return Err(address.wrong("there is one endpoint, not several".into()));
         }
-        address.password_file()?;
+        let declared: UrlOptions = address.declared()?;
+        address.read_password(declared.password_file.as_deref())?;
         let prefix = address.path.clone();
         if let Some(odd) = prefix.chars().find(|&letter| !is_allowed(letter)) {
             let reason = format!(
@@ -79,27 +96,23 @@ impl Options {
             );
             return Err(address.wrong(reason));
         }
-        let on_off = [("on", true), ("off", false)];
-        let columns = [("text", Content::Text), ("bytes", Content::Bytes)];
-        let options = Options {
+        if declared.key.as_ref().is_some_and(String::is_empty) {
+            return Err(address.wrong("option key is the name of an attribute".into()));
+        }
+        Ok(Options {
             endpoint: format!("{protocol}://{}", address.authorities()[0]),
-            tls: tls(&mut address, is_https)?,
+            tls: tls(&address, declared.ca_file.as_deref(), is_https)?,
             access_key: address.user.clone().unwrap_or_else(|| ANYBODY.into()),
             secret: address.password.clone().unwrap_or_else(|| ANYBODY.into()),
             prefix,
-            region: address.text("region").unwrap_or_else(|| "us-east-1".into()),
-            key: address.text("key").unwrap_or_else(|| KEY.into()),
-            content: address.choose("columns", &columns)?.unwrap_or(Content::Text),
-            is_consistent: address.choose("consistent_read", &on_off)?.unwrap_or(true),
-            connections: address.connections(MOST_CONNECTIONS)?.unwrap_or(CONNECTIONS),
-            connect_timeout: address.connect_timeout()?.unwrap_or(CONNECT_TIMEOUT),
-            address: address.clone(),
-        };
-        if options.key.is_empty() {
-            return Err(address.wrong("option key is the name of an attribute".into()));
-        }
-        address.finish()?;
-        Ok(options)
+            region: declared.region.unwrap_or_else(|| "us-east-1".into()),
+            key: declared.key.unwrap_or_else(|| KEY.into()),
+            content: declared.columns.unwrap_or(Content::Text),
+            is_consistent: declared.consistent_read.is_none_or(bool::from),
+            connections: declared.connections.map_or(CONNECTIONS, usize::from),
+            connect_timeout: declared.connect_timeout.map_or(CONNECT_TIMEOUT, Duration::from),
+            address,
+        })
     }
 
     /// The name of a table of ours.
@@ -139,8 +152,11 @@ impl Options {
 }
 
 /// Whom to trust: the authorities of option `ca_file`, or those of the system.
-fn tls(address: &mut Address, is_https: bool) -> Result<Option<TlsContext>, OpenError> {
-    let ca_file = address.text("ca_file");
+fn tls(
+    address: &Address,
+    ca_file: Option<&Path>,
+    is_https: bool,
+) -> Result<Option<TlsContext>, OpenError> {
     if !is_https {
         return match ca_file {
             Some(_) => Err(address.wrong("ca_file needs dynamodbs://".into())),
@@ -149,7 +165,7 @@ fn tls(address: &mut Address, is_https: bool) -> Result<Option<TlsContext>, Open
     }
     let trusted = match ca_file {
         Some(path) => {
-            let authorities = authorities(Path::new(&path)).map_err(|why| address.wrong(why))?;
+            let authorities = authorities(path).map_err(|why| address.wrong(why))?;
             TrustStore::empty().with_pem_certificate(authorities)
         }
         None => TrustStore::default(),

@@ -3,20 +3,18 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use assay_driver_kit::address::decode;
-use assay_driver_kit::secrets::{Redaction, names_a_secret};
-use assay_model::closest;
+use assay_driver_kit::secrets::Redaction;
+use assay_driver_kit::url_options::{self, Count, Millis, decode};
 use assay_store::OpenError;
+use serde::Deserialize;
 
-/// Every option but those of the driver itself, which begin with `p.`.
-const KNOWN: [&str; 5] = ["arg", "in_flight", "hello_timeout", "admin_timeout", "stderr"];
 const EXAMPLE: &str = "exec:./driver.py?p.NAME=VALUE&in_flight=16";
-/// The name of an option of the driver stands behind this.
-const OF_DRIVER: &str = "p.";
 /// The most requests that one process may have in flight.
 pub(super) const MOST_IN_FLIGHT: usize = 4096;
+const HELLO_TIMEOUT: Duration = Duration::from_secs(10);
+const ADMIN_TIMEOUT: Duration = Duration::from_secs(60);
 /// The longest timeout, in milliseconds.
-const MOST_MILLIS: u64 = 3_600_000;
+const MOST_MILLIS: usize = 3_600_000;
 
 /// `exec:PROGRAM?arg=…&p.NAME=VALUE&…` in its parts.
 #[derive(Clone, Debug, PartialEq)]
@@ -43,6 +41,18 @@ pub(super) struct Options {
     pub(super) stderr: Option<PathBuf>,
 }
 
+/// The options as the URL has them, but those of the driver itself, which begin with `p.`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct UrlOptions {
+    #[serde(default)]
+    arg: Vec<String>,
+    in_flight: Option<Count<MOST_IN_FLIGHT>>,
+    hello_timeout: Option<Millis<MOST_MILLIS>>,
+    admin_timeout: Option<Millis<MOST_MILLIS>>,
+    stderr: Option<PathBuf>,
+}
+
 impl Options {
     /// Takes `url` apart.
     ///
@@ -50,100 +60,40 @@ impl Options {
     /// If it names no program, or an option is invalid.
     pub(super) fn parse(url: &str, redaction: &Redaction) -> Result<Options, OpenError> {
         let displayed = redaction.url(url);
-        let mut options = parse(url).map_err(|reason| OpenError::Url {
+        let options = parse(url, redaction).map_err(|reason| OpenError::Url {
             url: displayed.clone(),
             reason: format!("{reason}; a right one is {EXAMPLE}"),
         })?;
-        options.displayed = displayed;
-        let words: Vec<String> = options.words().map(|word| redaction.word(word)).collect();
-        options.command_line = words.join(" ");
-        let display = |(name, value): &(String, String)| match names_a_secret(name) {
-            true => format!("{name}=…"),
-            false => format!("{name}={}", redaction.url(value)),
-        };
-        let parameters: Vec<String> = options.parameters.iter().map(display).collect();
-        options.displayed_parameters = parameters.join(", ");
-        Ok(options)
-    }
-
-    fn take(&mut self, name: &str, value: String) -> Result<(), String> {
-        if let Some(parameter) = name.strip_prefix(OF_DRIVER) {
-            self.parameters.push((decode(parameter)?, value));
-            return Ok(());
-        }
-        match name {
-            "arg" => self.arguments.push(value),
-            "in_flight" => {
-                self.in_flight = Some(count(name, &value, MOST_IN_FLIGHT as u64)? as usize)
-            }
-            "hello_timeout" => self.hello_timeout = millis(name, &value)?,
-            "admin_timeout" => self.admin_timeout = millis(name, &value)?,
-            "stderr" => self.stderr = Some(value.into()),
-            other => return Err(unknown(other)),
-        }
-        Ok(())
+        Ok(Options { displayed, ..options })
     }
 }
 
-fn parse(url: &str) -> Result<Options, String> {
+fn parse(url: &str, redaction: &Redaction) -> Result<Options, String> {
     let (_, rest) = url.split_once(':').unwrap_or((url, ""));
     let (program, query) = rest.split_once('?').unwrap_or((rest, ""));
     let program = decode(program)?;
     if program.is_empty() {
         return Err("it names no program".into());
     }
-    let mut options = Options {
-        displayed: String::new(),
-        command_line: String::new(),
-        displayed_parameters: String::new(),
-        program,
-        arguments: Vec::new(),
-        parameters: Vec::new(),
-        in_flight: None,
-        hello_timeout: Duration::from_secs(10),
-        admin_timeout: Duration::from_secs(60),
-        stderr: None,
-    };
-    let mut observed: Vec<&str> = Vec::new();
-    for pair in query.split('&').filter(|pair| !pair.is_empty()) {
-        let (name, value) = pair
-            .split_once('=')
-            .ok_or_else(|| format!("option {pair:?} has no value; write {pair}=…"))?;
-        if observed.contains(&name) && name != "arg" {
-            return Err(format!("option {name:?} is there twice"));
-        }
-        observed.push(name);
-        options.take(name, decode(value)?)?;
-    }
-    if options.words().any(|word| word.contains('\0')) {
+    let what = "an option of the driver";
+    let (declared, parameters) = url_options::declared_and_handed_on::<UrlOptions>(query, what)?;
+    let words = || std::iter::once(&program).chain(&declared.arg);
+    if words().any(|word| word.contains('\0')) {
         return Err("a word of its command line has a zero in it".into());
     }
-    Ok(options)
-}
-
-impl Options {
-    fn words(&self) -> impl Iterator<Item = &String> {
-        std::iter::once(&self.program).chain(&self.arguments)
-    }
-}
-
-fn unknown(name: &str) -> String {
-    match closest(name, KNOWN) {
-        Some(near) => format!("there is no option {name:?}; did you mean {near:?}"),
-        None => format!(
-            "there is no option {name:?}; there are {}; an option of the driver is p.{name}=…",
-            KNOWN.join(", ")
-        ),
-    }
-}
-
-fn count(name: &str, value: &str, most: u64) -> Result<u64, String> {
-    let number = value.parse().ok().filter(|number| (1..=most).contains(number));
-    number.ok_or_else(|| format!("option {name} is a number from 1 to {most}, not {value:?}"))
-}
-
-fn millis(name: &str, value: &str) -> Result<Duration, String> {
-    count(name, value, MOST_MILLIS).map(Duration::from_millis)
+    let command_line = words().map(|word| redaction.word(word)).collect::<Vec<_>>().join(" ");
+    Ok(Options {
+        displayed: String::new(),
+        command_line,
+        displayed_parameters: redaction.pairs(&parameters),
+        program,
+        arguments: declared.arg,
+        parameters,
+        in_flight: declared.in_flight.map(usize::from),
+        hello_timeout: declared.hello_timeout.map_or(HELLO_TIMEOUT, Duration::from),
+        admin_timeout: declared.admin_timeout.map_or(ADMIN_TIMEOUT, Duration::from),
+        stderr: declared.stderr,
+    })
 }
 
 #[cfg(test)]

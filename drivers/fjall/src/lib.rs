@@ -9,13 +9,15 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::thread;
 
-use assay_driver_kit::embedded::address::Address;
+use assay_driver_kit::embedded::address::{Address, ByteCount};
 use assay_driver_kit::embedded::failure::{CommitStage, EngineFailure, FirstFailure};
 use assay_driver_kit::embedded::stripes::Stripes;
 use assay_driver_kit::embedded::{Embedded, Engine};
+use assay_driver_kit::url_options::Count;
 use assay_model::{Reason, Setting};
 use assay_store::{KeyRange, OpenError, Store};
 use fjall::{Database, Keyspace, KeyspaceCreateOptions, PersistMode};
+use serde::Deserialize;
 
 /// The cache's size where the URL does not say it. fjall's own default of 32 MiB holds a third of
 /// a hundred thousand YCSB records, which makes the smallest benchmark a benchmark of misses.
@@ -34,7 +36,7 @@ const LONGEST_KEY: usize = u16::MAX as usize;
 const MOST_DEFAULT_THREADS: usize = 4;
 
 /// More background threads than this are a mistake on any known machine.
-const MOST_THREADS: u32 = 1024;
+const MOST_THREADS: usize = 1024;
 
 /// Opens `fjall:PATH?durability=process|fsync&cache=256MiB&background_threads=N`, where PATH is a
 /// directory.
@@ -43,17 +45,15 @@ const MOST_THREADS: u32 = 1024;
 /// If the URL is invalid, the path holds something else or may not be written, or another
 /// process has it open.
 pub fn open(url: &str) -> Result<Box<dyn Store>, OpenError> {
-    let address = Address::parse(url, &["durability", "cache", "background_threads"])?;
-    let choices = [("process", Durability::Process), ("fsync", Durability::Fsync)];
-    let durability = address.choose("durability", &choices)?;
-    let cache_bytes = address.bytes("cache")?.unwrap_or(CACHE_BYTES);
+    let address = Address::parse(url)?;
+    let declared: UrlOptions = address.declared()?;
+    let cache_bytes = declared.cache.map_or(CACHE_BYTES, |ByteCount(bytes)| bytes);
     if cache_bytes < LEAST_CACHE_BYTES {
         return Err(address.wrong("cache is below 1MiB".into()));
     }
-    let background_threads = match address.count("background_threads", 1..=MOST_THREADS)? {
-        Some(count) => count as usize,
-        None => default_threads(thread::available_parallelism().map_or(1, usize::from)),
-    };
+    let cores = || thread::available_parallelism().map_or(1, usize::from);
+    let threads = declared.background_threads.map(usize::from);
+    let background_threads = threads.unwrap_or_else(|| default_threads(cores()));
     address.check_directory("fjall", "version")?;
     let builder = Database::builder(&address.path).cache_size(cache_bytes);
     let opened = builder.worker_threads(background_threads).open();
@@ -61,7 +61,7 @@ pub fn open(url: &str) -> Result<Box<dyn Store>, OpenError> {
     let engine = Fjall {
         database,
         path: address.path.clone(),
-        durability,
+        durability: declared.durability.unwrap_or(Durability::Process),
         cache_bytes,
         background_threads,
         stripes: Stripes::default(),
@@ -70,8 +70,17 @@ pub fn open(url: &str) -> Result<Box<dyn Store>, OpenError> {
     Ok(Box::new(Embedded::new(engine, url)))
 }
 
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct UrlOptions {
+    durability: Option<Durability>,
+    cache: Option<ByteCount>,
+    background_threads: Option<Count<MOST_THREADS>>,
+}
+
 /// Which crash an answered write survives.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 enum Durability {
     Process,
     Fsync,

@@ -1,9 +1,11 @@
 //! Keys of any bytes as the texts that Ignite keeps.
 
 use assay_driver_kit::task::RecordJob;
+use serde::Deserialize;
 
 /// What keys are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Keys {
     /// Texts, which are kept as they are; other bytes are refused.
     Text,

@@ -1,11 +1,14 @@
 //! Options of the URL of an Ignite cluster.
 
 use std::fmt;
+use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
 use assay_driver_kit::address::Address;
+use assay_driver_kit::url_options::{Count, Millis, Switch};
 use assay_store::{Isolation, OpenError};
+use serde::Deserialize;
 
 use super::keys::Keys;
 
@@ -19,10 +22,11 @@ const TRANSACTION_TIMEOUT: Duration = Duration::from_secs(5);
 /// What one turn of a worker gathers is less.
 const MOST_BATCH: usize = 1024;
 /// A cluster with more copies than that is no cluster of ours.
-const MOST_BACKUPS: u32 = 31;
+const MOST_BACKUPS: usize = 31;
 
 /// How a cache keeps changes together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Atomicity {
     /// Each change by itself.
     Atomic,
@@ -31,7 +35,8 @@ pub enum Atomicity {
 }
 
 /// Which copies have a change before it is answered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum WriteSync {
     /// All of them.
     FullSync,
@@ -42,7 +47,8 @@ pub enum WriteSync {
 }
 
 /// What the fields of a record hold.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Content {
     /// Texts, as YCSB's binding writes them; other bytes are refused.
     Text,
@@ -51,7 +57,8 @@ pub enum Content {
 }
 
 /// How an insert is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Insert {
     /// Over what is there, as YCSB's binding does.
     Put,
@@ -82,7 +89,8 @@ impl Transactions {
 }
 
 /// When Ignite finds out that two transactions are in each other's way.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub(super) enum Concurrency {
     /// At the commit.
     Optimistic,
@@ -142,85 +150,85 @@ pub struct Options {
     displayed: String,
 }
 
+/// The options as the URL has them.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct UrlOptions {
+    password_file: Option<PathBuf>,
+    backups: Option<Count<MOST_BACKUPS, 0>>,
+    atomicity: Option<Atomicity>,
+    concurrency: Option<Concurrency>,
+    isolation: Option<Isolation>,
+    transaction_timeout: Option<Millis>,
+    write_sync: Option<WriteSync>,
+    read_from_backup: Option<Switch>,
+    index: Option<Switch>,
+    fields: Option<Content>,
+    keys: Option<Keys>,
+    insert: Option<Insert>,
+    batch: Option<Count<MOST_BATCH>>,
+    connections: Option<Count<MOST_CONNECTIONS>>,
+    partition_awareness: Option<Switch>,
+    connect_timeout: Option<Millis>,
+}
+
 impl FromStr for Options {
     type Err = OpenError;
 
     fn from_str(url: &str) -> Result<Options, OpenError> {
         let mut address = Address::parse(url, &["ignite"], DEFAULT_PORT, EXAMPLE)?;
-        address.password_file()?;
-        let switch = [("on", true), ("off", false)];
-        let atomicity =
-            [("atomic", Atomicity::Atomic), ("transactional", Atomicity::Transactional)];
-        let write_sync = [
-            ("full_sync", WriteSync::FullSync),
-            ("primary_sync", WriteSync::PrimarySync),
-            ("full_async", WriteSync::FullAsync),
-        ];
-        let content = [("text", Content::Text), ("bytes", Content::Bytes)];
-        let keys = [("text", Keys::Text), ("bytes", Keys::Bytes)];
-        let insert = [("put", Insert::Put), ("put_if_absent", Insert::PutIfAbsent)];
-        let backups = address.parsed("backups", &format!("a number up to {MOST_BACKUPS}"))?;
-        if backups.is_some_and(|backups| backups > MOST_BACKUPS) {
-            let reason = format!("option backups is a number up to {MOST_BACKUPS}");
-            return Err(address.wrong(reason));
-        }
+        let declared: UrlOptions = address.declared()?;
+        address.read_password(declared.password_file.as_deref())?;
         if address.path.contains('/') {
             let reason = "behind the hosts stands one prefix of the caches' names, without a /";
             return Err(address.wrong(reason.into()));
         }
-        let atomicity = address.choose("atomicity", &atomicity)?;
-        let options = Options {
+        let transactions =
+            transactions(&declared).map_err(|reason| address.wrong(reason.into()))?;
+        Ok(Options {
             hosts: address.hosts.clone(),
             user: address.user.clone(),
             password: address.password.clone(),
             prefix: address.path.clone(),
-            atomicity,
-            transactions: transactions(&mut address, atomicity)?,
-            backups,
-            write_sync: address.choose("write_sync", &write_sync)?,
-            reads_from_backup: address.choose("read_from_backup", &switch)?,
-            has_index: address.choose("index", &switch)?.unwrap_or(true),
-            content: address.choose("fields", &content)?.unwrap_or(Content::Text),
-            keys: address.choose("keys", &keys)?.unwrap_or(Keys::Text),
-            insert: address.choose("insert", &insert)?.unwrap_or(Insert::Put),
-            batch: address.batch(MOST_BATCH)?.unwrap_or(1),
-            connections: address.connections(MOST_CONNECTIONS)?.unwrap_or(16),
-            is_partition_aware: address.choose("partition_awareness", &switch)?.unwrap_or(true),
-            connect_timeout: address.connect_timeout()?.unwrap_or(CONNECT_TIMEOUT),
+            atomicity: declared.atomicity,
+            transactions,
+            backups: declared.backups.map(|backups| usize::from(backups) as u32),
+            write_sync: declared.write_sync,
+            reads_from_backup: declared.read_from_backup.map(bool::from),
+            has_index: declared.index.is_none_or(bool::from),
+            content: declared.fields.unwrap_or(Content::Text),
+            keys: declared.keys.unwrap_or(Keys::Text),
+            insert: declared.insert.unwrap_or(Insert::Put),
+            batch: declared.batch.map_or(1, usize::from),
+            connections: declared.connections.map_or(16, usize::from),
+            is_partition_aware: declared.partition_awareness.is_none_or(bool::from),
+            connect_timeout: declared.connect_timeout.map_or(CONNECT_TIMEOUT, Duration::from),
             displayed: address.to_string(),
-        };
-        address.finish()?;
-        Ok(options)
+        })
     }
 }
 
 /// What the URL says about transactions of several requests.
-fn transactions(
-    address: &mut Address,
-    atomicity: Option<Atomicity>,
-) -> Result<Option<Transactions>, OpenError> {
-    let concurrencies = [Concurrency::Pessimistic, Concurrency::Optimistic];
-    let concurrency = address.choose("concurrency", &concurrencies.map(|c| (c.name(), c)))?;
-    let isolation = address.choose("isolation", &Isolation::ALL.map(|i| (i.name(), i)))?;
-    let timeout = address.millis("transaction_timeout")?;
+fn transactions(declared: &UrlOptions) -> Result<Option<Transactions>, &'static str> {
+    let &UrlOptions { atomicity, concurrency, isolation, transaction_timeout: timeout, .. } =
+        declared;
     if atomicity != Some(Atomicity::Transactional) {
         if concurrency.is_none() && isolation.is_none() && timeout.is_none() {
             return Ok(None);
         }
-        let reason = "concurrency, isolation and transaction_timeout are of transactions, which \
-                      there are with atomicity=transactional";
-        return Err(address.wrong(reason.into()));
+        return Err("concurrency, isolation and transaction_timeout are of transactions, which \
+                    there are with atomicity=transactional");
     }
     let isolation = isolation.unwrap_or(match concurrency {
         Some(Concurrency::Optimistic) => Isolation::Serializable,
         Some(Concurrency::Pessimistic) | None => Isolation::RepeatableRead,
     });
-    let timeout = timeout.unwrap_or(TRANSACTION_TIMEOUT);
+    let timeout = timeout.map_or(TRANSACTION_TIMEOUT, Duration::from);
     let transactions = Transactions { isolation, timeout };
     if concurrency.is_none_or(|target| target == transactions.concurrency()) {
         return Ok(Some(transactions));
     }
-    let reason = match isolation {
+    Err(match isolation {
         Isolation::Serializable => {
             "with concurrency=pessimistic Ignite's serializable is its repeatable-read: say that, \
              or concurrency=optimistic"
@@ -230,8 +238,7 @@ fn transactions(
              would write over what others changed since it read; say that, or \
              concurrency=pessimistic"
         }
-    };
-    Err(address.wrong(reason.into()))
+    })
 }
 
 impl Options {

@@ -2,27 +2,13 @@
 
 use std::path::PathBuf;
 
-use assay_driver_kit::address::decode;
-use assay_driver_kit::secrets::{Redaction, names_a_secret};
-use assay_model::{Kind, closest};
+use assay_driver_kit::secrets::Redaction;
+use assay_driver_kit::url_options;
+use assay_model::Kind;
 use assay_store::{Calls, OpenError, ScanOrder};
+use serde::Deserialize;
 
-/// Every option but properties, which begin with `p.`.
-const KNOWN: [&str; 10] = [
-    "classpath",
-    "properties",
-    "calls",
-    "kinds",
-    "scan",
-    "updates",
-    "persistent",
-    "java",
-    "bridge",
-    "jvm",
-];
 const EXAMPLE: &str = "jvm:site.ycsb.BasicDB?p.basicdb.verbose=false&classpath=DIR/*:FILE.jar";
-/// What the name of a property stands behind.
-const PROPERTY: &str = "p.";
 
 /// `jvm:CLASS?classpath=…&p.NAME=VALUE&…` in its parts.
 #[derive(Clone, Debug, PartialEq)]
@@ -61,121 +47,104 @@ impl Options {
     /// If it names no class, or an option is invalid.
     pub(super) fn parse(url: &str, redaction: &Redaction) -> Result<Options, OpenError> {
         let displayed = redaction.url(url);
-        let mut options = parse(url).map_err(|reason| OpenError::Url {
+        let options = parse(url, redaction).map_err(|reason| OpenError::Url {
             url: displayed.clone(),
             reason: format!("{reason}; a right one is {EXAMPLE}"),
         })?;
-        options.displayed = displayed;
-        let display = |(name, value): &(String, String)| match names_a_secret(name) {
-            true => format!("{name}=…"),
-            false => format!("{name}={}", redaction.url(value)),
-        };
-        let properties: Vec<String> = options.properties.iter().map(display).collect();
-        options.displayed_properties = properties.join(", ");
-        let words: Vec<String> = options.machine.iter().map(|word| redaction.word(word)).collect();
-        options.displayed_machine = words.join(" ");
-        Ok(options)
+        Ok(Options { displayed, ..options })
     }
 }
 
-fn parse(url: &str) -> Result<Options, String> {
+/// The options as the URL has them, but properties, which begin with `p.`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct UrlOptions {
+    classpath: Option<String>,
+    #[serde(default)]
+    properties: Vec<PathBuf>,
+    calls: Option<CallsWord>,
+    kinds: Option<Kinds>,
+    scan: Option<ScanWord>,
+    updates: Option<UpdatesWord>,
+    persistent: Option<bool>,
+    java: Option<PathBuf>,
+    bridge: Option<PathBuf>,
+    #[serde(default)]
+    jvm: Vec<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum CallsWord {
+    Inline,
+    Blocking,
+}
+
+/// Kinds of operations, with commas between them.
+#[derive(Deserialize)]
+#[serde(try_from = "String")]
+struct Kinds(Vec<Kind>);
+
+impl TryFrom<String> for Kinds {
+    type Error = String;
+
+    fn try_from(words: String) -> Result<Kinds, String> {
+        let kind = |word: &str| {
+            let known = Kind::OF_RECORDS.into_iter().find(|kind| kind.name() == word);
+            known.ok_or_else(|| format!("is any of read,update,insert,scan,delete, not {word:?}"))
+        };
+        words.split(',').map(kind).collect::<Result<_, String>>().map(Kinds)
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum ScanWord {
+    Own,
+    Key,
+}
+
+/// What an update writes.
+#[derive(PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum UpdatesWord {
+    Fields,
+    Record,
+}
+
+fn parse(url: &str, redaction: &Redaction) -> Result<Options, String> {
     let (_, rest) = url.split_once(':').unwrap_or((url, ""));
     let (class, query) = rest.split_once('?').unwrap_or((rest, ""));
-    let mut options = Options {
-        displayed: String::new(),
-        displayed_properties: String::new(),
-        displayed_machine: String::new(),
-        class: class.into(),
-        class_path: None,
-        properties: Vec::new(),
-        files: Vec::new(),
-        calls: None,
-        kinds: None,
-        scan_order: ScanOrder::Own,
-        keeps_other_fields: true,
-        is_persistent: None,
-        java: None,
-        bridge: None,
-        machine: Vec::new(),
-    };
     check_class(class)?;
-    let mut observed: Vec<&str> = Vec::new();
-    for pair in query.split('&').filter(|pair| !pair.is_empty()) {
-        let (name, value) = pair
-            .split_once('=')
-            .ok_or_else(|| format!("option {pair:?} has no value; write {pair}=…"))?;
-        let may_repeat = ["jvm", "properties"].contains(&name);
-        if observed.contains(&name) && !may_repeat {
-            return Err(format!("option {name:?} is there twice"));
-        }
-        observed.push(name);
-        options.take(name, decode(value)?)?;
+    let what = "a property of the binding";
+    let (declared, properties) = url_options::declared_and_handed_on::<UrlOptions>(query, what)?;
+    if let Some(word) = declared.jvm.iter().find(|word| !word.starts_with('-')) {
+        return Err(format!("option jvm is one such as -Xmx2g, not {word:?}"));
     }
-    Ok(options)
-}
-
-impl Options {
-    fn take(&mut self, name: &str, value: String) -> Result<(), String> {
-        if let Some(property) = name.strip_prefix(PROPERTY) {
-            self.properties.push((decode(property)?, value));
-            return Ok(());
-        }
-        match name {
-            "classpath" => self.class_path = Some(value),
-            "properties" => self.files.push(value.into()),
-            "calls" => {
-                let words = [("inline", Calls::Inline), ("blocking", Calls::Blocking)];
-                self.calls = Some(choose(name, &value, &words)?);
-            }
-            "kinds" => self.kinds = Some(kinds(&value)?),
-            "scan" => {
-                let words = [("own", ScanOrder::Own), ("key", ScanOrder::Key)];
-                self.scan_order = choose(name, &value, &words)?;
-            }
-            "updates" => {
-                let words = [("fields", true), ("record", false)];
-                self.keeps_other_fields = choose(name, &value, &words)?;
-            }
-            "persistent" => {
-                self.is_persistent =
-                    Some(choose(name, &value, &[("true", true), ("false", false)])?);
-            }
-            "java" => self.java = Some(value.into()),
-            "bridge" => self.bridge = Some(value.into()),
-            "jvm" if value.starts_with('-') => self.machine.push(value),
-            "jvm" => return Err(format!("option jvm is one such as -Xmx2g, not {value:?}")),
-            other => return Err(unknown(other)),
-        }
-        Ok(())
-    }
-}
-
-fn unknown(name: &str) -> String {
-    match closest(name, KNOWN) {
-        Some(near) => format!("there is no option {name:?}; did you mean {near:?}"),
-        None => format!(
-            "there is no option {name:?}; there are {}; a property of the binding is p.{name}=…",
-            KNOWN.join(", ")
-        ),
-    }
-}
-
-fn choose<T: Copy>(name: &str, value: &str, words: &[(&str, T)]) -> Result<T, String> {
-    let chosen = words.iter().find(|(word, _)| *word == value).map(|(_, chosen)| *chosen);
-    chosen.ok_or_else(|| {
-        let words: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
-        format!("option {name} is {}, not {value:?}", words.join(" or "))
+    let machine = declared.jvm.iter().map(|word| redaction.word(word)).collect::<Vec<_>>();
+    Ok(Options {
+        displayed: String::new(),
+        displayed_properties: redaction.pairs(&properties),
+        displayed_machine: machine.join(" "),
+        class: class.into(),
+        class_path: declared.classpath,
+        properties,
+        files: declared.properties,
+        calls: declared.calls.map(|calls| match calls {
+            CallsWord::Inline => Calls::Inline,
+            CallsWord::Blocking => Calls::Blocking,
+        }),
+        kinds: declared.kinds.map(|Kinds(kinds)| kinds),
+        scan_order: match declared.scan {
+            Some(ScanWord::Key) => ScanOrder::Key,
+            Some(ScanWord::Own) | None => ScanOrder::Own,
+        },
+        keeps_other_fields: declared.updates != Some(UpdatesWord::Record),
+        is_persistent: declared.persistent,
+        java: declared.java,
+        bridge: declared.bridge,
+        machine: declared.jvm,
     })
-}
-
-fn kinds(value: &str) -> Result<Vec<Kind>, String> {
-    let kind = |word: &str| {
-        let known = Kind::OF_RECORDS.into_iter().find(|kind| kind.name() == word);
-        known.ok_or_else(|| {
-            format!("option kinds is any of read,update,insert,scan,delete, not {word:?}")
-        })
-    };
-    value.split(',').map(kind).collect()
 }
 
 fn check_class(class: &str) -> Result<(), String> {

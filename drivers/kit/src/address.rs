@@ -1,14 +1,12 @@
 //! The URL of a store behind a network, taken apart.
 
 use std::fmt;
-use std::path::{Path, PathBuf};
-use std::str::FromStr;
-use std::time::Duration;
+use std::path::Path;
 
 use assay_store::OpenError;
 use serde::de::DeserializeOwned;
 
-use crate::url_options::{self, MOST_MILLIS, unknown};
+use crate::url_options::{self, decode};
 
 /// What is said of a password here and another one there.
 pub const TWO_PASSWORDS: &str = "there is a password and a password_file; give one of them";
@@ -16,8 +14,8 @@ pub const TWO_PASSWORDS: &str = "there is a password and a password_file; give o
 /// `scheme://[user[:password]@]host[:port][,host[:port]…][/path][?option=value&…]`, where parts
 /// with special characters are percent-encoded.
 ///
-/// A driver declares its options and gets them by [`Address::declared`], or takes one after another
-/// and calls [`Address::finish`], which refuses those that are left. Shown without the password.
+/// A driver declares its options and gets them by [`Address::declared`]. Shown without the
+/// password.
 #[derive(Clone)]
 pub struct Address {
     /// What stands before `://`.
@@ -31,8 +29,6 @@ pub struct Address {
     /// What stands behind the hosts, without the slash.
     pub path: String,
     options: Vec<(String, String)>,
-    /// The names that were looked up.
-    known: Vec<&'static str>,
     displayed: String,
     example: &'static str,
 }
@@ -67,74 +63,7 @@ impl Address {
     /// # Errors
     /// If one of them is not declared, or has a value that it cannot have.
     pub fn declared<T: DeserializeOwned>(&self) -> Result<T, OpenError> {
-        url_options::declared(&self.options).map_err(|reason| self.wrong(reason))
-    }
-
-    /// The option's text, percent-decoded.
-    pub fn text(&mut self, name: &'static str) -> Option<String> {
-        self.known.push(name);
-        let at = self.options.iter().position(|(other, _)| other == name)?;
-        Some(self.options.remove(at).1)
-    }
-
-    /// The option's text as something that a text can be.
-    pub fn parsed<T: FromStr>(
-        &mut self,
-        name: &'static str,
-        what: &str,
-    ) -> Result<Option<T>, OpenError> {
-        let Some(text) = self.text(name) else { return Ok(None) };
-        let parsed = text.parse().ok();
-        let wrong = || self.wrong(format!("option {name} is {what}, not {text:?}"));
-        parsed.map(Some).ok_or_else(wrong)
-    }
-
-    /// A whole number from 1 to `most`.
-    pub fn count(&mut self, name: &'static str, most: usize) -> Result<Option<usize>, OpenError> {
-        let Some(text) = self.text(name) else { return Ok(None) };
-        let number = text.parse().ok().filter(|number| (1..=most).contains(number));
-        let reason = || format!("option {name} is a number from 1 to {most}, not {text:?}");
-        number.map(Some).ok_or_else(|| self.wrong(reason()))
-    }
-
-    /// One of a few words.
-    pub fn choose<T: Copy>(
-        &mut self,
-        name: &'static str,
-        choices: &[(&str, T)],
-    ) -> Result<Option<T>, OpenError> {
-        let Some(text) = self.text(name) else { return Ok(None) };
-        let chosen = choices.iter().find(|(word, _)| *word == text);
-        let words = || choices.iter().map(|(word, _)| *word).collect::<Vec<_>>().join(" or ");
-        let reason = || format!("option {name} is {}, not {text:?}", words());
-        chosen.map(|(_, value)| Some(*value)).ok_or_else(|| self.wrong(reason()))
-    }
-
-    /// A timeout in milliseconds.
-    pub fn millis(&mut self, name: &'static str) -> Result<Option<Duration>, OpenError> {
-        let millis = self.count(name, MOST_MILLIS)?;
-        Ok(millis.map(|millis| Duration::from_millis(millis as u64)))
-    }
-
-    /// Option `connections`: how many, up to `most`.
-    pub fn connections(&mut self, most: usize) -> Result<Option<usize>, OpenError> {
-        self.count("connections", most)
-    }
-
-    /// Option `connect_timeout`.
-    pub fn connect_timeout(&mut self) -> Result<Option<Duration>, OpenError> {
-        self.millis("connect_timeout")
-    }
-
-    /// Option `batch`: how many records one request may be about, up to `most`.
-    pub fn batch(&mut self, most: usize) -> Result<Option<usize>, OpenError> {
-        self.count("batch", most)
-    }
-
-    /// Reads the first line of the file that option `password_file` names.
-    pub fn password_file(&mut self) -> Result<(), OpenError> {
-        let path = self.text("password_file").map(PathBuf::from);
-        self.read_password(path.as_deref())
+        url_options::declared(&self.options).map_err(|error| self.wrong(error.to_string()))
     }
 
     /// Reads the first line of the file that holds the password, if there is one.
@@ -148,12 +77,6 @@ impl Address {
         let text = std::fs::read_to_string(path).map_err(unreadable)?;
         self.password = Some(text.lines().next().unwrap_or_default().to_owned());
         Ok(())
-    }
-
-    /// Refuses unknown options.
-    pub fn finish(self) -> Result<(), OpenError> {
-        let Some((name, _)) = self.options.first() else { return Ok(()) };
-        Err(self.wrong(unknown(name, &self.known)))
     }
 
     /// The error of a URL with something wrong in it.
@@ -204,24 +127,13 @@ fn parse(url: &str, schemes: &[&str], default_port: u16) -> Result<Address, Stri
     let (user, password) = login.split_once(':').unwrap_or((login, ""));
     let some = |text: String| Some(text).filter(|text| !text.is_empty());
     let hosts = hosts.split(',').map(|host| split_host(host, default_port));
-    let pairs = query.split('&').filter(|pair| !pair.is_empty()).map(|pair| {
-        let pair = pair.split_once('=').ok_or_else(|| format!("option {pair:?} has no value"));
-        pair.and_then(|(name, value)| Ok((name.to_owned(), decode(value)?)))
-    });
-    let options: Vec<(String, String)> = pairs.collect::<Result<_, String>>()?;
-    for (at, (name, _)) in options.iter().enumerate() {
-        if options[..at].iter().any(|(other, _)| other == name) {
-            return Err(format!("option {name:?} is there twice"));
-        }
-    }
     Ok(Address {
         scheme: scheme.to_owned(),
         user: some(decode(user)?),
         password: some(decode(password)?),
         hosts: hosts.collect::<Result<_, String>>()?,
         path: decode(path)?,
-        options,
-        known: Vec::new(),
+        options: url_options::pairs(query)?,
         displayed: String::new(),
         example: "",
     })
@@ -265,24 +177,6 @@ pub fn require_encoded_login(behind_scheme: &str) -> Result<(), String> {
         }
         _ => Ok(()),
     }
-}
-
-/// Undoes percent-encoding.
-pub fn decode(text: &str) -> Result<String, String> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((&byte, after)) = rest.split_first() {
-        rest = after;
-        if byte != b'%' {
-            bytes.push(byte);
-            continue;
-        }
-        let hex = after.get(..2).and_then(|hex| std::str::from_utf8(hex).ok());
-        let decoded = hex.and_then(|hex| u8::from_str_radix(hex, 16).ok());
-        bytes.push(decoded.ok_or("a % is not followed by two hexadecimal digits")?);
-        rest = &after[2..];
-    }
-    String::from_utf8(bytes).map_err(|_| "percent-encoded bytes are not UTF-8".into())
 }
 
 /// `url` with everything hidden that could be a password, however wrong the URL is otherwise.

@@ -14,18 +14,8 @@ pub enum ReadServer {
 }
 
 impl ReadServer {
-    /// All of them, in the order of the words that `ReadServer::from_word` takes.
+    /// All of them, the primary first.
     pub const ALL: [ReadServer; 3] = [ReadServer::Primary, ReadServer::Replica, ReadServer::Any];
-
-    /// The one that `value` names, each by the store's own word for it.
-    ///
-    /// # Errors
-    /// If there is no such word: a sentence.
-    pub fn from_word(value: &str, words: [&str; 3]) -> Result<ReadServer, String> {
-        let found = words.iter().position(|word| *word == value);
-        let found = found.map(|place| ReadServer::ALL[place]);
-        found.ok_or_else(|| format!("option read is {}, not {value:?}", words.join(" or ")))
-    }
 }
 
 /// Distributes requests over a primary, which is host 0, and its replicas.

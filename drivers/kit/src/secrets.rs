@@ -1,6 +1,6 @@
 //! Redaction of secrets: URLs and words as anybody may see them.
 
-use crate::address::decode;
+use crate::url_options::decode;
 
 /// Where a store is, as its scheme tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,6 +49,15 @@ impl Redaction {
             Some((flag, value)) if flag.starts_with('-') => format!("{flag}={}", self.url(value)),
             _ => self.url(word),
         }
+    }
+
+    /// Names with their values in one line.
+    pub fn pairs(&self, pairs: &[(String, String)]) -> String {
+        let shown = pairs.iter().map(|(name, value)| match names_a_secret(name) {
+            true => format!("{name}=…"),
+            false => format!("{name}={}", self.url(value)),
+        });
+        shown.collect::<Vec<_>>().join(", ")
     }
 
     /// The URL of a store behind a network that lacks its slashes or its scheme, without what

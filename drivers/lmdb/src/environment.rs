@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use heed::{Env, EnvFlags, EnvOpenOptions};
+use serde::Deserialize;
 
 /// The most tables of an environment; one costs LMDB some bytes in each transaction.
 const TABLES: u32 = 64;
@@ -16,7 +17,8 @@ pub(super) struct Shape {
 }
 
 /// Which crash an answered write survives.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub(super) enum Durability {
     Fsync,
     NoMetaSync,

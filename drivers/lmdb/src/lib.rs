@@ -10,13 +10,15 @@ mod place;
 use std::fs;
 use std::ops::Bound;
 
-use assay_driver_kit::embedded::address::Address;
+use assay_driver_kit::embedded::address::{Address, ByteCount};
 use assay_driver_kit::embedded::failure::{CommitStage, EngineFailure, FirstFailure};
 use assay_driver_kit::embedded::{Embedded, Engine};
+use assay_driver_kit::url_options::Count;
 use assay_model::{Reason, Setting};
 use assay_store::{KeyRange, OpenError, Store};
 use heed::types::Bytes;
 use heed::{CommitOrAbort, Database, Env, MdbError, RwTxn};
+use serde::Deserialize;
 
 use environment::{Durability, Shape};
 
@@ -34,9 +36,9 @@ const LEAST_MAP_BYTES: u64 = 1 << 20;
 const FILE: &str = "data.mdb";
 
 /// Threads that read at the same time, LMDB's own default.
-const READERS: u32 = 126;
+const READERS: usize = 126;
 
-const MOST_READERS: u32 = 65_536;
+const MOST_READERS: usize = 65_536;
 
 /// Opens `lmdb:PATH?durability=fsync|no-meta-sync|none&map=4GiB&readers=126`, where PATH is a
 /// directory.
@@ -45,15 +47,13 @@ const MOST_READERS: u32 = 65_536;
 /// If the URL is invalid, the path holds something else, is on a network file system or may
 /// not be written, or this process has it open already.
 pub fn open(url: &str) -> Result<Box<dyn Store>, OpenError> {
-    let address = Address::parse(url, &["durability", "map", "readers"])?;
-    let choices = [
-        ("fsync", Durability::Fsync),
-        ("no-meta-sync", Durability::NoMetaSync),
-        ("none", Durability::None),
-    ];
-    let durability = address.choose("durability", &choices)?;
-    let readers = address.count("readers", 1..=MOST_READERS)?.unwrap_or(READERS);
-    let shape = Shape { durability, map_bytes: map_bytes(&address)?, readers };
+    let address = Address::parse(url)?;
+    let declared: UrlOptions = address.declared()?;
+    let shape = Shape {
+        durability: declared.durability.unwrap_or(Durability::Fsync),
+        map_bytes: map_bytes(&address, declared.map)?,
+        readers: declared.readers.map_or(READERS, usize::from) as u32,
+    };
     address.check_directory("LMDB", FILE)?;
     let path = address.path.as_path();
     fs::create_dir_all(path).map_err(|error| address.denied(path, &error))?;
@@ -66,8 +66,16 @@ pub fn open(url: &str) -> Result<Box<dyn Store>, OpenError> {
     Ok(Box::new(Embedded::new(engine, url)))
 }
 
-fn map_bytes(address: &Address<'_>) -> Result<usize, OpenError> {
-    let bytes = address.bytes("map")?.unwrap_or(MAP_BYTES);
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct UrlOptions {
+    durability: Option<Durability>,
+    map: Option<ByteCount>,
+    readers: Option<Count<MOST_READERS>>,
+}
+
+fn map_bytes(address: &Address<'_>, map: Option<ByteCount>) -> Result<usize, OpenError> {
+    let bytes = map.map_or(MAP_BYTES, |ByteCount(bytes)| bytes);
     if bytes < LEAST_MAP_BYTES || !bytes.is_multiple_of(MAP_STEP) {
         return Err(address.wrong("map is a multiple of 64KiB, and at least 1MiB".into()));
     }

@@ -5,12 +5,13 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
-use assay_driver_kit::address::{authority, decode, require_encoded_login, split_host};
+use assay_driver_kit::address::{authority, require_encoded_login, split_host};
 use assay_driver_kit::read_server::ReadServer;
 use assay_driver_kit::secrets::Redaction;
-use assay_model::closest;
+use assay_driver_kit::url_options::{self, Count, Millis, OptionError};
 use assay_store::sql::Content;
 use assay_store::{Isolation, OpenError};
+use serde::Deserialize;
 use tokio_postgres::Config;
 use tokio_postgres::config::{Host, SslMode};
 
@@ -19,19 +20,6 @@ pub use assay_driver_kit::trust::Trust;
 /// An example of a right URL, for errors.
 const EXAMPLE: &str =
     "postgres://user:password@127.0.0.1:5432/database?isolation=read-committed&connections=16";
-
-/// Our own options; the others go to the library.
-const OPTION_NAMES: [&str; 9] = [
-    "isolation",
-    "connections",
-    "columns",
-    "password_file",
-    "sslmode",
-    "ca_file",
-    "connect_timeout",
-    "standbys",
-    "read",
-];
 
 /// Options that PostgreSQL's own URLs have, as far as they make sense here.
 const LIBRARY_OPTIONS: [&str; 9] = [
@@ -48,12 +36,9 @@ const LIBRARY_OPTIONS: [&str; 9] = [
 
 /// Connections per worker: each is a process of the server.
 const MOST_CONNECTIONS: usize = 1024;
-/// What option `read` calls the primary, a standby, both.
-const READ_WORDS: [&str; 3] = ["primary", "standby", "any"];
 /// The port of a standby that names none.
 const DEFAULT_PORT: u16 = 5432;
-/// The longest timeout of a connection, in milliseconds.
-const LONGEST_TIMEOUT: usize = 600_000;
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Where a PostgreSQL is, and how to talk to it.
 ///
@@ -85,6 +70,51 @@ pub struct Options {
     /// Option `read=primary|standby|any`.
     pub read: ReadServer,
     displayed: String,
+}
+
+/// Our own options as the URL has them.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct UrlOptions {
+    isolation: Option<Isolation>,
+    connections: Option<Count<MOST_CONNECTIONS>>,
+    columns: Option<Content>,
+    password_file: Option<PathBuf>,
+    sslmode: Option<Protection>,
+    ca_file: Option<PathBuf>,
+    connect_timeout: Option<Millis>,
+    standbys: Option<String>,
+    read: Option<ReadWord>,
+}
+
+/// How the connection is protected, by the words of option `sslmode`.
+#[derive(Deserialize)]
+#[serde(try_from = "String")]
+struct Protection(Option<Trust>);
+
+impl TryFrom<String> for Protection {
+    type Error = String;
+
+    fn try_from(word: String) -> Result<Protection, String> {
+        match &*word {
+            "disable" => Ok(Protection(None)),
+            "require" => Ok(Protection(Some(Trust::Insecure))),
+            "verify-full" => Ok(Protection(Some(Trust::Verified))),
+            _ => Err(format!(
+                "is disable, require or verify-full, not {word:?}: a measurement must know \
+                 whether it is encrypted"
+            )),
+        }
+    }
+}
+
+/// What option `read` calls the servers.
+#[derive(Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum ReadWord {
+    Primary,
+    Standby,
+    Any,
 }
 
 impl Options {
@@ -134,51 +164,65 @@ fn parse(url: &str) -> Result<Options, String> {
     }
     require_encoded_login(rest)?;
     let (address, query) = rest.split_once('?').unwrap_or((rest, ""));
-    let mut options = Options {
-        config: Config::new(),
-        isolation: Isolation::ReadCommitted,
-        connections: 16,
-        content: Content::Text,
-        password_file: None,
-        tls: None,
-        ca_file: None,
-        connect_timeout: Duration::from_secs(5),
-        standbys: Vec::new(),
-        read: ReadServer::Primary,
-        displayed: display(url),
+    let is_theirs = |pair: &&str| {
+        let name = pair.split_once('=').map(|(name, _)| name);
+        name.is_some_and(|name| LIBRARY_OPTIONS.contains(&name))
     };
-    let mut theirs = Vec::new();
-    for pair in query.split('&').filter(|pair| !pair.is_empty()) {
-        let (name, value) =
-            pair.split_once('=').ok_or_else(|| format!("option {pair:?} has no value"))?;
-        if LIBRARY_OPTIONS.contains(&name) {
-            theirs.push(pair);
-        } else {
-            options.set(name, &decode(value)?)?;
-        }
-    }
-    let url = format!("postgres://{address}?{}", theirs.join("&"));
-    options.config = url.parse().map_err(|error| explain(&error))?;
-    if options.ca_file.is_some() && options.tls != Some(Trust::Verified) {
+    let (theirs, ours): (Vec<&str>, Vec<&str>) = query.split('&').partition(is_theirs);
+    let declared = declared(&ours.join("&"))?;
+    let tls = declared.sslmode.and_then(|Protection(trust)| trust);
+    if declared.ca_file.is_some() && tls != Some(Trust::Verified) {
         return Err("option ca_file needs sslmode=verify-full".into());
     }
-    let config = &mut options.config;
-    config.ssl_mode(match options.tls {
-        None => SslMode::Disable,
-        Some(_) => SslMode::Require,
+    let read = declared.read.map_or(ReadServer::Primary, |read| match read {
+        ReadWord::Primary => ReadServer::Primary,
+        ReadWord::Standby => ReadServer::Replica,
+        ReadWord::Any => ReadServer::Any,
     });
+    let standbys = declared.standbys.as_deref().map(|hosts| {
+        hosts.split(',').map(|host| split_host(host, DEFAULT_PORT)).collect::<Result<_, String>>()
+    });
+    let standbys: Vec<(String, u16)> = standbys.transpose()?.unwrap_or_default();
+    let url_of_library = format!("postgres://{address}?{}", theirs.join("&"));
+    let mut config: Config = url_of_library.parse().map_err(|error| explain(&error))?;
     if config.get_hosts().is_empty() && config.get_hostaddrs().is_empty() {
         return Err("the host is missing".into());
     }
-    if options.read != ReadServer::Primary && options.standbys.is_empty() {
+    if read != ReadServer::Primary && standbys.is_empty() {
         return Err("option read needs standbys=host:port".into());
     }
+    let connect_timeout = declared.connect_timeout.map_or(CONNECT_TIMEOUT, Duration::from);
+    config.ssl_mode(if tls.is_some() { SslMode::Require } else { SslMode::Disable });
     if config.get_user().is_none() {
         config.user("postgres");
     }
-    config.connect_timeout(options.connect_timeout);
+    config.connect_timeout(connect_timeout);
     config.application_name("assay");
-    Ok(options)
+    Ok(Options {
+        config,
+        isolation: declared.isolation.unwrap_or(Isolation::ReadCommitted),
+        connections: declared.connections.map_or(16, usize::from),
+        content: declared.columns.unwrap_or(Content::Text),
+        password_file: declared.password_file,
+        tls,
+        connect_timeout,
+        ca_file: declared.ca_file,
+        standbys,
+        read,
+        displayed: display(url),
+    })
+}
+
+/// Our own options in a query that has no others.
+fn declared(query: &str) -> Result<UrlOptions, String> {
+    let all = |error| match error {
+        OptionError::Unknown { name, names } => {
+            OptionError::Unknown { name, names: [&names[..], &LIBRARY_OPTIONS].concat() }
+        }
+        other => other,
+    };
+    let pairs = url_options::pairs(query)?;
+    url_options::declared(&pairs).map_err(|error| all(error).to_string())
 }
 
 /// What the library says of a URL, without its words around it.
@@ -198,72 +242,6 @@ fn display(url: &str) -> String {
     match kept.is_empty() {
         true => address.into(),
         false => format!("{address}?{}", kept.join("&")),
-    }
-}
-
-impl Options {
-    fn set(&mut self, name: &str, value: &str) -> Result<(), String> {
-        match name {
-            _ if !OPTION_NAMES.contains(&name) => return Err(unknown_option(name)),
-            "isolation" => {
-                self.isolation = Isolation::from_name(value).ok_or_else(|| {
-                    let names = Isolation::ALL.map(Isolation::name).join(" or ");
-                    format!("option isolation is {names}, not {value:?}")
-                })?;
-            }
-            "connections" => {
-                self.connections = count(name, value, MOST_CONNECTIONS)?;
-            }
-            "connect_timeout" => {
-                let millis = count(name, value, LONGEST_TIMEOUT)?;
-                self.connect_timeout = Duration::from_millis(millis as u64);
-            }
-            "columns" => {
-                self.content = match value {
-                    "text" => Content::Text,
-                    "bytes" => Content::Bytes,
-                    _ => return Err(format!("option columns is text or bytes, not {value:?}")),
-                };
-            }
-            "standbys" => {
-                let hosts = value.split(',').map(|host| split_host(host, DEFAULT_PORT));
-                self.standbys = hosts.collect::<Result<_, String>>()?;
-            }
-            "read" => self.read = ReadServer::from_word(value, READ_WORDS)?,
-            "password_file" => self.password_file = Some(PathBuf::from(value)),
-            "ca_file" => self.ca_file = Some(PathBuf::from(value)),
-            "sslmode" => {
-                self.tls = match value {
-                    "disable" => None,
-                    "require" => Some(Trust::Insecure),
-                    "verify-full" => Some(Trust::Verified),
-                    _ => {
-                        return Err(format!(
-                            "option sslmode is disable, require or verify-full, not {value:?}: a \
-                             measurement must know whether it is encrypted"
-                        ));
-                    }
-                };
-            }
-            _ => return Err(unknown_option(name)),
-        }
-        Ok(())
-    }
-}
-
-fn count(name: &str, value: &str, most: usize) -> Result<usize, String> {
-    let number = value.parse().ok().filter(|number| (1..=most).contains(number));
-    number.ok_or_else(|| format!("option {name} is a number from 1 to {most}, not {value:?}"))
-}
-
-fn unknown_option(name: &str) -> String {
-    let all = || OPTION_NAMES.into_iter().chain(LIBRARY_OPTIONS);
-    match closest(name, all()) {
-        Some(near) => format!("there is no option {name:?}; did you mean {near:?}"),
-        None => {
-            let names: Vec<&str> = all().collect();
-            format!("there is no option {name:?}; there are {}", names.join(", "))
-        }
     }
 }
 

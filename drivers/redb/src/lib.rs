@@ -5,7 +5,7 @@
 
 use std::fs;
 
-use assay_driver_kit::embedded::address::Address;
+use assay_driver_kit::embedded::address::{Address, ByteCount};
 use assay_driver_kit::embedded::failure::{CommitStage, EngineFailure, FirstFailure};
 use assay_driver_kit::embedded::{Embedded, Engine};
 use assay_model::{Reason, Setting};
@@ -14,6 +14,7 @@ use redb::{
     Database, DatabaseError, Durability, ReadableDatabase, ReadableTable, StorageError, Table,
     TableDefinition, TableError, WriteTransaction,
 };
+use serde::Deserialize;
 
 /// The cache's size where the URL does not say it, the same as for the other stores on disk.
 const CACHE_BYTES: u64 = 256 << 20;
@@ -24,10 +25,13 @@ const CACHE_BYTES: u64 = 256 << 20;
 /// If the URL is invalid, the path holds something else or may not be written, or another
 /// process has it open.
 pub fn open(url: &str) -> Result<Box<dyn Store>, OpenError> {
-    let address = Address::parse(url, &["durability", "cache"])?;
-    let choices = [("fsync", Durability::Immediate), ("none", Durability::None)];
-    let durability = address.choose("durability", &choices)?;
-    let cache_bytes = address.bytes("cache")?.unwrap_or(CACHE_BYTES);
+    let address = Address::parse(url)?;
+    let declared: UrlOptions = address.declared()?;
+    let durability = match declared.durability {
+        Some(DurabilityWord::None) => Durability::None,
+        Some(DurabilityWord::Fsync) | None => Durability::Immediate,
+    };
+    let cache_bytes = declared.cache.map_or(CACHE_BYTES, |ByteCount(bytes)| bytes);
     let cache = usize::try_from(cache_bytes)
         .map_err(|_| address.wrong("cache is larger than this machine's memory".into()))?;
     let path = address.path.as_path();
@@ -43,6 +47,20 @@ pub fn open(url: &str) -> Result<Box<dyn Store>, OpenError> {
     let first_failure = FirstFailure::default();
     let engine = Redb { database, durability, cache_bytes, first_failure };
     Ok(Box::new(Embedded::new(engine, url)))
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct UrlOptions {
+    durability: Option<DurabilityWord>,
+    cache: Option<ByteCount>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum DurabilityWord {
+    Fsync,
+    None,
 }
 
 struct Redb {

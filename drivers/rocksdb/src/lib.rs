@@ -13,7 +13,7 @@ use std::ops::Bound;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use assay_driver_kit::embedded::address::Address;
+use assay_driver_kit::embedded::address::{Address, ByteCount};
 use assay_driver_kit::embedded::failure::{CommitStage, EngineFailure};
 use assay_driver_kit::embedded::stripes::Stripes;
 use assay_driver_kit::embedded::{Embedded, Engine};
@@ -23,6 +23,7 @@ use rocksdb::{
     BlockBasedOptions, BoundColumnFamily, Cache, DBCompressionType, DBWithThreadMode, Error,
     ErrorKind, MultiThreaded, Options, WriteOptions,
 };
+use serde::Deserialize;
 
 /// The cache's size where the URL does not say it, the same as for the other stores on disk.
 const CACHE_BYTES: u64 = 256 << 20;
@@ -49,16 +50,14 @@ const YCSB_MARK: &str = "CF_NAMES";
 /// If the URL is invalid, the path holds something else or may not be written, or another
 /// process has it open.
 pub fn open(url: &str) -> Result<Box<dyn Store>, OpenError> {
-    let address = Address::parse(url, &["durability", "cache", "compression"])?;
-    let choices = [
-        ("process", Durability::Process),
-        ("fsync", Durability::Fsync),
-        ("none", Durability::None),
-    ];
-    let durability = address.choose("durability", &choices)?;
-    let choices = [("none", DBCompressionType::None), ("lz4", DBCompressionType::Lz4)];
-    let compression = address.choose("compression", &choices)?;
-    let cache_bytes = address.bytes("cache")?.unwrap_or(CACHE_BYTES);
+    let address = Address::parse(url)?;
+    let declared: UrlOptions = address.declared()?;
+    let durability = declared.durability.unwrap_or(Durability::Process);
+    let compression = match declared.compression {
+        Some(CompressionWord::Lz4) => DBCompressionType::Lz4,
+        Some(CompressionWord::None) | None => DBCompressionType::None,
+    };
+    let cache_bytes = declared.cache.map_or(CACHE_BYTES, |ByteCount(bytes)| bytes);
     if cache_bytes < LEAST_CACHE_BYTES {
         return Err(address.wrong("cache is below 1MiB".into()));
     }
@@ -81,8 +80,24 @@ pub fn open(url: &str) -> Result<Box<dyn Store>, OpenError> {
     Ok(Box::new(Embedded::new(engine, url)))
 }
 
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct UrlOptions {
+    durability: Option<Durability>,
+    cache: Option<ByteCount>,
+    compression: Option<CompressionWord>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum CompressionWord {
+    None,
+    Lz4,
+}
+
 /// Which crash an answered write survives.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 enum Durability {
     Process,
     Fsync,

@@ -3,15 +3,16 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use assay_driver_kit::embedded::address::Address;
+use assay_driver_kit::embedded::address::{Address, ByteCount};
 use assay_model::Setting;
 use assay_store::{Isolation, OpenError};
+use serde::Deserialize;
 
-const OPTION_NAMES: [&str; 6] =
-    ["synchronous", "journal", "busy_timeout", "isolation", "begin", "cache"];
+/// How long a writer waits for its turn where the URL does not say it.
+const TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The longest wait for the turn to write that a URL may set.
-const LONGEST_WAIT: Duration = Duration::from_secs(600);
+/// The longest wait for the turn to write that a URL may set, in milliseconds.
+const LONGEST_WAIT_MS: u64 = 600_000;
 
 /// The page cache of each connection where the URL does not say it: SQLite's own default is 2 MiB,
 /// which a hundred thousand records of YCSB overflow fifty times.
@@ -29,17 +30,54 @@ pub(super) struct Options {
     pub(super) cache_bytes: u64,
 }
 
+/// The options as the URL has them.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct UrlOptions {
+    synchronous: Option<Synchronous>,
+    journal: Option<Journal>,
+    busy_timeout: Option<Wait>,
+    #[serde(rename = "isolation")]
+    _isolation: Option<OnlyIsolation>,
+    begin: Option<Begin>,
+    cache: Option<ByteCount>,
+}
+
+/// The only isolation that there is.
+#[derive(Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum OnlyIsolation {
+    Serializable,
+}
+
+/// A wait, which URLs have in milliseconds.
+#[derive(Deserialize)]
+#[serde(try_from = "String")]
+struct Wait(Duration);
+
+impl TryFrom<String> for Wait {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Wait, String> {
+        let millis = text.parse().ok().filter(|millis| *millis <= LONGEST_WAIT_MS);
+        let wait = millis.map(|millis| Wait(Duration::from_millis(millis)));
+        wait.ok_or_else(|| format!("write it in milliseconds, up to {LONGEST_WAIT_MS}"))
+    }
+}
+
 /// When SQLite waits for the disk.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub(super) enum Synchronous {
-    Off,
     Normal,
+    Off,
     Full,
     Extra,
 }
 
 /// How a transaction that does not reach its end is undone.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub(super) enum Journal {
     /// New pages go to a log beside the file: readers and a writer do not meet.
     Wal,
@@ -48,7 +86,8 @@ pub(super) enum Journal {
 }
 
 /// When a transaction takes its turn to write.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub(super) enum Begin {
     /// As it begins.
     Immediate,
@@ -91,7 +130,7 @@ impl Begin {
 impl Options {
     /// What `sqlite:PATH?option=value&…` says.
     pub(super) fn parse(url: &str) -> Result<Options, OpenError> {
-        let address = Address::parse(url, &OPTION_NAMES)?;
+        let address = Address::parse(url)?;
         if address.path.as_os_str() == ":memory:" {
             return Err(address.wrong(
                 "in memory every connection has a database of its own, so workers would not see \
@@ -100,27 +139,16 @@ impl Options {
                     .into(),
             ));
         }
-        let synchronous = [
-            ("normal", Synchronous::Normal),
-            ("off", Synchronous::Off),
-            ("full", Synchronous::Full),
-            ("extra", Synchronous::Extra),
-        ];
-        let isolation = Isolation::Serializable;
-        address.choose("isolation", &[(isolation.name(), isolation)])?;
-        let cache_bytes = address.bytes("cache")?.unwrap_or(CACHE_BYTES);
+        let declared: UrlOptions = address.declared()?;
+        let cache_bytes = declared.cache.map_or(CACHE_BYTES, |ByteCount(bytes)| bytes);
         if cache_bytes < 1 << 20 {
             return Err(address.wrong("cache is below 1MiB".into()));
         }
         Ok(Options {
-            synchronous: address.choose("synchronous", &synchronous)?,
-            journal: address
-                .choose("journal", &[("wal", Journal::Wal), ("delete", Journal::Delete)])?,
-            begin: address.choose(
-                "begin",
-                &[("immediate", Begin::Immediate), ("deferred", Begin::Deferred)],
-            )?,
-            timeout: timeout(&address)?,
+            synchronous: declared.synchronous.unwrap_or(Synchronous::Normal),
+            journal: declared.journal.unwrap_or(Journal::Wal),
+            begin: declared.begin.unwrap_or(Begin::Immediate),
+            timeout: declared.busy_timeout.map_or(TIMEOUT, |Wait(timeout)| timeout),
             cache_bytes,
             path: address.path,
         })
@@ -189,17 +217,6 @@ fn durability(journal: &str, synchronous: i64) -> (&'static str, &'static str) {
         ),
         (_, _) => ("every commit", "the file is on disk before a commit is answered"),
     }
-}
-
-fn timeout(address: &Address<'_>) -> Result<Duration, OpenError> {
-    let Some(text) = address.option("busy_timeout") else { return Ok(Duration::from_secs(5)) };
-    let millis = text.parse().ok().map(Duration::from_millis);
-    millis.filter(|timeout| *timeout <= LONGEST_WAIT).ok_or_else(|| {
-        address.wrong(format!(
-            "busy_timeout is {text:?}; write it in milliseconds, up to {}",
-            LONGEST_WAIT.as_millis()
-        ))
-    })
 }
 
 #[cfg(test)]

@@ -1,6 +1,11 @@
 //! Right addresses, wrong ones.
 
+use std::path::PathBuf;
+
+use serde::Deserialize;
+
 use super::*;
+use crate::url_options::Count;
 
 const EXAMPLE: &str = "store://127.0.0.1:7000/space?connections=4";
 
@@ -8,18 +13,20 @@ fn parsed(url: &str) -> Result<Address, OpenError> {
     Address::parse(url, &["store", "stores"], 7000, EXAMPLE)
 }
 
-/// The error of an address whose driver knows `connections`, `mode` and `timeout`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Options {
+    connections: Option<Count<8>>,
+    password_file: Option<PathBuf>,
+}
+
 fn describe(url: &str) -> String {
-    let known = |url: &str| {
+    let read = |url: &str| {
         let mut address = parsed(url)?;
-        address.count("connections", 8)?;
-        address.choose("mode", &[("fast", 1), ("safe", 2)])?;
-        address.millis("timeout")?;
-        address.parsed::<u64>("cas", "a number")?;
-        address.password_file()?;
-        address.finish()
+        let options: Options = address.declared()?;
+        address.read_password(options.password_file.as_deref())
     };
-    known(url).expect_err("the URL is wrong").to_string()
+    read(url).expect_err("the URL is wrong").to_string()
 }
 
 #[test]
@@ -27,13 +34,13 @@ fn a_host_is_enough() {
     let address = parsed("store://localhost").unwrap();
     assert_eq!(address.host(), ("localhost", 7000));
     assert_eq!((address.path.as_str(), address.user.clone()), ("", None));
-    address.finish().unwrap();
+    assert!(address.declared::<Options>().unwrap().connections.is_none());
 }
 
 #[test]
 fn every_part_has_its_place() {
-    let mut address =
-        parsed("stores://ann:p%40ss:w@[::1]:1,other:2,third/a%20b?mode=safe&timeout=250").unwrap();
+    let address =
+        parsed("stores://ann:p%40ss:w@[::1]:1,other:2,third/a%20b?connections=8").unwrap();
     assert_eq!(address.scheme, "stores");
     assert_eq!(address.authorities(), ["[::1]:1", "other:2", "third:7000"]);
     assert_eq!(
@@ -41,10 +48,8 @@ fn every_part_has_its_place() {
         (Some("ann"), Some("p@ss:w"))
     );
     assert_eq!(address.path, "a b");
-    assert_eq!(address.choose("mode", &[("fast", 1), ("safe", 2)]).unwrap(), Some(2));
-    assert_eq!(address.millis("timeout").unwrap(), Some(Duration::from_millis(250)));
-    assert_eq!(address.count("connections", 8).unwrap(), None);
-    address.finish().unwrap();
+    let options: Options = address.declared().unwrap();
+    assert_eq!(options.connections.map(usize::from), Some(8));
 }
 
 #[test]
@@ -76,13 +81,9 @@ fn wrong_addresses_say_what_is_wrong() {
         ("store://[::1]6379", "a colon with the port"),
         ("store://a:b@h?password_file=/pw", "give one of them"),
         ("store://h?connections=9", "from 1 to 8, not \"9\""),
-        ("store://h?mode=slow", "fast or safe, not \"slow\""),
-        ("store://h?timeout=1s", "from 1 to 600000"),
-        ("store://h?cas=x", "option cas is a number, not \"x\""),
-        ("store://h?mod=fast", "did you mean \"mode\""),
-        ("store://h?fsync=off", "there are connections, mode, timeout"),
-        ("store://h?mode", "has no value"),
-        ("store://h?mode=fast&mode=safe", "is there twice"),
+        ("store://h?conections=1", "did you mean \"connections\""),
+        ("store://h?connections", "has no value"),
+        ("store://h?connections=1&connections=1", "is there twice"),
         ("store://h?password_file=/no/such/file", "cannot be read"),
         ("store://%zz", "hexadecimal"),
         ("store://%ff", "UTF-8"),

@@ -1,92 +1,42 @@
 //! The URL of a store on this machine's disk: `scheme:path?option=value&…`.
 
-use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use assay_store::OpenError;
-
 use assay_model::closest;
+use assay_store::OpenError;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+use crate::url_options::{self, Allowed, OptionError};
 
 /// A URL in its parts. The path is taken as it is written, up to the first `?`.
 pub struct Address<'a> {
     url: &'a str,
     /// What stands between the scheme and the options.
     pub path: PathBuf,
-    options: Vec<(&'a str, &'a str)>,
+    options: Vec<(String, String)>,
 }
 
 impl<'a> Address<'a> {
-    /// Takes `url` apart; `known` are the options that it may have.
-    pub fn parse(url: &'a str, known: &[&str]) -> Result<Address<'a>, OpenError> {
+    /// Takes `url` apart.
+    pub fn parse(url: &'a str) -> Result<Address<'a>, OpenError> {
         let wrong = |reason: String| OpenError::Url { url: url.into(), reason };
         let (scheme, rest) = url.split_once(':').unwrap_or((url, ""));
         let (path, query) = rest.split_once('?').unwrap_or((rest, ""));
         if path.is_empty() {
             return Err(wrong(format!("it names no path; write {scheme}:PATH")));
         }
-        let mut options: Vec<(&str, &str)> = Vec::new();
-        for part in query.split('&').filter(|part| !part.is_empty()) {
-            let (name, value) = part
-                .split_once('=')
-                .ok_or_else(|| wrong(format!("option {part:?} has no value; write {part}=…")))?;
-            if !known.contains(&name) {
-                return Err(wrong(unknown_option(name, known)));
-            }
-            if options.iter().any(|(other, _)| *other == name) {
-                return Err(wrong(format!("option {name:?} is given twice")));
-            }
-            options.push((name, value));
-        }
+        let options = url_options::pairs(query).map_err(wrong)?;
         Ok(Address { url, path: PathBuf::from(path), options })
     }
 
-    /// The value of option `name`, if it is given.
-    pub fn option(&self, name: &str) -> Option<&'a str> {
-        self.options.iter().find(|(other, _)| *other == name).map(|(_, value)| *value)
-    }
-
-    /// One of `choices` by its name, or the first of them if the option is not given.
-    pub fn choose<T: Copy>(&self, name: &str, choices: &[(&str, T)]) -> Result<T, OpenError> {
-        let Some(value) = self.option(name) else { return Ok(choices[0].1) };
-        let chosen = choices.iter().find(|(choice, _)| *choice == value);
-        chosen.map(|(_, choice)| *choice).ok_or_else(|| {
-            let names: Vec<&str> = choices.iter().map(|(choice, _)| *choice).collect();
-            self.wrong(format!("{name} is {value:?}; it can be {}", names.join(" or ")))
-        })
-    }
-
-    /// The bytes of option `name`, written as `64MiB`, `1GiB` or a plain number.
-    pub fn bytes(&self, name: &str) -> Result<Option<u64>, OpenError> {
-        let Some(value) = self.option(name) else { return Ok(None) };
-        let digits = value.bytes().take_while(u8::is_ascii_digit).count();
-        let (number, unit) = value.split_at(digits);
-        let shift = match unit {
-            "" | "B" => Some(0),
-            "KiB" => Some(10),
-            "MiB" => Some(20),
-            "GiB" => Some(30),
-            _ => None,
-        };
-        let bytes = number.parse::<u64>().ok().zip(shift);
-        let bytes = bytes.and_then(|(number, shift)| number.checked_mul(1 << shift));
-        match bytes {
-            Some(bytes) => Ok(Some(bytes)),
-            None => Err(self.wrong(format!("{name} is {value:?}; write it as 64MiB or 1GiB"))),
-        }
-    }
-
-    /// The whole number of option `name`, one of `range`.
-    pub fn count(&self, name: &str, range: RangeInclusive<u32>) -> Result<Option<u32>, OpenError> {
-        let Some(value) = self.option(name) else { return Ok(None) };
-        match value.parse().ok().filter(|count| range.contains(count)) {
-            Some(count) => Ok(Some(count)),
-            None => Err(self.wrong(format!(
-                "{name} is {value:?}; it is a number from {} to {}",
-                range.start(),
-                range.end()
-            ))),
-        }
+    /// All options, each declared by a field of `T`; see [`crate::url_options`].
+    ///
+    /// # Errors
+    /// If one of them is not declared, or has a value that it cannot have.
+    pub fn declared<T: DeserializeOwned>(&self) -> Result<T, OpenError> {
+        url_options::declared(&self.options).map_err(|error| self.wrong(explain(error)))
     }
 
     /// The reason why the URL is invalid.
@@ -142,35 +92,87 @@ impl<'a> Address<'a> {
     }
 }
 
-fn unknown_option(name: &str, known: &[&str]) -> String {
-    match closest(name, known.iter().copied()) {
-        Some(near) => format!("option {name:?} is unknown; did you mean {near:?}?"),
-        None => format!("option {name:?} is unknown; it can be {}", known.join(", ")),
+fn explain(error: OptionError) -> String {
+    match error {
+        OptionError::Unknown { name, names } => match closest(&name, names.iter().copied()) {
+            Some(near) => format!("option {name:?} is unknown; did you mean {near:?}?"),
+            None => format!("option {name:?} is unknown; it can be {}", names.join(", ")),
+        },
+        OptionError::Twice(name) => format!("option {name:?} is given twice"),
+        OptionError::Value { name, text, allowed } => match allowed {
+            Allowed::Words(words) => {
+                format!("{name} is {text:?}; it can be {}", words.join(" or "))
+            }
+            Allowed::Form(form) => format!("{name} is {text:?}; it is {form}"),
+            Allowed::Sentence(sentence) => format!("{name} is {text:?}; {sentence}"),
+        },
+    }
+}
+
+/// A number of bytes, written as `64MiB`, `1GiB` or a plain number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
+pub struct ByteCount(pub u64);
+
+impl TryFrom<String> for ByteCount {
+    type Error = &'static str;
+
+    fn try_from(text: String) -> Result<ByteCount, &'static str> {
+        let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+        let (number, unit) = text.split_at(digits);
+        let shift = match unit {
+            "" | "B" => Some(0),
+            "KiB" => Some(10),
+            "MiB" => Some(20),
+            "GiB" => Some(30),
+            _ => None,
+        };
+        let bytes = number.parse::<u64>().ok().zip(shift);
+        let bytes = bytes.and_then(|(number, shift)| number.checked_mul(1 << shift));
+        bytes.map(ByteCount).ok_or("write it as 64MiB or 1GiB")
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::url_options::Count;
 
-    const KNOWN: [&str; 2] = ["durability", "cache"];
+    #[derive(Debug, PartialEq, Deserialize)]
+    #[serde(rename_all = "lowercase")]
+    enum Durability {
+        Process,
+        Fsync,
+    }
 
-    fn parse(url: &str) -> Result<Address<'_>, String> {
-        Address::parse(url, &KNOWN).map_err(|error| error.to_string())
+    #[derive(Debug, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Options {
+        durability: Option<Durability>,
+        cache: Option<ByteCount>,
+        threads: Option<Count<8>>,
+    }
+
+    fn parse(url: &str) -> Result<(PathBuf, Options), String> {
+        let parsed = Address::parse(url).and_then(|address| {
+            let options = address.declared()?;
+            Ok((address.path, options))
+        });
+        parsed.map_err(|error| error.to_string())
     }
 
     fn complaint(url: &str) -> String {
-        parse(url).err().unwrap()
+        parse(url).unwrap_err()
     }
 
     #[test]
     fn a_url_is_parsed_into_its_parts() {
-        let address = parse("fjall:runs/a b:c?cache=64MiB&durability=fsync").unwrap();
-        assert_eq!(address.path, Path::new("runs/a b:c"));
-        assert_eq!(address.bytes("cache").unwrap(), Some(64 << 20));
-        let choices = [("process", 1), ("fsync", 2)];
-        assert_eq!(address.choose("durability", &choices).unwrap(), 2);
-        assert_eq!(parse("fjall:p").unwrap().choose("durability", &choices).unwrap(), 1);
+        let url = "fjall:runs/a b:c?cache=64MiB&durability=fsync&threads=8";
+        let (path, options) = parse(url).unwrap();
+        assert_eq!(path, Path::new("runs/a b:c"));
+        assert_eq!(options.cache, Some(ByteCount(64 << 20)));
+        assert_eq!(options.durability, Some(Durability::Fsync));
+        assert_eq!(options.threads.map(usize::from), Some(8));
     }
 
     #[test]
@@ -179,9 +181,12 @@ mod tests {
             ("fjall:", "it names no path; write fjall:PATH"),
             ("fjall", "it names no path; write fjall:PATH"),
             ("fjall:p?durabilty=fsync", "\"durabilty\" is unknown; did you mean \"durability\"?"),
-            ("fjall:p?x=1", "option \"x\" is unknown; it can be durability, cache"),
+            ("fjall:p?x=1", "option \"x\" is unknown; it can be durability, cache, threads"),
             ("fjall:p?cache", "option \"cache\" has no value; write cache=…"),
             ("fjall:p?cache=1&cache=2", "option \"cache\" is given twice"),
+            ("fjall:p?durability=x", "durability is \"x\"; it can be process or fsync"),
+            ("fjall:p?threads=9", "threads is \"9\"; it is a number from 1 to 8"),
+            ("fjall:p?cache=1MB", "cache is \"1MB\"; write it as 64MiB or 1GiB"),
         ] {
             assert!(complaint(url).contains(reported), "{url}: {}", complaint(url));
         }
@@ -189,10 +194,10 @@ mod tests {
 
     #[test]
     fn sizes_have_binary_units() {
-        let bytes = |value: &str| parse(&format!("x:p?cache={value}")).unwrap().bytes("cache").ok();
-        assert_eq!(bytes("4096"), Some(Some(4096)));
-        assert_eq!(bytes("2KiB"), Some(Some(2048)));
-        assert_eq!(bytes("1GiB"), Some(Some(1 << 30)));
+        let bytes = |text: &str| ByteCount::try_from(text.to_owned()).ok();
+        assert_eq!(bytes("4096"), Some(ByteCount(4096)));
+        assert_eq!(bytes("2KiB"), Some(ByteCount(2048)));
+        assert_eq!(bytes("1GiB"), Some(ByteCount(1 << 30)));
         for wrong in
             ["", "MiB", "1MB", "-1", "1.5GiB", "99999999999999999999", "18446744073709551615GiB"]
         {
