@@ -32,7 +32,7 @@ pub(super) async fn dial(options: &Options, place: usize) -> Result<Socket, Open
 /// Connects to the first node that answers.
 pub(super) async fn dial_any(options: &Options) -> Result<Socket, OpenError> {
     let mut reasons = Vec::new();
-    for place in 0..options.endpoints.len() {
+    for place in 0..options.address.hosts.len() {
         match dial(options, place).await {
             Ok(socket) => return Ok(socket),
             Err(OpenError::Unreachable { reason, .. }) => reasons.push(reason),
@@ -43,7 +43,7 @@ pub(super) async fn dial_any(options: &Options) -> Result<Socket, OpenError> {
 }
 
 async fn greet(options: &Options, place: usize) -> Result<Socket, String> {
-    let (host, port) = &options.endpoints[place];
+    let (host, port) = &options.address.hosts[place];
     let mut socket = Socket::connect(host, *port).await.map_err(|error| match error.kind() {
         io::ErrorKind::ConnectionRefused => format!("{error}; is the server running?"),
         _ => format!("{error}; check host and port"),
@@ -64,9 +64,9 @@ async fn greet(options: &Options, place: usize) -> Result<Socket, String> {
 }
 
 fn unreachable(options: &Options, place: usize, reason: &str) -> OpenError {
-    let reason = match options.endpoints.len() {
+    let reason = match options.address.hosts.len() {
         1 => reason.to_owned(),
-        _ => format!("{}: {reason}", options.authority(place)),
+        _ => format!("{}: {reason}", options.address.authority(place)),
     };
     OpenError::Unreachable { store: options.to_string(), reason }
 }

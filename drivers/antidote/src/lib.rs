@@ -29,7 +29,6 @@ mod socket;
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
@@ -198,7 +197,7 @@ impl Store for Antidote {
     fn nodes(&self) -> Vec<String> {
         match self.options.hosts() {
             1 => Vec::new(),
-            count => (0..count).map(|place| self.options.authority(place)).collect(),
+            _ => self.options.address.authorities(),
         }
     }
 
@@ -207,7 +206,8 @@ impl Store for Antidote {
         if options.hosts() == 1 {
             return None;
         }
-        options.endpoints = vec![options.endpoints.get(usize::from(node).checked_sub(1)?)?.clone()];
+        options.address.hosts =
+            vec![options.address.hosts.get(usize::from(node).checked_sub(1)?)?.clone()];
         let prepared = RwLock::new(self.prepared());
         Some(Box::new(Antidote { options: Arc::new(options), prepared, only: Some(node) }))
     }
@@ -246,11 +246,5 @@ impl Store for Antidote {
 
     fn keep_note(&self, note: &str) -> Result<(), OpenError> {
         self.admin_task(async |socket| self.note_down(socket, &[(NOTE, note)]).await)
-    }
-}
-
-impl fmt::Debug for Antidote {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Antidote").field("options", self.options()).finish_non_exhaustive()
     }
 }

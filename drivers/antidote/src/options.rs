@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-use assay_driver_kit::address::{Address, authority};
+use assay_driver_kit::address::Address;
 use assay_driver_kit::url_options::{Count, Millis};
 use assay_store::OpenError;
 use serde::Deserialize;
@@ -22,10 +22,9 @@ pub(super) const CLEARED: char = '~';
 /// Where an AntidoteDB is, and how to use it.
 ///
 /// Parsed from `antidote://host[:port][,host[:port]…][?option=value&…]`.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Options {
-    /// Nodes or data centres, at least one, as host and port.
-    pub endpoints: Vec<(String, u16)>,
+    pub(super) address: Address,
     /// Option `bucket`: the bucket of every object.
     pub bucket: String,
     /// Option `session`.
@@ -38,7 +37,6 @@ pub struct Options {
     pub connections: usize,
     /// Option `connect_timeout`, in milliseconds: for a connection with its first answer.
     pub connect_timeout: Duration,
-    displayed: String,
 }
 
 /// The options as the URL has them.
@@ -121,17 +119,11 @@ impl HostChoice {
 }
 
 impl Options {
-    /// The endpoint's `host:port`.
-    pub(super) fn authority(&self, place: usize) -> String {
-        let (host, port) = &self.endpoints[place];
-        authority(host, *port)
-    }
-
     /// How many of the hosts take requests.
     pub(super) fn hosts(&self) -> usize {
         match self.host {
             HostChoice::First => 1,
-            HostChoice::BySession | HostChoice::InTurn => self.endpoints.len(),
+            HostChoice::BySession | HostChoice::InTurn => self.address.hosts.len(),
         }
     }
 }
@@ -154,14 +146,13 @@ impl FromStr for Options {
             return Err(address.wrong(reason));
         }
         Ok(Options {
-            endpoints: address.hosts.clone(),
             bucket,
             session: declared.session.unwrap_or(SessionOrder::Clock),
             host: declared.host.unwrap_or(HostChoice::BySession),
             writes: declared.writes.unwrap_or(Writes::Blind),
             connections: declared.connections.map_or(DEFAULT_CONNECTIONS, usize::from),
             connect_timeout: declared.connect_timeout.map_or(CONNECT_TIMEOUT, Duration::from),
-            displayed: address.to_string(),
+            address,
         })
     }
 }
@@ -169,13 +160,7 @@ impl FromStr for Options {
 /// The URL.
 impl fmt::Display for Options {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.displayed)
-    }
-}
-
-impl fmt::Debug for Options {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Options").field(&self.displayed).finish()
+        self.address.fmt(f)
     }
 }
 
@@ -190,7 +175,7 @@ mod tests {
     #[test]
     fn a_host_is_enough() {
         let options = right("antidote://localhost");
-        assert_eq!(options.endpoints, [("localhost".to_owned(), 8087)]);
+        assert_eq!(options.address.hosts, [("localhost".to_owned(), 8087)]);
         assert_eq!((options.bucket.as_str(), options.connections), ("assay", 16));
         assert_eq!((options.session, options.host), (SessionOrder::Clock, HostChoice::BySession));
         assert_eq!(options.connect_timeout, Duration::from_secs(5));
@@ -203,7 +188,10 @@ mod tests {
             "antidote://[::1]:1,two:2/?bucket=b&session=none&host=first&connections=3\
              &connect_timeout=200&writes=checked",
         );
-        assert_eq!([options.authority(0), options.authority(1)], ["[::1]:1", "two:2"]);
+        assert_eq!(
+            [options.address.authority(0), options.address.authority(1)],
+            ["[::1]:1", "two:2"]
+        );
         assert_eq!((options.bucket.as_str(), options.connections), ("b", 3));
         assert_eq!((options.session, options.host), (SessionOrder::Free, HostChoice::First));
         assert_eq!(options.connect_timeout, Duration::from_millis(200));

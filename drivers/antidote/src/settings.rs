@@ -39,7 +39,7 @@ pub(super) fn settings(options: &Options, descriptor: &[u8]) -> Vec<Setting> {
              wait is lag",
         ),
     ];
-    if options.endpoints.len() > 1 {
+    if options.address.hosts.len() > 1 {
         settings.push(Setting::new(
             "replication",
             "asynchronous between data centres",
@@ -98,7 +98,7 @@ fn about_writes(writes: Writes) -> &'static str {
 
 fn about_host(options: &Options) -> &'static str {
     match options.host {
-        _ if options.endpoints.len() == 1 => "there is one host",
+        _ if options.address.hosts.len() == 1 => "there is one host",
         HostChoice::First => "the first host takes all requests",
         HostChoice::BySession => "a session stays at one of the hosts",
         HostChoice::InTurn => "each request, or transaction, goes to the next host",
@@ -106,8 +106,7 @@ fn about_host(options: &Options) -> &'static str {
 }
 
 fn hosts(options: &Options) -> String {
-    let all = 0..options.endpoints.len();
-    all.map(|place| options.authority(place)).collect::<Vec<_>>().join(", ")
+    options.address.authorities().join(", ")
 }
 
 #[cfg(test)]

@@ -109,8 +109,8 @@ impl Connector {
             .keyspaces_to_fetch([&options.keyspace])
             .fetch_full_schema_metadata(false)
             .driver_config_reporting(false);
-        if let Some(user) = &options.user {
-            builder = builder.user(user, options.password.as_deref().unwrap_or_default());
+        if let Some(user) = &options.address.user {
+            builder = builder.user(user, options.address.password.as_deref().unwrap_or_default());
         }
         builder
     }

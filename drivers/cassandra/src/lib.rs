@@ -21,7 +21,6 @@ mod settings;
 mod texts;
 
 use std::collections::{BTreeMap, HashMap};
-use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
@@ -363,11 +362,5 @@ impl Store for Cassandra {
             let text = format!("INSERT INTO {notes} (id, note) VALUES (1, ?)");
             admin.run(&text, Consistency::Quorum, (note,)).await.map(drop)
         })
-    }
-}
-
-impl fmt::Debug for Cassandra {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Cassandra").field("options", self.options()).finish_non_exhaustive()
     }
 }

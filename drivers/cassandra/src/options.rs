@@ -34,10 +34,9 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 ///
 /// Parsed from `cassandra://[user[:password]@]host[:port][,host…][/keyspace][?option=value&…]`, or
 /// `scylla://`. Parts with special characters are percent-encoded. Shown without the password.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Options {
-    pub(super) user: Option<String>,
-    pub(super) password: Option<String>,
+    pub(super) address: Address,
     /// The contact points, from which the other nodes are learned, as `host:port`.
     pub nodes: Vec<String>,
     /// The keyspace; `ycsb` if the URL names none.
@@ -70,7 +69,6 @@ pub struct Options {
     pub compression: Option<Compression>,
     /// Option `datacenter`: requests go to its nodes alone.
     pub datacenter: Option<String>,
-    displayed: String,
 }
 
 /// The options as the URL has them.
@@ -196,8 +194,6 @@ impl FromStr for Options {
             return Err(address.wrong(reason.into()));
         }
         Ok(Options {
-            user: address.user.clone(),
-            password: address.password.clone(),
             nodes: address.authorities(),
             keyspace: keyspace(&address)?,
             content: declared.columns.unwrap_or(Content::Text),
@@ -224,7 +220,7 @@ impl FromStr for Options {
                 Some(CompressionWord::None) | None => None,
             },
             datacenter: declared.datacenter,
-            displayed: address.to_string(),
+            address,
         })
     }
 }
@@ -232,13 +228,7 @@ impl FromStr for Options {
 /// The URL without the password.
 impl fmt::Display for Options {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.displayed)
-    }
-}
-
-impl fmt::Debug for Options {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Options").field("url", &self.displayed).finish_non_exhaustive()
+        self.address.fmt(f)
     }
 }
 
@@ -293,7 +283,7 @@ mod tests {
         assert_eq!((options.insert, options.update), (Writing::Upsert, Writing::Upsert));
         assert_eq!((options.connections, options.in_flight), (1, 64));
         assert_eq!((options.batch, options.batch_type), (1, BatchType::Unlogged));
-        assert_eq!((options.replication, options.user), (None, None));
+        assert_eq!((options.replication, options.address.user), (None, None));
     }
 
     #[test]
@@ -305,7 +295,7 @@ mod tests {
              &datacenter=dc2",
         );
         assert_eq!(
-            (options.user.as_deref(), options.password.as_deref()),
+            (options.address.user.as_deref(), options.address.password.as_deref()),
             (Some("ann"), Some("p@ss"))
         );
         assert_eq!(options.nodes, ["10.0.0.1:9042", "10.0.0.2:9043"]);

@@ -19,7 +19,6 @@ mod link;
 mod options;
 mod settings;
 
-use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use assay_driver_kit::task::{self, RecordsClient};
@@ -119,11 +118,5 @@ impl Store for DynamoDb {
 
     fn keep_note(&self, note: &str) -> Result<(), OpenError> {
         self.admin_task(async |admin| admin.keep_note(&self.options.table(NOTES), note).await)
-    }
-}
-
-impl fmt::Debug for DynamoDb {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("DynamoDb").field("options", &self.options).finish_non_exhaustive()
     }
 }

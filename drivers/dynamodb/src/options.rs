@@ -43,13 +43,12 @@ const KEY: &str = "y_id";
 /// &connect_timeout=5000`; over TLS as `dynamodbs://…&ca_file=FILE`, by default at port 443.
 ///
 /// Shown without the secret.
+#[derive(Debug)]
 pub struct Options {
-    address: Address,
+    pub(super) address: Address,
     endpoint: String,
     /// Whom to trust, where the URL says TLS.
     tls: Option<TlsContext>,
-    access_key: String,
-    secret: String,
     /// What stands before the name of each table.
     prefix: String,
     region: String,
@@ -102,8 +101,6 @@ impl Options {
         Ok(Options {
             endpoint: format!("{protocol}://{}", address.authorities()[0]),
             tls: tls(&address, declared.ca_file.as_deref(), is_https)?,
-            access_key: address.user.clone().unwrap_or_else(|| ANYBODY.into()),
-            secret: address.password.clone().unwrap_or_else(|| ANYBODY.into()),
             prefix,
             region: declared.region.unwrap_or_else(|| "us-east-1".into()),
             key: declared.key.unwrap_or_else(|| KEY.into()),
@@ -123,8 +120,9 @@ impl Options {
     /// A client of the library with one connection of its own, made with the first request.
     pub(super) fn client(&self) -> Client {
         let timeouts = TimeoutConfig::builder().connect_timeout(self.connect_timeout).build();
-        let credentials =
-            Credentials::new(&*self.access_key, &*self.secret, None, None, "the store's URL");
+        let access_key = self.address.user.as_deref().unwrap_or(ANYBODY);
+        let secret = self.address.password.as_deref().unwrap_or(ANYBODY);
+        let credentials = Credentials::new(access_key, secret, None, None, "the store's URL");
         let config = Config::builder()
             .behavior_version(BehaviorVersion::latest())
             .endpoint_url(&*self.endpoint)
@@ -197,12 +195,6 @@ impl fmt::Display for Options {
     }
 }
 
-impl fmt::Debug for Options {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Options").field(&self.address).finish()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -231,7 +223,10 @@ mod tests {
              &consistent_read=off&connections=4&connect_timeout=200",
         );
         assert_eq!(options.endpoint, "http://[::1]:7000");
-        assert_eq!((&*options.access_key, &*options.secret), ("ann", "p@ss"));
+        assert_eq!(
+            (options.address.user.as_deref(), options.address.password.as_deref()),
+            (Some("ann"), Some("p@ss"))
+        );
         assert_eq!((&*options.table("t"), &*options.region), ("mine-t", "eu-west-1"));
         assert_eq!((&*options.key, options.content), ("id", Content::Bytes));
         assert_eq!((options.is_consistent, options.connections), (false, 4));

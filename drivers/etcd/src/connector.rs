@@ -70,8 +70,8 @@ impl Connector {
 
     async fn greet(&self, place: usize) -> Result<(Wire, StatusResponse), Unavailable> {
         let mut wire = self.connect(place).await?;
-        if let Some(user) = &self.options.user {
-            let password = self.options.password.clone();
+        if let Some(user) = &self.options.address.user {
+            let password = self.options.address.password.clone().unwrap_or_default();
             let question = AuthenticateRequest { name: user.clone(), password };
             let answer: AuthenticateResponse =
                 wire.send(method::AUTHENTICATE, question).await.map_err(|error| of_call(&error))?;
@@ -91,11 +91,11 @@ impl Connector {
     }
 
     async fn connect(&self, place: usize) -> Result<Wire, Unavailable> {
-        let (host, port) = &self.options.endpoints[place];
+        let (host, port) = &self.options.address.hosts[place];
         let socket = TcpStream::connect((host.as_str(), *port)).await.map_err(|e| of_io(&e))?;
         socket.set_nodelay(true).map_err(|error| of_io(&error))?;
         let scheme = if self.tls.is_some() { "https" } else { "http" };
-        let uri = format!("{scheme}://{}", self.options.authority(place)).parse::<Uri>();
+        let uri = format!("{scheme}://{}", self.options.address.authority(place)).parse::<Uri>();
         let uri = uri.map_err(|error| unreachable(format!("{host:?} is no host: {error}")))?;
         let opened = match &self.tls {
             None => Wire::open(socket, uri).await,
@@ -119,9 +119,9 @@ impl Connector {
         let store = self.store();
         let kind = unavailable.iter().map(|(_, unavailable)| unavailable.kind).min();
         let describe =
-            |(place, unavailable): &(usize, Unavailable)| match self.options.endpoints.len() {
+            |(place, unavailable): &(usize, Unavailable)| match self.options.address.hosts.len() {
                 1 => unavailable.reason.clone(),
-                _ => format!("{}: {}", self.options.authority(*place), unavailable.reason),
+                _ => format!("{}: {}", self.options.address.authority(*place), unavailable.reason),
             };
         let describe: Vec<String> = unavailable.iter().map(describe).collect();
         let reason = describe.join("; ");
@@ -229,7 +229,7 @@ struct Place {
 impl Endpoints {
     /// Nothing is connected yet; `first` is the member that is used first.
     pub(super) fn new(connector: Arc<Connector>, first: usize) -> Endpoints {
-        let count = connector.options.endpoints.len();
+        let count = connector.options.address.hosts.len();
         let places = std::iter::repeat_with(Place::default).take(count).collect();
         Endpoints { connector, places, next: Cell::new(first % count) }
     }

@@ -32,7 +32,6 @@ mod transaction;
 mod turn;
 mod wire;
 
-use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
@@ -175,9 +174,9 @@ impl Store for Etcd {
 
     fn nodes(&self) -> Vec<String> {
         let options = self.options();
-        match options.endpoints.len() {
+        match options.address.hosts.len() {
             1 => Vec::new(),
-            several => (0..several).map(|place| options.authority(place)).collect(),
+            _ => options.address.authorities(),
         }
     }
 
@@ -186,7 +185,7 @@ impl Store for Etcd {
             // One member must respond; others that do not are reported.
             let (mut wire, _) = Endpoints::new(Arc::clone(&self.connector), 0).connect().await?;
             let mut reported = Vec::new();
-            for place in 0..self.options().endpoints.len() {
+            for place in 0..self.options().address.hosts.len() {
                 if let Ok((_, status)) = self.connector.dial(place).await {
                     reported.push((place, status));
                 }
@@ -255,10 +254,4 @@ async fn remove(
     let question = DeleteRangeRequest { key: begin.clone(), range_end: next.clone() };
     let _: DeleteRangeResponse = wire.send(method::DELETE_RANGE, question).await?;
     Ok(Some(next).filter(|_| found.kvs.len() as i64 == CLEAR_BATCH))
-}
-
-impl fmt::Debug for Etcd {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Etcd").field("options", self.options()).finish_non_exhaustive()
-    }
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
-use assay_driver_kit::address::{Address, authority};
+use assay_driver_kit::address::Address;
 pub use assay_driver_kit::trust::Tls;
 use assay_driver_kit::url_options::{Count, Millis};
 use assay_store::OpenError;
@@ -25,16 +25,11 @@ const MOST_BATCH: usize = 128;
 ///
 /// Parsed from `etcd://[user:password@]host[:port][,host[:port]…][/PREFIX][?option=value&…]`;
 /// `etcds://` is the same over TLS.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Options {
-    /// The members that get requests, at least one, as host and port.
-    pub endpoints: Vec<(String, u16)>,
+    pub(super) address: Address,
     /// What every key begins with, without a slash at its end.
     pub prefix: String,
-    /// The user, where the cluster wants one.
-    pub user: Option<String>,
-    /// The password, empty where there is none.
-    pub password: String,
     /// How the connections are protected; none means plain TCP.
     pub tls: Option<Tls>,
     /// Option `connections`: requests in flight per worker.
@@ -45,7 +40,6 @@ pub struct Options {
     pub read: Read,
     /// Option `connect_timeout`, in milliseconds: for a connection with its handshake.
     pub connect_timeout: Duration,
-    displayed: String,
 }
 
 /// The options as the URL has them.
@@ -82,13 +76,7 @@ impl Read {
     }
 }
 
-impl Options {
-    /// The endpoint's `host:port`.
-    pub(super) fn authority(&self, place: usize) -> String {
-        let (host, port) = &self.endpoints[place];
-        authority(host, *port)
-    }
-}
+impl Options {}
 
 impl FromStr for Options {
     type Err = OpenError;
@@ -108,16 +96,13 @@ impl FromStr for Options {
             path => path,
         };
         Ok(Options {
-            endpoints: address.hosts.clone(),
             prefix: prefix.into(),
-            user: address.user.clone(),
-            password: address.password.clone().unwrap_or_default(),
             tls,
             connections: declared.connections.map_or(DEFAULT_CONNECTIONS, usize::from),
             batch: declared.batch.map_or(1, usize::from),
             read: declared.read.unwrap_or(Read::Linearizable),
             connect_timeout: declared.connect_timeout.map_or(CONNECT_TIMEOUT, Duration::from),
-            displayed: address.to_string(),
+            address,
         })
     }
 }
@@ -125,13 +110,7 @@ impl FromStr for Options {
 /// The URL without the password.
 impl fmt::Display for Options {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.displayed)
-    }
-}
-
-impl fmt::Debug for Options {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Options").field(&self.displayed).finish()
+        self.address.fmt(f)
     }
 }
 
@@ -152,11 +131,11 @@ mod tests {
     #[test]
     fn a_host_is_enough() {
         let options = right("etcd://localhost");
-        assert_eq!(options.endpoints, [("localhost".to_owned(), 2379)]);
+        assert_eq!(options.address.hosts, [("localhost".to_owned(), 2379)]);
         assert_eq!((options.prefix.as_str(), options.connections), ("assay", 64));
         assert_eq!(options.batch, 1);
         assert_eq!((options.read, options.tls), (Read::Linearizable, None));
-        assert_eq!((options.user, options.password.as_str()), (None, ""));
+        assert_eq!((options.address.user, options.address.password), (None, None));
     }
 
     #[test]
@@ -166,9 +145,15 @@ mod tests {
              &connect_timeout=200&ca_file=/ca&tls_insecure=true&batch=16",
         );
         assert_eq!(options.batch, 16);
-        assert_eq!([options.authority(0), options.authority(1)], ["[::1]:1", "two:2"]);
+        assert_eq!(
+            [options.address.authority(0), options.address.authority(1)],
+            ["[::1]:1", "two:2"]
+        );
         assert_eq!((options.prefix.as_str(), options.connections), ("bench/a", 8));
-        assert_eq!((options.user.as_deref(), options.password.as_str()), (Some("ann"), "p@ss"));
+        assert_eq!(
+            (options.address.user.as_deref(), options.address.password.as_deref()),
+            (Some("ann"), Some("p@ss"))
+        );
         assert_eq!(options.read, Read::Serializable);
         assert_eq!(options.connect_timeout, Duration::from_millis(200));
         let tls = Tls { ca_file: Some("/ca".into()), trust: Trust::Insecure };

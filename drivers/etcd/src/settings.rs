@@ -147,9 +147,9 @@ impl Facts {
                     _ => " (follower)",
                 },
             };
-            format!("{}{state}", options.authority(place))
+            format!("{}{state}", options.address.authority(place))
         };
-        let display: Vec<String> = (0..options.endpoints.len()).map(display).collect();
+        let display: Vec<String> = (0..options.address.hosts.len()).map(display).collect();
         let meaning = "requests go to them in turns; followers pass writes and linearizable reads \
                        on to the leader, which costs a hop";
         Setting::new("endpoints", display.join(", "), meaning)

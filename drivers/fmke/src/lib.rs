@@ -16,7 +16,6 @@ mod link;
 mod options;
 mod request;
 
-use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
@@ -71,7 +70,7 @@ impl Fmke {
         let http = self.http();
         let asked = task::block_on(async {
             let mut all = Vec::new();
-            for host in 0..self.options.hosts.len() {
+            for host in 0..self.options.address.hosts.len() {
                 all.push(http.status(host).await?);
             }
             Ok(all)
@@ -130,7 +129,7 @@ impl Store for Fmke {
     }
 
     fn room(&self) -> Option<usize> {
-        Some(self.options.connections * self.options.hosts.len())
+        Some(self.options.connections * self.options.address.hosts.len())
     }
 
     fn settings(&self) -> Result<Vec<Setting>, OpenError> {
@@ -154,12 +153,6 @@ impl Store for Fmke {
 
     fn clear(&self) -> Result<(), OpenError> {
         Err(self.unsupported("its interface removes nothing".into()))
-    }
-}
-
-impl fmt::Debug for Fmke {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Fmke").field("options", self.options()).finish_non_exhaustive()
     }
 }
 

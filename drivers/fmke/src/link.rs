@@ -64,7 +64,7 @@ impl Library for Http {
     type Job = Job;
 
     fn hosts(&self) -> usize {
-        self.options.hosts.len()
+        self.options.address.hosts.len()
     }
 
     async fn connect(&self) -> Result<Link, OpenError> {
@@ -72,7 +72,7 @@ impl Library for Http {
     }
 
     async fn connect_to(&self, host: usize) -> Result<Link, OpenError> {
-        let authority = self.options.authority(host);
+        let authority = self.options.address.authority(host);
         let unreachable = |reason: String| OpenError::Unreachable {
             store: self.options.to_string(),
             reason: format!("{authority}: {reason}"),
@@ -167,7 +167,7 @@ impl Http {
             store: self.options.to_string(),
             reason: format!(
                 "what answers at {} is no server of FMKe; `assay fmke serve` starts one",
-                self.options.authority(host)
+                self.options.address.authority(host)
             ),
         })
     }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-use assay_driver_kit::address::{Address, authority};
+use assay_driver_kit::address::Address;
 use assay_driver_kit::url_options::{Count, Millis};
 use assay_store::OpenError;
 use serde::Deserialize;
@@ -20,17 +20,15 @@ const MOST_CONNECTIONS: usize = 4096;
 /// Where the servers are, and how to use them.
 ///
 /// Parsed from `fmke+http://host[:port][,host[:port]…][?option=value&…]`.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Options {
-    /// The servers, at least one, as host and port. A session stays at one of them.
-    pub hosts: Vec<(String, u16)>,
+    pub(super) address: Address,
     /// Option `connections`: to each server, per worker.
     pub connections: usize,
     /// Option `timeout`, in milliseconds: for an answer; none means that of the run.
     pub timeout: Option<Duration>,
     /// Option `connect_timeout`, in milliseconds.
     pub connect_timeout: Duration,
-    displayed: String,
 }
 
 /// The options as the URL has them.
@@ -42,13 +40,7 @@ struct UrlOptions {
     connect_timeout: Option<Millis>,
 }
 
-impl Options {
-    /// The server's `host:port`.
-    pub(super) fn authority(&self, place: usize) -> String {
-        let (host, port) = &self.hosts[place];
-        authority(host, *port)
-    }
-}
+impl Options {}
 
 impl FromStr for Options {
     type Err = OpenError;
@@ -65,24 +57,17 @@ impl FromStr for Options {
             return Err(address.wrong("its requests have paths of their own".into()));
         }
         Ok(Options {
-            hosts: address.hosts.clone(),
             connections: declared.connections.map_or(DEFAULT_CONNECTIONS, usize::from),
             timeout: declared.timeout.map(Duration::from),
             connect_timeout: declared.connect_timeout.map_or(CONNECT_TIMEOUT, Duration::from),
-            displayed: address.to_string(),
+            address,
         })
     }
 }
 
 impl fmt::Display for Options {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.displayed)
-    }
-}
-
-impl fmt::Debug for Options {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Options").field(&self.displayed).finish()
+        self.address.fmt(f)
     }
 }
 
@@ -93,7 +78,10 @@ mod tests {
     #[test]
     fn a_url_names_servers_and_options() {
         let options: Options = "fmke+http://one,[::1]:8?connections=3&timeout=200".parse().unwrap();
-        assert_eq!([options.authority(0), options.authority(1)], ["one:9090", "[::1]:8"]);
+        assert_eq!(
+            [options.address.authority(0), options.address.authority(1)],
+            ["one:9090", "[::1]:8"]
+        );
         assert_eq!((options.connections, options.timeout), (3, Some(Duration::from_millis(200))));
     }
 

@@ -28,7 +28,7 @@ impl AdminConnection<'_> {
     /// Connects to the first node that answers.
     pub(super) async fn open(options: &Options) -> Result<AdminConnection<'_>, OpenError> {
         let mut refusal = None;
-        for host in &options.hosts {
+        for host in &options.address.hosts {
             match Socket::dial(host, options, options.connect_timeout).await {
                 Ok(socket) => return Ok(AdminConnection { socket, options }),
                 Err(reason) => drop(refusal.get_or_insert((host, reason))),

@@ -63,7 +63,7 @@ impl Cluster {
                 is_forgotten: Cell::new(false),
             })
         };
-        let nodes = options.hosts.iter().map(node).collect();
+        let nodes = options.address.hosts.iter().map(node).collect();
         Rc::new(Cluster {
             options,
             caches,
@@ -240,7 +240,7 @@ impl Cluster {
             node.is_forgotten.set(!stays);
             stays
         });
-        let is_near = self.options.hosts.iter().any(|(host, _)| is_loopback(host));
+        let is_near = self.options.address.hosts.iter().any(|(host, _)| is_loopback(host));
         for (id, addresses) in endpoints {
             if nodes.iter().any(|node| node.id.get() == Some(id)) {
                 continue;

@@ -29,7 +29,6 @@ mod socket;
 mod transaction;
 mod wire;
 
-use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use assay_driver_kit::task::{self, RecordsClient};
@@ -158,11 +157,5 @@ impl Store for Ignite {
 
     fn keep_note(&self, note: &str) -> Result<(), OpenError> {
         self.admin_task(async |admin| admin.keep_note(&self.options.cache(NOTES), note).await)
-    }
-}
-
-impl fmt::Debug for Ignite {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Ignite").field("options", self.options()).finish_non_exhaustive()
     }
 }

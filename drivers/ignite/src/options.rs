@@ -111,14 +111,9 @@ impl Concurrency {
 /// `ignite://[user[:password]@]host[:port][,host[:port]…][/prefix][?option=value&…]`.
 ///
 /// Parts with special characters are percent-encoded. Shown without the password.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Options {
-    /// The nodes of which at least one must answer.
-    pub hosts: Vec<(String, u16)>,
-    /// The user, if the cluster requires one.
-    pub user: Option<String>,
-    /// The user's password.
-    pub(super) password: Option<String>,
+    pub(super) address: Address,
     /// What the names of the caches begin with; empty for the bare names of the tables.
     pub prefix: String,
     /// Option `atomicity`: of caches that are made; those that are there must agree.
@@ -147,7 +142,6 @@ pub struct Options {
     pub is_partition_aware: bool,
     /// Option `connect_timeout`: for a connection with its handshake.
     pub connect_timeout: Duration,
-    displayed: String,
 }
 
 /// The options as the URL has them.
@@ -186,9 +180,6 @@ impl FromStr for Options {
         let transactions =
             transactions(&declared).map_err(|reason| address.wrong(reason.into()))?;
         Ok(Options {
-            hosts: address.hosts.clone(),
-            user: address.user.clone(),
-            password: address.password.clone(),
             prefix: address.path.clone(),
             atomicity: declared.atomicity,
             transactions,
@@ -203,7 +194,7 @@ impl FromStr for Options {
             connections: declared.connections.map_or(16, usize::from),
             is_partition_aware: declared.partition_awareness.is_none_or(bool::from),
             connect_timeout: declared.connect_timeout.map_or(CONNECT_TIMEOUT, Duration::from),
-            displayed: address.to_string(),
+            address,
         })
     }
 }
@@ -253,13 +244,7 @@ impl Options {
 
 impl fmt::Display for Options {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.displayed)
-    }
-}
-
-impl fmt::Debug for Options {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Options").field("url", &self.displayed).finish_non_exhaustive()
+        self.address.fmt(f)
     }
 }
 
@@ -278,8 +263,11 @@ mod tests {
     #[test]
     fn a_host_is_enough() {
         let options = right("ignite://localhost");
-        assert_eq!(options.hosts, [("localhost".to_owned(), 10_800)]);
-        assert_eq!((options.user.as_deref(), options.password.as_deref()), (None, None));
+        assert_eq!(options.address.hosts, [("localhost".to_owned(), 10_800)]);
+        assert_eq!(
+            (options.address.user.as_deref(), options.address.password.as_deref()),
+            (None, None)
+        );
         assert_eq!((options.atomicity, options.backups, options.write_sync), (None, None, None));
         assert_eq!((options.connections, options.insert), (16, Insert::Put));
         assert_eq!(options.batch, 1);
@@ -296,8 +284,8 @@ mod tests {
              &connections=4&partition_awareness=off&connect_timeout=200&batch=32",
         );
         assert_eq!(options.batch, 32);
-        assert_eq!(options.hosts, [("a".to_owned(), 1), ("b".to_owned(), 10_800)]);
-        assert_eq!(options.password.as_deref(), Some("p@ss"));
+        assert_eq!(options.address.hosts, [("a".to_owned(), 1), ("b".to_owned(), 10_800)]);
+        assert_eq!(options.address.password.as_deref(), Some("p@ss"));
         assert_eq!(options.atomicity, Some(Atomicity::Transactional));
         assert_eq!((options.backups, options.reads_from_backup), (Some(0), Some(false)));
         assert_eq!(options.write_sync, Some(WriteSync::PrimarySync));

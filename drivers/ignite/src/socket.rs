@@ -201,9 +201,9 @@ fn hello(options: &Options) -> Vec<u8> {
     VERSION.iter().for_each(|number| out.extend_from_slice(&number.to_le_bytes()));
     out.push(THIN);
     put_bytes(&FEATURES, &mut out);
-    if let Some(user) = &options.user {
+    if let Some(user) = &options.address.user {
         put_text(user.as_bytes(), &mut out);
-        put_text(options.password.as_deref().unwrap_or_default().as_bytes(), &mut out);
+        put_text(options.address.password.as_deref().unwrap_or_default().as_bytes(), &mut out);
     }
     wire::end(&mut out);
     out

@@ -53,6 +53,12 @@ impl Address {
         (host, *port)
     }
 
+    /// The `host:port` of the host at this place.
+    pub fn authority(&self, place: usize) -> String {
+        let (host, port) = &self.hosts[place];
+        authority(host, *port)
+    }
+
     /// Every host as `host:port`, an IPv6 address in brackets.
     pub fn authorities(&self) -> Vec<String> {
         self.hosts.iter().map(|(host, port)| authority(host, *port)).collect()

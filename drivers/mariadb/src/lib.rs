@@ -21,7 +21,6 @@ mod options;
 mod settings;
 mod value;
 
-use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
@@ -345,12 +344,6 @@ impl Store for MariaDb {
             let done = admin.connection.exec_drop(&*text, (note,)).await;
             done.map_err(|error| admin.connector.failed(&text, &error))
         })
-    }
-}
-
-impl fmt::Debug for MariaDb {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("MariaDb").field("options", self.options()).finish_non_exhaustive()
     }
 }
 

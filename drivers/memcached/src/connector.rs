@@ -20,7 +20,7 @@ pub(super) struct Connector {
 impl Connector {
     /// The addresses of a server, resolved now.
     pub(super) fn resolve(&self, server: usize) -> Result<Vec<SocketAddr>, OpenError> {
-        let (host, port) = &self.options.hosts[server];
+        let (host, port) = &self.options.address.hosts[server];
         let found = (host.as_str(), *port).to_socket_addrs();
         let found = found.map_err(|error| format!("({error})")).map(Iterator::collect::<Vec<_>>);
         match found {
@@ -67,7 +67,7 @@ impl Connector {
         if reported == "STORED" {
             return Ok(());
         }
-        let at = self.options.authority(server);
+        let at = self.options.address.authority(server);
         let reason = match reported.starts_with("CLIENT_ERROR auth") {
             true => format!("{at} says: {reported}; check user and password"),
             false => return Err(self.no_memcached(server, reported)),
@@ -76,7 +76,7 @@ impl Connector {
     }
 
     fn check_version(&self, server: usize, reported: &str) -> Result<(), OpenError> {
-        let (at, store) = (self.options.authority(server), self.options.to_string());
+        let (at, store) = (self.options.address.authority(server), self.options.to_string());
         if reported.starts_with("CLIENT_ERROR unauthenticated") {
             let reason = format!(
                 "{at} wants a user with a password (-Y); put them into the URL \
@@ -103,7 +103,7 @@ impl Connector {
     }
 
     fn no_memcached(&self, server: usize, reported: &str) -> OpenError {
-        let at = self.options.authority(server);
+        let at = self.options.address.authority(server);
         self.unreachable(format!(
             "something answers at {at} but it is no memcached (it says {reported:?}); check the \
              port"
@@ -117,7 +117,7 @@ impl Connector {
 
     /// What a failed conversation means to the one who started us.
     pub(super) fn explain(&self, server: usize, error: &RequestError) -> OpenError {
-        let (at, timeout) = (self.options.authority(server), self.options.connect_timeout);
+        let (at, timeout) = (self.options.address.authority(server), self.options.connect_timeout);
         self.unreachable(match error {
             RequestError::Silent => format!(
                 "a connection to {at} was made but nothing came back within {timeout:?}; the \

@@ -25,7 +25,6 @@ mod reply;
 mod settings;
 mod worker;
 
-use std::fmt;
 use std::rc::Rc;
 use std::sync::{PoisonError, RwLock};
 use std::time::Duration;
@@ -86,7 +85,7 @@ impl Memcached {
     }
 
     fn servers(&self) -> usize {
-        self.options().hosts.len()
+        self.options().address.hosts.len()
     }
 
     fn unsupported(&self, reason: String) -> OpenError {
@@ -115,7 +114,7 @@ impl Memcached {
     /// Whether a server can do what we need; gives the largest item that it takes.
     fn check_server(&self, server: usize) -> Result<usize, OpenError> {
         let mut admin = self.connector.dial(server)?;
-        let at = self.options().authority(server);
+        let at = self.options().address.authority(server);
         let facts = self.facts(server, &mut admin)?;
         if !facts.numbers_changes() {
             return Err(self.unsupported(format!(
@@ -145,7 +144,7 @@ impl Memcached {
 
     /// The keys of all items of a server, in whatever order.
     fn list(&self, server: usize, admin: &mut AdminConnection) -> Result<Vec<Vec<u8>>, OpenError> {
-        let at = self.options().authority(server);
+        let at = self.options().address.authority(server);
         // Walking the hash table sees every item; lists by age, which older versions have alone,
         // miss those that change lists meanwhile.
         let mut ways = [&b"lru_crawler metadump hash\r\n"[..], b"lru_crawler metadump all\r\n"];
@@ -193,7 +192,7 @@ impl Memcached {
                 requested.map_err(|error| self.connector.explain(server, &error))?;
             }
         }
-        let at = self.options().authority(server);
+        let at = self.options().address.authority(server);
         Err(self.failed(format!("items of ours come back on {at}; is somebody else writing?")))
     }
 }
@@ -278,7 +277,7 @@ impl Store for Memcached {
             let mut admin = self.connector.dial(server)?;
             facts.push(self.facts(server, &mut admin)?);
             counts.push(self.stats(server, &mut admin, b"stats\r\n")?);
-            at.push(self.options().authority(server));
+            at.push(self.options().address.authority(server));
         }
         Ok(settings::explain(&at, &facts, &counts))
     }
@@ -311,12 +310,6 @@ impl Store for Memcached {
             None => vec![format!("{TABLE}-").into_bytes()],
         };
         (0..self.servers()).try_for_each(|server| self.clear_server(server, &prefixes))
-    }
-}
-
-impl fmt::Debug for Memcached {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Memcached").field(&self.options().to_string()).finish()
     }
 }
 

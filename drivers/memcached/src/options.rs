@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use assay_driver_kit::address::{Address, authority};
+use assay_driver_kit::address::Address;
 use assay_driver_kit::url_options::{Count, Millis};
 use assay_store::OpenError;
 use serde::Deserialize;
@@ -23,10 +23,9 @@ const DEPTH: usize = 1024;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Where the servers are, and how to talk to them. Shown without the password.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub(super) struct Options {
-    /// Names or addresses with ports, in the order that decides where a key lies.
-    pub(super) hosts: Vec<(String, u16)>,
+    pub(super) address: Address,
     /// User and password of `-Y`; none without authentication.
     pub(super) login: Option<(String, String)>,
     /// Option `connections`: per worker, with each server.
@@ -35,7 +34,6 @@ pub(super) struct Options {
     pub(super) depth: usize,
     /// Option `connect_timeout`, in milliseconds.
     pub(super) connect_timeout: Duration,
-    displayed: String,
 }
 
 /// The options as the URL has them.
@@ -63,32 +61,24 @@ impl Options {
             _ => return Err(address.wrong("a user needs a password, and the reverse".into())),
         };
         let connections = declared.connections.map_or(CONNECTIONS, usize::from);
-        let hosts = address.hosts.clone();
-        if hosts.len() * connections > assay_driver_kit::wire::sockets::MOST {
+        if address.hosts.len() * connections > assay_driver_kit::wire::sockets::MOST {
             let most = assay_driver_kit::wire::sockets::MOST;
             let reason = format!("hosts times connections is more than {most}");
             return Err(address.wrong(reason));
         }
         Ok(Options {
-            hosts,
             login,
             connections,
             depth: declared.depth.map_or(DEPTH, usize::from),
             connect_timeout: declared.connect_timeout.map_or(CONNECT_TIMEOUT, Duration::from),
-            displayed: address.to_string(),
+            address,
         })
-    }
-
-    /// `host:port` of a server.
-    pub(super) fn authority(&self, server: usize) -> String {
-        let (host, port) = &self.hosts[server];
-        authority(host, *port)
     }
 }
 
 impl fmt::Display for Options {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.displayed)
+        self.address.fmt(f)
     }
 }
 
@@ -103,7 +93,7 @@ mod tests {
     #[test]
     fn a_host_is_enough() {
         let options = right("memcached://localhost");
-        assert_eq!(options.hosts, [("localhost".to_owned(), 11211)]);
+        assert_eq!(options.address.hosts, [("localhost".to_owned(), 11211)]);
         assert_eq!((options.connections, options.depth), (4, 1024));
         assert!(options.login.is_none());
     }
@@ -114,11 +104,11 @@ mod tests {
             "memcached://ann:p%40ss@a:1,[::1]:2,c/?connections=3&depth=7&connect_timeout=250",
         );
         let hosts = [("a".to_owned(), 1), ("::1".to_owned(), 2), ("c".to_owned(), 11211)];
-        assert_eq!(options.hosts, hosts);
+        assert_eq!(options.address.hosts, hosts);
         assert_eq!(options.login, Some(("ann".into(), "p@ss".into())));
         assert_eq!((options.connections, options.depth), (3, 7));
         assert_eq!(options.connect_timeout, Duration::from_millis(250));
-        assert_eq!(options.authority(1), "[::1]:2");
+        assert_eq!(options.address.authority(1), "[::1]:2");
         assert!(!options.to_string().contains("p%40ss"));
     }
 

@@ -17,7 +17,6 @@ mod link;
 mod options;
 mod settings;
 
-use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use assay_driver_kit::task::{self, RecordsClient};
@@ -178,11 +177,5 @@ impl Store for MongoDb {
             let kept = notes.update_one(doc! { ID: 1 }, update).upsert(true).await;
             kept.map(|_| ()).map_err(|error| admin.failed("update", &error))
         })
-    }
-}
-
-impl fmt::Debug for MongoDb {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("MongoDb").field("options", self.options()).finish_non_exhaustive()
     }
 }

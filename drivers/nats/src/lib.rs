@@ -287,12 +287,6 @@ impl Store for Nats {
     }
 }
 
-impl fmt::Debug for Nats {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Nats").field("options", self.options()).finish_non_exhaustive()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -29,7 +29,6 @@ mod value;
 mod wire;
 mod worker;
 
-use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use assay_driver_kit::read_server::{ReadServer, ReadSpread};
@@ -185,11 +184,5 @@ impl Store for Postgres {
         let plan = self.plan();
         let schema = plan.catalogue.as_ref().map(|catalogue| &catalogue.schema);
         admin::with(&self.connector, async |admin| admin.flush(&plan.tables, schema).await)
-    }
-}
-
-impl fmt::Debug for Postgres {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Postgres").field("options", self.options()).finish_non_exhaustive()
     }
 }

@@ -45,7 +45,7 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// Parsed from `postgres://[user[:password]@]host[:port][/database][?option=value&…]`, or
 /// `postgresql://`. A unix socket's folder is a percent-encoded host, or the option `host`. Shown
 /// without the password.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
     /// What the library needs to know.
     pub config: Config,
@@ -148,12 +148,6 @@ impl FromStr for Options {
 impl fmt::Display for Options {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.displayed)
-    }
-}
-
-impl fmt::Debug for Options {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Options").field("url", &self.displayed).finish_non_exhaustive()
     }
 }
 

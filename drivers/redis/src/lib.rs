@@ -37,7 +37,6 @@ mod tls;
 mod transport;
 mod worker;
 
-use std::fmt;
 use std::rc::Rc;
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -387,11 +386,5 @@ impl Store for Redis {
             }
         }
         admins.remove(&[NOTE.to_vec()])
-    }
-}
-
-impl fmt::Debug for Redis {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Redis").field("options", self.options()).finish_non_exhaustive()
     }
 }

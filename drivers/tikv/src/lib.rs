@@ -34,7 +34,6 @@ mod regions;
 mod settings;
 mod transaction;
 
-use std::fmt;
 use std::rc::Rc;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
@@ -299,11 +298,5 @@ async fn remove(client: &TransactionClient, key_prefix: &KeyPrefix) -> Result<()
         }
         transaction.commit().await?;
         from = last.into();
-    }
-}
-
-impl fmt::Debug for TiKv {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TiKv").field("options", self.options()).finish_non_exhaustive()
     }
 }

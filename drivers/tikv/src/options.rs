@@ -24,8 +24,9 @@ const MOST_BATCH: usize = 1024;
 /// Where a TiKV cluster is, and how to use it.
 ///
 /// Parsed from `tikv://PD[:port][,PD[:port]…]/[?option=value&…]`.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Options {
+    pub(super) address: Address,
     /// The placement drivers, at least one, as `host:port`.
     pub placement_drivers: Vec<String>,
     /// Option `mode`.
@@ -42,7 +43,6 @@ pub struct Options {
     pub request_timeout: Duration,
     /// Options `ca_file`, `cert_file`, `key_file`; none means plain TCP.
     pub tls: Option<Tls>,
-    displayed: String,
 }
 
 /// The files by which connections are protected, all of them in PEM.
@@ -158,7 +158,7 @@ impl FromStr for Options {
             connect_timeout: declared.connect_timeout.map_or(CONNECT_TIMEOUT, Duration::from),
             request_timeout: declared.request_timeout.map_or(REQUEST_TIMEOUT, Duration::from),
             tls,
-            displayed: address.to_string(),
+            address,
         })
     }
 }
@@ -166,13 +166,7 @@ impl FromStr for Options {
 /// The URL without secrets.
 impl fmt::Display for Options {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.displayed)
-    }
-}
-
-impl fmt::Debug for Options {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Options").field(&self.displayed).finish()
+        self.address.fmt(f)
     }
 }
 
