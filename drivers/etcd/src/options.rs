@@ -76,8 +76,6 @@ impl Read {
     }
 }
 
-impl Options {}
-
 impl FromStr for Options {
     type Err = OpenError;
 

@@ -40,8 +40,6 @@ struct UrlOptions {
     connect_timeout: Option<Millis>,
 }
 
-impl Options {}
-
 impl FromStr for Options {
     type Err = OpenError;
 

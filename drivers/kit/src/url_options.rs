@@ -77,7 +77,8 @@ pub fn pairs(query: &str) -> Result<Vec<(String, String)>, String> {
         let (name, value) = pair
             .split_once('=')
             .ok_or_else(|| format!("option {pair:?} has no value; write {pair}=…"))?;
-        Ok((name.to_owned(), decode(value)?))
+        let value = decode(value).map_err(|reason| format!("option {name}: {reason}"))?;
+        Ok((name.to_owned(), value))
     });
     pairs.collect()
 }
@@ -351,7 +352,7 @@ mod tests {
             ("copies=3", "option copies is a number up to 2, not \"3\""),
             ("level=low&level=low", "option \"level\" is there twice"),
             ("level", "option \"level\" has no value; write level=…"),
-            ("level=%zz", "a % is not followed by two hexadecimal digits"),
+            ("level=%zz", "option level: a % is not followed by two hexadecimal digits"),
             ("insecure=yes", "option insecure is true or false, not \"yes\""),
             ("conections=1", "there is no option \"conections\"; did you mean \"connections\""),
             (

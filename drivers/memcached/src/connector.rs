@@ -2,6 +2,7 @@
 
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 
+use assay_driver_kit::address::Address;
 use assay_driver_kit::wire::connect;
 use assay_store::OpenError;
 
@@ -58,7 +59,8 @@ impl Connector {
 
     /// The command that names user and password: a write to any key.
     fn login(&self) -> Option<Vec<u8>> {
-        let (user, password) = self.options.login.as_ref()?;
+        let Address { user, password, .. } = &self.options.address;
+        let (user, password) = (user.as_ref()?, password.as_ref()?);
         let words = format!("{user} {password}");
         Some(format!("set login 0 0 {}\r\n{words}\r\n", words.len()).into_bytes())
     }

@@ -25,9 +25,8 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// Where the servers are, and how to talk to them. Shown without the password.
 #[derive(Clone, Debug)]
 pub(super) struct Options {
+    /// With user and password of `-Y`, or neither.
     pub(super) address: Address,
-    /// User and password of `-Y`; none without authentication.
-    pub(super) login: Option<(String, String)>,
     /// Option `connections`: per worker, with each server.
     pub(super) connections: usize,
     /// Option `depth`: requests in flight per connection.
@@ -55,11 +54,9 @@ impl Options {
         }
         let declared: UrlOptions = address.declared()?;
         address.read_password(declared.password_file.as_deref())?;
-        let login = match (address.user.clone(), address.password.clone()) {
-            (Some(user), Some(password)) => Some((user, password)),
-            (None, None) => None,
-            _ => return Err(address.wrong("a user needs a password, and the reverse".into())),
-        };
+        if address.user.is_some() != address.password.is_some() {
+            return Err(address.wrong("a user needs a password, and the reverse".into()));
+        }
         let connections = declared.connections.map_or(CONNECTIONS, usize::from);
         if address.hosts.len() * connections > assay_driver_kit::wire::sockets::MOST {
             let most = assay_driver_kit::wire::sockets::MOST;
@@ -67,7 +64,6 @@ impl Options {
             return Err(address.wrong(reason));
         }
         Ok(Options {
-            login,
             connections,
             depth: declared.depth.map_or(DEPTH, usize::from),
             connect_timeout: declared.connect_timeout.map_or(CONNECT_TIMEOUT, Duration::from),
@@ -95,7 +91,7 @@ mod tests {
         let options = right("memcached://localhost");
         assert_eq!(options.address.hosts, [("localhost".to_owned(), 11211)]);
         assert_eq!((options.connections, options.depth), (4, 1024));
-        assert!(options.login.is_none());
+        assert!(options.address.user.is_none());
     }
 
     #[test]
@@ -105,7 +101,9 @@ mod tests {
         );
         let hosts = [("a".to_owned(), 1), ("::1".to_owned(), 2), ("c".to_owned(), 11211)];
         assert_eq!(options.address.hosts, hosts);
-        assert_eq!(options.login, Some(("ann".into(), "p@ss".into())));
+        let login = (options.address.user.as_deref(), options.address.password.as_deref());
+        assert_eq!(login, (Some("ann"), Some("p@ss")));
+        assert!(!format!("{options} {options:?}").contains("p@ss"));
         assert_eq!((options.connections, options.depth), (3, 7));
         assert_eq!(options.connect_timeout, Duration::from_millis(250));
         assert_eq!(options.address.authority(1), "[::1]:2");

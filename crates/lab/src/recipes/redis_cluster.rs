@@ -17,7 +17,7 @@ const SECONDS_TO_AGREE: u32 = 60;
 const SECONDS_TO_MOVE: u32 = 1800;
 /// A cluster of fewer masters does not survive one of them.
 const FEWEST_MASTERS: usize = 3;
-/// The choice of replicas that follows from the number of nodes.
+/// The value of option `replicas` that lets them follow from the number of nodes.
 const USUAL: &str = "usual";
 
 const REPLICAS: RecipeOption = RecipeOption {

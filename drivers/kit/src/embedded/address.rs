@@ -10,7 +10,8 @@ use serde::de::DeserializeOwned;
 
 use crate::url_options::{self, Allowed, OptionError};
 
-/// A URL in its parts. The path is taken as it is written, up to the first `?`.
+/// A URL in its parts. The path is taken as it is written, up to the first `?`; values of options
+/// are percent-decoded.
 pub struct Address<'a> {
     url: &'a str,
     /// What stands between the scheme and the options.
