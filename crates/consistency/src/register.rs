@@ -189,9 +189,10 @@ impl RegisterReport {
 /// Judges a history of single records: sorts it once, then lets each checker pass over one batch
 /// of records after another, while it is in the cache.
 ///
-/// Besides the history it takes 56 bytes per operation, 36 per read, and some hundred per operation
-/// of one batch: about 4,096 operations, or all of a more popular record. A record in which a value
-/// was written twice is left out of all verdicts but that on garbage reads.
+/// Besides the history it takes 56 bytes per operation, 36 per read, about 200 per session, and
+/// some hundred per operation of one batch: about 4,096 operations, or all of a more popular
+/// record. A record in which a value was written twice is left out of all verdicts but that on
+/// garbage reads.
 pub fn judge(history: &RegisterHistory, error: &ClockError) -> RegisterReport {
     let mut atomicity = AtomicityPass::default();
     let mut sessions = SessionPass::default();

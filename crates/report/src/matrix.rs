@@ -49,7 +49,7 @@ pub struct MatrixStudy {
     pub planned: usize,
     /// The runs that came to their ends.
     pub matrix: Matrix,
-    /// What they come to.
+    /// What they come to, computed once from these runs and loads.
     pub figures: MatrixFigures,
     /// What is known of each of them beside its figures, in the same order.
     pub facts: Vec<CellFacts>,

@@ -14,11 +14,11 @@
 //!
 //! Only a read that missed a version which somebody knew can break either guarantee, so only these
 //! are looked up: O(n) for all reads and O(s log n) for each of these, O(s) mostly, as what an
-//! observer remembers only grows and each search goes on where the last one ended. 36 bytes per
-//! read, as much again for one session at a time, 24 more per operation on records with doubtful
-//! ones, 32 per session on each of these, and 16 per read of a session at one moment. Of reads of a
-//! session that overlap, which they should not, what they have read counts from the end of the last
-//! of them.
+//! observer remembers only grows and each search goes on where the last one ended. Memory: 64
+//! bytes per session and 36 per read; for one session at a time as much again and 4 per operation;
+//! 24 per doubtful read, 24 to 48 per operation on records with one, 48 per session on each of
+//! these, and 16 per read of a session at one moment. Of reads of a session that overlap, which
+//! they should not, what they have read counts from the end of the last of them.
 
 use std::ops::Range;
 
@@ -36,7 +36,7 @@ pub(super) struct Observed {
 ///
 /// It stands by itself: when a session is judged the records are no longer at hand.
 #[derive(Clone, Copy, Debug)]
-// Half a cache line, as sights are fetched one by one.
+// Half a cache line, as sights are put in order one by one.
 #[repr(align(32))]
 struct Sight {
     /// The session that wrote, the number of the write in it, and that of what follows it;
@@ -104,8 +104,8 @@ struct OrderedSights {
 }
 
 impl OrderedSights {
-    /// Takes those of a session: its sights are fetched one after another, and put where there is
-    /// room for all of them in the cache.
+    /// Takes those of a session: its sights are read one after another from memory, and put in
+    /// order where, of one session among many, all of them fit into the cache.
     fn take(&mut self, session: SessionSights) {
         let last = session.numbers.iter().max();
         self.places.clear();

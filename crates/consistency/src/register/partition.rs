@@ -10,7 +10,7 @@ use std::ops::RangeInclusive;
 
 use assay_model::Outcome;
 
-use crate::register::followers::Followers;
+use crate::register::followers::{Followers, SEQUENTIAL};
 use crate::register::prepared::{NEVER, NONE};
 use crate::register::{Access, RegisterOperation, WrittenValue};
 
@@ -176,10 +176,13 @@ fn says_something(operation: &RegisterOperation) -> bool {
 pub(super) struct DealtSession {
     operations: u32,
     pub(super) reads: u32,
-    /// When all of them were over.
+    /// When the last of them began, and all that have ended were over.
+    started: u64,
     over: u64,
+    /// Whether one began before another that the history has before it.
+    is_shuffled: bool,
     /// Whether one began when another was not over.
-    pub(super) overlaps: bool,
+    overlaps: bool,
 }
 
 impl DealtSession {
@@ -187,8 +190,12 @@ impl DealtSession {
         operation.number = self.operations;
         self.operations += 1;
         self.reads += u32::from(operation.has_read);
-        self.overlaps |= operation.started < self.over;
-        self.over = self.over.max(operation.over());
+        self.is_shuffled |= operation.started < self.started;
+        self.overlaps |= self.is_shuffled || operation.started < self.over;
+        self.started = self.started.max(operation.started);
+        if operation.is_done() {
+            self.over = self.over.max(operation.over());
+        }
     }
 }
 
@@ -217,24 +224,40 @@ impl Sessions {
         Sessions { direct: Vec::new(), sorted, dealt }
     }
 
-    /// The order of each session's operations; gives those that overlap their numbers, by their
-    /// start.
+    /// The order of each session's operations. Those that the history does not have in the order of
+    /// their start get their numbers anew.
     pub(super) fn followers(&self, parts: &mut [Vec<KeyedOperation>]) -> Followers {
         if !self.dealt.iter().any(|session| session.overlaps) {
             return Followers::default();
         }
-        let overlaps = |one: &&mut KeyedOperation| self.dealt[one.session as usize].overlaps;
-        let mut operations: Vec<_> = parts.iter_mut().flatten().filter(overlaps).collect();
+        self.number_shuffled(parts);
+        let mut count = 0;
+        let begin = |session: &DealtSession| {
+            let begin = if session.overlaps { count } else { SEQUENTIAL };
+            count += if session.overlaps { session.operations } else { 0 };
+            begin
+        };
+        let begins: Vec<u32> = self.dealt.iter().map(begin).collect();
+        let mut operations = vec![(0, 0); count as usize];
+        for one in parts.iter().flatten() {
+            let begin = begins[one.session as usize];
+            if begin != SEQUENTIAL {
+                operations[(begin + one.number) as usize] = (one.started, one.over());
+            }
+        }
+        Followers::new(begins, &operations)
+    }
+
+    fn number_shuffled(&self, parts: &mut [Vec<KeyedOperation>]) {
+        if !self.dealt.iter().any(|session| session.is_shuffled) {
+            return;
+        }
+        let is_shuffled = |one: &&mut KeyedOperation| self.dealt[one.session as usize].is_shuffled;
+        let mut operations: Vec<_> = parts.iter_mut().flatten().filter(is_shuffled).collect();
         operations.sort_unstable_by_key(|one| (one.session, one.started, one.place));
-        let mut overlapping = vec![Vec::new(); self.dealt.len()];
         for session in operations.chunk_by_mut(|one, other| one.session == other.session) {
             session.iter_mut().zip(0..).for_each(|(one, number)| one.number = number);
-            let follower = |one: &&mut KeyedOperation| {
-                session.partition_point(|other| other.started < one.over()) as u32
-            };
-            overlapping[session[0].session as usize] = session.iter().map(follower).collect();
         }
-        Followers::new(overlapping)
     }
 
     /// The number of a session, a new one if it has none.

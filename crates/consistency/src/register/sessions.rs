@@ -4,7 +4,7 @@
 //! that has read or written version *v* of a record must not read a version *u* afterwards that
 //! certainly comes before *v* ([`crate::register::prepared`] says when it does). As that is a
 //! comparison of two numbers, the greatest `high` of what a session has read (or written, if the
-//! write was acknowledged) is all there is to keep: O(n), 80 bytes per session.
+//! write was acknowledged) is all there is to keep: O(n), 72 bytes per session.
 //!
 //! An operation comes after another of its session if it began when that one had ended; two of one
 //! moment have no order. Of operations of a session that overlap, which sessions should not have,

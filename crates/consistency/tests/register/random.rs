@@ -68,7 +68,8 @@ pub fn history(recipe: &Recipe, seed: Seed, index: u64) -> RegisterHistory {
             _ => Outcome::Done,
         };
         active[slot] = (session, ended);
-        if outcome == Outcome::Unknown {
+        // Sessions should end with what nobody knows; half of them do not.
+        if outcome == Outcome::Unknown && draws.below(2) == 0 {
             active[slot].0 = sessions;
             sessions += 1;
         }

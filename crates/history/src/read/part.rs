@@ -174,10 +174,10 @@ fn fits(column: Column, found: &parquet::schema::types::ColumnDescriptor) -> boo
 /// One column of a row group on its way into records.
 struct ColumnValues {
     column: Column,
-    form: DamageKind,
+    form: ColumnForm,
 }
 
-enum DamageKind {
+enum ColumnForm {
     Long(Typed<Int64Type>),
     NonZero(Typed<Int64Type>, Vec<i16>, Vec<i64>),
     Int(Typed<Int32Type>),
@@ -212,14 +212,14 @@ impl ColumnValues {
         let pages = group.get_column_page_reader(place)?;
         let descriptor = group.metadata().column(place).column_descr_ptr();
         let form = if column.shape() == Shape::Word {
-            DamageKind::Word(Words::new(column, pages))
+            ColumnForm::Word(Words::new(column, pages))
         } else {
             let reader = get_column_reader(descriptor, pages);
             match column.shape() {
-                Shape::Unsigned(64) | Shape::Time => DamageKind::Long(typed(reader)),
-                Shape::NonZero => DamageKind::NonZero(typed(reader), Vec::new(), Vec::new()),
-                Shape::Flag => DamageKind::Flag(typed(reader)),
-                Shape::Unsigned(_) | Shape::Word => DamageKind::Int(typed(reader)),
+                Shape::Unsigned(64) | Shape::Time => ColumnForm::Long(typed(reader)),
+                Shape::NonZero => ColumnForm::NonZero(typed(reader), Vec::new(), Vec::new()),
+                Shape::Flag => ColumnForm::Flag(typed(reader)),
+                Shape::Unsigned(_) | Shape::Word => ColumnForm::Int(typed(reader)),
             }
         };
         Ok(ColumnValues { column, form })
@@ -229,11 +229,11 @@ impl ColumnValues {
     fn read(&mut self, records: &mut [Record]) -> Result<(), ParquetError> {
         let count = records.len();
         match &mut self.form {
-            DamageKind::Long(typed) => {
+            ColumnForm::Long(typed) => {
                 typed.read(count, None)?;
                 self.column.scatter_long(&typed.values, records);
             }
-            DamageKind::NonZero(typed, levels, spread) => {
+            ColumnForm::NonZero(typed, levels, spread) => {
                 levels.clear();
                 typed.read(count, Some(levels))?;
                 // One more value, so that the place behind the last can be looked at without a
@@ -248,15 +248,15 @@ impl ColumnValues {
                 }));
                 self.column.scatter_long(spread, records);
             }
-            DamageKind::Int(typed) => {
+            ColumnForm::Int(typed) => {
                 typed.read(count, None)?;
                 self.column.scatter_int(&typed.values, records);
             }
-            DamageKind::Flag(typed) => {
+            ColumnForm::Flag(typed) => {
                 typed.read(count, None)?;
                 self.column.scatter_flag(&typed.values, records);
             }
-            DamageKind::Word(words) => {
+            ColumnForm::Word(words) => {
                 self.column.scatter_word(words.read(count)?, records);
             }
         }
