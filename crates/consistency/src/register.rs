@@ -2,7 +2,6 @@
 
 mod agents;
 mod collector;
-mod followers;
 mod guarantee;
 mod linearizable;
 mod lost;
@@ -16,6 +15,7 @@ mod radix;
 mod resolve;
 mod sessions;
 mod staleness;
+mod successors;
 mod two_atomic;
 mod zones;
 

@@ -9,8 +9,8 @@
 //! "Before" is within *s*: the operation had ended when the write that *o* has read began. So what
 //! *o* has to remember of *s* is one number, the latest start of a write of *s* that it has read.
 //! The newest *v* is then found by binary search among the operations of *s* on the record, in the
-//! order of their followers ([`crate::register::followers`]) with the greatest `high` so far. Real
-//! time plays no part but for the order of versions, so no clock of another agent is trusted.
+//! order of their successors ([`crate::register::successors`]) with the greatest `high` so far.
+//! Real time plays no part but for the order of versions, so no clock of another agent is trusted.
 //!
 //! Only a read that missed a version which somebody knew can break either guarantee, so only these
 //! are looked up: O(n) for all reads and O(s log n) for each of these, O(s) mostly, as what an
@@ -43,15 +43,28 @@ struct Sight {
     /// [`NONE`] if it was not acknowledged.
     writer: u32,
     write: u32,
-    write_follower: u32,
+    write_successor: u32,
     /// A session that read the version, and what follows that read in it.
     first_reader: u32,
-    first_read_follower: u32,
+    first_read_successor: u32,
     /// Places of the read and the write in the history.
     place: u32,
     write_place: u32,
     /// The number of the doubt, or [`NONE`].
     doubt: u32,
+}
+
+impl Sight {
+    const NOTHING: Sight = Sight {
+        writer: NONE,
+        write: NONE,
+        write_successor: NONE,
+        first_reader: NONE,
+        first_read_successor: NONE,
+        place: NONE,
+        write_place: NONE,
+        doubt: NONE,
+    };
 }
 
 /// Looking a session up among those that knew a record takes about as long as looking at so many.
@@ -65,19 +78,6 @@ struct Doubt {
     order: VersionOrder,
     /// The number of the record among those with doubts.
     record: u32,
-}
-
-impl Sight {
-    const NOTHING: Sight = Sight {
-        writer: NONE,
-        write: NONE,
-        write_follower: NONE,
-        first_reader: NONE,
-        first_read_follower: NONE,
-        place: NONE,
-        write_place: NONE,
-        doubt: NONE,
-    };
 }
 
 /// The reads of a session in any order, and the number of each in it.
@@ -164,9 +164,9 @@ impl Observations {
         session.sights.push(Sight {
             writer: version.session,
             write: write.map_or(NONE, |write| write.number),
-            write_follower: acknowledged.map_or(NONE, |write| prepared.follower(write)),
+            write_successor: acknowledged.map_or(NONE, |write| prepared.successor(write)),
             first_reader: version.first_read_session,
-            first_read_follower: version.first_read_follower,
+            first_read_successor: version.first_read_successor,
             place: read.place,
             write_place: write.map_or(NONE, |write| write.place),
             doubt,
@@ -260,15 +260,15 @@ impl Observer<'_> {
     /// Judges the read with this number in its session.
     fn read(&mut self, (observer, number): (u32, u32), sight: &Sight) {
         self.see_waiting(observer, number);
-        let has_seen = |session: u32, follower: u32| {
+        let has_seen = |session: u32, successor: u32| {
             session != observer
                 && self
                     .seen
                     .get(session as usize)
-                    .is_some_and(|seen| seen.observer == observer && seen.until >= follower)
+                    .is_some_and(|seen| seen.observer == observer && seen.until >= successor)
         };
-        let mut has_write = has_seen(sight.writer, sight.write_follower);
-        let mut has_read = has_seen(sight.first_reader, sight.first_read_follower);
+        let mut has_write = has_seen(sight.writer, sight.write_successor);
+        let mut has_read = has_seen(sight.first_reader, sight.first_read_successor);
         if sight.doubt != NONE {
             has_write |= self.is_broken(Side::Writes, observer, sight);
             has_read |= self.is_broken(Side::Reads, observer, sight);
@@ -284,7 +284,7 @@ impl Observer<'_> {
                 place: sight.place,
             });
         }
-        self.waiting_until = self.waiting_until.max(self.prepared.followers.of(observer, number));
+        self.waiting_until = self.waiting_until.max(self.prepared.successors.of(observer, number));
     }
 
     /// Takes note of the last reads if all of them had ended before the operation `number`.
@@ -365,14 +365,14 @@ struct Known {
     session: u32,
     place: u32,
     /// The first operation of the session that comes after it.
-    follower: u32,
+    successor: u32,
     high: u64,
 }
 
 /// What sessions wrote or read of the records that have doubtful reads.
 #[derive(Default)]
 struct Knowledge {
-    /// By record, session, follower.
+    /// By record, session, successor.
     known: Vec<Known>,
     /// The part of each record and session.
     sessions: Vec<Range<usize>>,
@@ -396,7 +396,7 @@ impl Knowledge {
             self.known.push(Known {
                 session: operation.session,
                 place: operation.place,
-                follower: prepared.follower(operation),
+                successor: prepared.successor(operation),
                 high: prepared.versions[version as usize].high,
             });
         }
@@ -418,7 +418,7 @@ impl Knowledge {
             end: part.end as u32,
             next: part.start as u32,
             high: 0,
-            next_follower: self.known[part.start].follower,
+            next_successor: self.known[part.start].successor,
         };
         self.sessions.iter().map(cursor).collect()
     }
@@ -434,7 +434,7 @@ struct Cursor {
     end: u32,
     /// The first of them that it need not see yet, and what follows that one in its session.
     next: u32,
-    next_follower: u32,
+    next_successor: u32,
     /// The newest version before, 0 if there is none.
     high: u64,
 }
@@ -444,14 +444,14 @@ impl Cursor {
     /// observer.
     fn advance(&mut self, observer: u32, until: u32, known: &[Known]) {
         if self.observer != observer {
-            let next_follower = known[self.begin as usize].follower;
-            *self = Cursor { observer, next: self.begin, high: 0, next_follower, ..*self };
+            let next_successor = known[self.begin as usize].successor;
+            *self = Cursor { observer, next: self.begin, high: 0, next_successor, ..*self };
         }
         let rest = &known[self.next as usize..self.end as usize];
-        if self.next_follower > until || rest.is_empty() {
+        if self.next_successor > until || rest.is_empty() {
             return;
         }
-        let has_ended = |one: &Known| one.follower <= until;
+        let has_ended = |one: &Known| one.successor <= until;
         let mut stride = 1;
         while rest.get(stride).is_some_and(has_ended) {
             stride *= 2;
@@ -459,13 +459,13 @@ impl Cursor {
         let ended = rest[..rest.len().min(stride)].partition_point(has_ended);
         self.next += ended as u32;
         self.high = rest[ended - 1].high;
-        self.next_follower = rest.get(ended).map_or(NONE, |one| one.follower);
+        self.next_successor = rest.get(ended).map_or(NONE, |one| one.successor);
     }
 }
 
-/// Sorts by session and follower, and gives each the newest version so far of its session.
+/// Sorts by session and successor, and gives each the newest version so far of its session.
 fn sort_by_session(known: &mut [Known]) {
-    known.sort_by_key(|known| (known.session, known.follower));
+    known.sort_by_key(|known| (known.session, known.successor));
     for place in 1..known.len() {
         let (before, rest) = known.split_at_mut(place);
         let (one, other) = (before[place - 1], &mut rest[0]);

@@ -20,7 +20,7 @@ pub(super) fn assign(
     let is_whole = to.history.writes_whole_records;
     let follows = |one: &RecordVersion, other: &RecordVersion| {
         let writer = |version: &RecordVersion| &to.operations[version.writer as usize];
-        to.followers.of(one.session, writer(one).number) <= writer(other).number
+        to.successors.of(one.session, writer(one).number) <= writer(other).number
     };
     if is_sequential(versions, follows) && (is_whole || numbers_grow(versions.iter())) {
         for (version, place) in versions.iter_mut().zip(0..) {

@@ -10,8 +10,8 @@ use std::ops::RangeInclusive;
 
 use assay_model::Outcome;
 
-use crate::register::followers::{Followers, SEQUENTIAL};
 use crate::register::prepared::{NEVER, NONE};
+use crate::register::successors::{SEQUENTIAL, Successors};
 use crate::register::{Access, RegisterOperation, WrittenValue};
 
 /// Operations of a part: some hundred kilobytes, for as long as there are not too many parts.
@@ -30,7 +30,7 @@ pub(super) struct KeyedOperation {
     pub(super) written: u64,
     pub(super) place: u32,
     pub(super) session: u32,
-    /// Its number in its session ([`crate::register::followers`]).
+    /// Its number in its session ([`crate::register::successors`]).
     pub(super) number: u32,
     pub(super) agent: u16,
     pub(super) has_read: bool,
@@ -226,9 +226,9 @@ impl Sessions {
 
     /// The order of each session's operations. Those that the history does not have in the order of
     /// their start get their numbers anew.
-    pub(super) fn followers(&self, parts: &mut [Vec<KeyedOperation>]) -> Followers {
+    pub(super) fn successors(&self, parts: &mut [Vec<KeyedOperation>]) -> Successors {
         if !self.dealt.iter().any(|session| session.overlaps) {
-            return Followers::default();
+            return Successors::default();
         }
         self.number_shuffled(parts);
         let mut count = 0;
@@ -245,7 +245,7 @@ impl Sessions {
                 operations[(begin + one.number) as usize] = (one.started, one.over());
             }
         }
-        Followers::new(begins, &operations)
+        Successors::new(begins, &operations)
     }
 
     fn number_shuffled(&self, parts: &mut [Vec<KeyedOperation>]) {

@@ -50,7 +50,7 @@ fn resolve_parts<'h>(
     }
     let mut sessions = Sessions::new(operations, &survey);
     let mut parts = survey.deal_out(operations, &mut sessions);
-    prepared.followers = sessions.followers(&mut parts);
+    prepared.successors = sessions.successors(&mut parts);
     prepared.reads_by_session = sessions.dealt.iter().map(|session| session.reads).collect();
     let mut resolver = Resolver::default();
     for part in parts {

@@ -23,7 +23,7 @@ use assay_model::Nanos;
 use crate::clock::ClockError;
 use crate::register::RegisterHistory;
 use crate::register::collector::ViolationCollector;
-use crate::register::followers::Followers;
+use crate::register::successors::Successors;
 use crate::verdict::{Anomaly, Edges, Limitation, VerdictPower, VersionOrder, Witness};
 
 /// No operation, or no version.
@@ -44,7 +44,7 @@ pub(super) struct Prepared {
     pub(super) read: u32,
     /// The version that it wrote, or [`NONE`].
     pub(super) written: u32,
-    /// Its number in its session ([`crate::register::followers`]).
+    /// Its number in its session ([`crate::register::successors`]).
     pub(super) number: u32,
     pub(super) agent: u16,
     pub(super) is_done: bool,
@@ -68,7 +68,7 @@ pub(super) struct RecordVersion {
     pub(super) high: u64,
     /// The session of the read of it that began first, and what followed that read there.
     pub(super) first_read_session: u32,
-    pub(super) first_read_follower: u32,
+    pub(super) first_read_successor: u32,
     /// Its write, the operation of `known`, the read of `last_read`.
     pub(super) writer: u32,
     pub(super) knower: u32,
@@ -115,7 +115,7 @@ pub struct PreparedHistory<'h> {
     pub(super) duplicate_keys: Vec<u64>,
     /// How many reads each session has, by its number.
     pub(super) reads_by_session: Vec<u32>,
-    pub(super) followers: Followers,
+    pub(super) successors: Successors,
     pub(super) unexplained: ViolationCollector,
     /// Reads whose value was looked up.
     pub(super) reads: u64,
@@ -128,8 +128,8 @@ pub struct PreparedHistory<'h> {
 
 impl<'h> PreparedHistory<'h> {
     /// The number, within its session, of the first operation that comes after this one.
-    pub(super) fn follower(&self, operation: &Prepared) -> u32 {
-        self.followers.of(operation.session, operation.number)
+    pub(super) fn successor(&self, operation: &Prepared) -> u32 {
+        self.successors.of(operation.session, operation.number)
     }
 
     pub(super) fn new(history: &'h RegisterHistory, clocks: Clocks) -> PreparedHistory<'h> {
@@ -142,7 +142,7 @@ impl<'h> PreparedHistory<'h> {
             groups: Vec::new(),
             duplicate_keys: Vec::new(),
             reads_by_session: Vec::new(),
-            followers: Followers::default(),
+            successors: Successors::default(),
             unexplained: ViolationCollector::default(),
             reads: 0,
             judged: 0,

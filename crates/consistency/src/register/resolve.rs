@@ -167,8 +167,8 @@ impl Resolver {
         }
         if version.first_read_session == NONE {
             version.first_read_session = operation.session;
-            let followers = &to.followers;
-            version.first_read_follower = followers.of(operation.session, operation.number);
+            let successors = &to.successors;
+            version.first_read_successor = successors.of(operation.session, operation.number);
         }
         if early > version.last_read {
             (version.last_read, version.last_reader) = (early, reader);
@@ -239,7 +239,7 @@ fn absence() -> RecordVersion {
         high: 0,
         writer: NONE,
         knower: NONE,
-        first_read_follower: NONE,
+        first_read_successor: NONE,
         first_read_session: NONE,
         last_reader: NONE,
         session: NONE,

@@ -93,7 +93,7 @@ impl SessionState {
         };
         self.pending_read.include(newest(operation.read));
         self.pending_written.include(newest(operation.written));
-        self.pending_until = self.pending_until.max(prepared.follower(operation));
+        self.pending_until = self.pending_until.max(prepared.successor(operation));
     }
 }
 
