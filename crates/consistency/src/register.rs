@@ -3,6 +3,7 @@
 mod agents;
 mod collector;
 mod guarantee;
+mod keyed;
 mod linearizable;
 mod lost;
 mod merge;
@@ -189,7 +190,7 @@ impl RegisterReport {
 /// Judges a history of single records: sorts it once, then lets each checker pass over one batch
 /// of records after another, while it is in the cache.
 ///
-/// Besides the history it takes 56 bytes per operation, 36 per read, about 200 per session, and
+/// Besides the history it takes 48 bytes per operation, 36 per read, about 200 per session, and
 /// some hundred per operation of one batch: about 4,096 operations, or all of a more popular
 /// record. A record in which a value was written twice is left out of all verdicts but that on
 /// garbage reads.

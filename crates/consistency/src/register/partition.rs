@@ -9,92 +9,64 @@
 use std::ops::RangeInclusive;
 
 use assay_model::Outcome;
+use memmap2::MmapMut;
+use zerocopy::FromBytes;
 
-use crate::register::prepared::{NEVER, NONE};
+use crate::register::keyed::KeyedOperation;
+use crate::register::prepared::NONE;
 use crate::register::successors::{SEQUENTIAL, Successors};
-use crate::register::{Access, RegisterOperation, WrittenValue};
+use crate::register::{Access, RegisterOperation};
 
-/// Operations of a part: some hundred kilobytes, for as long as there are not too many parts.
+/// Operations of a part: with the order of their records, what fits into the processor's level-2
+/// cache, for as long as there are not too many parts.
 const PART: usize = 4096;
-/// Parts: one page for each is what the processor's table of pages has room for.
-const PARTS_MAX: usize = 256;
+/// Parts: for each the processor keeps the line that is being written.
+const PARTS_MAX: usize = 1024;
 
-/// An operation with the values that it read and wrote.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct KeyedOperation {
-    pub(super) key: u64,
-    /// One more than the history's; never where the outcome is not done.
-    pub(super) started: u64,
-    pub(super) ended: u64,
-    pub(super) read: u64,
-    pub(super) written: u64,
-    pub(super) place: u32,
-    pub(super) session: u32,
-    /// Its number in its session ([`crate::register::successors`]).
-    pub(super) number: u32,
-    pub(super) agent: u16,
-    pub(super) has_read: bool,
-    pub(super) write: Write,
+/// Operations by part, in one piece of memory, for the kernel gives large pages to large pieces
+/// only: 48 bytes each.
+pub(super) struct DealtOperations {
+    memory: MmapMut,
+    /// Where each part ends.
+    ends: Vec<usize>,
 }
 
-/// Whether an operation has written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Write {
-    /// No value that anybody could read, or must not read.
-    No,
-    /// It certainly has not: nobody may read its value.
-    Refused,
-    /// Nobody knows.
-    Unknown,
-    /// It certainly has.
-    Done,
-}
-
-impl KeyedOperation {
-    fn new(from: &RegisterOperation, place: u32, session: u32) -> KeyedOperation {
-        let is_done = from.outcome == Outcome::Done;
-        let is_refused = from.outcome == Outcome::Refused;
-        let (read, written) = match from.access {
-            Access::Read(read) => (Some(read), None),
-            Access::Write(written) => (None, Some(written)),
-            Access::ReadThenWrite { read, written } => (Some(read), Some(written)),
+impl DealtOperations {
+    /// With room for parts of these sizes.
+    ///
+    /// # Panics
+    ///
+    /// If there is not so much memory.
+    fn new(sizes: &[usize]) -> DealtOperations {
+        let mut end = 0;
+        let until = |size: &usize| {
+            end += size;
+            end
         };
-        let write = match written {
-            None => Write::No,
-            // A deletion that did not happen leaves no value that nobody may read.
-            Some(WrittenValue::ABSENT) if is_refused => Write::No,
-            Some(_) if is_refused => Write::Refused,
-            Some(_) if is_done => Write::Done,
-            Some(_) => Write::Unknown,
-        };
-        // An answer before its request: both times are doubtful, so the interval is the widest.
-        let (started, ended) = match is_done {
-            true => (from.started.min(from.ended).0, from.started.max(from.ended).0),
-            false => (from.started.0, NEVER),
-        };
-        KeyedOperation {
-            key: from.key,
-            started: started.saturating_add(1),
-            ended: ended.saturating_add(1),
-            read: read.map_or(0, |read| read.0),
-            written: written.map_or(0, |written| written.0),
-            place,
-            session,
-            number: 0,
-            agent: from.agent,
-            has_read: is_done && read.is_some(),
-            write,
-        }
+        let ends: Vec<usize> = sizes.iter().map(until).collect();
+        let bytes = end * size_of::<KeyedOperation>();
+        let memory = MmapMut::map_anon(bytes.max(1)).expect("memory for the operations");
+        // A kernel that has no large pages hands out small ones.
+        #[cfg(target_os = "linux")]
+        memory.advise(memmap2::Advice::HugePage).ok();
+        DealtOperations { memory, ends }
     }
 
-    pub(super) fn is_done(&self) -> bool {
-        self.has_read || self.write == Write::Done
+    fn bytes(&self) -> usize {
+        self.ends.last().map_or(0, |end| end * size_of::<KeyedOperation>())
     }
 
-    /// From when on an operation of its session comes after it. Of two that began and ended at one
-    /// moment, as where a simulated store takes no time, nobody knows which was first.
-    pub(super) fn over(&self) -> u64 {
-        self.ended.max(self.started.saturating_add(1))
+    fn all_mut(&mut self) -> &mut [KeyedOperation] {
+        let bytes = self.bytes();
+        FromBytes::mut_from_bytes(&mut self.memory[..bytes]).expect("pages are aligned")
+    }
+
+    /// The parts, which share no record.
+    pub(super) fn parts(&self) -> impl Iterator<Item = &[KeyedOperation]> {
+        let bytes = &self.memory[..self.bytes()];
+        let all = <[KeyedOperation]>::ref_from_bytes(bytes).expect("pages are aligned");
+        let begins = [0].into_iter().chain(self.ends.iter().copied());
+        begins.zip(&self.ends).map(|(begin, end)| &all[begin..*end])
     }
 }
 
@@ -140,18 +112,21 @@ impl Survey {
         &self,
         history: &[RegisterOperation],
         sessions: &mut Sessions,
-    ) -> Vec<Vec<KeyedOperation>> {
-        let mut parts: Vec<Vec<KeyedOperation>> =
-            self.counts.iter().map(|count| Vec::with_capacity(*count)).collect();
+    ) -> DealtOperations {
+        let mut dealt = DealtOperations::new(&self.counts);
+        let mut next: Vec<usize> =
+            dealt.ends.iter().zip(&self.counts).map(|(end, count)| end - count).collect();
+        let all = dealt.all_mut();
         let sayers = history.iter().zip(0..).filter(|(operation, _)| says_something(operation));
         for (operation, place) in sayers {
             let session = sessions.number(operation.session);
-            let part = part(operation.key, self.counts.len());
+            let next = &mut next[part(operation.key, self.counts.len())];
             let mut operation = KeyedOperation::new(operation, place, session);
             sessions.dealt[session as usize].add(&mut operation);
-            parts[part].push(operation);
+            all[*next] = operation;
+            *next += 1;
         }
-        parts
+        dealt
     }
 }
 
@@ -189,7 +164,7 @@ impl DealtSession {
     fn add(&mut self, operation: &mut KeyedOperation) {
         operation.number = self.operations;
         self.operations += 1;
-        self.reads += u32::from(operation.has_read);
+        self.reads += u32::from(operation.has_read());
         self.is_shuffled |= operation.started < self.started;
         self.overlaps |= self.is_shuffled || operation.started < self.over;
         self.started = self.started.max(operation.started);
@@ -226,11 +201,12 @@ impl Sessions {
 
     /// The order of each session's operations. Those that the history does not have in the order of
     /// their start get their numbers anew.
-    pub(super) fn successors(&self, parts: &mut [Vec<KeyedOperation>]) -> Successors {
+    pub(super) fn successors(&self, dealt: &mut DealtOperations) -> Successors {
         if !self.dealt.iter().any(|session| session.overlaps) {
             return Successors::default();
         }
-        self.number_shuffled(parts);
+        let all = dealt.all_mut();
+        self.number_shuffled(all);
         let mut count = 0;
         let begin = |session: &DealtSession| {
             let begin = if session.overlaps { count } else { SEQUENTIAL };
@@ -239,7 +215,7 @@ impl Sessions {
         };
         let begins: Vec<u32> = self.dealt.iter().map(begin).collect();
         let mut operations = vec![(0, 0); count as usize];
-        for one in parts.iter().flatten() {
+        for one in all.iter() {
             let begin = begins[one.session as usize];
             if begin != SEQUENTIAL {
                 operations[(begin + one.number) as usize] = (one.started, one.over());
@@ -248,12 +224,12 @@ impl Sessions {
         Successors::new(begins, &operations)
     }
 
-    fn number_shuffled(&self, parts: &mut [Vec<KeyedOperation>]) {
+    fn number_shuffled(&self, all: &mut [KeyedOperation]) {
         if !self.dealt.iter().any(|session| session.is_shuffled) {
             return;
         }
         let is_shuffled = |one: &&mut KeyedOperation| self.dealt[one.session as usize].is_shuffled;
-        let mut operations: Vec<_> = parts.iter_mut().flatten().filter(is_shuffled).collect();
+        let mut operations: Vec<_> = all.iter_mut().filter(is_shuffled).collect();
         operations.sort_unstable_by_key(|one| (one.session, one.started, one.place));
         for session in operations.chunk_by_mut(|one, other| one.session == other.session) {
             session.iter_mut().zip(0..).for_each(|(one, number)| one.number = number);

@@ -1,6 +1,6 @@
 //! Preparation of a history for the checkers, whole or in batches.
 //!
-//! Memory: 56 bytes per operation of the parts that are not done yet, then what
+//! Memory: 48 bytes per operation of the parts that are not done yet, then what
 //! [`crate::register::prepared`] says.
 
 use assay_model::Outcome;
@@ -49,12 +49,12 @@ fn resolve_parts<'h>(
         return prepared;
     }
     let mut sessions = Sessions::new(operations, &survey);
-    let mut parts = survey.deal_out(operations, &mut sessions);
-    prepared.successors = sessions.successors(&mut parts);
+    let mut dealt = survey.deal_out(operations, &mut sessions);
+    prepared.successors = sessions.successors(&mut dealt);
     prepared.reads_by_session = sessions.dealt.iter().map(|session| session.reads).collect();
     let mut resolver = Resolver::default();
-    for part in parts {
-        resolver.resolve(&part, &mut prepared, &mut after);
+    for part in dealt.parts() {
+        resolver.resolve(part, &mut prepared, &mut after);
     }
     after(&mut prepared);
     prepared.duplicate_keys.sort_unstable();

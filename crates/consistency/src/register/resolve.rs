@@ -5,10 +5,10 @@
 //! read; an operation that reads what it writes itself is one too).
 
 use crate::register::WrittenValue;
+use crate::register::keyed::{KeyedOperation, Write};
 use crate::register::order;
-use crate::register::partition::{KeyedOperation, Write};
 use crate::register::prepared::{
-    NONE, Prepared, PreparedHistory, RecordGroup, RecordVersion, reported,
+    Clocks, NONE, Prepared, PreparedHistory, RecordGroup, RecordVersion, reported,
 };
 use crate::register::radix;
 use crate::verdict::{Anomaly, Edges};
@@ -23,10 +23,28 @@ const AT_ONCE: usize = 4096;
 #[derive(Default)]
 pub(super) struct Resolver {
     keys: Vec<(u64, u32)>,
-    /// Of the record at hand, by their start.
-    operations: Vec<KeyedOperation>,
+    /// The values that the operations of the record at hand read, where they have.
+    values: Vec<u64>,
     table: ValueTable,
     scratch: Vec<(u64, u32)>,
+}
+
+/// The operations of one record, by their start.
+#[derive(Clone, Copy)]
+struct RecordOperations<'p> {
+    part: &'p [KeyedOperation],
+    /// Their key, and their places in the part.
+    places: &'p [(u64, u32)],
+}
+
+impl<'p> RecordOperations<'p> {
+    fn iter(self) -> impl ExactSizeIterator<Item = &'p KeyedOperation> {
+        self.places.iter().map(|pair| &self.part[pair.1 as usize])
+    }
+
+    fn key(self) -> u64 {
+        self.places[0].0
+    }
 }
 
 impl Resolver {
@@ -42,14 +60,12 @@ impl Resolver {
         keys.clear();
         keys.extend(part.iter().zip(0..).map(|(operation, place)| (operation.key, place)));
         radix::sort_by_key(&mut keys, |pair| pair.0);
-        for group in keys.chunk_by(|one, other| one.0 == other.0) {
-            self.operations.clear();
-            self.operations.extend(group.iter().map(|pair| part[pair.1 as usize]));
-            let started = |operation: &KeyedOperation| operation.started;
-            if !self.operations.is_sorted_by_key(started) {
-                self.operations.sort_by_key(started);
+        for places in keys.chunk_by_mut(|one, other| one.0 == other.0) {
+            let started = |pair: &(u64, u32)| part[pair.1 as usize].started;
+            if !places.is_sorted_by_key(started) {
+                places.sort_by_key(started);
             }
-            self.group(group[0].0, to);
+            self.group(RecordOperations { part, places }, to);
             if to.operations.len() >= AT_ONCE {
                 after(to);
             }
@@ -57,26 +73,24 @@ impl Resolver {
         self.keys = keys;
     }
 
-    fn group(&mut self, key: u64, to: &mut PreparedHistory) {
+    fn group(&mut self, record: RecordOperations, to: &mut PreparedHistory) {
         let begin = to.operations.len();
         let versions = to.versions.len();
-        to.operations.extend(self.operations.iter().map(unresolved));
-        let is_unique = self.add_versions(begin, to);
-        for (place, at) in (begin..to.operations.len()).enumerate() {
-            let operation = &self.operations[place];
-            to.unknown += u64::from(operation.write == Write::Unknown);
-            if operation.has_read {
-                self.lead(at, (key, operation.read), is_unique, to);
+        let is_unique = self.add(record, to);
+        for place in 0..self.values.len() {
+            if to.operations[begin + place].is_read {
+                let value = self.values[place];
+                self.lead(begin + place, (record.key(), value), is_unique, to);
             }
         }
         if !is_unique {
-            to.duplicate_keys.push(key);
+            to.duplicate_keys.push(record.key());
             to.versions.truncate(versions);
             to.operations.truncate(begin);
             return;
         }
         let mut group = RecordGroup {
-            key,
+            key: record.key(),
             operations: begin..to.operations.len(),
             versions: versions..to.versions.len(),
             order: crate::VersionOrder::RealTime,
@@ -87,61 +101,44 @@ impl Resolver {
         to.groups.push(group);
     }
 
-    /// Adds a version for each write; whether all values are unique.
-    fn add_versions(&mut self, begin: usize, to: &mut PreparedHistory) -> bool {
-        let writes = self.operations.iter().filter(|one| one.write != Write::No).count();
-        self.table.clear(writes + 1);
-        let mut is_unique = true;
-        if !self.absence_is_written(to) {
-            self.table.insert(WrittenValue::ABSENT.0, to.versions.len() as u32);
+    /// Adds the operations, and a version for each write; whether all values are unique.
+    fn add(&mut self, record: RecordOperations, to: &mut PreparedHistory) -> bool {
+        self.values.clear();
+        self.table.writes.clear();
+        if !absence_is_written(record, to) {
+            self.table.writes.push((WrittenValue::ABSENT.0, to.versions.len() as u32));
         }
         to.versions.push(absence());
-        let is_write = |(_, one): &(usize, &KeyedOperation)| one.write != Write::No;
-        for (place, write) in self.operations.iter().enumerate().filter(is_write) {
-            let (at, value) = ((begin + place) as u32, write.written);
-            let number = match write.write {
-                Write::Refused => REFUSED | at,
-                _ => to.versions.len() as u32,
-            };
-            is_unique &= value != WrittenValue::GARBAGE.0 && self.table.insert(value, number);
-            if number & REFUSED != 0 {
-                continue;
+        for one in record.iter() {
+            self.values.push(if one.has_read() { one.read(to.history) } else { 0 });
+            let at = to.operations.len() as u32;
+            let mut operation = unresolved(one);
+            if one.write() != Write::No {
+                let number = match one.write() {
+                    Write::Refused => REFUSED | at,
+                    _ => to.versions.len() as u32,
+                };
+                let value = one.written();
+                self.table.writes.push((value, number));
+                if number & REFUSED == 0 {
+                    operation.written = number;
+                    to.versions.push(version(value, at, &operation, &to.clocks));
+                }
             }
-            let operation = &mut to.operations[at as usize];
-            operation.written = number;
-            let late = to.clocks.late(operation.ended, operation.agent);
-            to.versions.push(RecordVersion {
-                value,
-                early: to.clocks.early(operation.started, operation.agent),
-                late,
-                known: late,
-                writer: at,
-                knower: at,
-                session: operation.session,
-                agent: operation.agent,
-                is_done: operation.is_done,
-                ..absence()
-            });
+            to.unknown += u64::from(one.write() == Write::Unknown);
+            to.operations.push(operation);
         }
-        is_unique
+        let has_garbage = |write: &(u64, u32)| write.0 == WrittenValue::GARBAGE.0;
+        self.table.sort() && !self.table.writes.last().is_some_and(has_garbage)
     }
 
-    /// Whether a record that was loaded before everything else is deleted later, so that whoever
-    /// misses it can only have seen the deletion.
-    fn absence_is_written(&self, to: &PreparedHistory) -> bool {
-        let is_deletion =
-            |one: &KeyedOperation| one.write != Write::No && one.written == WrittenValue::ABSENT.0;
-        if !self.operations.iter().any(is_deletion) {
-            return false;
-        }
-        let [first, second, ..] = &self.operations[..] else { return false };
-        let is_load = first.write == Write::Done && !first.has_read;
-        let distance = to.clocks.greatest.saturating_mul(2);
-        let is_before = first.ended.saturating_add(distance) < second.started;
-        is_load && is_before && !is_deletion(first)
-    }
-
-    fn lead(&self, at: usize, (key, value): (u64, u64), is_unique: bool, to: &mut PreparedHistory) {
+    fn lead(
+        &mut self,
+        at: usize,
+        (key, value): (u64, u64),
+        is_unique: bool,
+        to: &mut PreparedHistory,
+    ) {
         to.reads += 1;
         let reader = at as u32;
         let found = self.table.find(value).filter(|_| value != WrittenValue::GARBAGE.0);
@@ -177,6 +174,39 @@ impl Resolver {
     }
 }
 
+/// Whether a record that was loaded before everything else is deleted later, so that whoever
+/// misses it can only have seen the deletion.
+fn absence_is_written(record: RecordOperations, to: &PreparedHistory) -> bool {
+    let is_deletion =
+        |one: &KeyedOperation| one.write() != Write::No && one.written() == WrittenValue::ABSENT.0;
+    if !record.iter().any(is_deletion) {
+        return false;
+    }
+    let mut operations = record.iter();
+    let (Some(first), Some(second)) = (operations.next(), operations.next()) else { return false };
+    let is_load = first.write() == Write::Done && !first.has_read();
+    let distance = to.clocks.greatest.saturating_mul(2);
+    let is_before = first.ended.saturating_add(distance) < second.started;
+    is_load && is_before && !is_deletion(first)
+}
+
+/// What the operation `at` wrote.
+fn version(value: u64, at: u32, operation: &Prepared, clocks: &Clocks) -> RecordVersion {
+    let late = clocks.late(operation.ended, operation.agent);
+    RecordVersion {
+        value,
+        early: clocks.early(operation.started, operation.agent),
+        late,
+        known: late,
+        writer: at,
+        knower: at,
+        session: operation.session,
+        agent: operation.agent,
+        is_done: operation.is_done,
+        ..absence()
+    }
+}
+
 fn unresolved(from: &KeyedOperation) -> Prepared {
     Prepared {
         started: from.started,
@@ -188,7 +218,7 @@ fn unresolved(from: &KeyedOperation) -> Prepared {
         number: from.number,
         agent: from.agent,
         is_done: from.is_done(),
-        is_read: from.has_read,
+        is_read: from.has_read(),
     }
 }
 
@@ -248,47 +278,63 @@ fn absence() -> RecordVersion {
     }
 }
 
-/// A hash table from the values of one record to its writes, with open addressing.
+/// The values of one record in rising order, each with its write.
+///
+/// Operations that begin one after another mostly write rising values, and read those written last:
+/// so the values are nearly in order when they come, and each is found near the one before.
 #[derive(Default)]
 struct ValueTable {
-    slots: Vec<(u64, u32)>,
-    /// The part in use, a power of two, less one.
-    mask: usize,
+    writes: Vec<(u64, u32)>,
+    /// Where the last value was found.
+    last: usize,
 }
 
 impl ValueTable {
-    /// Makes room for this many values, at most half full.
-    fn clear(&mut self, values: usize) {
-        let size = (2 * values).next_power_of_two().max(4);
-        if self.slots.len() < size {
-            self.slots.resize(size, (0, NONE));
-        }
-        self.slots[..size].fill((0, NONE));
-        self.mask = size - 1;
+    /// Puts the writes in order; whether their values are all different.
+    fn sort(&mut self) -> bool {
+        radix::sort_by_key(&mut self.writes, |write| write.0);
+        self.last = 0;
+        self.writes.is_sorted_by(|one, other| one.0 < other.0)
     }
 
-    fn slot(&self, value: u64) -> usize {
-        // Fibonacci hashing (Knuth 3, §6.4), folded for values that differ in high bits only.
-        let product = (value ^ (value >> 32)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        let mut slot = (product >> 32) as usize & self.mask;
-        while self.slots[slot].1 != NONE && self.slots[slot].0 != value {
-            slot = (slot + 1) & self.mask;
+    /// The write of this value, looked for from the last place in growing strides, then by halves.
+    fn find(&mut self, value: u64) -> Option<u32> {
+        let writes = &self.writes[..];
+        let (mut low, mut high, mut stride) = (self.last, self.last, 1);
+        while low > 0 && writes[low].0 > value {
+            (high, low) = (low, low.saturating_sub(stride));
+            stride *= 2;
         }
-        slot
-    }
-
-    /// Whether the value was new.
-    fn insert(&mut self, value: u64, number: u32) -> bool {
-        let slot = self.slot(value);
-        let is_new = self.slots[slot].1 == NONE;
-        if is_new {
-            self.slots[slot] = (value, number);
+        while high < writes.len() && writes[high].0 < value {
+            (low, high) = (high, (high + stride).min(writes.len()));
+            stride *= 2;
         }
-        is_new
+        let end = (high + 1).min(writes.len());
+        let place = low + writes[low..end].partition_point(|write| write.0 < value);
+        let found = writes.get(place).filter(|write| write.0 == value)?;
+        self.last = place;
+        Some(found.1)
     }
+}
 
-    fn find(&self, value: u64) -> Option<u32> {
-        let (_, number) = self.slots[self.slot(value)];
-        (number != NONE).then_some(number)
+#[cfg(test)]
+mod tests {
+    use assay_model::Seed;
+
+    use super::*;
+
+    #[test]
+    fn each_value_is_found_from_wherever_the_last_one_was() {
+        for size in [1, 2, 3, 7, 100] {
+            let mut draws = Seed(size).draws(1, 0);
+            let writes = (0..size).map(|write| (2 * write + 1, write as u32)).collect();
+            let mut table = ValueTable { writes, last: 0 };
+            assert!(table.sort());
+            for _ in 0..1_000 {
+                let value = draws.below(2 * size + 2);
+                let write = (value % 2 == 1 && value < 2 * size).then_some((value / 2) as u32);
+                assert_eq!(table.find(value), write, "{value} among {size}");
+            }
+        }
     }
 }
