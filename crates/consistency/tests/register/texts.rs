@@ -1,10 +1,9 @@
 //! Histories as texts with what is to be found in them.
 
-use std::fmt::Write;
-
 use assay_consistency::register::{self, RegisterReport};
 use assay_consistency::{
-    ClockError, Limitation, Quality, QualityFinding, QualityVerdict, RegisterHistory, WrittenValue,
+    ClockError, Limitation, Quality, QualityFinding, QualityVerdict, RegisterHistory, Witness,
+    WrittenValue,
 };
 use assay_model::Nanos;
 use expect_test::{Expect, expect};
@@ -19,36 +18,32 @@ fn check_history(history: &RegisterHistory, error: &ClockError, expected: Expect
     expected.assert_eq(&describe(&register::judge(history, error)));
 }
 
-/// A line per violated quality with its witnesses, and one with those that cannot be judged.
+/// A line per violated quality: how often, by which order of the writes, and the witnesses, each
+/// with its margin; then `none`, and what was not violated, each times its opportunities.
 fn describe(report: &RegisterReport) -> String {
-    let mut text = String::new();
-    let mut silent = String::new();
+    let mut lines = Vec::new();
+    let mut silent = "none".to_owned();
     for finding in &report.findings {
         let name = finding.quality.name();
         match &finding.verdict {
             QualityVerdict::Violated(violations) => {
-                writeln!(text, "{name}: {} by {:?}", violations.count, finding.order)
-                    .expect("a string takes all");
-                for witness in &violations.witnesses {
-                    writeln!(
-                        text,
-                        "  {:?} of {}: {:?}, margin {}",
-                        witness.anomaly,
-                        char::from(witness.key as u8),
-                        witness.operations,
-                        witness.margin.0
-                    )
-                    .expect("a string takes all");
-                }
+                let witnesses: Vec<String> = violations.witnesses.iter().map(witness).collect();
+                let (count, order) = (violations.count, finding.order);
+                lines.push(format!("{name}: {count} by {order:?}: {}", witnesses.join("; ")));
             }
             QualityVerdict::NoneFound(power) => {
-                write!(silent, "\n  {name} in {}", power.opportunities)
-                    .expect("a string takes all");
+                silent += &format!(" {name}×{}", power.opportunities);
             }
             QualityVerdict::NotAssessable(_) => {}
         }
     }
-    format!("{text}none:{silent}\n")
+    lines.push(silent);
+    lines.join("\n")
+}
+
+fn witness(witness: &Witness) -> String {
+    let Witness { anomaly, key, operations, margin, .. } = witness;
+    format!("{anomaly:?} {} {operations:?} +{}", char::from(*key as u8), margin.0)
 }
 
 #[test]
@@ -56,13 +51,7 @@ fn operations_of_a_session_at_one_moment_have_no_order() {
     // Whichever write was the last: the read of the other one would be stale if it were known.
     check(
         "a: w x2 5..5 · w x1 5..5 · r x2 5..5 | b: r x2 9..10 · r x2 11..12",
-        expect![[r#"
-            none:
-              no-garbage-reads in 3
-              linearizable in 3
-              2-atomic in 3
-              monotonic-reads in 1
-        "#]],
+        expect!["none no-garbage-reads×3 linearizable×3 2-atomic×3 monotonic-reads×1"],
     );
 }
 
@@ -70,14 +59,9 @@ fn operations_of_a_session_at_one_moment_have_no_order() {
 fn a_serial_history_breaks_nothing() {
     check(
         "a: w x1 0..3 · r x1 5..7 · w x2 8..9 · r x2 11..12 | b: r x2 13..14 · r x2 15..16",
-        expect![[r#"
-            none:
-              no-garbage-reads in 4
-              linearizable in 4
-              2-atomic in 4
-              monotonic-reads in 2
-              read-your-writes in 2
-        "#]],
+        expect![
+            "none no-garbage-reads×4 linearizable×4 2-atomic×4 monotonic-reads×2 read-your-writes×2"
+        ],
     );
 }
 
@@ -86,12 +70,8 @@ fn a_read_of_the_absence_after_a_write_is_stale() {
     check(
         "a: w x1 0..3 | b: r x0 5..7",
         expect![[r#"
-            linearizable: 1 by RealTime
-              StaleRead of x: [0, 1], margin 1
-            none:
-              no-garbage-reads in 1
-              2-atomic in 1
-        "#]],
+            linearizable: 1 by RealTime: StaleRead x [0, 1] +1
+            none no-garbage-reads×1 2-atomic×1"#]],
     );
 }
 
@@ -99,12 +79,7 @@ fn a_read_of_the_absence_after_a_write_is_stale() {
 fn a_read_that_begins_when_the_write_ends_may_miss_it() {
     check(
         "a: w x1 0..5 | b: r x0 5..7",
-        expect![[r#"
-            none:
-              no-garbage-reads in 1
-              linearizable in 1
-              2-atomic in 1
-        "#]],
+        expect!["none no-garbage-reads×1 linearizable×1 2-atomic×1"],
     );
 }
 
@@ -113,17 +88,10 @@ fn a_value_that_nobody_wrote_is_garbage() {
     check(
         "a: w x1 0..3 · r x7 5..7 · r x? 8..9",
         expect![[r#"
-        no-garbage-reads: 2 by NotNeeded
-          GarbageRead of x: [1], margin 0
-          GarbageRead of x: [2], margin 0
-        linearizable: 2 by RealTime
-          GarbageRead of x: [1], margin 0
-          GarbageRead of x: [2], margin 0
-        2-atomic: 2 by RealTime
-          GarbageRead of x: [1], margin 0
-          GarbageRead of x: [2], margin 0
-        none:
-    "#]],
+            no-garbage-reads: 2 by NotNeeded: GarbageRead x [1] +0; GarbageRead x [2] +0
+            linearizable: 2 by RealTime: GarbageRead x [1] +0; GarbageRead x [2] +0
+            2-atomic: 2 by RealTime: GarbageRead x [1] +0; GarbageRead x [2] +0
+            none"#]],
     );
 }
 
@@ -132,14 +100,10 @@ fn a_refused_write_must_not_be_read() {
     check(
         "a: w x1 0..3! · r x1 5..7",
         expect![[r#"
-        no-garbage-reads: 1 by NotNeeded
-          AbortedRead of x: [0, 1], margin 0
-        linearizable: 1 by RealTime
-          AbortedRead of x: [0, 1], margin 0
-        2-atomic: 1 by RealTime
-          AbortedRead of x: [0, 1], margin 0
-        none:
-    "#]],
+            no-garbage-reads: 1 by NotNeeded: AbortedRead x [0, 1] +0
+            linearizable: 1 by RealTime: AbortedRead x [0, 1] +0
+            2-atomic: 1 by RealTime: AbortedRead x [0, 1] +0
+            none"#]],
     );
 }
 
@@ -148,14 +112,10 @@ fn a_read_cannot_see_a_later_write() {
     check(
         "a: r x1 0..3 | b: w x1 10..12",
         expect![[r#"
-        no-garbage-reads: 1 by NotNeeded
-          FutureRead of x: [0, 1], margin 3
-        linearizable: 1 by RealTime
-          FutureRead of x: [0, 1], margin 3
-        2-atomic: 1 by RealTime
-          FutureRead of x: [0, 1], margin 3
-        none:
-    "#]],
+            no-garbage-reads: 1 by NotNeeded: FutureRead x [0, 1] +3
+            linearizable: 1 by RealTime: FutureRead x [0, 1] +3
+            2-atomic: 1 by RealTime: FutureRead x [0, 1] +3
+            none"#]],
     );
 }
 
@@ -164,14 +124,10 @@ fn an_operation_does_not_read_what_it_writes_itself() {
     check(
         "a: m x1>1 0..3",
         expect![[r#"
-        no-garbage-reads: 1 by NotNeeded
-          FutureRead of x: [0], margin 0
-        linearizable: 1 by RealTime
-          FutureRead of x: [0], margin 0
-        2-atomic: 1 by RealTime
-          FutureRead of x: [0], margin 0
-        none:
-    "#]],
+            no-garbage-reads: 1 by NotNeeded: FutureRead x [0] +0
+            linearizable: 1 by RealTime: FutureRead x [0] +0
+            2-atomic: 1 by RealTime: FutureRead x [0] +0
+            none"#]],
     );
 }
 
@@ -180,13 +136,8 @@ fn two_readers_that_see_two_writes_in_opposite_orders_contradict_each_other() {
     check(
         "a: w x1 0..20 | b: w x2 0..20 | c: r x1 1..4 · r x2 5..8 · r x1 9..12",
         expect![[r#"
-            linearizable: 1 by RealTime
-              ConflictingOrder of x: [0, 2, 1, 3, 4], margin 0
-            none:
-              no-garbage-reads in 3
-              2-atomic in 3
-              monotonic-reads in 2
-        "#]],
+            linearizable: 1 by RealTime: ConflictingOrder x [0, 2, 1, 3, 4] +0
+            none no-garbage-reads×3 2-atomic×3 monotonic-reads×2"#]],
     );
 }
 
@@ -194,22 +145,13 @@ fn two_readers_that_see_two_writes_in_opposite_orders_contradict_each_other() {
 fn an_unknown_write_obliges_nobody_until_it_is_read() {
     check(
         "a: w x1 0..3 · w x2 4.. | b: r x1 10..12",
-        expect![[r#"
-            none:
-              no-garbage-reads in 1
-              linearizable in 1
-              2-atomic in 1
-        "#]],
+        expect!["none no-garbage-reads×1 linearizable×1 2-atomic×1"],
     );
     check(
         "a: w x1 0..3 · w x2 4.. | b: r x2 10..12 | c: r x1 14..16",
         expect![[r#"
-            linearizable: 1 by RealTime
-              StaleRead of x: [0, 1, 2, 3], margin 1
-            none:
-              no-garbage-reads in 2
-              2-atomic in 2
-        "#]],
+            linearizable: 1 by RealTime: StaleRead x [0, 1, 2, 3] +1
+            none no-garbage-reads×2 2-atomic×2"#]],
     );
 }
 
@@ -218,24 +160,15 @@ fn one_version_behind_is_two_atomic_and_two_versions_are_not() {
     check(
         "a: w x1 0..1 · w x2 2..3 | b: r x1 10..12",
         expect![[r#"
-            linearizable: 1 by RealTime
-              StaleRead of x: [0, 1, 2], margin 0
-            none:
-              no-garbage-reads in 1
-              2-atomic in 1
-        "#]],
+            linearizable: 1 by RealTime: StaleRead x [0, 1, 2] +0
+            none no-garbage-reads×1 2-atomic×1"#]],
     );
     check(
         "a: w x1 0..1 · w x2 2..3 · w x3 4..5 | b: r x1 10..12",
         expect![[r#"
-            linearizable: 2 by RealTime
-              StaleRead of x: [0, 2, 3], margin 1
-              StaleRead of x: [0, 1, 3], margin 0
-            2-atomic: 1 by RealTime
-              StaleRead of x: [0, 2, 3], margin 1
-            none:
-              no-garbage-reads in 1
-        "#]],
+            linearizable: 2 by RealTime: StaleRead x [0, 2, 3] +1; StaleRead x [0, 1, 3] +0
+            2-atomic: 1 by RealTime: StaleRead x [0, 2, 3] +1
+            none no-garbage-reads×1"#]],
     );
 }
 
@@ -244,15 +177,9 @@ fn a_session_reads_an_older_version_after_a_newer_one() {
     check(
         "a: w x1 0..1 · w x2 2..3 | b: r x2 4..5 · r x1 6..7",
         expect![[r#"
-            linearizable: 1 by RealTime
-              StaleRead of x: [0, 1, 2, 3], margin 1
-            monotonic-reads: 1 by SingleWriter
-              NonMonotonicRead of x: [0, 1, 2, 3], margin 0
-            none:
-              no-garbage-reads in 2
-              2-atomic in 2
-              monotonic-writes in 1
-        "#]],
+            linearizable: 1 by RealTime: StaleRead x [0, 1, 2, 3] +1
+            monotonic-reads: 1 by SingleWriter: NonMonotonicRead x [0, 1, 2, 3] +0
+            none no-garbage-reads×2 2-atomic×2 monotonic-writes×1"#]],
     );
 }
 
@@ -261,14 +188,9 @@ fn a_session_does_not_read_its_own_write() {
     check(
         "a: w x1 0..1 · r x0 2..3",
         expect![[r#"
-            linearizable: 1 by RealTime
-              StaleRead of x: [0, 1], margin 0
-            read-your-writes: 1 by SingleWriter
-              OwnWriteNotRead of x: [0, 1], margin 0
-            none:
-              no-garbage-reads in 1
-              2-atomic in 1
-        "#]],
+            linearizable: 1 by RealTime: StaleRead x [0, 1] +0
+            read-your-writes: 1 by SingleWriter: OwnWriteNotRead x [0, 1] +0
+            none no-garbage-reads×1 2-atomic×1"#]],
     );
 }
 
@@ -277,30 +199,18 @@ fn writes_of_a_session_are_seen_out_of_order() {
     check(
         "a: w x1 0..1 · w x2 2..3 | b: r x2 4..5 · r x0 6..7",
         expect![[r#"
-            linearizable: 2 by RealTime
-              StaleRead of x: [0, 3], margin 2
-              StaleRead of x: [1, 2, 3], margin 1
-            2-atomic: 1 by RealTime
-              StaleRead of x: [0, 3], margin 2
-            monotonic-reads: 1 by SingleWriter
-              NonMonotonicRead of x: [1, 2, 3], margin 0
-            monotonic-writes: 1 by SingleWriter
-              NonMonotonicWrite of x: [0, 1, 2, 3], margin 0
-            none:
-              no-garbage-reads in 2
-        "#]],
+            linearizable: 2 by RealTime: StaleRead x [0, 3] +2; StaleRead x [1, 2, 3] +1
+            2-atomic: 1 by RealTime: StaleRead x [0, 3] +2
+            monotonic-reads: 1 by SingleWriter: NonMonotonicRead x [1, 2, 3] +0
+            monotonic-writes: 1 by SingleWriter: NonMonotonicWrite x [0, 1, 2, 3] +0
+            none no-garbage-reads×2"#]],
     );
     check(
         "a: w x1 0..1 · w y1 2..3 | b: r y1 4..5 · r x0 6..7",
         expect![[r#"
-            linearizable: 1 by RealTime
-              StaleRead of x: [0, 3], margin 2
-            monotonic-writes: 1 by SingleWriter
-              NonMonotonicWrite of x: [0, 1, 2, 3], margin 0
-            none:
-              no-garbage-reads in 2
-              2-atomic in 2
-        "#]],
+            linearizable: 1 by RealTime: StaleRead x [0, 3] +2
+            monotonic-writes: 1 by SingleWriter: NonMonotonicWrite x [0, 1, 2, 3] +0
+            none no-garbage-reads×2 2-atomic×2"#]],
     );
 }
 
@@ -309,14 +219,9 @@ fn a_write_is_seen_without_what_its_session_had_read() {
     check(
         "a: w x1 0..1 | b: r x1 2..3 · w y1 4..5 | c: r y1 6..7 · r x0 8..9",
         expect![[r#"
-            linearizable: 1 by RealTime
-              StaleRead of x: [0, 1, 4], margin 3
-            writes-follow-reads: 1 by SingleWriter
-              WriteWithoutItsReads of x: [1, 2, 3, 4], margin 0
-            none:
-              no-garbage-reads in 3
-              2-atomic in 3
-        "#]],
+            linearizable: 1 by RealTime: StaleRead x [0, 1, 4] +3
+            writes-follow-reads: 1 by SingleWriter: WriteWithoutItsReads x [1, 2, 3, 4] +0
+            none no-garbage-reads×3 2-atomic×3"#]],
     );
 }
 
@@ -325,25 +230,15 @@ fn two_children_of_one_version_leave_no_order_but_that_of_time() {
     check(
         "a: m x0>1 0..4 | b: m x0>2 1..5 | c: r x1 6..7 · r x2 8..9",
         expect![[r#"
-            linearizable: 1 by RealTime
-              ConflictingOrder of x: [0, 1, 3, 2], margin 0
-            none:
-              no-garbage-reads in 4
-              2-atomic in 4
-              monotonic-reads in 1
-        "#]],
+            linearizable: 1 by RealTime: ConflictingOrder x [0, 1, 3, 2] +0
+            none no-garbage-reads×4 2-atomic×4 monotonic-reads×1"#]],
     );
     check(
         "a: m x0>1 0..4 | b: m x1>2 1..5 | c: r x2 6..7 · r x1 8..9",
         expect![[r#"
-            linearizable: 1 by RealTime
-              ConflictingOrder of x: [0, 1, 2, 3], margin 1
-            monotonic-reads: 1 by ReadBeforeWrite
-              NonMonotonicRead of x: [0, 1, 2, 3], margin 0
-            none:
-              no-garbage-reads in 4
-              2-atomic in 4
-        "#]],
+            linearizable: 1 by RealTime: ConflictingOrder x [0, 1, 2, 3] +1
+            monotonic-reads: 1 by ReadBeforeWrite: NonMonotonicRead x [0, 1, 2, 3] +0
+            none no-garbage-reads×4 2-atomic×4"#]],
     );
 }
 
@@ -352,21 +247,11 @@ fn a_value_written_twice_takes_its_record_out() {
     check(
         "a: w x1 0..1 · w x1 2..3 · r x0 4..5 · w y1 6..7 · r y0 8..9",
         expect![[r#"
-            linearizable: 1 by RealTime
-              StaleRead of y: [3, 4], margin 0
-            read-your-writes: 1 by SingleWriter
-              OwnWriteNotRead of y: [3, 4], margin 0
-            none:
-              no-garbage-reads in 2
-              2-atomic in 1
-        "#]],
+            linearizable: 1 by RealTime: StaleRead y [3, 4] +0
+            read-your-writes: 1 by SingleWriter: OwnWriteNotRead y [3, 4] +0
+            none no-garbage-reads×2 2-atomic×1"#]],
     );
-    check(
-        "a: w x1 0..1 · w x1 2..3 · r x0 4..5",
-        expect![[r#"
-        none:
-    "#]],
-    );
+    check("a: w x1 0..1 · w x1 2..3 · r x0 4..5", expect!["none"]);
 }
 
 #[test]
@@ -374,26 +259,16 @@ fn a_deletion_of_a_loaded_record_is_told_from_the_time_before() {
     check(
         "a: w x1 0..1 | b: w x0 10..11 · r x0 12..13 · r x1 14..15",
         expect![[r#"
-            linearizable: 1 by RealTime
-              StaleRead of x: [0, 1, 2, 3], margin 1
-            monotonic-reads: 1 by SingleWriter
-              NonMonotonicRead of x: [0, 1, 2, 3], margin 0
-            read-your-writes: 1 by SingleWriter
-              OwnWriteNotRead of x: [0, 1, 3], margin 0
-            none:
-              no-garbage-reads in 2
-              2-atomic in 2
-        "#]],
+            linearizable: 1 by RealTime: StaleRead x [0, 1, 2, 3] +1
+            monotonic-reads: 1 by SingleWriter: NonMonotonicRead x [0, 1, 2, 3] +0
+            read-your-writes: 1 by SingleWriter: OwnWriteNotRead x [0, 1, 3] +0
+            none no-garbage-reads×2 2-atomic×2"#]],
     );
     check(
         "a: w x1 0..1 | b: r x0 12..13",
         expect![[r#"
-            linearizable: 1 by RealTime
-              StaleRead of x: [0, 1], margin 5
-            none:
-              no-garbage-reads in 1
-              2-atomic in 1
-        "#]],
+            linearizable: 1 by RealTime: StaleRead x [0, 1] +5
+            none no-garbage-reads×1 2-atomic×1"#]],
     );
 }
 
@@ -404,49 +279,25 @@ fn acknowledged_writes_are_lost_unless_something_newer_is_read_at_the_end() {
     check(
         "a: w x1 0..1 · w x2 2..3 · w x3 4..5 · r x1 9..10",
         expect![[r#"
-            no-lost-writes: 2 by SingleWriter
-              LostWrite of x: [1, 0, 3], margin 0
-              LostWrite of x: [2, 0, 3], margin 0
-            linearizable: 2 by RealTime
-              StaleRead of x: [0, 2, 3], margin 1
-              StaleRead of x: [0, 1, 3], margin 0
-            2-atomic: 1 by RealTime
-              StaleRead of x: [0, 2, 3], margin 1
-            read-your-writes: 1 by SingleWriter
-              OwnWriteNotRead of x: [0, 2, 3], margin 0
-            none:
-              no-garbage-reads in 1
-        "#]],
+            no-lost-writes: 2 by SingleWriter: LostWrite x [1, 0, 3] +0; LostWrite x [2, 0, 3] +0
+            linearizable: 2 by RealTime: StaleRead x [0, 2, 3] +1; StaleRead x [0, 1, 3] +0
+            2-atomic: 1 by RealTime: StaleRead x [0, 2, 3] +1
+            read-your-writes: 1 by SingleWriter: OwnWriteNotRead x [0, 2, 3] +0
+            none no-garbage-reads×1"#]],
     );
     check(
         "a: w x1 0..4 | b: w x2 1..5 · r x1 9..10",
-        expect![[r#"
-            none:
-              no-garbage-reads in 1
-              no-lost-writes in 2
-              linearizable in 1
-              2-atomic in 1
-              read-your-writes in 1
-        "#]],
+        expect![
+            "none no-garbage-reads×1 no-lost-writes×2 linearizable×1 2-atomic×1 read-your-writes×1"
+        ],
     );
     check(
         "a: w x1 0..4 | b: w x2 5.. | c: r x2 9..10",
-        expect![[r#"
-            none:
-              no-garbage-reads in 1
-              no-lost-writes in 1
-              linearizable in 1
-              2-atomic in 1
-        "#]],
+        expect!["none no-garbage-reads×1 no-lost-writes×1 linearizable×1 2-atomic×1"],
     );
     check(
         "a: w x1 0..4 | b: r x1 2..8",
-        expect![[r#"
-            none:
-              no-garbage-reads in 1
-              linearizable in 1
-              2-atomic in 1
-        "#]],
+        expect!["none no-garbage-reads×1 linearizable×1 2-atomic×1"],
     );
 }
 
@@ -457,45 +308,19 @@ fn a_field_is_stale_only_if_no_older_number_can_have_hidden_the_write() {
     check(
         "a: w x1 0..1 | b: w x2 2..3 | c: r x1 5..6",
         expect![[r#"
-            linearizable: 1 by RealTime
-              StaleRead of x: [0, 1, 2], margin 0
-            none:
-              no-garbage-reads in 1
-        "#]],
+            linearizable: 1 by RealTime: StaleRead x [0, 1, 2] +0
+            none no-garbage-reads×1"#]],
     );
-    check(
-        "a: w x1 0..9 | b: w x2 2..3 | c: r x1 5..6",
-        expect![[r#"
-            none:
-              no-garbage-reads in 1
-        "#]],
-    );
-    check(
-        "a: w x1 0.. | b: w x2 2..3 | c: r x1 5..6",
-        expect![[r#"
-            none:
-              no-garbage-reads in 1
-        "#]],
-    );
-    check(
-        "a: w x2 0..1 | b: w x1 2..3 | c: r x2 5..6",
-        expect![[r#"
-            none:
-              no-garbage-reads in 1
-        "#]],
-    );
+    check("a: w x1 0..9 | b: w x2 2..3 | c: r x1 5..6", expect!["none no-garbage-reads×1"]);
+    check("a: w x1 0.. | b: w x2 2..3 | c: r x1 5..6", expect!["none no-garbage-reads×1"]);
+    check("a: w x2 0..1 | b: w x1 2..3 | c: r x2 5..6", expect!["none no-garbage-reads×1"]);
 }
 
 #[test]
 fn an_answer_before_its_request_takes_the_widest_interval() {
     check(
         "a: w x1 9..0 | b: r x0 5..7",
-        expect![[r#"
-            none:
-              no-garbage-reads in 1
-              linearizable in 1
-              2-atomic in 1
-        "#]],
+        expect!["none no-garbage-reads×1 linearizable×1 2-atomic×1"],
     );
 }
 
@@ -507,12 +332,8 @@ fn times_at_the_ends_of_what_a_number_holds_are_judged() {
     check(
         &text,
         expect![[r#"
-            linearizable: 1 by RealTime
-              StaleRead of x: [0, 3, 1], margin 9223372036854775807
-            none:
-              no-garbage-reads in 2
-              2-atomic in 2
-        "#]],
+            linearizable: 1 by RealTime: StaleRead x [0, 3, 1] +9223372036854775807
+            none no-garbage-reads×2 2-atomic×2"#]],
     );
 }
 
@@ -569,32 +390,19 @@ fn a_stale_read_within_the_error_of_two_clocks_is_none() {
     let check = |text, expected| check_history(&parse(text), &error, expected);
     check(
         "a: w x1 100..140 | b@1: r x0 155..195",
-        expect![[r#"
-            none:
-              no-garbage-reads in 1
-              linearizable in 1
-              2-atomic in 1
-        "#]],
+        expect!["none no-garbage-reads×1 linearizable×1 2-atomic×1"],
     );
     check(
         "a: w x1 100..140 | b@1: r x0 161..201",
         expect![[r#"
-            linearizable: 1 by RealTime
-              StaleRead of x: [0, 1], margin 10
-            none:
-              no-garbage-reads in 1
-              2-atomic in 1
-        "#]],
+            linearizable: 1 by RealTime: StaleRead x [0, 1] +10
+            none no-garbage-reads×1 2-atomic×1"#]],
     );
     check(
         "a: w x1 100..140 | b: r x0 155..195",
         expect![[r#"
-            linearizable: 1 by RealTime
-              StaleRead of x: [0, 1], margin 7
-            none:
-              no-garbage-reads in 1
-              2-atomic in 1
-        "#]],
+            linearizable: 1 by RealTime: StaleRead x [0, 1] +7
+            none no-garbage-reads×1 2-atomic×1"#]],
     );
 }
 
