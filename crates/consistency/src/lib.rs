@@ -17,6 +17,7 @@ pub mod records;
 pub mod register;
 pub mod transaction;
 
+pub mod notation;
 pub mod self_test;
 pub mod validity;
 

@@ -7,16 +7,13 @@
 mod golden;
 
 use assay_model::seed::mix;
-use assay_model::{Nanos, Outcome};
 
 use crate::clock::ClockError;
+use crate::notation::{register_history, transaction_history};
 use crate::quality::Quality;
-use crate::register::{Access, RegisterHistory, RegisterOperation, WrittenValue, judge};
-use crate::transaction::{
-    ObservedTransaction, TransactionHistory, TransactionStep, judge as judge_transactions,
-};
 use crate::verdict::{QualityFinding, QualityVerdict};
-use golden::{Golden, GoldenStep, OPERATIONS, TRANSACTIONS};
+use crate::{register, transaction};
+use golden::{Golden, OPERATIONS, TRANSACTIONS};
 
 /// What the self-test found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -33,14 +30,22 @@ pub struct SelfTest {
 pub fn self_test() -> SelfTest {
     let mut test = SelfTest::default();
     for golden in OPERATIONS {
-        let report = judge(&registers(golden.steps), &ClockError::NONE);
-        test.add(golden, &report.findings);
+        test.add(golden, &operations(golden));
     }
     for golden in TRANSACTIONS {
-        let report = judge_transactions(&transactions(golden.steps), &ClockError::NONE);
-        test.add(golden, &report.findings);
+        test.add(golden, &transactions(golden));
     }
     test
+}
+
+fn operations(golden: &Golden) -> Vec<QualityFinding> {
+    let history = register_history(golden.history).expect("a test judges each of the texts");
+    register::judge(&history, &ClockError::NONE).findings
+}
+
+fn transactions(golden: &Golden) -> Vec<QualityFinding> {
+    let history = transaction_history(golden.history).expect("a test judges each of the texts");
+    transaction::judge(&history, &ClockError::NONE).findings
 }
 
 impl SelfTest {
@@ -70,89 +75,6 @@ fn code(finding: &QualityFinding) -> u64 {
     }
 }
 
-/// The operations of a golden history on the records that its steps name.
-fn registers(steps: &[GoldenStep]) -> RegisterHistory {
-    let mut has_final_reads = false;
-    let operation = |(index, step): (usize, &GoldenStep)| {
-        let (session, started, ended) = step.when();
-        let (key, access, outcome) = match *step {
-            GoldenStep::Read(_, key, value) => {
-                (key, Access::Read(WrittenValue(value)), Outcome::Done)
-            }
-            GoldenStep::LastRead(_, key, value) => {
-                has_final_reads = true;
-                (key, Access::Read(WrittenValue(value)), Outcome::Done)
-            }
-            GoldenStep::Write(_, key, value) => {
-                (key, Access::Write(WrittenValue(value)), Outcome::Done)
-            }
-            GoldenStep::Refused(_, key, value) => {
-                (key, Access::Write(WrittenValue(value)), Outcome::Refused)
-            }
-            GoldenStep::Unknown(_, key, value) => {
-                (key, Access::Write(WrittenValue(value)), Outcome::Unknown)
-            }
-            GoldenStep::Whole(..) | GoldenStep::Aborted(..) => return None,
-        };
-        Some(RegisterOperation {
-            node: 0,
-            index: index as u64,
-            key,
-            session,
-            agent: 0,
-            started: Nanos(started),
-            ended: Nanos(ended),
-            outcome,
-            access,
-        })
-    };
-    let operations = steps.iter().enumerate().filter_map(operation).collect();
-    RegisterHistory {
-        operations,
-        has_final_reads,
-        writes_whole_records: true,
-        ..RegisterHistory::default()
-    }
-}
-
-/// The transactions of a golden history.
-fn transactions(steps: &[GoldenStep]) -> TransactionHistory {
-    let transaction = |(index, step): (usize, &GoldenStep)| {
-        let (session, started, ended) = step.when();
-        let (micro, outcome) = match step {
-            GoldenStep::Whole(_, micro) => (*micro, Outcome::Done),
-            GoldenStep::Aborted(_, micro) => (*micro, Outcome::Refused),
-            _ => return None,
-        };
-        Some(ObservedTransaction {
-            node: 0,
-            index: index as u64,
-            session,
-            agent: 0,
-            started: Nanos(started),
-            ended: Nanos(ended),
-            outcome,
-            steps: micro.iter().map(golden::GoldenMicro::step).collect(),
-        })
-    };
-    let transactions = steps.iter().enumerate().filter_map(transaction).collect();
-    TransactionHistory { transactions }
-}
-
-impl golden::GoldenMicro {
-    fn step(&self) -> TransactionStep {
-        match *self {
-            golden::GoldenMicro::Append(key, element) => {
-                TransactionStep::Append { key, element: WrittenValue(element) }
-            }
-            golden::GoldenMicro::List(key, elements) => TransactionStep::ReadList {
-                key,
-                elements: Some(elements.iter().copied().map(WrittenValue).collect()),
-            },
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -169,10 +91,10 @@ mod tests {
     fn another_verdict_fails_and_has_another_hash() {
         let stale = OPERATIONS.iter().find(|golden| golden.name == "stale read");
         let stale = stale.expect("it is among them");
-        let report = judge(&registers(stale.steps), &ClockError::NONE);
+        let findings = operations(stale);
         let (mut right, mut wrong) = (SelfTest::default(), SelfTest::default());
-        right.add(stale, &report.findings);
-        wrong.add(stale, &report.findings[..2]);
+        right.add(stale, &findings);
+        wrong.add(stale, &findings[..2]);
         assert!(right.failed.is_empty());
         assert_eq!(wrong.failed, ["stale read"]);
         assert_ne!(right.hash, wrong.hash);

@@ -7,160 +7,83 @@ use crate::quality::Quality::{
     StrongSnapshotIsolation, TwoAtomic,
 };
 
-/// The session of an operation with its start and its end.
-type When = (u32, u64, u64);
-
-/// An operation on a record, or a transaction.
-#[derive(Clone, Copy, Debug)]
-pub enum GoldenStep {
-    /// A record was read, with this value; 0 is none.
-    Read(When, u64, u64),
-    /// The same at the end, at rest.
-    LastRead(When, u64, u64),
-    /// A value was written.
-    Write(When, u64, u64),
-    /// A write was refused.
-    Refused(When, u64, u64),
-    /// Nobody knows whether a write happened.
-    Unknown(When, u64, u64),
-    /// A transaction was committed.
-    Whole(When, &'static [GoldenMicro]),
-    /// A transaction was aborted.
-    Aborted(When, &'static [GoldenMicro]),
-}
-
-impl GoldenStep {
-    pub fn when(&self) -> When {
-        match *self {
-            GoldenStep::Read(when, ..)
-            | GoldenStep::LastRead(when, ..)
-            | GoldenStep::Write(when, ..)
-            | GoldenStep::Refused(when, ..)
-            | GoldenStep::Unknown(when, ..)
-            | GoldenStep::Whole(when, _)
-            | GoldenStep::Aborted(when, _) => when,
-        }
-    }
-}
-
-/// A step of a transaction.
-#[derive(Clone, Copy, Debug)]
-pub enum GoldenMicro {
-    /// An element was appended to a list.
-    Append(u64, u64),
-    /// A list was read.
-    List(u64, &'static [u64]),
-}
-
 /// A history with its verdicts.
 #[derive(Clone, Copy, Debug)]
 pub struct Golden {
     pub name: &'static str,
-    pub steps: &'static [GoldenStep],
+    /// The history, in the notation of its kind.
+    pub history: &'static str,
     /// What it violates, in the order of the findings.
     pub violated: &'static [Quality],
 }
-
-use GoldenMicro::{Append, List};
-use GoldenStep::{Aborted, LastRead, Read, Refused, Unknown, Whole, Write};
 
 // tidy: table: one history for each anomaly of single records
 pub const OPERATIONS: &[Golden] = &[
     Golden {
         name: "one after another",
-        steps: &[
-            Write((1, 0, 1), 7, 1),
-            Read((2, 2, 3), 7, 1),
-            Write((1, 4, 5), 7, 2),
-            Read((2, 6, 7), 7, 2),
-            LastRead((3, 8, 9), 7, 2),
-        ],
+        history: "w x1 0..1 · w x2 4..5 | r x1 2..3 · r x2 6..7 | f x2 8..9",
         violated: &[],
     },
     Golden {
         name: "both orders of a concurrent write",
-        steps: &[
-            Write((1, 0, 1), 7, 1),
-            Write((1, 2, 12), 7, 2),
-            Read((2, 3, 4), 7, 1),
-            Read((3, 5, 6), 7, 2),
-        ],
+        history: "w x1 0..1 · w x2 2..12 | r x1 3..4 | r x2 5..6",
         violated: &[],
     },
     Golden {
         name: "write of unknown outcome, read later",
-        steps: &[
-            Write((1, 0, 1), 7, 1),
-            Unknown((1, 2, 3), 7, 2),
-            Read((2, 4, 5), 7, 1),
-            Read((2, 90, 91), 7, 2),
-        ],
+        history: "w x1 0..1 · w x2 2.. | r x1 4..5 · r x2 90..91",
         violated: &[],
     },
     Golden {
         name: "stale read",
-        steps: &[Write((1, 0, 1), 7, 1), Write((1, 2, 3), 7, 2), Read((2, 4, 5), 7, 1)],
+        history: "w x1 0..1 · w x2 2..3 | r x1 4..5",
         violated: &[Linearizable],
     },
     Golden {
         name: "read two versions behind",
-        steps: &[
-            Write((1, 0, 1), 7, 1),
-            Write((1, 2, 3), 7, 2),
-            Write((1, 4, 5), 7, 3),
-            Read((2, 6, 7), 7, 1),
-        ],
+        history: "w x1 0..1 · w x2 2..3 · w x3 4..5 | r x1 6..7",
         violated: &[Linearizable, TwoAtomic],
     },
     Golden {
         name: "new value, then the old one, of two sessions",
-        steps: &[
-            Write((1, 0, 1), 7, 1),
-            Write((1, 2, 20), 7, 2),
-            Read((2, 3, 4), 7, 2),
-            Read((3, 5, 6), 7, 1),
-        ],
+        history: "w x1 0..1 · w x2 2..20 | r x2 3..4 | r x1 5..6",
         violated: &[Linearizable],
     },
     Golden {
         name: "new value, then the old one, of one session",
-        steps: &[
-            Write((1, 0, 1), 7, 1),
-            Write((1, 2, 20), 7, 2),
-            Read((2, 3, 4), 7, 2),
-            Read((2, 5, 6), 7, 1),
-        ],
+        history: "w x1 0..1 · w x2 2..20 | r x2 3..4 · r x1 5..6",
         violated: &[Linearizable, MonotonicReads],
     },
     Golden {
         name: "own write not read",
-        steps: &[Write((9, 0, 1), 7, 1), Write((1, 2, 3), 7, 2), Read((1, 4, 5), 7, 1)],
+        history: "w x1 0..1 | w x2 2..3 · r x1 4..5",
         violated: &[Linearizable, ReadYourWrites],
     },
     Golden {
         name: "value that nobody wrote",
-        steps: &[Write((1, 0, 1), 7, 1), Read((2, 2, 3), 7, 9)],
+        history: "w x1 0..1 | r x9 2..3",
         violated: &[NoGarbageReads, Linearizable, TwoAtomic],
     },
     Golden {
         name: "read of a refused write",
-        steps: &[Write((1, 0, 1), 7, 1), Refused((1, 2, 3), 7, 2), Read((2, 4, 5), 7, 2)],
+        history: "w x1 0..1 · w x2 2..3! | r x2 4..5",
         violated: &[NoGarbageReads, Linearizable, TwoAtomic],
     },
     Golden {
         name: "read of a later write",
-        steps: &[Write((1, 0, 1), 7, 1), Read((2, 2, 3), 7, 2), Write((1, 4, 5), 7, 2)],
+        history: "w x1 0..1 · w x2 4..5 | r x2 2..3",
         violated: &[NoGarbageReads, Linearizable, TwoAtomic],
     },
     Golden {
         name: "acknowledged write that is gone",
-        steps: &[Write((1, 0, 1), 7, 1), Write((1, 2, 3), 7, 2), LastRead((2, 50, 51), 7, 1)],
+        history: "w x1 0..1 · w x2 2..3 | f x1 50..51",
         violated: &[NoLostWrites, Linearizable],
     },
 ];
 
-/// Read committed, and with it all that implies it.
-const PL_2: &[Quality] = &[
+/// What a read of an aborted write violates.
+const ABORTED_READ: &[Quality] = &[
+    NoGarbageReads,
     ReadCommitted,
     ReadAtomic,
     Causal,
@@ -173,89 +96,34 @@ const PL_2: &[Quality] = &[
     StrictSerializable,
 ];
 
+/// Read committed, and all that implies it.
+const PL_2: &[Quality] = ABORTED_READ.split_at(1).1;
+
+/// The same but for read committed.
+const ABOVE_READ_COMMITTED: &[Quality] = PL_2.split_at(1).1;
+
+/// The same but for what says nothing of snapshots: read committed, read atomic and causal.
+const ABOVE_CAUSAL: &[Quality] = PL_2.split_at(3).1;
+
 // tidy: table: one history for each anomaly of transactions
 pub const TRANSACTIONS: &[Golden] = &[
     Golden {
         name: "serial transactions",
-        steps: &[
-            Whole((1, 0, 1), &[Append(1, 1), Append(2, 1)]),
-            Whole((1, 2, 3), &[List(1, &[1]), Append(1, 2)]),
-            Whole((2, 4, 5), &[List(1, &[1, 2]), List(2, &[1])]),
-        ],
+        history: "@0-1 s1 ax1 ay1 | @2-3 s1 rx[1] ax2 | @4-5 s2 rx[1,2] ry[1]",
         violated: &[],
     },
-    Golden {
-        name: "G0",
-        steps: &[
-            Whole((1, 0, 9), &[Append(1, 1), Append(2, 1)]),
-            Whole((2, 0, 9), &[Append(1, 2), Append(2, 2)]),
-            Whole((3, 0, 9), &[List(1, &[1, 2]), List(2, &[2, 1])]),
-        ],
-        violated: PL_2,
-    },
-    Golden {
-        name: "G1a",
-        steps: &[
-            Aborted((1, 0, 9), &[Append(1, 1)]),
-            Whole((2, 0, 9), &[List(1, &[1]), Append(2, 1)]),
-        ],
-        violated: &[
-            NoGarbageReads,
-            ReadCommitted,
-            ReadAtomic,
-            Causal,
-            RepeatableRead,
-            SnapshotIsolation,
-            StrongSessionSnapshotIsolation,
-            StrongSnapshotIsolation,
-            Serializable,
-            StrongSessionSerializable,
-            StrictSerializable,
-        ],
-    },
-    Golden {
-        name: "G1b",
-        steps: &[
-            Whole((1, 0, 9), &[Append(1, 1), Append(1, 2)]),
-            Whole((2, 0, 9), &[List(1, &[1])]),
-            Whole((3, 0, 9), &[List(1, &[1, 2]), Append(2, 1)]),
-        ],
-        violated: PL_2,
-    },
-    Golden {
-        name: "G1c",
-        steps: &[
-            Whole((1, 0, 9), &[Append(1, 1), List(2, &[1])]),
-            Whole((2, 0, 9), &[Append(2, 1), List(1, &[1])]),
-        ],
-        violated: PL_2,
-    },
+    Golden { name: "G0", history: "ax1 ay1 | ax2 ay2 | rx[1,2] ry[2,1]", violated: PL_2 },
+    Golden { name: "G1a", history: "ax1 ! | rx[1] ay1", violated: ABORTED_READ },
+    Golden { name: "G1b", history: "ax1 ax2 | rx[1] | rx[1,2] ay1", violated: PL_2 },
+    Golden { name: "G1c", history: "ax1 ry[1] | ay1 rx[1]", violated: PL_2 },
     Golden {
         name: "G-single",
-        steps: &[
-            Whole((1, 0, 9), &[Append(1, 1), Append(2, 1)]),
-            Whole((2, 0, 9), &[List(1, &[]), List(2, &[1])]),
-            Whole((3, 0, 9), &[List(1, &[1]), List(2, &[1])]),
-        ],
-        violated: &[
-            ReadAtomic,
-            Causal,
-            RepeatableRead,
-            SnapshotIsolation,
-            StrongSessionSnapshotIsolation,
-            StrongSnapshotIsolation,
-            Serializable,
-            StrongSessionSerializable,
-            StrictSerializable,
-        ],
+        history: "ax1 ay1 | rx[] ry[1] | rx[1] ry[1]",
+        violated: ABOVE_READ_COMMITTED,
     },
     Golden {
         name: "lost update",
-        steps: &[
-            Whole((1, 0, 9), &[List(1, &[]), Append(1, 1)]),
-            Whole((2, 0, 9), &[List(1, &[]), Append(1, 2)]),
-            Whole((3, 0, 9), &[List(1, &[1, 2]), List(2, &[])]),
-        ],
+        history: "rx[] ax1 | rx[] ax2 | rx[1,2] ry[]",
         violated: &[
             NoLostUpdates,
             RepeatableRead,
@@ -269,38 +137,17 @@ pub const TRANSACTIONS: &[Golden] = &[
     },
     Golden {
         name: "write skew",
-        steps: &[
-            Whole((1, 0, 9), &[List(1, &[]), List(2, &[]), Append(1, 1)]),
-            Whole((2, 0, 9), &[List(1, &[]), List(2, &[]), Append(2, 1)]),
-            Whole((3, 0, 9), &[List(1, &[1]), List(2, &[1])]),
-        ],
+        history: "rx[] ry[] ax1 | rx[] ry[] ay1 | rx[1] ry[1]",
         violated: &[RepeatableRead, Serializable, StrongSessionSerializable, StrictSerializable],
     },
     Golden {
         name: "long fork",
-        steps: &[
-            Whole((1, 0, 9), &[Append(1, 1)]),
-            Whole((2, 0, 9), &[Append(2, 1)]),
-            Whole((3, 0, 9), &[List(1, &[1]), List(2, &[])]),
-            Whole((4, 0, 9), &[List(1, &[]), List(2, &[1])]),
-        ],
-        violated: &[
-            RepeatableRead,
-            SnapshotIsolation,
-            StrongSessionSnapshotIsolation,
-            StrongSnapshotIsolation,
-            Serializable,
-            StrongSessionSerializable,
-            StrictSerializable,
-        ],
+        history: "ax1 | ay1 | rx[1] ry[] | rx[] ry[1]",
+        violated: ABOVE_CAUSAL,
     },
     Golden {
         name: "read of the past in a session",
-        steps: &[
-            Whole((1, 0, 1), &[Append(1, 1), Append(2, 1)]),
-            Whole((1, 2, 3), &[List(1, &[]), List(2, &[])]),
-            Whole((2, 0, 9), &[List(1, &[1]), List(2, &[1])]),
-        ],
+        history: "@0-1 s1 ax1 ay1 | @2-3 s1 rx[] ry[] | @0-9 rx[1] ry[1]",
         violated: &[
             Causal,
             StrongSessionSnapshotIsolation,
@@ -311,11 +158,7 @@ pub const TRANSACTIONS: &[Golden] = &[
     },
     Golden {
         name: "read of the past in real time",
-        steps: &[
-            Whole((1, 0, 1), &[Append(1, 1), Append(2, 1)]),
-            Whole((2, 2, 3), &[List(1, &[]), List(2, &[])]),
-            Whole((3, 0, 9), &[List(1, &[1]), List(2, &[1])]),
-        ],
+        history: "@0-1 ax1 ay1 | @2-3 rx[] ry[] | @0-9 rx[1] ry[1]",
         violated: &[StrongSnapshotIsolation, StrictSerializable],
     },
 ];

@@ -1,14 +1,14 @@
 //! Golden histories in a micro-language, with what they violate.
 
 mod golden;
-mod notation;
+
+use std::collections::BTreeMap;
 
 use assay_model::{Nanos, Outcome};
 use expect_test::{Expect, expect};
 
-use notation::{history, verdicts};
-
 use crate::clock::ClockError;
+use crate::notation::transaction_history;
 use crate::quality::Quality;
 use crate::register::WrittenValue;
 use crate::transaction::{
@@ -18,12 +18,39 @@ use crate::verdict::{
     Anomaly, Edges, Limitation, QualityVerdict, VersionOrder, Violations, Witness,
 };
 
+fn history(text: &str) -> TransactionHistory {
+    transaction_history(text).expect(text)
+}
+
 fn report(text: &str) -> TransactionReport {
     judge(&history(text), &ClockError::NONE)
 }
 
 fn check(text: &str, expected: Expect) {
     expected.assert_eq(&verdicts(&report(text)));
+}
+
+/// The verdicts in the order RC, RA, lost updates, causal, RR, SI, SS-SI, S-SI, SER, SS-SER,
+/// strict: V violated, - none found, ? not assessable; then the anomalies.
+fn verdicts(report: &TransactionReport) -> String {
+    let judged = report.findings.iter().filter(|one| one.quality != Quality::NoGarbageReads);
+    let letter = |verdict: &QualityVerdict| match verdict {
+        QualityVerdict::Violated(_) => "V",
+        QualityVerdict::NoneFound(_) => "-",
+        QualityVerdict::NotAssessable(_) => "?",
+    };
+    let letters: Vec<&str> = judged.map(|finding| letter(&finding.verdict)).collect();
+    let mut names: BTreeMap<String, u64> = BTreeMap::new();
+    for one in &report.anomalies {
+        let suffix = match one.edges {
+            Edges::Data => "",
+            Edges::Session => "-session",
+            Edges::RealTime => "-realtime",
+        };
+        names.insert(format!("{:?}{suffix}", one.anomaly), one.count);
+    }
+    let names: Vec<String> = names.iter().map(|(name, count)| format!("{name} {count}")).collect();
+    format!("{} | {}", letters.join(" "), names.join(", "))
 }
 
 fn witness(report: &TransactionReport, anomaly: Anomaly) -> Witness {

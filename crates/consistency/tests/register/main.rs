@@ -1,7 +1,5 @@
 //! Checkers of single records against independent judges and against texts.
 
-mod language;
-
 mod definitions;
 mod differential;
 mod oracle;

@@ -1,5 +1,6 @@
 //! Histories as texts with what is to be found in them.
 
+use assay_consistency::notation::register_history;
 use assay_consistency::register::{self, RegisterReport};
 use assay_consistency::{
     ClockError, Limitation, Quality, QualityFinding, QualityVerdict, RegisterHistory, Witness,
@@ -8,7 +9,9 @@ use assay_consistency::{
 use assay_model::Nanos;
 use expect_test::{Expect, expect};
 
-use crate::language::parse;
+fn parse(text: &str) -> RegisterHistory {
+    register_history(text).expect(text)
+}
 
 fn check(text: &str, expected: Expect) {
     check_history(&parse(text), &ClockError::NONE, expected);
@@ -274,10 +277,8 @@ fn a_deletion_of_a_loaded_record_is_told_from_the_time_before() {
 
 #[test]
 fn acknowledged_writes_are_lost_unless_something_newer_is_read_at_the_end() {
-    let final_reads = |text| RegisterHistory { has_final_reads: true, ..parse(text) };
-    let check = |text, expected| check_history(&final_reads(text), &ClockError::NONE, expected);
     check(
-        "a: w x1 0..1 · w x2 2..3 · w x3 4..5 · r x1 9..10",
+        "a: w x1 0..1 · w x2 2..3 · w x3 4..5 · f x1 9..10",
         expect![[r#"
             no-lost-writes: 2 by SingleWriter: LostWrite x [1, 0, 3] +0; LostWrite x [2, 0, 3] +0
             linearizable: 2 by RealTime: StaleRead x [0, 2, 3] +1; StaleRead x [0, 1, 3] +0
@@ -286,17 +287,17 @@ fn acknowledged_writes_are_lost_unless_something_newer_is_read_at_the_end() {
             none no-garbage-reads×1"#]],
     );
     check(
-        "a: w x1 0..4 | b: w x2 1..5 · r x1 9..10",
+        "a: w x1 0..4 | b: w x2 1..5 · f x1 9..10",
         expect![
             "none no-garbage-reads×1 no-lost-writes×2 linearizable×1 2-atomic×1 read-your-writes×1"
         ],
     );
     check(
-        "a: w x1 0..4 | b: w x2 5.. | c: r x2 9..10",
+        "a: w x1 0..4 | b: w x2 5.. | c: f x2 9..10",
         expect!["none no-garbage-reads×1 no-lost-writes×1 linearizable×1 2-atomic×1"],
     );
     check(
-        "a: w x1 0..4 | b: r x1 2..8",
+        "a: w x1 0..4 | b: f x1 2..8",
         expect!["none no-garbage-reads×1 linearizable×1 2-atomic×1"],
     );
 }
