@@ -88,6 +88,26 @@ pub struct RecipeOption {
     pub about: &'static str,
 }
 
+impl RecipeOption {
+    /// An option that takes any text.
+    pub(crate) const fn text(name: &'static str, usual: &'static str) -> RecipeOption {
+        RecipeOption::choice(name, &[], usual)
+    }
+
+    /// An option that takes one of these values, or [`NUMBER`].
+    pub(crate) const fn choice(
+        name: &'static str,
+        values: &'static [&'static str],
+        usual: &'static str,
+    ) -> RecipeOption {
+        RecipeOption { name, values, usual, about: "" }
+    }
+
+    pub(crate) const fn about(self, about: &'static str) -> RecipeOption {
+        RecipeOption { about, ..self }
+    }
+}
+
 /// The options that were given, by name; the others have their usual values.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -124,6 +144,24 @@ pub enum Supply {
 }
 
 impl Need {
+    /// A program in a package of Debian's.
+    pub(crate) const fn package(program: &'static str, package: &'static str) -> Need {
+        Need { program, folders: &[], supply: Supply::Package(package), versions: &[] }
+    }
+
+    /// A program that the user gets by a command or from an address.
+    pub(crate) const fn by_hand(program: &'static str, way: &'static str) -> Need {
+        Need { program, folders: &[], supply: Supply::ByHand(way), versions: &[] }
+    }
+
+    pub(crate) const fn in_folders(self, folders: &'static [&'static str]) -> Need {
+        Need { folders, ..self }
+    }
+
+    pub(crate) const fn of_versions(self, versions: &'static [&'static str]) -> Need {
+        Need { versions, ..self }
+    }
+
     /// Whether this version needs it.
     pub fn is_of(&self, version: &str) -> bool {
         self.versions.is_empty() || self.versions.contains(&version)

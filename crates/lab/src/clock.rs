@@ -16,12 +16,9 @@ const PACKAGE: &str = "libfaketime";
 const LIBRARY: &str = "faketime/libfaketimeMT.so.1";
 
 /// The option of recipes whose servers' clocks can be moved.
-pub(crate) const CLOCK: RecipeOption = RecipeOption {
-    name: "clock",
-    values: &["system", MOVABLE],
-    usual: "system",
-    about: "movable: `fault clock` lets the servers' clocks jump, by libfaketime",
-};
+pub(crate) const CLOCK: RecipeOption =
+    RecipeOption::choice("clock", &["system", MOVABLE], "system")
+        .about("movable: `fault clock` lets the servers' clocks jump, by libfaketime");
 const MOVABLE: &str = "movable";
 
 /// Whether a lab with these options has clocks that can be moved.

@@ -4,7 +4,6 @@ use std::cell::Cell;
 use std::sync::atomic::AtomicBool;
 
 use super::*;
-use crate::card::Supply;
 use crate::recipes;
 
 fn with_cache<T>(act: impl FnOnce(&PackageCache<'_>) -> T) -> T {
@@ -103,8 +102,7 @@ fn a_program_outside_the_usual_places_is_found_in_its_folder() {
     let house = House { package_cache: PathBuf::new(), places: Vec::new(), may_install: false };
     let lacks = |folders: &'static [&'static str]| {
         // The kernel has a file of this name in that folder, wherever this runs.
-        let needs: &[Need] =
-            &[Need { program: "limits", folders, supply: Supply::Package("base"), versions: &[] }];
+        let needs: &[Need] = &[Need::package("limits", "base").in_folders(folders)];
         let redis = recipes::find("redis").unwrap().card();
         house.lacks(&Card { needs: Vec::leak(needs.to_vec()), ..redis })
     };

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use crate::attach;
-use crate::card::{Card, Need, NodeCounts, OFF, ON, Port, RecipeOption, Scaling, Supply, Version};
+use crate::card::{Card, Need, NodeCounts, OFF, ON, Port, RecipeOption, Scaling, Version};
 use crate::error::LabError;
 use crate::package_cache::{Kit, PackageCache};
 use crate::recipe::Recipe;
@@ -68,26 +68,17 @@ const LOGBACK: &str = "<configuration>\n\
 const AUTO: &str = "auto";
 const BATCH: &str = "batch";
 
-const HEAP: RecipeOption = RecipeOption {
-    name: "heap",
-    values: &[],
-    usual: AUTO,
-    about: "memory for Java's objects in each node, as 512m; auto: a 32nd of the machine's, from \
-            256m to 1024m",
-};
-const COMMITLOG: RecipeOption = RecipeOption {
-    name: "commitlog",
-    values: &["periodic", BATCH],
-    usual: "periodic",
-    about: "what an acknowledged write survives: periodic may lose ten seconds when the machine \
-            fails and the last ones when a node is killed, batch nothing",
-};
-const LOGIN: RecipeOption = RecipeOption {
-    name: "login",
-    values: &[OFF, ON],
-    usual: OFF,
-    about: "on: users have passwords; there is user cassandra, password cassandra",
-};
+const HEAP: RecipeOption = RecipeOption::text("heap", AUTO).about(
+    "memory for Java's objects in each node, as 512m; auto: a 32nd of the machine's, from 256m to \
+     1024m",
+);
+const COMMITLOG: RecipeOption = RecipeOption::choice("commitlog", &["periodic", BATCH], "periodic")
+    .about(
+        "what an acknowledged write survives: periodic may lose ten seconds when the machine fails \
+         and the last ones when a node is killed, batch nothing",
+    );
+const LOGIN: RecipeOption = RecipeOption::choice("login", &[OFF, ON], OFF)
+    .about("on: users have passwords; there is user cassandra, password cassandra");
 
 impl Recipe for Cassandra {
     fn card(&self) -> Card {
@@ -106,20 +97,12 @@ impl Recipe for Cassandra {
                 Port { name: "jmx", number: 7199 },
             ],
             options: &[HEAP, COMMITLOG, LOGIN],
-            needs: &[
-                Need {
-                    program: "java",
-                    folders: &[],
-                    supply: Supply::ByHand("apt-get install openjdk-17-jre-headless"),
-                    versions: &[],
-                },
-                Need {
-                    program: "mvn",
-                    folders: &[],
-                    supply: Supply::ByHand("apt-get install maven"),
-                    versions: &[],
-                },
-            ],
+            needs: const {
+                &[
+                    Need::by_hand("java", "apt-get install openjdk-17-jre-headless"),
+                    Need::by_hand("mvn", "apt-get install maven"),
+                ]
+            },
             memory_mib: 1100,
             disk_mib: 300,
         }

@@ -1,6 +1,6 @@
 //! DynamoDB Local, Amazon's stand-in for its service, from Maven's jars.
 
-use crate::card::{Card, Need, NodeCounts, Port, RecipeOption, Scaling, Supply, Version};
+use crate::card::{Card, Need, NodeCounts, Port, RecipeOption, Scaling, Version};
 use crate::error::LabError;
 use crate::package_cache::{Kit, PackageCache};
 use crate::recipe::Recipe;
@@ -37,18 +37,10 @@ public class Launcher {
 "#;
 
 const DISK: &str = "disk";
-const STORAGE: RecipeOption = RecipeOption {
-    name: "storage",
-    values: &["memory", DISK],
-    usual: "memory",
-    about: "what an acknowledged write survives: memory nothing, disk the end of the process",
-};
-const HEAP: RecipeOption = RecipeOption {
-    name: "heap",
-    values: &[],
-    usual: "512m",
-    about: "memory for Java's objects, as 512m",
-};
+const STORAGE: RecipeOption = RecipeOption::choice("storage", &["memory", DISK], "memory")
+    .about("what an acknowledged write survives: memory nothing, disk the end of the process");
+const HEAP: RecipeOption =
+    RecipeOption::text("heap", "512m").about("memory for Java's objects, as 512m");
 
 impl Recipe for DynamoDbLocal {
     fn card(&self) -> Card {
@@ -60,15 +52,9 @@ impl Recipe for DynamoDbLocal {
             scaling: Scaling::Fixed,
             ports: &[Port { name: "client", number: 8000 }],
             options: &[STORAGE, HEAP],
-            needs: &[
-                Need { program: "javac", folders: &[], supply: Supply::ByHand(JDK), versions: &[] },
-                Need {
-                    program: "mvn",
-                    folders: &[],
-                    supply: Supply::ByHand("apt-get install maven"),
-                    versions: &[],
-                },
-            ],
+            needs: const {
+                &[Need::by_hand("javac", JDK), Need::by_hand("mvn", "apt-get install maven")]
+            },
             memory_mib: 300,
             disk_mib: 10,
         }

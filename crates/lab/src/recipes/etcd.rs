@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::card::{Card, Need, NodeCounts, Port, RecipeOption, Scaling, Supply, Version};
+use crate::card::{Card, Need, NodeCounts, Port, RecipeOption, Scaling, Version};
 use crate::error::LabError;
 use crate::package_cache::{Kit, PackageCache};
 use crate::recipe::{FindLeader, ReadClock, Recipe};
@@ -27,27 +27,19 @@ enum Cluster {
     Existing,
 }
 
-const QUOTA_BACKEND_BYTES: RecipeOption = RecipeOption {
-    name: "quota-backend-bytes",
-    values: &[],
-    usual: "8589934592",
-    about: "database with history, in bytes, from which on writes are refused; etcd's own is \
-            2147483648",
-};
-const MAX_TXN_OPS: RecipeOption = RecipeOption {
-    name: "max-txn-ops",
-    values: &[],
-    usual: "4096",
-    about: "records that one transaction may have read, or write; etcd's own is 128, too few for \
-            some of TPC-C's",
-};
+const QUOTA_BACKEND_BYTES: RecipeOption = RecipeOption::text("quota-backend-bytes", "8589934592")
+    .about(
+        "database with history, in bytes, from which on writes are refused; etcd's own is \
+         2147483648",
+    );
+const MAX_TXN_OPS: RecipeOption = RecipeOption::text("max-txn-ops", "4096").about(
+    "records that one transaction may have read, or write; etcd's own is 128, too few for some of \
+     TPC-C's",
+);
 const FOR_EVER: &str = "0";
-const AUTO_COMPACTION_RETENTION: RecipeOption = RecipeOption {
-    name: "auto-compaction-retention",
-    values: &[],
-    usual: FOR_EVER,
-    about: "how long history is kept, for example 10m; 0 keeps it for ever, as etcd does",
-};
+const AUTO_COMPACTION_RETENTION: RecipeOption =
+    RecipeOption::text("auto-compaction-retention", FOR_EVER)
+        .about("how long history is kept, for example 10m; 0 keeps it for ever, as etcd does");
 
 impl Recipe for Etcd {
     fn card(&self) -> Card {
@@ -64,26 +56,13 @@ impl Recipe for Etcd {
             scaling: Scaling::Online,
             ports: &[Port { name: "client", number: 2379 }, Port { name: "peer", number: 2380 }],
             options: &[QUOTA_BACKEND_BYTES, MAX_TXN_OPS, AUTO_COMPACTION_RETENTION],
-            needs: &[
-                Need {
-                    program: "etcd",
-                    folders: &[],
-                    supply: Supply::Package("etcd-server"),
-                    versions: &[DEBIAN],
-                },
-                Need {
-                    program: "etcdctl",
-                    folders: &[],
-                    supply: Supply::Package("etcd-client"),
-                    versions: &[DEBIAN],
-                },
-                Need {
-                    program: "go",
-                    folders: &[],
-                    supply: Supply::ByHand("https://go.dev/dl"),
-                    versions: BUILT,
-                },
-            ],
+            needs: const {
+                &[
+                    Need::package("etcd", "etcd-server").of_versions(&[DEBIAN]),
+                    Need::package("etcdctl", "etcd-client").of_versions(&[DEBIAN]),
+                    Need::by_hand("go", "https://go.dev/dl").of_versions(BUILT),
+                ]
+            },
             memory_mib: 60,
             // Two log segments are made at once, 64 MB each.
             disk_mib: 200,

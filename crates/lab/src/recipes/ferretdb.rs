@@ -1,6 +1,6 @@
 //! FerretDB, which answers MongoDB's protocol out of SQLite.
 
-use crate::card::{Card, Need, NodeCounts, Port, Scaling, Supply, Version};
+use crate::card::{Card, Need, NodeCounts, Port, Scaling, Version};
 use crate::error::LabError;
 use crate::package_cache::{Kit, PackageCache};
 use crate::recipe::Recipe;
@@ -71,12 +71,7 @@ impl Recipe for FerretDb {
             scaling: Scaling::Fixed,
             ports: &[Port { name: "client", number: 11017 }],
             options: &[],
-            needs: &[Need {
-                program: "go",
-                folders: &[],
-                supply: Supply::ByHand("https://go.dev/dl"),
-                versions: &[],
-            }],
+            needs: const { &[Need::by_hand("go", "https://go.dev/dl")] },
             memory_mib: 60,
             disk_mib: 10,
         }

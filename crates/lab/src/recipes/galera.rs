@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::card::{Card, Need, NodeCounts, OFF, ON, Port, RecipeOption, Scaling, Supply, Version};
+use crate::card::{Card, Need, NodeCounts, OFF, ON, Port, RecipeOption, Scaling, Version};
 use crate::error::LabError;
 use crate::package_cache::{Kit, PackageCache};
 use crate::recipe::Recipe;
@@ -27,35 +27,28 @@ const DATABASE: &str = "assay";
 const CACHE: &str = "16M";
 
 const NEEDS: [Need; 4] = [
-    need("mariadbd", &[], SERVER),
-    need(LIBRARY, &FOLDERS, "galera-4"),
-    need("rsync", &[], "rsync"),
-    need("lsof", &[], "lsof"),
+    Need::package("mariadbd", SERVER),
+    Need::package(LIBRARY, "galera-4").in_folders(&FOLDERS),
+    Need::package("rsync", "rsync"),
+    Need::package("lsof", "lsof"),
 ];
 
-const SYNC_WAIT: RecipeOption = RecipeOption {
-    name: "sync-wait",
-    values: &["0", "1", "3", "7", "15"],
-    usual: "0",
-    about: "which statements wait until the node has applied what others have committed \
-            (wsrep_sync_wait): 0 none, 1 reads, 7 writes as well",
-};
+const SYNC_WAIT: RecipeOption = RecipeOption::choice("sync-wait", &["0", "1", "3", "7", "15"], "0")
+    .about(
+        "which statements wait until the node has applied what others have committed \
+         (wsrep_sync_wait): 0 none, 1 reads, 7 writes as well",
+    );
 /// What the version does by itself.
 const DEFAULT: &str = "default";
-const SNAPSHOT_ISOLATION: RecipeOption = RecipeOption {
-    name: "snapshot-isolation",
-    values: &[DEFAULT, ON, OFF],
-    usual: DEFAULT,
-    about: "whether a change of what another transaction has changed since is refused \
-            (innodb_snapshot_isolation), where the version has it",
-};
-const FLUSH: RecipeOption = RecipeOption {
-    name: "flush",
-    values: &["0", "1", "2"],
-    usual: "1",
-    about: "when a node's log is on its disk (innodb_flush_log_at_trx_commit): 1 with each commit, \
-            0 and 2 once a second",
-};
+const SNAPSHOT_ISOLATION: RecipeOption =
+    RecipeOption::choice("snapshot-isolation", &[DEFAULT, ON, OFF], DEFAULT).about(
+        "whether a change of what another transaction has changed since is refused \
+         (innodb_snapshot_isolation), where the version has it",
+    );
+const FLUSH: RecipeOption = RecipeOption::choice("flush", &["0", "1", "2"], "1").about(
+    "when a node's log is on its disk (innodb_flush_log_at_trx_commit): 1 with each commit, 0 and \
+     2 once a second",
+);
 
 impl Recipe for Galera {
     fn card(&self) -> Card {
@@ -134,14 +127,6 @@ impl Recipe for Galera {
     fn url(&self, site: &Site<'_>) -> String {
         format!("mariadb://root@{}/{DATABASE}", site.authorities("client"))
     }
-}
-
-const fn need(
-    program: &'static str,
-    folders: &'static [&'static str],
-    package: &'static str,
-) -> Need {
-    Need { program, folders, supply: Supply::Package(package), versions: &[] }
 }
 
 /// How a node finds its cluster.

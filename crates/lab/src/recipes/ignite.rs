@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::card::{Card, Need, NodeCounts, OFF, ON, Port, RecipeOption, Scaling, Supply, Version};
+use crate::card::{Card, Need, NodeCounts, OFF, ON, Port, RecipeOption, Scaling, Version};
 use crate::error::LabError;
 use crate::package_cache::{Kit, PackageCache};
 use crate::recipe::Recipe;
@@ -44,30 +44,15 @@ const OPENED: &[&str] = &[
     "java.base/java.time",
 ];
 
-const PERSISTENCE: RecipeOption = RecipeOption {
-    name: "persistence",
-    values: &[OFF, ON],
-    usual: OFF,
-    about: "whether records are on disk too, with a log that survives kill -9",
-};
-const WAL_MODE: RecipeOption = RecipeOption {
-    name: "wal-mode",
-    values: &["LOG_ONLY", "FSYNC", "BACKGROUND", "NONE"],
-    usual: "LOG_ONLY",
-    about: "when that log goes to the disk",
-};
-const REGION: RecipeOption = RecipeOption {
-    name: "region",
-    values: &[],
-    usual: "512",
-    about: "memory of each node for records, in MiB, taken as it is needed",
-};
-const HEAP: RecipeOption = RecipeOption {
-    name: "heap",
-    values: &[],
-    usual: "256",
-    about: "Java's heap of each node, in MiB",
-};
+const PERSISTENCE: RecipeOption = RecipeOption::choice("persistence", &[OFF, ON], OFF)
+    .about("whether records are on disk too, with a log that survives kill -9");
+const WAL_MODE: RecipeOption =
+    RecipeOption::choice("wal-mode", &["LOG_ONLY", "FSYNC", "BACKGROUND", "NONE"], "LOG_ONLY")
+        .about("when that log goes to the disk");
+const REGION: RecipeOption = RecipeOption::text("region", "512")
+    .about("memory of each node for records, in MiB, taken as it is needed");
+const HEAP: RecipeOption =
+    RecipeOption::text("heap", "256").about("Java's heap of each node, in MiB");
 
 impl Recipe for Ignite {
     fn card(&self) -> Card {
@@ -83,20 +68,12 @@ impl Recipe for Ignite {
                 Port { name: "discovery", number: 10_820 },
             ],
             options: &[PERSISTENCE, WAL_MODE, REGION, HEAP],
-            needs: &[
-                Need {
-                    program: "mvn",
-                    folders: &[],
-                    supply: Supply::ByHand("apt-get install maven"),
-                    versions: &[],
-                },
-                Need {
-                    program: "java",
-                    folders: &[],
-                    supply: Supply::ByHand("apt-get install openjdk-17-jre-headless"),
-                    versions: &[],
-                },
-            ],
+            needs: const {
+                &[
+                    Need::by_hand("mvn", "apt-get install maven"),
+                    Need::by_hand("java", "apt-get install openjdk-17-jre-headless"),
+                ]
+            },
             memory_mib: 280,
             disk_mib: 50,
         }

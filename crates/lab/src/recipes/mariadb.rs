@@ -1,6 +1,6 @@
 //! MariaDB: a primary with replicas that follow its binary log.
 
-use crate::card::{Card, Need, NodeCounts, Port, RecipeOption, Scaling, Supply, Version};
+use crate::card::{Card, Need, NodeCounts, Port, RecipeOption, Scaling, Version};
 use crate::error::LabError;
 use crate::package_cache::{Kit, PackageCache};
 use crate::recipe::{FindLeader, Recipe};
@@ -16,13 +16,10 @@ const SECONDS: u32 = 90;
 const DATABASE: &str = "assay";
 
 const REPLICATED: &str = "replicated";
-const COMMIT: RecipeOption = RecipeOption {
-    name: "commit",
-    values: &["local", REPLICATED],
-    usual: "local",
-    about: "what a commit waits for: the primary alone, or until a replica has its log as well \
-            (semi-synchronous)",
-};
+const COMMIT: RecipeOption = RecipeOption::choice("commit", &["local", REPLICATED], "local").about(
+    "what a commit waits for: the primary alone, or until a replica has its log as well \
+     (semi-synchronous)",
+);
 
 impl Recipe for MariaDb {
     fn card(&self) -> Card {
@@ -34,12 +31,7 @@ impl Recipe for MariaDb {
             scaling: Scaling::Online,
             ports: &[Port { name: "client", number: 3306 }],
             options: &[COMMIT],
-            needs: &[Need {
-                program: "mariadbd",
-                folders: &[],
-                supply: Supply::Package("mariadb-server"),
-                versions: &[],
-            }],
+            needs: const { &[Need::package("mariadbd", "mariadb-server")] },
             memory_mib: 110,
             disk_mib: 300,
         }

@@ -1,6 +1,6 @@
 //! Some memcached servers that know nothing of each other.
 
-use crate::card::{Card, Need, NodeCounts, OFF, ON, Port, RecipeOption, Scaling, Supply, Version};
+use crate::card::{Card, Need, NodeCounts, OFF, ON, Port, RecipeOption, Scaling, Version};
 use crate::error::LabError;
 use crate::package_cache::{Kit, PackageCache};
 use crate::recipe::Recipe;
@@ -11,26 +11,13 @@ pub struct Memcached;
 
 const SECONDS_TO_START: u32 = 20;
 
-const MEMORY: RecipeOption = RecipeOption {
-    name: "memory",
-    values: &[],
-    usual: "256",
-    about: "MiB that each server may fill (-m)",
-};
-const EVICTIONS: RecipeOption = RecipeOption {
-    name: "evictions",
-    values: &[ON, OFF],
-    usual: ON,
-    about: "what happens when they are full: records go, or writes fail (-M)",
-};
-const ITEM_SIZE: RecipeOption = RecipeOption {
-    name: "item-size",
-    values: &[],
-    usual: "1m",
-    about: "the largest record, with its key and 63 bytes more (-I)",
-};
-const THREADS: RecipeOption =
-    RecipeOption { name: "threads", values: &[], usual: "4", about: "of each server (-t)" };
+const MEMORY: RecipeOption =
+    RecipeOption::text("memory", "256").about("MiB that each server may fill (-m)");
+const EVICTIONS: RecipeOption = RecipeOption::choice("evictions", &[ON, OFF], ON)
+    .about("what happens when they are full: records go, or writes fail (-M)");
+const ITEM_SIZE: RecipeOption = RecipeOption::text("item-size", "1m")
+    .about("the largest record, with its key and 63 bytes more (-I)");
+const THREADS: RecipeOption = RecipeOption::text("threads", "4").about("of each server (-t)");
 
 impl Recipe for Memcached {
     fn card(&self) -> Card {
@@ -43,12 +30,7 @@ impl Recipe for Memcached {
             scaling: Scaling::Fixed,
             ports: &[Port { name: "client", number: 11211 }],
             options: &[MEMORY, EVICTIONS, ITEM_SIZE, THREADS],
-            needs: &[Need {
-                program: "memcached",
-                folders: &[],
-                supply: Supply::Package("memcached"),
-                versions: &[],
-            }],
+            needs: const { &[Need::package("memcached", "memcached")] },
             memory_mib: 300,
             disk_mib: 1,
         }

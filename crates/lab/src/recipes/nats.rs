@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::card::{Card, Need, NodeCounts, Port, RecipeOption, Scaling, Supply, Version};
+use crate::card::{Card, Need, NodeCounts, Port, RecipeOption, Scaling, Version};
 use crate::error::LabError;
 use crate::package_cache::{Kit, PackageCache};
 use crate::recipe::{FindLeader, ReadClock, Recipe};
@@ -34,19 +34,12 @@ const OVERSEER: (&str, &str) = ("lab", "lab");
 /// The server's default.
 const OWN: &str = "own";
 
-const MAX_PAYLOAD: RecipeOption = RecipeOption {
-    name: "max-payload",
-    values: &[],
-    usual: "1048576",
-    about: "bytes of the largest message, so of the largest record, up to 67108864",
-};
-const SYNC_INTERVAL: RecipeOption = RecipeOption {
-    name: "sync-interval",
-    values: &[],
-    usual: OWN,
-    about: "how long a written message may wait for the disk, for example 1s or always (not \
-            Debian's); own is 2 minutes",
-};
+const MAX_PAYLOAD: RecipeOption = RecipeOption::text("max-payload", "1048576")
+    .about("bytes of the largest message, so of the largest record, up to 67108864");
+const SYNC_INTERVAL: RecipeOption = RecipeOption::text("sync-interval", OWN).about(
+    "how long a written message may wait for the disk, for example 1s or always (not Debian's); \
+     own is 2 minutes",
+);
 
 impl Recipe for Nats {
     fn card(&self) -> Card {
@@ -66,20 +59,12 @@ impl Recipe for Nats {
                 Port { name: "monitor", number: 8222 },
             ],
             options: &[MAX_PAYLOAD, SYNC_INTERVAL],
-            needs: &[
-                Need {
-                    program: "nats-server",
-                    folders: &[],
-                    supply: Supply::Package("nats-server"),
-                    versions: &[DEBIAN],
-                },
-                Need {
-                    program: "go",
-                    folders: &[],
-                    supply: Supply::ByHand("https://go.dev/dl"),
-                    versions: BUILT,
-                },
-            ],
+            needs: const {
+                &[
+                    Need::package("nats-server", "nats-server").of_versions(&[DEBIAN]),
+                    Need::by_hand("go", "https://go.dev/dl").of_versions(BUILT),
+                ]
+            },
             memory_mib: 40,
             disk_mib: 10,
         }

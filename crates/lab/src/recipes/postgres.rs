@@ -1,6 +1,6 @@
 //! PostgreSQL: a primary with streaming replicas.
 
-use crate::card::{Card, NUMBER, Need, NodeCounts, Port, RecipeOption, Scaling, Supply, Version};
+use crate::card::{Card, NUMBER, Need, NodeCounts, Port, RecipeOption, Scaling, Version};
 use crate::clock::CLOCK;
 use crate::error::LabError;
 use crate::package_cache::{Kit, PackageCache};
@@ -34,18 +34,10 @@ const HBA: &str = "local all all trust\n\
                    host replication all 10.42.0.0/16 trust\n";
 
 const REPLICATED: &str = "replicated";
-const COMMIT: RecipeOption = RecipeOption {
-    name: "commit",
-    values: &["local", REPLICATED],
-    usual: "local",
-    about: "what a commit waits for: the primary's disk, or a replica's as well",
-};
-const APPLY_DELAY: RecipeOption = RecipeOption {
-    name: "apply-delay",
-    values: &[NUMBER],
-    usual: "0",
-    about: "milliseconds that replicas wait before they show a commit (recovery_min_apply_delay)",
-};
+const COMMIT: RecipeOption = RecipeOption::choice("commit", &["local", REPLICATED], "local")
+    .about("what a commit waits for: the primary's disk, or a replica's as well");
+const APPLY_DELAY: RecipeOption = RecipeOption::choice("apply-delay", &[NUMBER], "0")
+    .about("milliseconds that replicas wait before they show a commit (recovery_min_apply_delay)");
 
 impl Recipe for Postgres {
     fn card(&self) -> Card {
@@ -57,12 +49,7 @@ impl Recipe for Postgres {
             scaling: Scaling::Online,
             ports: &[Port { name: "client", number: 5432 }],
             options: &[COMMIT, APPLY_DELAY, CLOCK],
-            needs: &[Need {
-                program: "postgres",
-                folders: &FOLDERS,
-                supply: Supply::Package("postgresql"),
-                versions: &[],
-            }],
+            needs: const { &[Need::package("postgres", "postgresql").in_folders(&FOLDERS)] },
             memory_mib: 40,
             disk_mib: 300,
         }

@@ -3,7 +3,7 @@
 use std::io::{Read, Write};
 use std::time::Duration;
 
-use crate::card::{Card, Need, NodeCounts, OFF, Port, RecipeOption, Scaling, Supply, Version};
+use crate::card::{Card, Need, NodeCounts, OFF, Port, RecipeOption, Scaling, Version};
 use crate::error::LabError;
 use crate::package_cache::{Kit, PackageCache};
 use crate::recipe::{FindLeader, ReadClock, Recipe};
@@ -17,20 +17,10 @@ const SECONDS_TO_START: u32 = 20;
 pub(super) const CLOCK: &str = "its allocator calls itself under libfaketime, and the server ends";
 
 /// The server's program, whichever way it runs.
-pub(super) const SERVER: Need = Need {
-    program: "redis-server",
-    folders: &[],
-    supply: Supply::Package("redis-server"),
-    versions: &[],
-};
+pub(super) const SERVER: Need = Need::package("redis-server", "redis-server");
 
 /// The command that makes a cluster of several servers.
-pub(super) const CONTROL: Need = Need {
-    program: "redis-cli",
-    folders: &[],
-    supply: Supply::Package("redis-tools"),
-    versions: &[],
-};
+pub(super) const CONTROL: Need = Need::package("redis-cli", "redis-tools");
 
 /// Brings the server's program.
 pub(super) fn server(package_cache: &PackageCache<'_>) -> Result<Kit, LabError> {
@@ -39,13 +29,11 @@ pub(super) fn server(package_cache: &PackageCache<'_>) -> Result<Kit, LabError> 
     Ok(Kit::new(version).with("redis-server", server))
 }
 
-const APPENDFSYNC: RecipeOption = RecipeOption {
-    name: "appendfsync",
-    values: &[OFF, "no", "everysec", "always"],
-    usual: OFF,
-    about: "what an acknowledged write survives: off keeps no file of them, no leaves syncing it \
-            to the kernel",
-};
+const APPENDFSYNC: RecipeOption =
+    RecipeOption::choice("appendfsync", &[OFF, "no", "everysec", "always"], OFF).about(
+        "what an acknowledged write survives: off keeps no file of them, no leaves syncing it to \
+         the kernel",
+    );
 
 impl Recipe for Redis {
     fn card(&self) -> Card {

@@ -20,25 +20,16 @@ const FEWEST_MASTERS: usize = 3;
 /// The value of option `replicas` that lets them follow from the number of nodes.
 const USUAL: &str = "usual";
 
-const REPLICAS: RecipeOption = RecipeOption {
-    name: "replicas",
-    values: &[USUAL, "0", "1", "2"],
-    usual: USUAL,
-    about: "of each master; they count as nodes, so 1 needs 6 nodes at least; usual is 1 for an \
-            even number of nodes from 6 on, else 0",
-};
-const NODE_TIMEOUT: RecipeOption = RecipeOption {
-    name: "node-timeout",
-    values: &[],
-    usual: "2000",
-    about: "milliseconds of silence after which a node counts as gone",
-};
-pub(super) const APPENDFSYNC: RecipeOption = RecipeOption {
-    name: "appendfsync",
-    values: &[OFF, "everysec", "always"],
-    usual: OFF,
-    about: "what an acknowledged write survives: off keeps no file of them",
-};
+const REPLICAS: RecipeOption = RecipeOption::choice("replicas", &[USUAL, "0", "1", "2"], USUAL)
+    .about(
+        "of each master; they count as nodes, so 1 needs 6 nodes at least; usual is 1 for an even \
+         number of nodes from 6 on, else 0",
+    );
+const NODE_TIMEOUT: RecipeOption = RecipeOption::text("node-timeout", "2000")
+    .about("milliseconds of silence after which a node counts as gone");
+pub(super) const APPENDFSYNC: RecipeOption =
+    RecipeOption::choice("appendfsync", &[OFF, "everysec", "always"], OFF)
+        .about("what an acknowledged write survives: off keeps no file of them");
 
 impl Recipe for RedisCluster {
     fn card(&self) -> Card {

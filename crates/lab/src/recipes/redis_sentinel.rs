@@ -17,18 +17,10 @@ const SECONDS_TO_AGREE: u32 = 60;
 /// How the sentinels call the master.
 const MASTER: &str = "main";
 
-const DOWN_AFTER: RecipeOption = RecipeOption {
-    name: "down-after",
-    values: &[],
-    usual: "1000",
-    about: "milliseconds of silence after which a master counts as gone",
-};
-const FAILOVER_TIMEOUT: RecipeOption = RecipeOption {
-    name: "failover-timeout",
-    values: &[],
-    usual: "5000",
-    about: "milliseconds after which a failover is tried anew",
-};
+const DOWN_AFTER: RecipeOption = RecipeOption::text("down-after", "1000")
+    .about("milliseconds of silence after which a master counts as gone");
+const FAILOVER_TIMEOUT: RecipeOption = RecipeOption::text("failover-timeout", "5000")
+    .about("milliseconds after which a failover is tried anew");
 
 impl Recipe for RedisSentinel {
     fn card(&self) -> Card {

@@ -1,6 +1,6 @@
 //! A stand-in for TiKV: the mock of TiKV's own Go client, behind TiKV's protocol.
 
-use crate::card::{Card, Need, NodeCounts, Port, RecipeOption, Scaling, Supply, Version};
+use crate::card::{Card, Need, NodeCounts, Port, RecipeOption, Scaling, Version};
 use crate::error::LabError;
 use crate::package_cache::{Kit, PackageCache};
 use crate::recipe::Recipe;
@@ -17,20 +17,13 @@ const CLIENT: &str = "github.com/tikv/client-go/v2";
 const MAIN: &str = include_str!("tikv_standin/main.go");
 
 const RAW: &str = "raw";
-const SPLIT: RecipeOption = RecipeOption {
-    name: "split",
-    values: &["none", "txn", RAW],
-    usual: "none",
-    about: "whether YCSB's table lies in four regions, by the keys of transactions or by those of \
-            raw mode",
-};
-const STATE: RecipeOption = RecipeOption {
-    name: "state",
-    values: &["up", "offline"],
-    usual: "up",
-    about: "what the placement driver says of its only server: offline is for those who try \
-            clients",
-};
+const SPLIT: RecipeOption = RecipeOption::choice("split", &["none", "txn", RAW], "none").about(
+    "whether YCSB's table lies in four regions, by the keys of transactions or by those of raw \
+     mode",
+);
+const STATE: RecipeOption = RecipeOption::choice("state", &["up", "offline"], "up").about(
+    "what the placement driver says of its only server: offline is for those who try clients",
+);
 
 impl Recipe for TiKvStandIn {
     fn card(&self) -> Card {
@@ -42,12 +35,7 @@ impl Recipe for TiKvStandIn {
             scaling: Scaling::Fixed,
             ports: &[Port { name: "client", number: 11379 }, Port { name: "store", number: 11160 }],
             options: &[SPLIT, STATE],
-            needs: &[Need {
-                program: "go",
-                folders: &[],
-                supply: Supply::ByHand("https://go.dev/dl"),
-                versions: &[],
-            }],
+            needs: const { &[Need::by_hand("go", "https://go.dev/dl")] },
             memory_mib: 30,
             disk_mib: 10,
         }
