@@ -177,23 +177,10 @@ mod tests {
 
     #[test]
     fn statuses_with_a_name_refuse() {
-        for (status, reason) in [
-            (2, Reason::Unsupported),
-            (11, Reason::Busy),
-            (100, Reason::Unsupported),
-            (1000, Reason::Malformed),
-            (1001, Reason::Exists),
-            (1002, Reason::Malformed),
-            (1010, Reason::Busy),
-            (1011, Reason::StoreError),
-            (1012, Reason::NotPermitted),
-            (1020, Reason::Busy),
-            (1021, Reason::StoreError),
-            (1030, Reason::Busy),
-            (2000, Reason::NotPermitted),
-        ] {
-            assert_eq!(said(status, "", Stage::Write), Completion::Refused(reason), "{status}");
+        for (status, reason) in REFUSALS {
+            assert_eq!(said(*status, "", Stage::Write), Completion::Refused(*reason), "{status}");
         }
+        assert!(REFUSALS.is_sorted_by(|one, next| one.0 < next.0), "each has one meaning");
     }
 
     #[test]

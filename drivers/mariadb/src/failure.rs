@@ -109,67 +109,28 @@ fn of_driver(error: &DriverError) -> Failure {
 mod tests {
     use super::*;
 
-    fn refused(number: u16, reason: Reason) {
-        assert_eq!(of_number(number), Failure::refused(reason), "{number}");
-    }
+    /// What each row shows, and the numbers that are refused for this reason.
+    const REFUSED: &[(&str, Reason, &[u16])] = &[
+        ("transactions in each other's way are a conflict", Reason::Conflict, &[1213, 1205, 1020]),
+        ("a key that is there already is reported", Reason::Exists, &[1062, 1586]),
+        ("a server without room for us is busy", Reason::Busy, &[1040, 1203, 1047]),
+        ("clients without permission are refused", Reason::NotPermitted, &[1044, 1045, 1142]),
+        ("a replica takes no writes", Reason::ReadOnly, &[1290, 1836, 1792]),
+        ("a full table or disk is reported", Reason::Full, &[1114, 1021]),
+        ("a statement that the server stopped is a timeout", Reason::Timeout, &[1317, 1969]),
+        ("invalid values are malformed", Reason::Malformed, &[1406, 1366, 1452, 1048]),
+        ("invalid statements are malformed", Reason::Malformed, &[1064, 1146, 1054]),
+        ("what it has not is unsupported", Reason::Unsupported, &[1235]),
+        ("another error of the server has undone its statement", Reason::StoreError, &[1105]),
+    ];
 
     #[test]
-    fn transactions_in_each_others_way_are_a_conflict() {
-        refused(1213, Reason::Conflict);
-        refused(1205, Reason::Conflict);
-        refused(1020, Reason::Conflict);
-    }
-
-    #[test]
-    fn a_key_that_is_there_already_is_reported() {
-        refused(1062, Reason::Exists);
-        refused(1586, Reason::Exists);
-    }
-
-    #[test]
-    fn a_server_without_room_for_us_is_busy() {
-        refused(1040, Reason::Busy);
-        refused(1203, Reason::Busy);
-        refused(1047, Reason::Busy);
-    }
-
-    #[test]
-    fn clients_without_permission_are_refused() {
-        refused(1044, Reason::NotPermitted);
-        refused(1045, Reason::NotPermitted);
-        refused(1142, Reason::NotPermitted);
-    }
-
-    #[test]
-    fn a_replica_takes_no_writes() {
-        refused(1290, Reason::ReadOnly);
-        refused(1836, Reason::ReadOnly);
-        refused(1792, Reason::ReadOnly);
-    }
-
-    #[test]
-    fn a_full_table_or_disk_is_reported() {
-        refused(1114, Reason::Full);
-        refused(1021, Reason::Full);
-    }
-
-    #[test]
-    fn a_statement_that_the_server_stopped_is_a_timeout() {
-        refused(1317, Reason::Timeout);
-        refused(1969, Reason::Timeout);
-    }
-
-    #[test]
-    fn what_is_invalid_is_malformed() {
-        for number in [1064, 1146, 1054, 1406, 1366, 1452, 1048] {
-            refused(number, Reason::Malformed);
+    fn errors_of_the_server_are_refusals() {
+        for (shown, reason, numbers) in REFUSED {
+            for number in *numbers {
+                assert_eq!(of_number(*number), Failure::refused(*reason), "{shown}: {number}");
+            }
         }
-        refused(1235, Reason::Unsupported);
-    }
-
-    #[test]
-    fn another_error_of_the_server_has_undone_its_statement() {
-        refused(1105, Reason::StoreError);
     }
 
     #[test]

@@ -108,83 +108,30 @@ impl Failure {
 mod tests {
     use super::*;
 
-    fn refused(state: &str, reason: Reason) {
-        assert_eq!(of_state(state), Completion::Refused(reason), "{state}");
-    }
+    /// What each row shows, and the states that are refused for this reason.
+    const REFUSED: &[(&str, Reason, &str)] = &[
+        ("transactions in each other's way are a conflict", Reason::Conflict, "40001 40P01"),
+        ("a key that is there already is reported", Reason::Exists, "23505 23P01"),
+        ("rows against other rules are invalid", Reason::Malformed, "23502 23503 23514"),
+        ("a server without room for us is busy", Reason::Busy, "53300 57P03 55P03 55006"),
+        ("a statement that the server stopped is a timeout", Reason::Timeout, "57014"),
+        ("clients without permission are refused", Reason::NotPermitted, "28000 28P01 42501"),
+        ("a standby takes no writes", Reason::ReadOnly, "25006"),
+        ("a failed transaction goes no further", Reason::TransactionFailed, "25P02"),
+        ("disks and memories fill up", Reason::Full, "53100 53200 53400"),
+        ("what it has not is unsupported", Reason::Unsupported, "0A000"),
+        ("senseless values are malformed", Reason::Malformed, "22001 22003 22P02"),
+        ("senseless requests are malformed", Reason::Malformed, "42P01 42601 42703 54000"),
+        ("other errors refuse if the server goes on", Reason::StoreError, "XX000 58030 P0001"),
+    ];
 
     #[test]
-    fn transactions_in_each_others_way_are_a_conflict() {
-        refused("40001", Reason::Conflict);
-        refused("40P01", Reason::Conflict);
-    }
-
-    #[test]
-    fn a_key_that_is_there_already_is_reported() {
-        refused("23505", Reason::Exists);
-        refused("23P01", Reason::Exists);
-    }
-
-    #[test]
-    fn rows_against_other_rules_are_invalid() {
-        refused("23502", Reason::Malformed);
-        refused("23503", Reason::Malformed);
-        refused("23514", Reason::Malformed);
-    }
-
-    #[test]
-    fn a_server_without_room_for_us_is_busy() {
-        refused("53300", Reason::Busy);
-        refused("57P03", Reason::Busy);
-        refused("55P03", Reason::Busy);
-        refused("55006", Reason::Busy);
-    }
-
-    #[test]
-    fn a_statement_that_the_server_stopped_is_a_timeout() {
-        refused("57014", Reason::Timeout);
-    }
-
-    #[test]
-    fn clients_without_permission_are_refused() {
-        refused("28000", Reason::NotPermitted);
-        refused("28P01", Reason::NotPermitted);
-        refused("42501", Reason::NotPermitted);
-    }
-
-    #[test]
-    fn a_standby_takes_no_writes() {
-        refused("25006", Reason::ReadOnly);
-    }
-
-    #[test]
-    fn a_failed_transaction_goes_no_further() {
-        refused("25P02", Reason::TransactionFailed);
-    }
-
-    #[test]
-    fn disks_and_memories_fill_up() {
-        refused("53100", Reason::Full);
-        refused("53200", Reason::Full);
-        refused("53400", Reason::Full);
-    }
-
-    #[test]
-    fn what_it_has_not_is_unsupported() {
-        refused("0A000", Reason::Unsupported);
-    }
-
-    #[test]
-    fn senseless_requests_are_malformed() {
-        for state in ["22001", "22003", "22P02", "42P01", "42601", "42703", "54000"] {
-            refused(state, Reason::Malformed);
+    fn errors_of_a_server_that_goes_on_are_refusals() {
+        for (shown, reason, states) in REFUSED {
+            for state in states.split(' ') {
+                assert_eq!(of_state(state), Completion::Refused(*reason), "{shown}: {state}");
+            }
         }
-    }
-
-    #[test]
-    fn other_errors_of_a_server_that_goes_on_are_refusals_too() {
-        refused("XX000", Reason::StoreError);
-        refused("58030", Reason::StoreError);
-        refused("P0001", Reason::StoreError);
     }
 
     #[test]

@@ -83,111 +83,71 @@ pub(super) fn failure(error: &[u8]) -> Failure {
 mod tests {
     use super::*;
 
-    fn refused(error: &str, reason: Reason) {
-        assert_eq!(failure(error.as_bytes()), Failure::Refused(reason), "{error}");
-    }
+    /// Errors of the server, each group under what it shows and what they mean.
+    const GROUPS: &str = "
+        full memory is refused → Refused(Full)
+            OOM command not allowed when used memory > 'maxmemory'.
+        a replica takes no writes → Refused(ReadOnly)
+            READONLY You can't write against a read only replica.
+        a full disk stops writes → Refused(ReadOnly)
+            MISCONF Redis is configured to save RDB snapshots, but …
+        missing replicas stop writes → Refused(ReadOnly)
+            NOREPLICAS Not enough good replicas to write.
+        a loading server is busy → Refused(Busy)
+            LOADING Redis is loading the dataset in memory
+        a server within a script is busy → Refused(Busy)
+            BUSY Redis is busy running a script. …
+        a cluster in trouble is busy → Refused(Busy)
+            CLUSTERDOWN The cluster is down
+            MASTERDOWN Link with MASTER is down
+            TRYAGAIN Multiple keys request during rehashing of slot
+        too many clients are busy → Refused(Busy)
+            ERR max number of clients reached
+        clients without permission are refused → Refused(NotPermitted)
+            NOAUTH Authentication required.
+            WRONGPASS invalid username-password pair or user is disabled.
+            NOPERM this user has no permissions to run the 'hgetall' command
+            DENIED Redis is running in protected mode …
+            ERR invalid password
+            ERR AUTH <password> called without any password configured …
+            ERR Client sent AUTH, but no password is set
+            ERR operation not permitted
+        another type under the key is reported → Refused(WrongType)
+            WRONGTYPE Operation against a key holding the wrong kind of value
+        a redirection to another node is unsupported → Refused(Unsupported)
+            MOVED 3999 127.0.0.1:6381
+            ASK 3999 127.0.0.1:6381
+            CROSSSLOT Keys in request don't hash to the same slot
+        unknown commands are unsupported → Refused(Unsupported)
+            ERR unknown command 'HGETALL', with args beginning with:
+            ERR unknown subcommand 'x'
+            NOPROTO unsupported protocol version
+            ERR DB index is out of range
+            ERR invalid DB index
+        senseless requests are malformed → Refused(Malformed)
+            ERR wrong number of arguments for 'hmset' command
+            ERR syntax error
+            ERR value is not an integer or out of range
+            ERR min or max is not a float
+            ERR Protocol error: invalid bulk length
+        unknown errors leave the outcome unknown → Unknown(StoreError)
+            ERR upstream timed out
+            PROXYERR gone
+            OOMPH
+            ERR";
 
     #[test]
-    fn full_memory_is_refused() {
-        refused("OOM command not allowed when used memory > 'maxmemory'.", Reason::Full);
-    }
-
-    #[test]
-    fn a_replica_takes_no_writes() {
-        refused("READONLY You can't write against a read only replica.", Reason::ReadOnly);
-    }
-
-    #[test]
-    fn a_full_disk_stops_writes() {
-        refused("MISCONF Redis is configured to save RDB snapshots, but …", Reason::ReadOnly);
-    }
-
-    #[test]
-    fn missing_replicas_stop_writes() {
-        refused("NOREPLICAS Not enough good replicas to write.", Reason::ReadOnly);
-    }
-
-    #[test]
-    fn a_loading_server_is_busy() {
-        refused("LOADING Redis is loading the dataset in memory", Reason::Busy);
-    }
-
-    #[test]
-    fn a_server_within_a_script_is_busy() {
-        refused("BUSY Redis is busy running a script. …", Reason::Busy);
-    }
-
-    #[test]
-    fn a_cluster_in_trouble_is_busy() {
-        refused("CLUSTERDOWN The cluster is down", Reason::Busy);
-        refused("MASTERDOWN Link with MASTER is down", Reason::Busy);
-        refused("TRYAGAIN Multiple keys request during rehashing of slot", Reason::Busy);
-    }
-
-    #[test]
-    fn too_many_clients_are_busy() {
-        refused("ERR max number of clients reached", Reason::Busy);
-    }
-
-    #[test]
-    fn clients_without_permission_are_refused() {
-        refused("NOAUTH Authentication required.", Reason::NotPermitted);
-        refused(
-            "WRONGPASS invalid username-password pair or user is disabled.",
-            Reason::NotPermitted,
-        );
-        refused(
-            "NOPERM this user has no permissions to run the 'hgetall' command",
-            Reason::NotPermitted,
-        );
-        refused("DENIED Redis is running in protected mode …", Reason::NotPermitted);
-        refused("ERR invalid password", Reason::NotPermitted);
-        refused(
-            "ERR AUTH <password> called without any password configured …",
-            Reason::NotPermitted,
-        );
-        refused("ERR Client sent AUTH, but no password is set", Reason::NotPermitted);
-        refused("ERR operation not permitted", Reason::NotPermitted);
-    }
-
-    #[test]
-    fn another_type_under_the_key_is_reported() {
-        refused(
-            "WRONGTYPE Operation against a key holding the wrong kind of value",
-            Reason::WrongType,
-        );
-    }
-
-    #[test]
-    fn a_redirection_to_another_node_is_unsupported() {
-        refused("MOVED 3999 127.0.0.1:6381", Reason::Unsupported);
-        refused("ASK 3999 127.0.0.1:6381", Reason::Unsupported);
-        refused("CROSSSLOT Keys in request don't hash to the same slot", Reason::Unsupported);
-    }
-
-    #[test]
-    fn unknown_commands_are_unsupported() {
-        refused("ERR unknown command 'HGETALL', with args beginning with: ", Reason::Unsupported);
-        refused("ERR unknown subcommand 'x'", Reason::Unsupported);
-        refused("NOPROTO unsupported protocol version", Reason::Unsupported);
-        refused("ERR DB index is out of range", Reason::Unsupported);
-        refused("ERR invalid DB index", Reason::Unsupported);
-    }
-
-    #[test]
-    fn senseless_requests_are_malformed() {
-        refused("ERR wrong number of arguments for 'hmset' command", Reason::Malformed);
-        refused("ERR syntax error", Reason::Malformed);
-        refused("ERR value is not an integer or out of range", Reason::Malformed);
-        refused("ERR min or max is not a float", Reason::Malformed);
-        refused("ERR Protocol error: invalid bulk length", Reason::Malformed);
-    }
-
-    #[test]
-    fn unknown_errors_leave_the_outcome_unknown() {
-        for error in ["ERR upstream timed out", "PROXYERR gone", "", "OOMPH", "ERR"] {
-            let expected = Failure::Unknown(Reason::StoreError);
-            assert_eq!(failure(error.as_bytes()), expected, "{error}");
+    fn errors_mean_what_their_first_words_say() {
+        let (mut shown, mut meaning) = ("", "");
+        for line in GROUPS.trim_start().lines().map(str::trim) {
+            match line.split_once(" → ") {
+                Some(group) => (shown, meaning) = group,
+                None => {
+                    let found = format!("{:?}", failure(line.as_bytes()));
+                    assert_eq!(found, meaning, "{shown}: {line}");
+                }
+            }
         }
+        assert_eq!(failure(b""), Failure::Unknown(Reason::StoreError));
     }
 }

@@ -69,73 +69,57 @@ pub(super) fn is_denial(error: &rusqlite::Error) -> bool {
 mod tests {
     use super::*;
 
-    fn check(code: i32, while_issued: &str, at_commit: &str) {
+    fn check(shown: &str, code: i32, while_issued: &str, at_commit: &str) {
         let error = rusqlite::Error::SqliteFailure(ffi::Error::new(code), None);
         for (stage, expected) in
             [(CommitStage::Uncommitted, while_issued), (CommitStage::Committing, at_commit)]
         {
             let failure = meaning(&error, stage);
             let outcome = if failure.is_certain { "refused" } else { "unknown" };
-            assert_eq!(format!("{outcome} {}", failure.reason.name()), expected, "{code}");
+            let found = format!("{outcome} {}", failure.reason.name());
+            assert_eq!(found, expected, "{shown}: {code}, {stage:?}");
         }
     }
 
-    fn check_both(code: i32, expected: &str) {
-        check(code, expected, expected);
-    }
+    /// What each row shows, with an error that certainly refuses, a commit too.
+    const REFUSED: &[(&str, i32, &str)] = &[
+        ("another writer is busy", ffi::SQLITE_BUSY, "refused busy"),
+        ("another writer is busy", ffi::SQLITE_BUSY_RECOVERY, "refused busy"),
+        ("another writer is busy", ffi::SQLITE_PROTOCOL, "refused busy"),
+        ("a stale snapshot is a conflict", ffi::SQLITE_BUSY_SNAPSHOT, "refused conflict"),
+        ("a stale snapshot is a conflict", ffi::SQLITE_LOCKED, "refused conflict"),
+        ("a key that is there exists", ffi::SQLITE_CONSTRAINT_PRIMARYKEY, "refused exists"),
+        ("a key that is there exists", ffi::SQLITE_CONSTRAINT_UNIQUE, "refused exists"),
+        ("a key that is there exists", ffi::SQLITE_CONSTRAINT_ROWID, "refused exists"),
+        ("another rule is malformed", ffi::SQLITE_CONSTRAINT_FOREIGNKEY, "refused malformed"),
+        ("another rule is malformed", ffi::SQLITE_CONSTRAINT_NOTNULL, "refused malformed"),
+        ("a full disk is refused at the commit too", ffi::SQLITE_FULL, "refused full"),
+        ("a file that may not be written", ffi::SQLITE_READONLY, "refused read-only"),
+        ("a file that may not be written", ffi::SQLITE_READONLY_DBMOVED, "refused read-only"),
+        ("a file that may not be written", ffi::SQLITE_PERM, "refused not-permitted"),
+        ("what is invalid is malformed", ffi::SQLITE_ERROR, "refused malformed"),
+        ("what is invalid is malformed", ffi::SQLITE_TOOBIG, "refused malformed"),
+        ("what is invalid is malformed", ffi::SQLITE_MISMATCH, "refused malformed"),
+    ];
 
     #[test]
-    fn another_writer_is_busy() {
-        check_both(ffi::SQLITE_BUSY, "refused busy");
-        check_both(ffi::SQLITE_BUSY_RECOVERY, "refused busy");
-        check_both(ffi::SQLITE_PROTOCOL, "refused busy");
-    }
-
-    #[test]
-    fn a_stale_snapshot_is_a_conflict() {
-        check_both(ffi::SQLITE_BUSY_SNAPSHOT, "refused conflict");
-        check_both(ffi::SQLITE_LOCKED, "refused conflict");
-    }
-
-    #[test]
-    fn a_key_that_is_there_exists() {
-        check_both(ffi::SQLITE_CONSTRAINT_PRIMARYKEY, "refused exists");
-        check_both(ffi::SQLITE_CONSTRAINT_UNIQUE, "refused exists");
-        check_both(ffi::SQLITE_CONSTRAINT_ROWID, "refused exists");
-    }
-
-    #[test]
-    fn another_broken_constraint_is_malformed() {
-        check_both(ffi::SQLITE_CONSTRAINT_FOREIGNKEY, "refused malformed");
-        check_both(ffi::SQLITE_CONSTRAINT_NOTNULL, "refused malformed");
-    }
-
-    #[test]
-    fn a_full_disk_is_refused_at_the_commit_too() {
-        check_both(ffi::SQLITE_FULL, "refused full");
-    }
-
-    #[test]
-    fn a_file_that_may_not_be_written_is_read_only() {
-        check_both(ffi::SQLITE_READONLY, "refused read-only");
-        check_both(ffi::SQLITE_READONLY_DBMOVED, "refused read-only");
-        check_both(ffi::SQLITE_PERM, "refused not-permitted");
-    }
-
-    #[test]
-    fn what_is_invalid_is_malformed() {
-        check_both(ffi::SQLITE_ERROR, "refused malformed");
-        check_both(ffi::SQLITE_TOOBIG, "refused malformed");
-        check_both(ffi::SQLITE_MISMATCH, "refused malformed");
+    fn what_no_disk_had_part_in_is_refused_at_the_commit_too() {
+        for (shown, code, expected) in REFUSED {
+            check(shown, *code, expected, expected);
+        }
     }
 
     #[test]
     fn an_error_of_the_disk_leaves_a_commit_open() {
-        check(ffi::SQLITE_IOERR_FSYNC, "refused store-error", "unknown store-error");
-        check(ffi::SQLITE_IOERR, "refused store-error", "unknown store-error");
-        check(ffi::SQLITE_CORRUPT, "refused store-error", "unknown store-error");
-        check(ffi::SQLITE_NOTADB, "refused store-error", "unknown store-error");
-        check(ffi::SQLITE_NOMEM, "refused store-error", "unknown store-error");
+        for code in [
+            ffi::SQLITE_IOERR_FSYNC,
+            ffi::SQLITE_IOERR,
+            ffi::SQLITE_CORRUPT,
+            ffi::SQLITE_NOTADB,
+            ffi::SQLITE_NOMEM,
+        ] {
+            check("an error of the disk", code, "refused store-error", "unknown store-error");
+        }
     }
 
     #[test]
