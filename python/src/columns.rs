@@ -72,7 +72,7 @@ pub fn records(batch: &RecordBatch, needed: &[&str]) -> Result<(Vec<u16>, Vec<Re
     reader.words("outcome", named(&Outcome::ALL, Outcome::name), Outcome::from_code, |at, v| {
         records_ref[at].outcome = v;
     })?;
-    reader.words("reason", named(Reason::ALL, Reason::name), Reason::from_code, |at, value| {
+    reader.words("reason", named(&Reason::ALL, Reason::name), Reason::from_code, |at, value| {
         records_ref[at].reason = value;
     })?;
     let records_ref = &mut records;

@@ -115,7 +115,7 @@ pub fn words_of_columns() -> HashMap<&'static str, Vec<&'static str>> {
         ("kind", names(&Kind::ALL, Kind::name)),
         ("phase", names(&Phase::ALL, Phase::name)),
         ("outcome", names(&Outcome::ALL, Outcome::name)),
-        ("reason", names(Reason::ALL, Reason::name)),
+        ("reason", names(&Reason::ALL, Reason::name)),
         ("verified", names(&Verified::ALL, Verified::name)),
     ])
 }
@@ -219,7 +219,7 @@ impl Rows {
             times(records, |r| r.ended),
             words(records, &names(&Outcome::ALL, Outcome::name), |r| r.outcome as u8),
             flags(records, |r| r.found),
-            words(records, &names(Reason::ALL, Reason::name), |r| r.reason as u8),
+            words(records, &names(&Reason::ALL, Reason::name), |r| r.reason as u8),
             ints(records, |r| r.bytes),
             ints(records, |r| r.rows),
             versions(records, |r| r.version_written),

@@ -4,6 +4,8 @@
 //! the operations of a process by number, an [`OperationEncoder`] turns an operation's
 //! numbers into bytes, and a [`Record`] says what became of one operation.
 
+mod named_enum;
+
 pub mod nanos;
 pub mod percent;
 pub mod properties;

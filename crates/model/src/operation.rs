@@ -1,57 +1,36 @@
 //! One logical operation as numbers, before anything is encoded into bytes.
 
 use crate::arguments::Arguments;
+use crate::named_enum;
 use crate::nanos::Nanos;
 use crate::seed::mix;
 
-/// What an operation does with a store.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[repr(u8)]
-pub enum Kind {
-    /// Fetch one record.
-    Read = 0,
-    /// Change some fields of one record and keep the others.
-    Update = 1,
-    /// Add one record with all its fields.
-    Insert = 2,
-    /// Fetch records in the store's key order, starting at a key.
-    Scan = 3,
-    /// Remove one record.
-    Delete = 4,
-    /// Make what a transaction did final.
-    Commit = 5,
-    /// Undo what a transaction did.
-    Rollback = 6,
+named_enum! {
+    /// What an operation does with a store.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    #[repr(u8)]
+    pub enum Kind {
+        /// Fetch one record.
+        Read = 0 => "read",
+        /// Change some fields of one record and keep the others.
+        Update = 1 => "update",
+        /// Add one record with all its fields.
+        Insert = 2 => "insert",
+        /// Fetch records in the store's key order, starting at a key.
+        Scan = 3 => "scan",
+        /// Remove one record.
+        Delete = 4 => "delete",
+        /// Make what a transaction did final.
+        Commit = 5 => "commit",
+        /// Undo what a transaction did.
+        Rollback = 6 => "rollback",
+    }
 }
 
 impl Kind {
-    /// All kinds, in the order of their codes.
-    pub const ALL: [Kind; 7] = [
-        Kind::Read,
-        Kind::Update,
-        Kind::Insert,
-        Kind::Scan,
-        Kind::Delete,
-        Kind::Commit,
-        Kind::Rollback,
-    ];
-
     /// The kinds that access records; the others end transactions.
     pub const OF_RECORDS: [Kind; 5] =
         [Kind::Read, Kind::Update, Kind::Insert, Kind::Scan, Kind::Delete];
-
-    /// The name used in columns, flags and reports.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Kind::Read => "read",
-            Kind::Update => "update",
-            Kind::Insert => "insert",
-            Kind::Scan => "scan",
-            Kind::Delete => "delete",
-            Kind::Commit => "commit",
-            Kind::Rollback => "rollback",
-        }
-    }
 
     /// The kind with this name.
     pub fn from_name(name: &str) -> Option<Kind> {

@@ -1,37 +1,27 @@
 //! Record of one operation: a line of the history.
 
+use crate::named_enum;
 use crate::nanos::Nanos;
 use crate::operation::Kind;
 use crate::outcome::{Outcome, Reason, Verified};
 
-/// The part of a run that an operation was issued in, by its intended time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[repr(u8)]
-pub enum Phase {
-    /// Filling the store.
-    Load = 0,
-    /// Issued and recorded, but left out of the figures.
-    WarmUp = 1,
-    /// What the figures are about.
-    Measure = 2,
-    /// Reads of all records after everything else; in no figure, but verdicts need them.
-    Final = 3,
+named_enum! {
+    /// The part of a run that an operation was issued in, by its intended time.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    #[repr(u8)]
+    pub enum Phase {
+        /// Filling the store.
+        Load = 0 => "load",
+        /// Issued and recorded, but left out of the figures.
+        WarmUp = 1 => "warm-up",
+        /// What the figures are about.
+        Measure = 2 => "measure",
+        /// Reads of all records after everything else; in no figure, but verdicts need them.
+        Final = 3 => "final-read",
+    }
 }
 
 impl Phase {
-    /// All phases, in the order of their codes.
-    pub const ALL: [Phase; 4] = [Phase::Load, Phase::WarmUp, Phase::Measure, Phase::Final];
-
-    /// The name used in columns and reports.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Phase::Load => "load",
-            Phase::WarmUp => "warm-up",
-            Phase::Measure => "measure",
-            Phase::Final => "final-read",
-        }
-    }
-
     /// The phase with this code.
     pub const fn from_code(code: u8) -> Option<Phase> {
         if (code as usize) < Phase::ALL.len() { Some(Phase::ALL[code as usize]) } else { None }

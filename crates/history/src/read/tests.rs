@@ -79,7 +79,7 @@ fn every_word_comes_back() {
     let dir = tempdir("words");
     let one = samples::wild(1, 1)[0];
     let mut records = Vec::new();
-    for &reason in assay_model::Reason::ALL {
+    for reason in assay_model::Reason::ALL {
         for outcome in Outcome::ALL {
             let index = records.len() as u64;
             records.push(Record { index, reason, outcome, ..one });
