@@ -3,41 +3,43 @@
 use std::ops::BitOr;
 use std::sync::Arc;
 
-use assay_model::{Ends, Kind, Nanos, Outcome, Phase, Reason, Record, Verified};
+use assay_model::{Ends, Kind, Nanos, Outcome, Phase, Reason, Record, Verified, named_enum};
 use parquet::basic::{LogicalType, Repetition, Type as Physical};
 use parquet::errors::ParquetError;
 use parquet::schema::types::{Type, TypePtr};
 
-/// One column; its name is the name of the record's field.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[repr(u8)]
-#[allow(missing_docs, reason = "the fields of Record are documented there")]
-pub enum Column {
-    Index,
-    Session,
-    Process,
-    Transaction,
-    TransactionType,
-    EndsTransaction,
-    Kind,
-    Phase,
-    Key,
-    Intended,
-    Started,
-    Ended,
-    Outcome,
-    Found,
-    Reason,
-    Bytes,
-    Rows,
-    VersionWritten,
-    VersionRead,
-    Verified,
-    VerifyNs,
-    Statement,
-    Requests,
-    EndsProcess,
-    Node,
+named_enum! {
+    /// One column; its name is the name of the record's field.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    #[repr(u8)]
+    #[allow(missing_docs, reason = "the fields of Record are documented there")]
+    pub enum Column {
+        Index => "index",
+        Session => "session",
+        Process => "process",
+        Transaction => "transaction",
+        TransactionType => "transaction_type",
+        EndsTransaction => "ends_transaction",
+        Kind => "kind",
+        Phase => "phase",
+        Key => "key",
+        Intended => "intended",
+        Started => "started",
+        Ended => "ended",
+        Outcome => "outcome",
+        Found => "found",
+        Reason => "reason",
+        Bytes => "bytes",
+        Rows => "rows",
+        VersionWritten => "version_written",
+        VersionRead => "version_read",
+        Verified => "verified",
+        VerifyNs => "verify_ns",
+        Statement => "statement",
+        Requests => "requests",
+        EndsProcess => "ends_process",
+        Node => "node",
+    }
 }
 
 /// How a column's values look in Parquet.
@@ -56,66 +58,6 @@ pub(crate) enum Shape {
 }
 
 impl Column {
-    /// All columns in the order of the file.
-    pub const ALL: [Column; 25] = [
-        Column::Index,
-        Column::Session,
-        Column::Process,
-        Column::Transaction,
-        Column::TransactionType,
-        Column::EndsTransaction,
-        Column::Kind,
-        Column::Phase,
-        Column::Key,
-        Column::Intended,
-        Column::Started,
-        Column::Ended,
-        Column::Outcome,
-        Column::Found,
-        Column::Reason,
-        Column::Bytes,
-        Column::Rows,
-        Column::VersionWritten,
-        Column::VersionRead,
-        Column::Verified,
-        Column::VerifyNs,
-        Column::Statement,
-        Column::Requests,
-        Column::EndsProcess,
-        Column::Node,
-    ];
-
-    /// The name in the file.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Column::Index => "index",
-            Column::Session => "session",
-            Column::Process => "process",
-            Column::Transaction => "transaction",
-            Column::TransactionType => "transaction_type",
-            Column::EndsTransaction => "ends_transaction",
-            Column::Kind => "kind",
-            Column::Phase => "phase",
-            Column::Key => "key",
-            Column::Intended => "intended",
-            Column::Started => "started",
-            Column::Ended => "ended",
-            Column::Outcome => "outcome",
-            Column::Found => "found",
-            Column::Reason => "reason",
-            Column::Bytes => "bytes",
-            Column::Rows => "rows",
-            Column::VersionWritten => "version_written",
-            Column::VersionRead => "version_read",
-            Column::Verified => "verified",
-            Column::VerifyNs => "verify_ns",
-            Column::Statement => "statement",
-            Column::Requests => "requests",
-            Column::EndsProcess => "ends_process",
-            Column::Node => "node",
-        }
-    }
-
     /// The version of the format in which the column came; files of earlier ones are read without.
     pub(crate) const fn since(self) -> u32 {
         match self {

@@ -11,32 +11,23 @@ use std::path::{Path, PathBuf};
 
 use assay_history::{Columns, History, Manifest, Memory, RunDir, State, read_events, repair};
 use assay_model::{
-    Ends, Event, EventKind, Kind, Nanos, Outcome, Phase, Reason, Record, Seed, Verified, version,
+    Ends, Event, EventKind, Kind, Nanos, Outcome, Phase, Reason, Record, Seed, Verified,
+    named_enum, version,
 };
 
 const RECORDS: u64 = 900;
 
-/// The formats of the golden run directories.
-#[derive(Clone, Copy)]
-enum Format {
-    First,
-    WithStatements,
-    WithNodes,
-}
-
-use Format::{First, WithNodes, WithStatements};
-
-impl Format {
-    const ALL: [Format; 3] = [First, WithStatements, WithNodes];
-
-    fn name(self) -> &'static str {
-        match self {
-            First => "v1",
-            WithStatements => "v2",
-            WithNodes => "v3",
-        }
+named_enum! {
+    /// The formats of the golden run directories.
+    #[derive(Clone, Copy)]
+    enum Format {
+        First => "v1",
+        WithStatements => "v2",
+        WithNodes => "v3",
     }
 }
+
+use Format::{First, WithNodes};
 
 fn golden(format: Format) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(format.name())
