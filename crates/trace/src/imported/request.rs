@@ -1,7 +1,7 @@
 //! One request of an imported trace, whatever format it was written in.
 
 use assay_model::seed::mix;
-use assay_model::{Kind, Nanos};
+use assay_model::{Kind, Nanos, named_enum};
 
 /// The bits of a key's number that say how long the key is.
 pub const LENGTH_BITS: u32 = 12;
@@ -10,37 +10,24 @@ pub const LENGTH_MAX: u64 = (1 << LENGTH_BITS) - 1;
 /// The greatest value that is taken over: the largest string that Redis keeps.
 pub const VALUE_MAX: u64 = 512 << 20;
 
-/// A format of imported traces.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Format {
-    /// Twitter's cache traces of 2020: lines of seven values.
-    Twitter,
-    /// Meta's key-value cache traces as CacheBench replays them: lines under a header.
-    CacheLib,
-    /// libCacheSim's oracleGeneral: binary records of 24 bytes.
-    Oracle,
-    /// What Redis's command MONITOR prints.
-    Monitor,
-    /// The lines of KV-replay, a replay client that grew from YCSB.
-    KvReplay,
+named_enum! {
+    /// A format of imported traces.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub enum Format {
+        /// Twitter's cache traces of 2020: lines of seven values.
+        Twitter => "twitter",
+        /// Meta's key-value cache traces as CacheBench replays them: lines under a header.
+        CacheLib => "cachelib",
+        /// libCacheSim's oracleGeneral: binary records of 24 bytes.
+        Oracle => "oracle",
+        /// What Redis's command MONITOR prints.
+        Monitor => "monitor",
+        /// The lines of KV-replay, a replay client that grew from YCSB.
+        KvReplay => "kv-replay",
+    }
 }
 
 impl Format {
-    /// All formats.
-    pub const ALL: [Format; 5] =
-        [Format::Twitter, Format::CacheLib, Format::Oracle, Format::Monitor, Format::KvReplay];
-
-    /// The name on the command line.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Format::Twitter => "twitter",
-            Format::CacheLib => "cachelib",
-            Format::Oracle => "oracle",
-            Format::Monitor => "monitor",
-            Format::KvReplay => "kv-replay",
-        }
-    }
-
     /// The format with this name.
     pub fn from_name(name: &str) -> Option<Format> {
         Format::ALL.into_iter().find(|format| format.name() == name)
