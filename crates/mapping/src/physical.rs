@@ -5,7 +5,7 @@ pub(crate) mod view;
 use std::collections::BTreeMap;
 
 use assay_model::query::Direction;
-use assay_model::{Schema, closest};
+use assay_model::{Schema, closest, named_enum};
 use serde::{Deserialize, Serialize};
 
 use view::{Attribute, View};
@@ -13,28 +13,19 @@ use view::{Attribute, View};
 /// No relation has more rows than this; a double still counts them exactly.
 const ROWS_MAX: f64 = 9_007_199_254_740_992.0;
 
-/// Which kind of store a schema is meant for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Class {
-    /// Rows of named columns under a compound key, one secondary index for each table.
-    Column,
-    /// Values under keys; an index is an additional entry.
-    KeyValue,
+named_enum! {
+    /// Which kind of store a schema is meant for.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Class {
+        /// Rows of named columns under a compound key, one secondary index for each table.
+        Column => "column",
+        /// Values under keys; an index is an additional entry.
+        KeyValue => "key-value",
+    }
 }
 
 impl Class {
-    /// All classes.
-    pub const ALL: [Class; 2] = [Class::Column, Class::KeyValue];
-
-    /// The name on the command line and in files.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Class::Column => "column",
-            Class::KeyValue => "key-value",
-        }
-    }
-
     /// The class with this name.
     pub fn from_name(name: &str) -> Option<Class> {
         Class::ALL.into_iter().find(|class| class.name() == name)
