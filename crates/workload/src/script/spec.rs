@@ -1,6 +1,6 @@
 //! Spec of a script workload, as it is written in a file.
 
-use assay_model::{Seed, closest};
+use assay_model::{Seed, closest, named_enum};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -13,69 +13,35 @@ use super::fmke::FmkeSpec;
 use super::tpcc::TpccSpec;
 use crate::spec::{Place, Problem, SpecError, place_of, toml_error};
 
-/// The workloads in SQL, by the name in key `workload`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum ScriptName {
-    /// TPC-C.
-    Tpcc,
-    /// BenchFoundry's workload in the manner of TPC-C.
-    TpccBenchfoundry,
-    /// One write of a key among many readers.
-    Consbench,
-    /// FMKe, the Danish medicine card.
-    Fmke,
-    /// Lists that transactions append to and read.
-    ListAppend,
-    /// Transfers between accounts, with reads of all of them.
-    Bank,
-    /// Single writes to the keys of a group, with reads of the whole group.
-    LongFork,
-    /// Transactions that read both keys of a pair and write one of them.
-    WriteSkew,
-    /// Transactions that read one key, then write it.
-    LostUpdate,
-    /// A write that follows from reading another one, with readers of both.
-    CausalChain,
-    /// Additions to sets, with reads of them.
-    Set,
-    /// Additions to counters, with reads of them.
-    Counter,
-}
-
-impl ScriptName {
-    /// All of them.
-    pub const ALL: [ScriptName; 12] = [
-        ScriptName::Tpcc,
-        ScriptName::TpccBenchfoundry,
-        ScriptName::Consbench,
-        ScriptName::Fmke,
-        ScriptName::ListAppend,
-        ScriptName::Bank,
-        ScriptName::LongFork,
-        ScriptName::WriteSkew,
-        ScriptName::LostUpdate,
-        ScriptName::CausalChain,
-        ScriptName::Set,
-        ScriptName::Counter,
-    ];
-
-    /// The name as it is written.
-    pub const fn name(self) -> &'static str {
-        match self {
-            ScriptName::Tpcc => "tpcc",
-            ScriptName::TpccBenchfoundry => "tpcc-benchfoundry",
-            ScriptName::Consbench => "consbench",
-            ScriptName::Fmke => "fmke",
-            ScriptName::ListAppend => "list-append",
-            ScriptName::Bank => "bank",
-            ScriptName::LongFork => "long-fork",
-            ScriptName::WriteSkew => "write-skew",
-            ScriptName::LostUpdate => "lost-update",
-            ScriptName::CausalChain => "causal-chain",
-            ScriptName::Set => "set",
-            ScriptName::Counter => "counter",
-        }
+named_enum! {
+    /// The workloads in SQL, by the name in key `workload`.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum ScriptName {
+        /// TPC-C.
+        Tpcc => "tpcc",
+        /// BenchFoundry's workload in the manner of TPC-C.
+        TpccBenchfoundry => "tpcc-benchfoundry",
+        /// One write of a key among many readers.
+        Consbench => "consbench",
+        /// FMKe, the Danish medicine card.
+        Fmke => "fmke",
+        /// Lists that transactions append to and read.
+        ListAppend => "list-append",
+        /// Transfers between accounts, with reads of all of them.
+        Bank => "bank",
+        /// Single writes to the keys of a group, with reads of the whole group.
+        LongFork => "long-fork",
+        /// Transactions that read both keys of a pair and write one of them.
+        WriteSkew => "write-skew",
+        /// Transactions that read one key, then write it.
+        LostUpdate => "lost-update",
+        /// A write that follows from reading another one, with readers of both.
+        CausalChain => "causal-chain",
+        /// Additions to sets, with reads of them.
+        Set => "set",
+        /// Additions to counters, with reads of them.
+        Counter => "counter",
     }
 }
 
