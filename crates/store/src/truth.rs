@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use assay_model::{Kind, Nanos};
+use assay_model::{Kind, Nanos, named_enum};
 
 /// What really happened to one request.
 ///
@@ -38,52 +38,38 @@ pub struct Truth {
     pub read_after_write: Option<Nanos>,
 }
 
-macro_rules! faults {
-    ($($(#[$doc:meta])* $variant:ident = $code:literal $name:literal,)*) => {
-        /// One fault of a response.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-        #[repr(u8)]
-        pub enum Fault { $($(#[$doc])* $variant = $code,)* }
-
-        impl Fault {
-            /// All faults, in the order of their codes.
-            pub const ALL: &'static [Fault] = &[$(Fault::$variant,)*];
-
-            /// The name used in options, columns and reports.
-            pub const fn name(self) -> &'static str {
-                match self { $(Fault::$variant => $name,)* }
-            }
-        }
-    };
-}
-
-faults! {
-    /// A read that missed a version because its node did not have it yet.
-    Stale = 0 "stale",
-    /// A read from a cache that did not have a newer version.
-    StaleCache = 1 "stale-cache",
-    /// A write that was acknowledged but not done.
-    Lost = 2 "lost",
-    /// A write that was done twice, the second time later.
-    Duplicate = 3 "duplicate",
-    /// A write of several fields that showed some of them earlier than the others.
-    Torn = 4 "torn",
-    /// A write that was refused or undone, yet could be read for a while.
-    Dirty = 5 "dirty",
-    /// A read that showed what was refused, or undone later.
-    DirtyRead = 6 "dirty-read",
-    /// A request that was refused without being done.
-    Refused = 7 "refused",
-    /// A request that was never answered.
-    Silent = 8 "silent",
-    /// A request to a node that was down.
-    Down = 9 "down",
-    /// A read that showed a torn write by halves.
-    TornRead = 10 "torn-read",
-    /// A write that was acknowledged, could be read for a while, then was undone.
-    Undone = 11 "undone",
-    /// A read that showed a write which had been done a second time.
-    DuplicateRead = 12 "duplicate-read",
+named_enum! {
+    /// One fault of a response.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    #[repr(u8)]
+    pub enum Fault {
+        /// A read that missed a version because its node did not have it yet.
+        Stale = 0 => "stale",
+        /// A read from a cache that did not have a newer version.
+        StaleCache = 1 => "stale-cache",
+        /// A write that was acknowledged but not done.
+        Lost = 2 => "lost",
+        /// A write that was done twice, the second time later.
+        Duplicate = 3 => "duplicate",
+        /// A write of several fields that showed some of them earlier than the others.
+        Torn = 4 => "torn",
+        /// A write that was refused or undone, yet could be read for a while.
+        Dirty = 5 => "dirty",
+        /// A read that showed what was refused, or undone later.
+        DirtyRead = 6 => "dirty-read",
+        /// A request that was refused without being done.
+        Refused = 7 => "refused",
+        /// A request that was never answered.
+        Silent = 8 => "silent",
+        /// A request to a node that was down.
+        Down = 9 => "down",
+        /// A read that showed a torn write by halves.
+        TornRead = 10 => "torn-read",
+        /// A write that was acknowledged, could be read for a while, then was undone.
+        Undone = 11 => "undone",
+        /// A read that showed a write which had been done a second time.
+        DuplicateRead = 12 => "duplicate-read",
+    }
 }
 
 /// A set of faults.
@@ -112,7 +98,7 @@ impl FaultSet {
 
     /// Each of them, in the order of their codes.
     pub fn iter(self) -> impl Iterator<Item = Fault> {
-        Fault::ALL.iter().copied().filter(move |&fault| self.has(fault))
+        Fault::ALL.into_iter().filter(move |&fault| self.has(fault))
     }
 }
 
@@ -147,7 +133,7 @@ mod tests {
 
     #[test]
     fn codes_are_places_in_the_list() {
-        for (place, &fault) in Fault::ALL.iter().enumerate() {
+        for (place, fault) in Fault::ALL.into_iter().enumerate() {
             assert_eq!(fault as usize, place);
         }
     }

@@ -143,7 +143,7 @@ fn summary(served: &Served) -> String {
         served.commands,
         world.count(),
     );
-    for &fault in Fault::ALL {
+    for fault in Fault::ALL {
         let count = entries.iter().filter(|truth| truth.faults.has(fault)).count();
         if count > 0 {
             text.push_str(&format!("{:<16} {count}\n", fault.name()));
