@@ -11,7 +11,7 @@ mod latency;
 pub mod published;
 mod rank;
 
-use assay_model::Kind;
+use assay_model::{Kind, named_enum};
 
 use crate::compare::{Spread, spread};
 use crate::hallmark;
@@ -55,28 +55,16 @@ impl OperationFilter {
     }
 }
 
-/// A place in a latency's distribution.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Place {
-    /// The arithmetic mean.
-    Mean,
-    /// The median.
-    P50,
-    /// The 99th percentile.
-    P99,
-}
-
-impl Place {
-    /// All of them.
-    pub const ALL: [Place; 3] = [Place::Mean, Place::P50, Place::P99];
-
-    /// The name in tables and files.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Place::Mean => "mean",
-            Place::P50 => "p50",
-            Place::P99 => "p99",
-        }
+named_enum! {
+    /// A place in a latency's distribution.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub enum Place {
+        /// The arithmetic mean.
+        Mean => "mean",
+        /// The median.
+        P50 => "p50",
+        /// The 99th percentile.
+        P99 => "p99",
     }
 }
 

@@ -4,7 +4,7 @@
 //! that failed or was dropped is over every limit, for its user still waits. A miss is neither a
 //! fast success nor a failure; it is left out here, and bounded by an objective of its own.
 
-use assay_model::{Kind, Nanos};
+use assay_model::{Kind, Nanos, named_enum};
 
 use crate::binomial::{early_stop, least_tries};
 use crate::distribution::rank;
@@ -77,30 +77,20 @@ pub enum Measure {
     },
 }
 
-/// Between which of an operation's three times a latency lies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stretch {
-    /// Ended − intended.
-    Response,
-    /// Ended − started.
-    Service,
-    /// Started − intended.
-    Lag,
+named_enum! {
+    /// Between which of an operation's three times a latency lies.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Stretch {
+        /// Ended − intended.
+        Response => "response",
+        /// Ended − started.
+        Service => "service",
+        /// Started − intended.
+        Lag => "lag",
+    }
 }
 
 impl Stretch {
-    /// All of them.
-    pub const ALL: [Stretch; 3] = [Stretch::Response, Stretch::Service, Stretch::Lag];
-
-    /// The name used in objectives and reports.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Stretch::Response => "response",
-            Stretch::Service => "service",
-            Stretch::Lag => "lag",
-        }
-    }
-
     fn of(self, latency: &Latency) -> &Distribution {
         match self {
             Stretch::Response => &latency.response,

@@ -18,37 +18,24 @@ pub(crate) use search::rounded;
 pub use search::{Left, Plan, ReplayError, Search, SearchEnd, Undecided};
 pub use waiting::{Backlog, Waiting};
 
+use assay_model::named_enum;
+
 use crate::plausibility::Verdict;
 
-/// What a step is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Purpose {
-    /// Twice the rate that held, until one does not.
-    Climb,
-    /// Between the highest rate that held and the lowest that did not.
-    Bisect,
-    /// The rate that was found, once more.
-    Confirm,
-    /// A little more than was found, which must fail.
-    Exceed,
-    /// A point of a curve, searching nothing.
-    Sweep,
-}
-
-impl Purpose {
-    /// All of them.
-    pub const ALL: [Purpose; 5] =
-        [Purpose::Climb, Purpose::Bisect, Purpose::Confirm, Purpose::Exceed, Purpose::Sweep];
-
-    /// The name used in files and reports.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Purpose::Climb => "climb",
-            Purpose::Bisect => "bisect",
-            Purpose::Confirm => "confirm",
-            Purpose::Exceed => "exceed",
-            Purpose::Sweep => "sweep",
-        }
+named_enum! {
+    /// What a step is for.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub enum Purpose {
+        /// Twice the rate that held, until one does not.
+        Climb => "climb",
+        /// Between the highest rate that held and the lowest that did not.
+        Bisect => "bisect",
+        /// The rate that was found, once more.
+        Confirm => "confirm",
+        /// A little more than was found, which must fail.
+        Exceed => "exceed",
+        /// A point of a curve, searching nothing.
+        Sweep => "sweep",
     }
 }
 

@@ -1,107 +1,78 @@
 //! The parts of a check: what was measured, what that means for which figures.
 
-/// What is checked. The order is that of the certificate: generation, client, steadiness.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum CheckId {
-    /// A1: as many arrivals were sent as were promised, second by second.
-    Rate,
-    /// A2: requests were sent at their intended times.
-    Lag,
-    /// A3: no arrival was left out.
-    Omission,
-    /// A4: what was sent is distributed in time as was promised.
-    ArrivalProcess,
-    /// A5: what was issued is what was planned.
-    TraceIdentity,
-    /// A6: the next request does not wait for earlier answers.
-    OpenLoop,
-    /// B1: the workers got a processor whenever they needed one, with capacity to spare.
-    WorkerCpu,
-    /// B2: no pause of the client machine is in the percentiles.
-    Hiccups,
-    /// B3: every record was kept.
-    LostRecords,
-    /// B4: the network between lost nothing.
-    Network,
-    /// B5: the figures are well above what the instrument itself needs.
-    NoiseFloor,
-    /// B6: another agent would not have reached more.
-    Saturation,
-    /// B7: reads found their records, in the expected size.
-    Misses,
-    /// B8: the records are those of this run.
-    Identity,
-    /// C1: the run had warmed up before the figures began.
-    WarmUp,
-    /// C2: nothing changed for good while it ran, other than on purpose.
-    ChangePoints,
-    /// C3: figures do not drift.
-    Trend,
-    /// C4: what happens periodically happened often enough.
-    Periodicity,
-    /// C5: operations in flight do not pile up.
-    Backlog,
-    /// C6: there are enough independent operations to tell a percentile from.
-    SampleSize,
+use assay_model::named_enum;
+
+named_enum! {
+    /// What is checked. The order is that of the certificate: generation, client, steadiness.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum CheckId {
+        /// A1: as many arrivals were sent as were promised, second by second.
+        Rate => "rate",
+        /// A2: requests were sent at their intended times.
+        Lag => "lag",
+        /// A3: no arrival was left out.
+        Omission => "omission",
+        /// A4: what was sent is distributed in time as was promised.
+        ArrivalProcess => "arrival-process",
+        /// A5: what was issued is what was planned.
+        TraceIdentity => "trace-identity",
+        /// A6: the next request does not wait for earlier answers.
+        OpenLoop => "open-loop",
+        /// B1: the workers got a processor whenever they needed one, with capacity to spare.
+        WorkerCpu => "worker-cpu",
+        /// B2: no pause of the client machine is in the percentiles.
+        Hiccups => "hiccups",
+        /// B3: every record was kept.
+        LostRecords => "lost-records",
+        /// B4: the network between lost nothing.
+        Network => "network",
+        /// B5: the figures are well above what the instrument itself needs.
+        NoiseFloor => "noise-floor",
+        /// B6: another agent would not have reached more.
+        Saturation => "saturation",
+        /// B7: reads found their records, in the expected size.
+        Misses => "misses",
+        /// B8: the records are those of this run.
+        Identity => "identity",
+        /// C1: the run had warmed up before the figures began.
+        WarmUp => "warm-up",
+        /// C2: nothing changed for good while it ran, other than on purpose.
+        ChangePoints => "change-points",
+        /// C3: figures do not drift.
+        Trend => "trend",
+        /// C4: what happens periodically happened often enough.
+        Periodicity => "periodicity",
+        /// C5: operations in flight do not pile up.
+        Backlog => "backlog",
+        /// C6: there are enough independent operations to tell a percentile from.
+        SampleSize => "sample-size",
+    }
 }
 
 impl CheckId {
-    /// All checks in the order of the certificate.
-    pub const ALL: [CheckId; 20] = [
-        CheckId::Rate,
-        CheckId::Lag,
-        CheckId::Omission,
-        CheckId::ArrivalProcess,
-        CheckId::TraceIdentity,
-        CheckId::OpenLoop,
-        CheckId::WorkerCpu,
-        CheckId::Hiccups,
-        CheckId::LostRecords,
-        CheckId::Network,
-        CheckId::NoiseFloor,
-        CheckId::Saturation,
-        CheckId::Misses,
-        CheckId::Identity,
-        CheckId::WarmUp,
-        CheckId::ChangePoints,
-        CheckId::Trend,
-        CheckId::Periodicity,
-        CheckId::Backlog,
-        CheckId::SampleSize,
-    ];
-
     /// The number in the certificate, such as `A1`.
     pub const fn code(self) -> &'static str {
-        self.names().0
-    }
-
-    /// The name in files and reports, such as `rate`.
-    pub const fn name(self) -> &'static str {
-        self.names().1
-    }
-
-    const fn names(self) -> (&'static str, &'static str) {
         match self {
-            CheckId::Rate => ("A1", "rate"),
-            CheckId::Lag => ("A2", "lag"),
-            CheckId::Omission => ("A3", "omission"),
-            CheckId::ArrivalProcess => ("A4", "arrival-process"),
-            CheckId::TraceIdentity => ("A5", "trace-identity"),
-            CheckId::OpenLoop => ("A6", "open-loop"),
-            CheckId::WorkerCpu => ("B1", "worker-cpu"),
-            CheckId::Hiccups => ("B2", "hiccups"),
-            CheckId::LostRecords => ("B3", "lost-records"),
-            CheckId::Network => ("B4", "network"),
-            CheckId::NoiseFloor => ("B5", "noise-floor"),
-            CheckId::Saturation => ("B6", "saturation"),
-            CheckId::Misses => ("B7", "misses"),
-            CheckId::Identity => ("B8", "identity"),
-            CheckId::WarmUp => ("C1", "warm-up"),
-            CheckId::ChangePoints => ("C2", "change-points"),
-            CheckId::Trend => ("C3", "trend"),
-            CheckId::Periodicity => ("C4", "periodicity"),
-            CheckId::Backlog => ("C5", "backlog"),
-            CheckId::SampleSize => ("C6", "sample-size"),
+            CheckId::Rate => "A1",
+            CheckId::Lag => "A2",
+            CheckId::Omission => "A3",
+            CheckId::ArrivalProcess => "A4",
+            CheckId::TraceIdentity => "A5",
+            CheckId::OpenLoop => "A6",
+            CheckId::WorkerCpu => "B1",
+            CheckId::Hiccups => "B2",
+            CheckId::LostRecords => "B3",
+            CheckId::Network => "B4",
+            CheckId::NoiseFloor => "B5",
+            CheckId::Saturation => "B6",
+            CheckId::Misses => "B7",
+            CheckId::Identity => "B8",
+            CheckId::WarmUp => "C1",
+            CheckId::ChangePoints => "C2",
+            CheckId::Trend => "C3",
+            CheckId::Periodicity => "C4",
+            CheckId::Backlog => "C5",
+            CheckId::SampleSize => "C6",
         }
     }
 
@@ -257,61 +228,40 @@ pub enum CheckVerdict {
     NotAssessable(Inapplicable),
 }
 
-/// Why a check does not apply, or its outcome is unknown.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Inapplicable {
-    /// Sessions wait for answers; there are no arrivals of the open kind.
-    ClosedLoop,
-    /// It was a load, whose latencies are no result.
-    IsLoad,
-    /// Time was simulated, so no machine could be late.
-    SimulatedTime,
-    /// No rate was promised.
-    NoRate,
-    /// The needed observations are missing.
-    NotObserved,
-    /// There is no record that is needed.
-    NoRecords,
-    /// The run was too short.
-    TooShort,
-    /// The run never settled, so there is no steady part to look at.
-    NeverSettled,
-    /// The arrival process is not known.
-    UnknownProcess,
-    /// Gaps between arrivals depend on each other by plan.
-    DependentArrivals,
-    /// There was one agent, and no run with more to compare it with.
-    OneAgent,
-    /// Nothing left this process.
-    NoNetwork,
-    /// What was expected is not known.
-    NoExpectation,
-    /// The rate changes by plan, so that nothing is promised to be steady.
-    VaryingLoad,
-    /// The store did not keep up, so the bound on operations in flight decided what was sent.
-    HeldBack,
-}
-
-impl Inapplicable {
-    /// The name in files.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Inapplicable::ClosedLoop => "closed-loop",
-            Inapplicable::IsLoad => "is-load",
-            Inapplicable::SimulatedTime => "simulated-time",
-            Inapplicable::NoRate => "no-rate",
-            Inapplicable::NotObserved => "not-observed",
-            Inapplicable::NoRecords => "no-records",
-            Inapplicable::TooShort => "too-short",
-            Inapplicable::NeverSettled => "never-settled",
-            Inapplicable::UnknownProcess => "unknown-process",
-            Inapplicable::DependentArrivals => "dependent-arrivals",
-            Inapplicable::OneAgent => "one-agent",
-            Inapplicable::NoNetwork => "no-network",
-            Inapplicable::NoExpectation => "no-expectation",
-            Inapplicable::VaryingLoad => "varying-load",
-            Inapplicable::HeldBack => "held-back",
-        }
+named_enum! {
+    /// Why a check does not apply, or its outcome is unknown.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub enum Inapplicable {
+        /// Sessions wait for answers; there are no arrivals of the open kind.
+        ClosedLoop => "closed-loop",
+        /// It was a load, whose latencies are no result.
+        IsLoad => "is-load",
+        /// Time was simulated, so no machine could be late.
+        SimulatedTime => "simulated-time",
+        /// No rate was promised.
+        NoRate => "no-rate",
+        /// The needed observations are missing.
+        NotObserved => "not-observed",
+        /// There is no record that is needed.
+        NoRecords => "no-records",
+        /// The run was too short.
+        TooShort => "too-short",
+        /// The run never settled, so there is no steady part to look at.
+        NeverSettled => "never-settled",
+        /// The arrival process is not known.
+        UnknownProcess => "unknown-process",
+        /// Gaps between arrivals depend on each other by plan.
+        DependentArrivals => "dependent-arrivals",
+        /// There was one agent, and no run with more to compare it with.
+        OneAgent => "one-agent",
+        /// Nothing left this process.
+        NoNetwork => "no-network",
+        /// What was expected is not known.
+        NoExpectation => "no-expectation",
+        /// The rate changes by plan, so that nothing is promised to be steady.
+        VaryingLoad => "varying-load",
+        /// The store did not keep up, so the bound on operations in flight decided what was sent.
+        HeldBack => "held-back",
     }
 }
 
@@ -414,20 +364,14 @@ pub enum Unit {
 }
 
 macro_rules! statistics {
-    ($($(#[$doc:meta])* $variant:ident = $name:literal $unit:ident,)*) => {
-        /// What a measure is.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-        pub enum Statistic { $($(#[$doc])* $variant,)* }
+    ($($(#[$doc:meta])* $variant:ident => $name:literal $unit:ident,)*) => {
+        named_enum! {
+            /// What a measure is.
+            #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+            pub enum Statistic { $($(#[$doc])* $variant => $name,)* }
+        }
 
         impl Statistic {
-            /// All of them.
-            pub const ALL: &'static [Statistic] = &[$(Statistic::$variant,)*];
-
-            /// The name in files and reports.
-            pub const fn name(self) -> &'static str {
-                match self { $(Statistic::$variant => $name,)* }
-            }
-
             /// The unit of its values.
             pub const fn unit(self) -> Unit {
                 match self { $(Statistic::$variant => Unit::$unit,)* }
@@ -438,83 +382,83 @@ macro_rules! statistics {
 
 statistics! {
     /// |sent / promised − 1| over the window.
-    RateError = "rate-error" Share,
+    RateError => "rate-error" Share,
     /// |intended / promised − 1| over the window.
-    IntendedError = "intended-error" Share,
+    IntendedError => "intended-error" Share,
     /// Intervals of a second in which the number sent is off by more than chance allows.
-    SecondsOff = "seconds-off" Count,
+    SecondsOff => "seconds-off" Count,
     /// A percentile of lag by the same percentile of response time.
-    LagByResponse = "lag-by-response" Share,
+    LagByResponse => "lag-by-response" Share,
     /// By what part a percentile of response time is above the same percentile of service time.
-    LagEffect = "lag-effect" Share,
+    LagEffect => "lag-effect" Share,
     /// The 99.9th percentile of lag by the median of service time.
-    LagTailByService = "lag-tail-by-service" Share,
+    LagTailByService => "lag-tail-by-service" Share,
     /// Arrivals that were dropped.
-    Dropped = "dropped" Share,
+    Dropped => "dropped" Share,
     /// Arrivals that waited because no more could be in flight.
-    Queued = "queued" Share,
+    Queued => "queued" Share,
     /// Arrivals that were late, or dropped, only because the bound on operations in flight was
     /// reached.
-    HeldBack = "held-back" Share,
+    HeldBack => "held-back" Share,
     /// Kolmogorov–Smirnov distance of the gaps between requests from the planned ones.
-    GapDistance = "gap-distance" Share,
+    GapDistance => "gap-distance" Share,
     /// Distance of the index of dispersion of counts in 10 ms from the promised one.
-    Dispersion10Ms = "dispersion-10ms" Ratio,
+    Dispersion10Ms => "dispersion-10ms" Ratio,
     /// The same in 100 ms.
-    Dispersion100Ms = "dispersion-100ms" Ratio,
+    Dispersion100Ms => "dispersion-100ms" Ratio,
     /// The same in 1 s.
-    Dispersion1S = "dispersion-1s" Ratio,
+    Dispersion1S => "dispersion-1s" Ratio,
     /// Traces that differ: 0 or 1.
-    TraceDiffers = "trace-differs" Count,
+    TraceDiffers => "trace-differs" Count,
     /// |correlation| of the operations in flight with the gap to the next request.
-    FlightGapCorrelation = "flight-gap-correlation" Ratio,
+    FlightGapCorrelation => "flight-gap-correlation" Ratio,
     /// The mean number of operations in flight in the fullest interval.
-    InFlightPeak = "in-flight-peak" Count,
+    InFlightPeak => "in-flight-peak" Count,
     /// The useful part of the busiest worker's time.
-    WorkerBusy = "worker-busy" Share,
+    WorkerBusy => "worker-busy" Share,
     /// The part of a worker's time in which it was runnable but waited for a processor.
-    WorkerWaited = "worker-waited" Share,
+    WorkerWaited => "worker-waited" Share,
     /// The part of the processors' time that the hypervisor gave to others.
-    Steal = "steal" Share,
+    Steal => "steal" Share,
     /// The part of the time for which a quota held the process back.
-    Throttled = "throttled" Share,
+    Throttled => "throttled" Share,
     /// The 99.9th percentile of hiccups by that of response time.
-    HiccupByResponse = "hiccup-by-response" Share,
+    HiccupByResponse => "hiccup-by-response" Share,
     /// By what part a percentile of response time is above the one without the operations that a
     /// hiccup held.
-    HiccupEffect = "hiccup-effect" Share,
+    HiccupEffect => "hiccup-effect" Share,
     /// Operations beyond the 99.9th percentile that a hiccup held.
-    OutliersInHiccups = "outliers-in-hiccups" Share,
+    OutliersInHiccups => "outliers-in-hiccups" Share,
     /// Records that were lost.
-    LostRecords = "lost-records" Count,
+    LostRecords => "lost-records" Count,
     /// Facts about the run in which its files contradict each other.
-    Contradictions = "contradictions" Count,
+    Contradictions => "contradictions" Count,
     /// Segments that were sent again.
-    Retransmits = "retransmits" Share,
+    Retransmits => "retransmits" Share,
     /// A percentile of response time by the same percentile of the noise floor.
-    ResponseByFloor = "response-by-floor" Ratio,
+    ResponseByFloor => "response-by-floor" Ratio,
     /// How much more another agent reached.
-    GainByAgent = "gain-by-agent" Share,
+    GainByAgent => "gain-by-agent" Share,
     /// Distance of the share of reads that missed from the expected share.
-    MissShareOff = "miss-share-off" Share,
+    MissShareOff => "miss-share-off" Share,
     /// |bytes per record that was found / expected − 1|.
-    BytesOff = "bytes-off" Share,
+    BytesOff => "bytes-off" Share,
     /// The part of the window that the mean-square-error rule cuts off as warm-up.
-    WarmUpShare = "warm-up-share" Share,
+    WarmUpShare => "warm-up-share" Share,
     /// How far a figure moves when that part is left out.
-    WarmUpEffect = "warm-up-effect" Share,
+    WarmUpEffect => "warm-up-effect" Share,
     /// Changes for good of at least the wanted size that no event explains.
-    UnexplainedChanges = "unexplained-changes" Count,
+    UnexplainedChanges => "unexplained-changes" Count,
     /// |slope · duration / level|, as far as chance does not explain it.
-    Drift = "drift" Share,
+    Drift => "drift" Share,
     /// Periods of the strongest oscillation that the window holds.
-    Periods = "periods" Count,
+    Periods => "periods" Count,
     /// The growth of operations in flight over the window, by their mean.
-    BacklogGrowth = "backlog-growth" Ratio,
+    BacklogGrowth => "backlog-growth" Ratio,
     /// Length of the window.
-    Length = "length" Seconds,
+    Length => "length" Seconds,
     /// Independent values beyond a percentile.
-    EffectiveBeyond = "effective-beyond" Count,
+    EffectiveBeyond => "effective-beyond" Count,
 }
 
 /// A figure that can be withdrawn.

@@ -187,7 +187,7 @@ fn every_word_that_can_be_needed_is_there() {
     for id in CheckId::ALL {
         assert!(!what(id).is_empty());
         for statistic in Statistic::ALL {
-            let measure = (*statistic, 0.5, Limits::at_most(0.1, 0.2));
+            let measure = (statistic, 0.5, Limits::at_most(0.1, 0.2));
             let found = words::reason(&check(id, CheckVerdict::Fail, Some(measure)));
             assert!(found.ends_with(')'), "{found}");
         }
