@@ -8,6 +8,7 @@ mod rows;
 
 use assay_analysis::Distribution;
 use assay_analysis::sawtooth::{Agreement, Figures, LatencyCourse, Sawtooth, SlowClient};
+use assay_model::named_enum;
 
 pub use csv::study_csv;
 pub use document::document;
@@ -54,15 +55,17 @@ pub enum StudyClock {
     Milliseconds,
 }
 
-/// A way to measure.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MeasurementMethod {
-    /// Ours: arrivals do not wait, latency is from the intended moment.
-    Open,
-    /// YCSB's corrected latency: sessions wait, latency is from the intended moment.
-    Intended,
-    /// YCSB's plain latency: sessions wait, latency is from the moment of sending.
-    Service,
+named_enum! {
+    /// A way to measure.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum MeasurementMethod {
+        /// Ours: arrivals do not wait, latency is from the intended moment.
+        Open => "open",
+        /// YCSB's corrected latency: sessions wait, latency is from the intended moment.
+        Intended => "YCSB intended",
+        /// YCSB's plain latency: sessions wait, latency is from the moment of sending.
+        Service => "YCSB service",
+    }
 }
 
 /// What one way to measure sees of a run.
@@ -78,21 +81,6 @@ pub struct MethodResult {
     pub distribution: Distribution,
     /// The longest latency over time, around the hiccup.
     pub time_course: LatencyCourse,
-}
-
-impl MeasurementMethod {
-    /// All of them, in the order in which they are shown.
-    pub const ALL: [MeasurementMethod; 3] =
-        [MeasurementMethod::Open, MeasurementMethod::Intended, MeasurementMethod::Service];
-
-    /// The name in tables and charts.
-    pub const fn name(self) -> &'static str {
-        match self {
-            MeasurementMethod::Open => "open",
-            MeasurementMethod::Intended => "YCSB intended",
-            MeasurementMethod::Service => "YCSB service",
-        }
-    }
 }
 
 impl StudyClock {
