@@ -21,34 +21,23 @@ mod shared;
 mod tls;
 mod worker;
 
+use assay_model::named_enum;
+
 pub use config::{ServeError, ServerConfig, ServerLimits};
 pub use server::FmkeServer;
 pub use tls::ServerTls;
 
-/// Whose answers the server gives where implementations differ.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum AnswerStyle {
-    /// Every route does what its name says; identifiers are numbers.
-    #[default]
-    Corrected,
-    /// As the repository's server: the routes of lists answer with the whole record.
-    Repo,
-    /// As the repository's server with its driver for AntidoteDB: identifiers are texts as well,
-    /// and a creation looks for the identifier last.
-    Antidote,
-}
-
-impl AnswerStyle {
-    /// All of them, in the order in which they are listed.
-    pub const ALL: [AnswerStyle; 3] =
-        [AnswerStyle::Corrected, AnswerStyle::Repo, AnswerStyle::Antidote];
-
-    /// The name as it is written.
-    pub const fn name(self) -> &'static str {
-        match self {
-            AnswerStyle::Corrected => "corrected",
-            AnswerStyle::Repo => "repo",
-            AnswerStyle::Antidote => "antidote",
-        }
+named_enum! {
+    /// Whose answers the server gives where implementations differ.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum AnswerStyle {
+        /// Every route does what its name says; identifiers are numbers.
+        #[default]
+        Corrected => "corrected",
+        /// As the repository's server: the routes of lists answer with the whole record.
+        Repo => "repo",
+        /// As the repository's server with its driver for AntidoteDB: identifiers are texts as
+        /// well, and a creation looks for the identifier last.
+        Antidote => "antidote",
     }
 }
