@@ -1,6 +1,5 @@
 //! The URL of an AntidoteDB, taken apart.
 
-use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -157,12 +156,7 @@ impl FromStr for Options {
     }
 }
 
-/// The URL.
-impl fmt::Display for Options {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.address.fmt(f)
-    }
-}
+assay_driver_kit::display_address!(Options);
 
 #[cfg(test)]
 mod tests {
@@ -199,13 +193,14 @@ mod tests {
         assert_eq!(right("antidote://a,b?host=any").hosts(), 2);
     }
 
-    #[test]
-    fn wrong_urls_say_what_is_wrong() {
-        for (url, part) in [
+    assay_driver_kit::url_tests! {
+        str::parse::<Options>,
+        EXAMPLE,
+        wrong: [
             ("antidote:localhost", "there is no ://"),
             ("antidote://", "the host is missing"),
             ("antidote://h:x", "the port is a number"),
-            ("antidote://ann:pw@h", "no users and no passwords"),
+            ("antidote://ann:secret@h", "no users and no passwords"),
             ("antidote://h/db", "name the bucket with ?bucket="),
             ("antidote://h?bucket=", "a name without ~"),
             ("antidote://h?bucket=a~1", "a name without ~"),
@@ -214,10 +209,6 @@ mod tests {
             ("antidote://h?writes=no", "blind or checked"),
             ("antidote://h?host=second", "first or session or any"),
             ("antidote://h?sesion=none", "did you mean \"session\""),
-        ] {
-            let error = url.parse::<Options>().unwrap_err().to_string();
-            assert!(error.contains(part), "{url}: {error}");
-            assert!(error.contains(EXAMPLE) && !error.contains("pw"), "{url}: {error}");
-        }
+        ],
     }
 }

@@ -1,6 +1,5 @@
 //! Options of the URL of an Ignite cluster.
 
-use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
@@ -242,11 +241,7 @@ impl Options {
     }
 }
 
-impl fmt::Display for Options {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.address.fmt(f)
-    }
-}
+assay_driver_kit::display_address!(Options);
 
 #[cfg(test)]
 mod tests {
@@ -254,10 +249,6 @@ mod tests {
 
     fn right(url: &str) -> Options {
         url.parse().unwrap()
-    }
-
-    fn wrong(url: &str) -> String {
-        url.parse::<Options>().unwrap_err().to_string()
     }
 
     #[test]
@@ -318,17 +309,11 @@ mod tests {
         }
     }
 
-    #[test]
-    fn passwords_never_show() {
-        let url = "ignite://ann:secret@host?connections=2";
-        let options = right(url);
-        assert!(!format!("{options} {options:?}").contains("secret"));
-        assert!(!wrong(&format!("{url}&index=x")).contains("secret"));
-    }
-
-    #[test]
-    fn wrong_urls_say_what_is_wrong() {
-        for (url, part) in [
+    assay_driver_kit::url_tests! {
+        str::parse::<Options>,
+        EXAMPLE,
+        hidden: [("ignite://ann:secret@host?connections=2", "&index=x")],
+        wrong: [
             ("ignite:localhost", "there is no ://"),
             ("ignite3://h", "scheme \"ignite3\""),
             ("ignite://", "the host is missing"),
@@ -354,10 +339,6 @@ mod tests {
             ("ignite://h?batch=0", "from 1 to 1024"),
             ("ignite://h?connections=0", "from 1 to 1024"),
             ("ignite://h?password_file=/no/such", "cannot be read"),
-        ] {
-            let error = wrong(url);
-            assert!(error.contains(part), "{url}: {error}");
-            assert!(error.contains(EXAMPLE), "{url}: {error}");
-        }
+        ],
     }
 }

@@ -104,6 +104,18 @@ impl fmt::Debug for Address {
     }
 }
 
+/// Shows options as their field `address`, which is the URL without the password.
+#[macro_export]
+macro_rules! display_address {
+    ($options:ty) => {
+        impl std::fmt::Display for $options {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                std::fmt::Display::fmt(&self.address, f)
+            }
+        }
+    };
+}
+
 /// `host:port`, an IPv6 address in brackets.
 pub fn authority(host: &str, port: u16) -> String {
     if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") }

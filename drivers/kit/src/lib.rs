@@ -15,6 +15,7 @@ pub mod task;
 #[cfg(feature = "trust")]
 pub mod trust;
 pub mod url_options;
+mod url_tests;
 #[cfg(feature = "wire")]
 pub mod wire;
 

@@ -249,10 +249,6 @@ mod tests {
         url.parse().unwrap()
     }
 
-    fn wrong(url: &str) -> String {
-        url.parse::<Options>().unwrap_err().to_string()
-    }
-
     #[test]
     fn a_host_is_enough() {
         let options = right("postgres://localhost");
@@ -300,21 +296,24 @@ mod tests {
     }
 
     #[test]
-    fn passwords_never_show() {
+    fn all_but_the_password_shows() {
         for url in [
             "postgres://ann:secret@host/db?connections=2",
             "postgres://host/db?password=secret&connections=2",
         ] {
             let options = right(url);
-            assert!(!format!("{options} {options:?}").contains("secret"));
             assert!(options.to_string().ends_with("host/db?connections=2"), "{options}");
-            assert!(!wrong(&format!("{url}&isolation=x")).contains("secret"));
         }
     }
 
-    #[test]
-    fn wrong_urls_say_what_is_wrong() {
-        for (url, part) in [
+    assay_driver_kit::url_tests! {
+        str::parse::<Options>,
+        EXAMPLE,
+        hidden: [
+            ("postgres://ann:secret@host/db?connections=2", "&isolation=x"),
+            ("postgres://host/db?password=secret&connections=2", "&isolation=x"),
+        ],
+        wrong: [
             ("postgres:localhost", "there is no ://"),
             ("http://localhost", "scheme \"http\""),
             ("postgres:///db", "host is missing"),
@@ -330,10 +329,6 @@ mod tests {
             ("postgres://h/?read=standby", "needs standbys="),
             ("postgres://h/?standbys=a&read=replica", "primary or standby or any"),
             ("postgres://h/?standbys=a:x", "the port is a number"),
-        ] {
-            let error = wrong(url);
-            assert!(error.contains(part), "{url}: {error}");
-            assert!(error.contains(EXAMPLE), "{url}: {error}");
-        }
+        ],
     }
 }

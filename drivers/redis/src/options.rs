@@ -431,11 +431,7 @@ mod tests {
     }
 
     #[test]
-    fn passwords_never_show() {
-        let url = "redis://ann:secret@host/0?depth=0";
-        assert!(!wrong(url).contains("secret"), "{}", wrong(url));
-        let options = right("redis://ann:secret@host");
-        assert!(!format!("{options} {options:?}").contains("secret"));
+    fn passwords_that_are_not_encoded_never_show() {
         for url in ["redis://ann:12/34@host:x", "redis://ann:12?34@host", "redis://a@b:12/34@host"]
         {
             let displayed = wrong(url).replace(EXAMPLE, "");
@@ -445,9 +441,11 @@ mod tests {
         assert!(!wrong("ann:secret@host").contains("secret"));
     }
 
-    #[test]
-    fn wrong_urls_say_what_is_wrong() {
-        for (url, part) in [
+    assay_driver_kit::url_tests! {
+        str::parse::<Options>,
+        EXAMPLE,
+        hidden: [("redis://ann:secret@host", "/0?depth=0")],
+        wrong: [
             ("redis:localhost", "there is no ://"),
             ("http://localhost", "scheme \"http\""),
             ("redis://", "host is missing"),
@@ -477,10 +475,6 @@ mod tests {
             ("redis+sentinel://h/m?read=standby", "master or replica or any"),
             ("redis://%zz", "hexadecimal"),
             ("redis://%ff", "UTF-8"),
-        ] {
-            let error = wrong(url);
-            assert!(error.contains(part), "{url}: {error}");
-            assert!(error.contains(EXAMPLE), "{url}: {error}");
-        }
+        ],
     }
 }
