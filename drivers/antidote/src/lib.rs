@@ -29,9 +29,10 @@ mod socket;
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 use std::time::Duration;
 
+use assay_driver_kit::latest::Latest;
 use assay_driver_kit::task::{self, RecordsClient};
 use assay_model::{Kind, Layout, Setting};
 use assay_store::{Capabilities, Client, Isolation, OpenError, Store};
@@ -53,7 +54,7 @@ const ADMIN_TASK_TIMEOUT: Duration = Duration::from_secs(30);
 /// An AntidoteDB, of one data centre or of several.
 pub struct Antidote {
     options: Arc<Options>,
-    prepared: RwLock<Prepared>,
+    prepared: Latest<Prepared>,
     /// The number of the one host that the options name, if others were left out.
     only: Option<u8>,
 }
@@ -68,7 +69,7 @@ struct Prepared {
 impl Antidote {
     /// A store with these options; nothing is connected yet.
     pub fn new(options: Options) -> Antidote {
-        Antidote { options: Arc::new(options), prepared: RwLock::default(), only: None }
+        Antidote { options: Arc::new(options), prepared: Latest::default(), only: None }
     }
 
     /// A store with the options that `url` says, see [`Options`].
@@ -84,29 +85,16 @@ impl Antidote {
         &self.options
     }
 
-    fn prepared(&self) -> Prepared {
-        self.prepared.read().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
     /// Runs requests over a connection that no worker uses.
     fn admin_task<T>(
         &self,
         act: impl AsyncFnOnce(&mut Socket) -> Result<T, Trouble>,
     ) -> Result<T, OpenError> {
         let options = &self.options;
-        let task = async {
+        task::admin_task_within(options, ADMIN_TASK_TIMEOUT, "", async {
             let mut socket = connector::dial_any(options).await?;
             act(&mut socket).await.map_err(|trouble| connector::failed(options, &trouble))
-        };
-        let done = task::block_on(async { tokio::time::timeout(ADMIN_TASK_TIMEOUT, task).await });
-        let failed = |reason| Err(OpenError::Failed { store: options.to_string(), reason });
-        match done {
-            Ok(Ok(done)) => done,
-            Ok(Err(_)) => {
-                failed(format!("no answer came within {} s", ADMIN_TASK_TIMEOUT.as_secs()))
-            }
-            Err(error) => failed(format!("this machine has no resources for it: {error}")),
-        }
+        })
     }
 
     /// The entries of the map of our own notes.
@@ -174,12 +162,12 @@ impl Store for Antidote {
             plan: Arc::new(plan.collect()),
             tables: layout.tables.iter().map(|table| table.name.clone()).collect(),
         };
-        *self.prepared.write().unwrap_or_else(PoisonError::into_inner) = prepared;
+        self.prepared.set(prepared);
         Ok(())
     }
 
     fn open(&self, _worker: usize) -> Result<Box<dyn Client>, OpenError> {
-        let (options, plan) = (Arc::clone(&self.options), self.prepared().plan);
+        let (options, plan) = (Arc::clone(&self.options), self.prepared.get().plan);
         let clocks = RefCell::new(Clocks::default());
         let links = Links { options, plan, clocks, only: self.only };
         let (count, name) = (self.options.connections, self.options.to_string());
@@ -208,7 +196,7 @@ impl Store for Antidote {
         }
         options.address.hosts =
             vec![options.address.hosts.get(usize::from(node).checked_sub(1)?)?.clone()];
-        let prepared = RwLock::new(self.prepared());
+        let prepared = Latest::new(self.prepared.get());
         Some(Box::new(Antidote { options: Arc::new(options), prepared, only: Some(node) }))
     }
 
@@ -223,7 +211,7 @@ impl Store for Antidote {
     }
 
     fn clear(&self) -> Result<(), OpenError> {
-        let tables = self.prepared().tables;
+        let tables = self.prepared.get().tables;
         self.admin_task(async |socket| {
             let notes = self.notes(socket).await?;
             let mut changed = vec![(NOTE.to_owned(), String::new())];

@@ -21,9 +21,10 @@ mod settings;
 mod texts;
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 use std::time::Duration;
 
+use assay_driver_kit::latest::Latest;
 use assay_driver_kit::task::{self, RecordsClient};
 use assay_model::{Layout, Setting};
 use assay_store::{Capabilities, Client, DataModel, OpenError, Store};
@@ -51,13 +52,13 @@ const ADMIN_TASK_TIMEOUT: Duration = Duration::from_secs(60);
 pub struct Cassandra {
     connector: Arc<Connector>,
     /// What was prepared last.
-    plan: RwLock<Arc<Plan>>,
+    plan: Latest<Arc<Plan>>,
 }
 
 impl Cassandra {
     /// A store with these options; nothing is connected yet.
     pub fn new(options: Options) -> Cassandra {
-        Cassandra { connector: Arc::new(Connector::new(options)), plan: RwLock::default() }
+        Cassandra { connector: Arc::new(Connector::new(options)), plan: Latest::default() }
     }
 
     /// A store with the options that `url` says, see [`Options`].
@@ -73,24 +74,15 @@ impl Cassandra {
         &self.connector.options
     }
 
-    fn plan(&self) -> Arc<Plan> {
-        Arc::clone(&self.plan.read().unwrap_or_else(PoisonError::into_inner))
-    }
-
     /// Runs a request over the admin connection, which no worker uses.
     fn admin_task<T>(
         &self,
         act: impl AsyncFnOnce(&AdminConnection<'_>) -> Result<T, OpenError>,
     ) -> Result<T, OpenError> {
-        let done = task::block_on(async {
+        task::admin_task(self.options(), async {
             let session = self.connector.dial().await?;
             act(&AdminConnection { session, connector: &self.connector }).await
-        });
-        done.unwrap_or_else(|error| Err(self.failed(format!("no resources for it: {error}"))))
-    }
-
-    fn failed(&self, reason: String) -> OpenError {
-        OpenError::Failed { store: self.options().to_string(), reason }
+        })
     }
 }
 
@@ -300,12 +292,12 @@ impl Store for Cassandra {
             }
             Ok(())
         })?;
-        *self.plan.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(plan);
+        self.plan.set(Arc::new(plan));
         Ok(())
     }
 
     fn open(&self, _worker: usize) -> Result<Box<dyn Client>, OpenError> {
-        let handles = Handles::new(Arc::clone(&self.connector), self.plan());
+        let handles = Handles::new(Arc::clone(&self.connector), self.plan.get());
         let options = self.options();
         let (count, gathering) = (options.in_flight, batch::gathering(options));
         Ok(RecordsClient::open_gathering(handles, count, &options.to_string(), gathering)?)
@@ -321,13 +313,13 @@ impl Store for Cassandra {
     }
 
     fn settings(&self) -> Result<Vec<Setting>, OpenError> {
-        let plan = self.plan();
+        let plan = self.plan.get();
         let facts = self.admin_task(async |admin| admin.facts(&plan).await)?;
         Ok(facts.settings(self.options()))
     }
 
     fn clear(&self) -> Result<(), OpenError> {
-        let plan = self.plan();
+        let plan = self.plan.get();
         self.admin_task(async |admin| {
             if admin.replication().await?.is_none() {
                 return Ok(());

@@ -2,43 +2,9 @@
 
 use std::error::Error;
 
-use assay_driver_kit::task::{Completion, ConnectionState, JobCompletion};
+pub(super) use assay_driver_kit::task::JobFailure as Failure;
 use assay_model::Reason;
 use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
-
-/// What a failure means, and whether its connection is of use any more.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Failure {
-    pub(super) ending: Completion,
-    pub(super) is_connection_lost: bool,
-}
-
-impl Failure {
-    /// The connection broke while an answer was awaited.
-    const LOST: Failure =
-        Failure { ending: Completion::Unknown(Reason::ConnectionLost), is_connection_lost: true };
-    /// There was no connection, so nothing was sent.
-    const UNREACHABLE: Failure =
-        Failure { ending: Completion::Refused(Reason::Unreachable), is_connection_lost: true };
-    /// The response is invalid.
-    const GARBLED: Failure =
-        Failure { ending: Completion::Unknown(Reason::Garbled), is_connection_lost: true };
-
-    /// It certainly did not happen, and the connection is as it was.
-    pub(super) const fn refused(reason: Reason) -> Failure {
-        Failure { ending: Completion::Refused(reason), is_connection_lost: false }
-    }
-
-    const fn unknown(reason: Reason) -> Failure {
-        Failure { ending: Completion::Unknown(reason), is_connection_lost: false }
-    }
-
-    pub(super) fn completion(self, requests: u16) -> JobCompletion {
-        let after =
-            if self.is_connection_lost { ConnectionState::Lost } else { ConnectionState::Free };
-        JobCompletion { requests, ..JobCompletion::new(self.ending, after) }
-    }
-}
 
 /// The code of an update whose condition did not hold: there is no such record.
 pub(super) const CONDITION_FAILED: &str = "ConditionalCheckFailedException";

@@ -19,8 +19,9 @@ mod link;
 mod options;
 mod settings;
 
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
+use assay_driver_kit::latest::Latest;
 use assay_driver_kit::task::{self, RecordsClient};
 use assay_model::{Layout, Setting};
 use assay_store::{Capabilities, Client, OpenError, Store};
@@ -36,7 +37,7 @@ const NOTES: &str = "_assay";
 pub struct DynamoDb {
     options: Arc<Options>,
     /// The tables prepared last, by number.
-    plan: RwLock<Arc<Plan>>,
+    plan: Latest<Arc<Plan>>,
 }
 
 impl DynamoDb {
@@ -46,11 +47,7 @@ impl DynamoDb {
     /// If the URL is invalid, or a file that it names cannot be read.
     pub fn from_url(url: &str) -> Result<DynamoDb, OpenError> {
         let options = Arc::new(Options::parse(url)?);
-        Ok(DynamoDb { options, plan: RwLock::default() })
-    }
-
-    fn plan(&self) -> Arc<Plan> {
-        Arc::clone(&self.plan.read().unwrap_or_else(PoisonError::into_inner))
+        Ok(DynamoDb { options, plan: Latest::default() })
     }
 
     /// Runs a request over the admin connection, which no worker uses.
@@ -58,11 +55,7 @@ impl DynamoDb {
         &self,
         act: impl AsyncFnOnce(&AdminConnection<'_>) -> Result<T, OpenError>,
     ) -> Result<T, OpenError> {
-        let done = task::block_on(act(&AdminConnection::new(&self.options)));
-        done.unwrap_or_else(|error| {
-            let reason = format!("no resources for it: {error}");
-            Err(OpenError::Failed { store: self.options.to_string(), reason })
-        })
+        task::admin_task(&self.options, act(&AdminConnection::new(&self.options)))
     }
 }
 
@@ -79,12 +72,12 @@ impl Store for DynamoDb {
             }
             Ok(())
         })?;
-        *self.plan.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(plan);
+        self.plan.set(Arc::new(plan));
         Ok(())
     }
 
     fn open(&self, _worker: usize) -> Result<Box<dyn Client>, OpenError> {
-        let link = Link { options: Arc::clone(&self.options), plan: self.plan() };
+        let link = Link { options: Arc::clone(&self.options), plan: self.plan.get() };
         let (connections, store) = (self.options.connections, self.options.to_string());
         Ok(RecordsClient::open(link, connections, &store)?)
     }
@@ -94,7 +87,7 @@ impl Store for DynamoDb {
     }
 
     fn settings(&self) -> Result<Vec<Setting>, OpenError> {
-        let plan = self.plan();
+        let plan = self.plan.get();
         let table = self.admin_task(async |admin| match plan.tables.first() {
             Some(table) => admin.describe(&table.name).await,
             None => admin.greet().await.map(|()| None),
@@ -103,7 +96,7 @@ impl Store for DynamoDb {
     }
 
     fn clear(&self) -> Result<(), OpenError> {
-        let plan = self.plan();
+        let plan = self.plan.get();
         self.admin_task(async |admin| {
             for table in &plan.tables {
                 admin.remove(&table.name).await?;

@@ -2,9 +2,7 @@
 
 use std::sync::Arc;
 
-use assay_driver_kit::task::{
-    Completion, ConnectionState, JobCompletion, Library, Lost, RecordJob,
-};
+use assay_driver_kit::task::{Context, JobCompletion, Library, Lost, RecordJob, completion};
 use assay_model::{Fields, Kind, Layout, Reason};
 use assay_store::{OpenError, Request, Values};
 use aws_sdk_dynamodb::Client;
@@ -100,7 +98,7 @@ impl Library for Link {
         let request = job.request.request();
         let mut requests = 0;
         let Some(table) = self.plan.tables.get(usize::from(request.table)) else {
-            return Failure::refused(Reason::Malformed).completion(1);
+            return completion(Err(Failure::refused(Reason::Malformed)), Context::Alone);
         };
         let mut requested =
             PendingRequest { link: self, client, table, request, requests: &mut requests };
@@ -112,17 +110,10 @@ impl Library for Link {
             Kind::Scan => requested.scan(rows).await,
             Kind::Commit | Kind::Rollback => Err(Failure::refused(Reason::Unsupported)),
         };
-        let requests = requests.max(1);
-        match came {
-            Ok(found) => JobCompletion {
-                requests,
-                ..JobCompletion::new(Completion::Done { found }, ConnectionState::Free)
-            },
-            Err(failure) => {
-                rows.clear();
-                failure.completion(requests)
-            }
+        if came.is_err() {
+            rows.clear();
         }
+        JobCompletion { requests: requests.max(1), ..completion(came, Context::Alone) }
     }
 
     /// There are no transactions.

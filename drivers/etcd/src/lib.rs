@@ -32,9 +32,10 @@ mod transaction;
 mod turn;
 mod wire;
 
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 use std::time::Duration;
 
+use assay_driver_kit::latest::Latest;
 use assay_driver_kit::task::{self, Gathering, RecordsClient};
 use assay_model::{Layout, Setting};
 use assay_store::{Capabilities, Client, Isolation, OpenError, ScanOrder, Store};
@@ -62,7 +63,7 @@ const CLEAR_BATCH: i64 = 10_000;
 pub struct Etcd {
     connector: Arc<Connector>,
     /// What was prepared last.
-    plan: RwLock<Arc<Plan>>,
+    plan: Latest<Arc<Plan>>,
 }
 
 impl Etcd {
@@ -71,7 +72,7 @@ impl Etcd {
     /// # Errors
     /// If a file that the options name cannot be read.
     pub fn new(options: Options) -> Result<Etcd, OpenError> {
-        Ok(Etcd { connector: Arc::new(Connector::new(options)?), plan: RwLock::default() })
+        Ok(Etcd { connector: Arc::new(Connector::new(options)?), plan: Latest::default() })
     }
 
     /// A store with the options that `url` says, see [`Options`].
@@ -85,10 +86,6 @@ impl Etcd {
     /// The options; shown without secrets.
     pub fn options(&self) -> &Options {
         &self.connector.options
-    }
-
-    fn plan(&self) -> Arc<Plan> {
-        Arc::clone(&self.plan.read().unwrap_or_else(PoisonError::into_inner))
     }
 
     fn note_key(&self) -> Bytes {
@@ -107,21 +104,8 @@ impl Etcd {
     }
 
     fn run<T>(&self, act: impl Future<Output = Result<T, OpenError>>) -> Result<T, OpenError> {
-        let done = task::block_on(async { tokio::time::timeout(ADMIN_TASK_TIMEOUT, act).await });
-        match done {
-            Ok(Ok(done)) => done,
-            Ok(Err(_)) => Err(self.failed(format!(
-                "no answer came within {} s; does a majority of its members run?",
-                ADMIN_TASK_TIMEOUT.as_secs()
-            ))),
-            Err(error) => {
-                Err(self.failed(format!("this machine has no resources for it: {error}")))
-            }
-        }
-    }
-
-    fn failed(&self, reason: String) -> OpenError {
-        OpenError::Failed { store: self.options().to_string(), reason }
+        let advice = "; does a majority of its members run?";
+        task::admin_task_within(self.options(), ADMIN_TASK_TIMEOUT, advice, act)
     }
 }
 
@@ -149,14 +133,14 @@ impl Store for Etcd {
         self.note()?;
         let prefix = &self.options().prefix;
         let plan = layout.tables.iter().map(|table| KeyPrefix::new(prefix, table)).collect();
-        *self.plan.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(plan);
+        self.plan.set(Arc::new(plan));
         Ok(())
     }
 
     fn open(&self, worker: usize) -> Result<Box<dyn Client>, OpenError> {
         let options = self.options();
         let endpoints = Endpoints::new(Arc::clone(&self.connector), worker);
-        let links = Links { endpoints, plan: self.plan(), read: options.read };
+        let links = Links { endpoints, plan: self.plan.get(), read: options.read };
         let gathering = Gathering { most: options.batch, kinds: turn::batch::KINDS };
         let (count, name) = (options.connections, options.to_string());
         Ok(RecordsClient::open_gathering(links, count, &name, gathering)?)
@@ -200,7 +184,7 @@ impl Store for Etcd {
     }
 
     fn clear(&self) -> Result<(), OpenError> {
-        for key_prefix in self.plan().iter() {
+        for key_prefix in self.plan.get().iter() {
             let mut begin = key_prefix.key(b"");
             // A request of its own for each batch: a table may take longer than any timeout.
             while let Some(next) =

@@ -19,9 +19,10 @@ mod process;
 mod text;
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use assay_driver_kit::latest::Latest;
 use assay_driver_kit::secrets::Redaction;
 use assay_model::{Layout, Nanos, Reason, Setting, Table};
 use assay_store::null::ClockFn;
@@ -38,7 +39,7 @@ const MOST_INCIDENTS: usize = 10;
 /// A driver in another program.
 pub struct Exec {
     pool: Arc<Pool>,
-    prepared: RwLock<Arc<Prepared>>,
+    prepared: Latest<Arc<Prepared>>,
     hello: Hello,
     clock: ClockFn,
 }
@@ -131,12 +132,8 @@ impl Exec {
             incidents: Incidents::default(),
             options,
         };
-        let prepared = RwLock::new(Arc::new(Prepared::new(None)));
+        let prepared = Latest::new(Arc::new(Prepared::new(None)));
         Ok(Exec { pool: Arc::new(pool), prepared, hello, clock })
-    }
-
-    fn prepared(&self) -> Arc<Prepared> {
-        Arc::clone(&self.prepared.read().unwrap_or_else(PoisonError::into_inner))
     }
 
     fn unsupported(&self, reason: String) -> OpenError {
@@ -213,7 +210,7 @@ impl Exec {
 
     /// Calls `body`, a request for the record of the note.
     fn note_request(&self, body: &[u8], rows: &mut Vec<u8>) -> Result<Response, OpenError> {
-        let prepared = self.prepared();
+        let prepared = self.prepared.get();
         let process = self.process(0)?;
         let process = self.administer_with(process, &prepared.body)?;
         let (process, response) = self.call(process, body, rows)?;
@@ -318,12 +315,12 @@ impl Store for Exec {
         }
         let prepared = Arc::new(Prepared::new(Some(layout)));
         self.administer(0, &prepared.body)?;
-        *self.prepared.write().unwrap_or_else(PoisonError::into_inner) = prepared;
+        self.prepared.set(prepared);
         Ok(())
     }
 
     fn open(&self, worker: usize) -> Result<Box<dyn Client>, OpenError> {
-        let prepared = self.prepared();
+        let prepared = self.prepared.get();
         let process = self.administer_with(self.process(worker)?, &prepared.body)?;
         Ok(Box::new(ExecClient::new(Arc::clone(&self.pool), prepared, worker, process)))
     }

@@ -16,9 +16,10 @@ mod link;
 mod options;
 mod request;
 
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 use std::time::Duration;
 
+use assay_driver_kit::latest::Latest;
 use assay_driver_kit::task::{self, Pool};
 use assay_model::{Catalogue, Layout, Nanos, Reason, Setting};
 use assay_store::{
@@ -36,7 +37,7 @@ type Plan = Vec<Requested>;
 /// A server of FMKe, or several before one store.
 pub struct Fmke {
     options: Options,
-    plan: RwLock<Arc<Plan>>,
+    plan: Latest<Arc<Plan>>,
 }
 
 impl Fmke {
@@ -45,7 +46,7 @@ impl Fmke {
     /// # Errors
     /// If the URL is invalid.
     pub fn from_url(url: &str) -> Result<Fmke, OpenError> {
-        Ok(Fmke { options: url.parse()?, plan: RwLock::default() })
+        Ok(Fmke { options: url.parse()?, plan: Latest::default() })
     }
 
     /// The options.
@@ -53,12 +54,8 @@ impl Fmke {
         &self.options
     }
 
-    fn plan(&self) -> Arc<Plan> {
-        Arc::clone(&self.plan.read().unwrap_or_else(PoisonError::into_inner))
-    }
-
     fn http(&self) -> Http {
-        Http { options: self.options.clone(), plan: self.plan() }
+        Http { options: self.options.clone(), plan: self.plan.get() }
     }
 
     fn unsupported(&self, reason: String) -> OpenError {
@@ -119,7 +116,7 @@ impl Store for Fmke {
             ));
         }
         self.status()?;
-        *self.plan.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(plan);
+        self.plan.set(Arc::new(plan));
         Ok(())
     }
 

@@ -29,8 +29,9 @@ mod socket;
 mod transaction;
 mod wire;
 
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
+use assay_driver_kit::latest::Latest;
 use assay_driver_kit::task::{self, RecordsClient};
 use assay_model::{Kind, Layout, Setting};
 use assay_store::{Capabilities, Client, OpenError, ScanOrder, Store};
@@ -49,13 +50,13 @@ const NOTES: &str = "_assay";
 pub struct Ignite {
     options: Arc<Options>,
     /// What was prepared last.
-    plan: RwLock<Arc<Plan>>,
+    plan: Latest<Arc<Plan>>,
 }
 
 impl Ignite {
     /// A store with these options; nothing is connected yet.
     pub fn new(options: Options) -> Ignite {
-        Ignite { options: Arc::new(options), plan: RwLock::default() }
+        Ignite { options: Arc::new(options), plan: Latest::default() }
     }
 
     /// A store with the options that `url` says, see [`Options`].
@@ -71,22 +72,14 @@ impl Ignite {
         &self.options
     }
 
-    fn plan(&self) -> Arc<Plan> {
-        Arc::clone(&self.plan.read().unwrap_or_else(PoisonError::into_inner))
-    }
-
     /// Runs a request over the admin connection, which no worker uses.
     fn admin_task<T>(
         &self,
         act: impl AsyncFnOnce(&mut AdminConnection<'_>) -> Result<T, OpenError>,
     ) -> Result<T, OpenError> {
-        let done = task::block_on(async {
+        task::admin_task(&self.options, async {
             let mut admin = AdminConnection::open(&self.options).await?;
             act(&mut admin).await
-        });
-        done.unwrap_or_else(|error| {
-            let store = self.options.to_string();
-            Err(OpenError::Failed { store, reason: format!("no resources for it: {error}") })
         })
     }
 }
@@ -117,12 +110,12 @@ impl Store for Ignite {
             }
             Ok(())
         })?;
-        *self.plan.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(plan);
+        self.plan.set(Arc::new(plan));
         Ok(())
     }
 
     fn open(&self, _worker: usize) -> Result<Box<dyn Client>, OpenError> {
-        let (options, plan) = (Arc::clone(&self.options), self.plan());
+        let (options, plan) = (Arc::clone(&self.options), self.plan.get());
         let types = plan.types(options.content);
         let cluster = Cluster::new(options, plan.caches(), types);
         let links = Links { cluster, plan };
@@ -137,12 +130,12 @@ impl Store for Ignite {
     }
 
     fn settings(&self) -> Result<Vec<Setting>, OpenError> {
-        let plan = self.plan();
+        let plan = self.plan.get();
         self.admin_task(async |admin| settings::send(admin, &plan, &self.options).await)
     }
 
     fn clear(&self) -> Result<(), OpenError> {
-        let plan = self.plan();
+        let plan = self.plan.get();
         self.admin_task(async |admin| {
             for table in &plan.tables {
                 admin.remove(&table.cache).await?;

@@ -14,9 +14,10 @@ mod options;
 mod place;
 
 use std::fs;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
 use assay_driver_kit::Surroundings;
+use assay_driver_kit::latest::Latest;
 use assay_driver_kit::secrets::Redaction;
 use assay_model::{Fields, Kind, Layout, Nanos, Reason, Setting, properties};
 use assay_store::{
@@ -71,7 +72,7 @@ fn start(options: Options, surroundings: &Surroundings) -> Result<Jvm, Trouble> 
     let machine = machine::start(&home, &place, &options.machine, surroundings);
     let binding = Binding::open(machine.map_err(unsupported)?, &words.join("\0"))?;
     let capabilities = capabilities(&options, &binding.traits()?);
-    Ok(Jvm { binding, capabilities, options, layout: RwLock::default() })
+    Ok(Jvm { binding, capabilities, options, layout: Latest::default() })
 }
 
 /// The properties of the files, then those of the URL, which are stronger.
@@ -129,7 +130,7 @@ struct Jvm {
     capabilities: Capabilities,
     options: Options,
     /// How many fields each table has, in the layout prepared last.
-    layout: RwLock<Arc<[usize]>>,
+    layout: Latest<Arc<[usize]>>,
 }
 
 impl Jvm {
@@ -155,13 +156,13 @@ impl Store for Jvm {
         }
         self.binding.prepare(&words.join("\0")).map_err(|trouble| self.of(trouble))?;
         let widths = layout.tables.iter().map(|table| table.fields.len()).collect();
-        *self.layout.write().unwrap_or_else(PoisonError::into_inner) = widths;
+        self.layout.set(widths);
         Ok(())
     }
 
     fn open(&self, _worker: usize) -> Result<Box<dyn Client>, OpenError> {
         let worker = self.binding.worker().map_err(|trouble| self.of(trouble))?;
-        let widths = Arc::clone(&self.layout.read().unwrap_or_else(PoisonError::into_inner));
+        let widths = self.layout.get();
         Ok(Box::new(JvmClient { worker, widths, kinds: self.capabilities.kinds.clone() }))
     }
 

@@ -13,7 +13,7 @@ pub mod address;
 pub mod failure;
 pub mod stripes;
 
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
 use assay_model::{Kind, Layout, Nanos, Reason, Setting};
 use assay_store::answer::Span;
@@ -21,6 +21,8 @@ use assay_store::{
     Answer, Answers, Calls, Capabilities, Client, KeyRange, OpenError, Reply, Request, Rows,
     ScanOrder, Store, Ticket, row,
 };
+
+use crate::latest::Latest;
 
 pub use failure::EngineFailure;
 
@@ -87,7 +89,7 @@ const NOTE: &[u8] = b"note";
 pub struct Embedded<E: Engine> {
     engine: Arc<E>,
     /// The layout prepared last, by table number.
-    layout: RwLock<Arc<[Prepared<E>]>>,
+    layout: Latest<Arc<[Prepared<E>]>>,
     url: String,
 }
 
@@ -99,12 +101,7 @@ struct Prepared<E: Engine> {
 impl<E: Engine> Embedded<E> {
     /// `url` is how the store calls itself in errors.
     pub fn new(engine: E, url: &str) -> Embedded<E> {
-        let layout = RwLock::new(Arc::from([]));
-        Embedded { engine: Arc::new(engine), layout, url: url.into() }
-    }
-
-    fn layout(&self) -> Arc<[Prepared<E>]> {
-        Arc::clone(&self.layout.read().unwrap_or_else(PoisonError::into_inner))
+        Embedded { engine: Arc::new(engine), layout: Latest::default(), url: url.into() }
     }
 
     fn notes(&self) -> Result<E::Table, EngineFailure> {
@@ -132,14 +129,14 @@ impl<E: Engine> Store for Embedded<E> {
         });
         let prepared: Result<Arc<[Prepared<E>]>, EngineFailure> = prepared.collect();
         let prepared = prepared.map_err(|failure| self.failed(failure))?;
-        *self.layout.write().unwrap_or_else(PoisonError::into_inner) = prepared;
+        self.layout.set(prepared);
         Ok(())
     }
 
     fn open(&self, _worker: usize) -> Result<Box<dyn Client>, OpenError> {
         Ok(Box::new(EmbeddedClient {
             engine: Arc::clone(&self.engine),
-            layout: self.layout(),
+            layout: self.layout.get(),
             spans: Vec::new(),
             scratch: Vec::new(),
         }))
@@ -150,7 +147,7 @@ impl<E: Engine> Store for Embedded<E> {
     }
 
     fn clear(&self) -> Result<(), OpenError> {
-        for prepared in &*self.layout() {
+        for prepared in &*self.layout.get() {
             self.engine.clear(&prepared.table).map_err(|failure| self.failed(failure))?;
         }
         let removed = self.notes().and_then(|notes| self.engine.remove(&notes, NOTE));

@@ -5,6 +5,7 @@
 pub mod address;
 pub mod embedded;
 pub mod java_hash;
+pub mod latest;
 pub mod read_server;
 pub mod record_texts;
 pub mod relations;

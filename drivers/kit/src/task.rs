@@ -22,7 +22,9 @@
 //!   while another has, waits here. A host without a connection refuses, the others go on.
 //! * **Timeouts.** A job that goes on for a second after it was abandoned loses its connection.
 
+mod admin;
 mod alarm;
+mod failure;
 mod gather;
 mod notifier;
 mod pool;
@@ -36,6 +38,8 @@ use std::future::Future;
 use assay_model::Reason;
 use assay_store::{OpenError, number_of};
 
+pub use admin::{admin_task, admin_task_within};
+pub use failure::{JobFailure, completion};
 pub use gather::Gathering;
 pub use pool::{Answered, Pool};
 pub use records::{BatchOutcome, RecordJob, RecordsClient};

@@ -3,29 +3,9 @@
 use std::io;
 
 use assay_driver_kit::task::Completion;
+pub(super) use assay_driver_kit::task::JobFailure as Failure;
 use assay_model::Reason;
 use mysql_async::{DriverError, Error, IoError};
-
-/// What a failure means, and whether its connection is of use any more.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Failure {
-    pub(super) ending: Completion,
-    pub(super) is_connection_lost: bool,
-}
-
-impl Failure {
-    /// The connection broke while an answer was awaited.
-    pub(super) const LOST: Failure =
-        Failure { ending: Completion::Unknown(Reason::ConnectionLost), is_connection_lost: true };
-    /// The response is invalid.
-    pub(super) const GARBLED: Failure =
-        Failure { ending: Completion::Unknown(Reason::Garbled), is_connection_lost: true };
-
-    /// It certainly did not happen, and the connection is as it was.
-    pub(super) const fn refused(reason: Reason) -> Failure {
-        Failure { ending: Completion::Refused(reason), is_connection_lost: false }
-    }
-}
 
 /// The numbers of errors that leave open what happened: the server ends, hangs up, or failed as it
 /// made a change final. Source of all numbers: MariaDB's "Error Codes".

@@ -21,9 +21,10 @@ mod options;
 mod settings;
 mod value;
 
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 use std::time::Duration;
 
+use assay_driver_kit::latest::Latest;
 use assay_driver_kit::record_texts::RecordTexts;
 use assay_driver_kit::relations::{Todo, decide, has};
 use assay_driver_kit::task::{self, Pool};
@@ -52,13 +53,13 @@ const NOTES: &str = "_assay";
 pub struct MariaDb {
     connector: Arc<Connector>,
     /// What was prepared last.
-    plan: RwLock<Arc<Plan>>,
+    plan: Latest<Arc<Plan>>,
 }
 
 impl MariaDb {
     /// A store with these options; nothing is connected yet.
     pub fn new(options: Options) -> MariaDb {
-        MariaDb { connector: Arc::new(Connector::new(options)), plan: RwLock::default() }
+        MariaDb { connector: Arc::new(Connector::new(options)), plan: Latest::default() }
     }
 
     /// A store with the options that `url` says, see [`Options`].
@@ -74,35 +75,25 @@ impl MariaDb {
         &self.connector.options
     }
 
-    fn plan(&self) -> Arc<Plan> {
-        Arc::clone(&self.plan.read().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    fn set_plan(&self, change: impl FnOnce(&Plan) -> Plan) {
-        let mut plan = self.plan.write().unwrap_or_else(PoisonError::into_inner);
-        *plan = Arc::new(change(&plan));
-    }
-
     /// Runs a request over the admin connection, which no worker uses.
     fn admin_task<T>(
         &self,
         act: impl AsyncFnOnce(&mut AdminConnection<'_>) -> Result<T, OpenError>,
     ) -> Result<T, OpenError> {
-        let done = task::block_on(async {
+        task::admin_task(self.options(), async {
             let connection = self.connector.dial().await?;
             let mut admin = AdminConnection { connection, connector: &self.connector };
             let done = act(&mut admin).await;
             // All requests are done; how the connection ends does not matter.
             let _ = admin.connection.disconnect().await;
             done
-        });
-        done.unwrap_or_else(|error| Err(self.failed(format!("no resources for it: {error}"))))
+        })
     }
 
     /// Waits until all hosts have this table, which the first one has.
     fn await_table(&self, table: &str) -> Result<(), OpenError> {
         let timeout = self.options().connect_timeout;
-        let waited = task::block_on(async {
+        task::admin_task(self.options(), async {
             for host in 1..self.connector.count() {
                 let connection = self.connector.dial_host(host).await?;
                 let mut admin = AdminConnection { connection, connector: &self.connector };
@@ -117,8 +108,7 @@ impl MariaDb {
                 })?;
             }
             Ok(())
-        });
-        waited.unwrap_or_else(|error| Err(self.failed(format!("no resources for it: {error}"))))
+        })
     }
 
     fn failed(&self, reason: String) -> OpenError {
@@ -248,7 +238,7 @@ impl Store for MariaDb {
         }
         let texts = |table| Arc::new(RecordTexts::new(Dialect::MySql, table));
         let records = layout.tables.iter().map(texts).collect();
-        self.set_plan(|plan| Plan { records, ..plan.clone() });
+        self.plan.change(|plan| Arc::new(Plan { records, ..Plan::clone(plan) }));
         Ok(())
     }
 
@@ -266,12 +256,12 @@ impl Store for MariaDb {
         }
         let relations = catalogue.schema.relations.iter();
         let relations = relations.map(|relation| relation.name.clone()).collect();
-        self.set_plan(|plan| Plan { relations, queries, ..plan.clone() });
+        self.plan.change(|plan| Arc::new(Plan { relations, queries, ..Plan::clone(plan) }));
         Ok(())
     }
 
     fn open(&self, _worker: usize) -> Result<Box<dyn Client>, OpenError> {
-        let links = Links { connector: Arc::clone(&self.connector), plan: self.plan() };
+        let links = Links { connector: Arc::clone(&self.connector), plan: self.plan.get() };
         let options = self.options();
         let pool = Pool::open(links, options.connections, &options.to_string())?;
         Ok(Box::new(Worker { pool, host: options.host, turns: 0 }))
@@ -287,7 +277,7 @@ impl Store for MariaDb {
 
     fn reading_at(&self, node: u8) -> Option<Box<dyn Store>> {
         let connector = Arc::new(self.connector.only(node)?);
-        Some(Box::new(MariaDb { connector, plan: RwLock::new(self.plan()) }))
+        Some(Box::new(MariaDb { connector, plan: Latest::new(self.plan.get()) }))
     }
 
     fn settings(&self) -> Result<Vec<Setting>, OpenError> {
@@ -309,7 +299,7 @@ impl Store for MariaDb {
     }
 
     fn clear(&self) -> Result<(), OpenError> {
-        let plan = self.plan();
+        let plan = self.plan.get();
         self.admin_task(async |admin| {
             admin.run("SET SESSION foreign_key_checks = 0").await?;
             for records in &plan.records {

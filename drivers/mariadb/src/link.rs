@@ -4,7 +4,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use assay_driver_kit::record_texts::RecordTexts;
-use assay_driver_kit::task::{Completion, ConnectionState, Context, JobCompletion, Library, Lost};
+use assay_driver_kit::task::{
+    Completion, ConnectionState, Context, JobCompletion, Library, Lost, completion,
+};
 use assay_model::{Datum, Fields, Kind, Parameters, Reason};
 use assay_store::answer::{encode_field, encode_row};
 use assay_store::sql::SqlQuery;
@@ -170,21 +172,6 @@ impl Library for MariaDb {
     }
 }
 
-/// What becomes of a connection after a statement that ended so.
-fn completion(ended: Result<bool, Failure>, context: Context) -> JobCompletion {
-    let (ending, is_lost) = match ended {
-        Ok(found) => (Completion::Done { found }, false),
-        Err(failure) => (failure.ending, failure.is_connection_lost),
-    };
-    let after = match (is_lost, context, ended.is_ok()) {
-        (true, _, _) => ConnectionState::Lost,
-        (false, Context::Alone, _) => ConnectionState::Free,
-        (false, _, true) => ConnectionState::Held,
-        (false, _, false) => ConnectionState::Undo,
-    };
-    JobCompletion::new(ending, after)
-}
-
 impl Link {
     /// Ends a transaction. One whose commit is refused may still be open, so it is undone.
     async fn end(&mut self, text: &str) -> JobCompletion {
@@ -194,9 +181,7 @@ impl Link {
             }
             Err(error) => failure(&error),
         };
-        let after =
-            if failure.is_connection_lost { ConnectionState::Lost } else { ConnectionState::Undo };
-        JobCompletion::new(failure.ending, after)
+        completion(Err(failure), Context::Within)
     }
 
     /// Runs a statement, puts its rows into `rows`, tells whether anything was found.

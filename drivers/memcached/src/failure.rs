@@ -1,28 +1,7 @@
 //! Error lines of memcached as outcomes of requests.
 
+pub(super) use assay_driver_kit::wire::RequestFailure as Failure;
 use assay_model::Reason;
-use assay_store::Answer;
-
-/// How a request ended that did not go through.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Failure {
-    /// It certainly did not happen.
-    Refused(Reason),
-    /// The outcome is unknown.
-    Unknown(Reason),
-}
-
-impl Failure {
-    /// The reply is invalid.
-    pub(super) const GARBLED: Failure = Failure::Unknown(Reason::Garbled);
-
-    pub(super) fn answer(self) -> Answer<'static> {
-        match self {
-            Failure::Refused(reason) => Answer::Refused(reason),
-            Failure::Unknown(reason) => Answer::Unknown(reason),
-        }
-    }
-}
 
 /// What an error line begins with, and what it means; the first that fits.
 ///

@@ -26,9 +26,9 @@ mod settings;
 mod worker;
 
 use std::rc::Rc;
-use std::sync::{PoisonError, RwLock};
 use std::time::Duration;
 
+use assay_driver_kit::latest::Latest;
 use assay_model::{Kind, Layout, Setting, Table};
 use assay_store::{Capabilities, Client, OpenError, Store};
 
@@ -60,7 +60,7 @@ const LISTING_PAUSE: Duration = Duration::from_millis(50);
 /// Some memcached servers.
 pub struct Memcached {
     connector: Connector,
-    prepared: RwLock<Option<Prepared>>,
+    prepared: Latest<Option<Prepared>>,
 }
 
 /// The state after the servers were queried.
@@ -77,7 +77,7 @@ impl Memcached {
     /// If the URL is invalid.
     pub fn from_url(url: &str) -> Result<Memcached, OpenError> {
         let connector = Connector { options: Options::parse(url)? };
-        Ok(Memcached { connector, prepared: RwLock::new(None) })
+        Ok(Memcached { connector, prepared: Latest::default() })
     }
 
     fn options(&self) -> &Options {
@@ -138,8 +138,7 @@ impl Memcached {
     }
 
     fn codec(&self) -> Option<Codec> {
-        let prepared = self.prepared.read().unwrap_or_else(PoisonError::into_inner);
-        prepared.as_ref().map(|prepared| Codec::new(&prepared.tables, prepared.item_bytes))
+        self.prepared.get().map(|prepared| Codec::new(&prepared.tables, prepared.item_bytes))
     }
 
     /// The keys of all items of a server, in whatever order.
@@ -240,7 +239,7 @@ impl Store for Memcached {
             item_bytes = item_bytes.min(self.check_server(server)?);
         }
         let prepared = Prepared { tables: layout.tables.clone(), item_bytes };
-        *self.prepared.write().unwrap_or_else(PoisonError::into_inner) = Some(prepared);
+        self.prepared.set(Some(prepared));
         Ok(())
     }
 

@@ -2,42 +2,13 @@
 
 use std::io;
 
-use assay_driver_kit::task::Completion;
+pub(super) use assay_driver_kit::task::JobFailure as Failure;
 use assay_model::Reason;
 use mongodb::error::{Error, ErrorKind, NO_WRITES_PERFORMED, WriteFailure};
 
 /// What the library puts on an error of a connection that was about to be made, so that nothing of
 /// the request has left.
 const NOT_CONNECTED: &str = "SystemOverloadedError";
-
-/// What a failure means, and whether its connection is of use any more.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Failure {
-    pub(super) ending: Completion,
-    pub(super) is_connection_lost: bool,
-}
-
-impl Failure {
-    /// The connection broke while an answer was awaited.
-    const LOST: Failure =
-        Failure { ending: Completion::Unknown(Reason::ConnectionLost), is_connection_lost: true };
-    /// There is no server that it could have left for.
-    const UNREACHABLE: Failure =
-        Failure { ending: Completion::Refused(Reason::Unreachable), is_connection_lost: true };
-    /// The response is invalid.
-    const GARBLED: Failure =
-        Failure { ending: Completion::Unknown(Reason::Garbled), is_connection_lost: true };
-
-    /// It certainly did not happen, and the connection is as it was.
-    pub(super) const fn refused(reason: Reason) -> Failure {
-        Failure { ending: Completion::Refused(reason), is_connection_lost: false }
-    }
-
-    /// It is unknown whether it happened; the connection stays usable.
-    const fn unknown(reason: Reason) -> Failure {
-        Failure { ending: Completion::Unknown(reason), is_connection_lost: false }
-    }
-}
 
 /// The request, as far as its failures depend on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -141,6 +112,7 @@ pub(super) fn failure(error: &Error, requested: RequestKind) -> Failure {
 
 #[cfg(test)]
 mod tests {
+    use assay_driver_kit::task::Completion;
     use mongodb::bson::{deserialize_from_document, doc};
 
     use super::*;

@@ -17,8 +17,9 @@ mod link;
 mod options;
 mod settings;
 
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
+use assay_driver_kit::latest::Latest;
 use assay_driver_kit::task::{self, RecordsClient};
 use assay_model::{Layout, Setting, Table as Wanted};
 use assay_store::{Capabilities, Client, OpenError, ScanOrder, Store};
@@ -37,13 +38,13 @@ const NOTES: &str = "_assay";
 pub struct MongoDb {
     connector: Arc<Connector>,
     /// What was prepared last.
-    tables: RwLock<Arc<[Table]>>,
+    tables: Latest<Arc<[Table]>>,
 }
 
 impl MongoDb {
     /// A store with these options; nothing is connected yet.
     pub fn new(options: Options) -> MongoDb {
-        MongoDb { connector: Arc::new(Connector { options }), tables: RwLock::new(Arc::new([])) }
+        MongoDb { connector: Arc::new(Connector { options }), tables: Latest::default() }
     }
 
     /// A store with the options that `url` says, see [`Options`].
@@ -59,22 +60,14 @@ impl MongoDb {
         &self.connector.options
     }
 
-    fn tables(&self) -> Arc<[Table]> {
-        Arc::clone(&self.tables.read().unwrap_or_else(PoisonError::into_inner))
-    }
-
     /// Runs a request over admin connections, which no worker uses.
     fn admin_task<T>(
         &self,
         act: impl AsyncFnOnce(&AdminConnection<'_>) -> Result<T, OpenError>,
     ) -> Result<T, OpenError> {
-        let done = task::block_on(async {
+        task::admin_task(self.options(), async {
             let admin = self.connector.admin().await?;
             act(&admin).await
-        });
-        done.unwrap_or_else(|error| {
-            let reason = format!("no resources for it: {error}");
-            Err(OpenError::Failed { store: self.connector.store(), reason })
         })
     }
 
@@ -123,12 +116,12 @@ impl Store for MongoDb {
             }
             Ok(())
         })?;
-        *self.tables.write().unwrap_or_else(PoisonError::into_inner) = tables;
+        self.tables.set(tables);
         Ok(())
     }
 
     fn open(&self, _worker: usize) -> Result<Box<dyn Client>, OpenError> {
-        let links = Links::new(Arc::clone(&self.connector), self.tables());
+        let links = Links::new(Arc::clone(&self.connector), self.tables.get());
         Ok(RecordsClient::open(links, self.options().connections, &self.connector.store())?)
     }
 
@@ -150,7 +143,7 @@ impl Store for MongoDb {
     }
 
     fn clear(&self) -> Result<(), OpenError> {
-        let tables = self.tables();
+        let tables = self.tables.get();
         self.admin_task(async |admin| {
             let names = tables.iter().map(|table| table.name.as_str()).chain([NOTES]);
             for name in names {

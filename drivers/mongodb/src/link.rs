@@ -4,9 +4,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use assay_driver_kit::task::{
-    Completion, ConnectionState, JobCompletion, Library, Lost, RecordJob,
-};
+use assay_driver_kit::task::{Context, JobCompletion, Library, Lost, RecordJob, completion};
 use assay_model::{Fields, Kind, Reason};
 use assay_store::answer::{encode_field, encode_row};
 use assay_store::{OpenError, Request};
@@ -128,13 +126,7 @@ impl Library for MongoDb {
             },
             Err(failure) => Err(failure),
         };
-        match ended {
-            Ok(found) => JobCompletion::new(Completion::Done { found }, ConnectionState::Free),
-            Err(failure) if failure.is_connection_lost => {
-                JobCompletion::new(failure.ending, ConnectionState::Lost)
-            }
-            Err(failure) => JobCompletion::new(failure.ending, ConnectionState::Free),
-        }
+        completion(ended, Context::Alone)
     }
 
     async fn undo(&self, _link: &mut Link) -> Result<(), Lost> {

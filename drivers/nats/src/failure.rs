@@ -2,7 +2,7 @@
 
 use std::error::Error;
 
-use assay_driver_kit::task::Completion;
+pub(super) use assay_driver_kit::task::JobFailure as Failure;
 use assay_model::Reason;
 use async_nats::StatusCode;
 use async_nats::client::{RequestError, RequestErrorKind};
@@ -13,45 +13,6 @@ use async_nats::jetstream::context::{
 use async_nats::jetstream::stream::{
     DirectGetError, DirectGetErrorKind, LastRawMessageError, LastRawMessageErrorKind,
 };
-
-/// What a failure means, and whether its connection is of use any more.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Failure {
-    pub(super) ending: Completion,
-    pub(super) is_connection_lost: bool,
-}
-
-impl Failure {
-    /// The connection broke while an answer was awaited.
-    pub(super) const LOST: Failure =
-        Failure { ending: Completion::Unknown(Reason::ConnectionLost), is_connection_lost: true };
-    /// There is no connection that it could have left on.
-    pub(super) const UNREACHABLE: Failure =
-        Failure { ending: Completion::Refused(Reason::Unreachable), is_connection_lost: true };
-
-    /// It certainly did not happen, and the connection is as it was.
-    pub(super) const fn refused(reason: Reason) -> Failure {
-        Failure { ending: Completion::Refused(reason), is_connection_lost: false }
-    }
-
-    /// It is unknown whether it happened; the connection stays usable.
-    const fn unknown(reason: Reason) -> Failure {
-        Failure { ending: Completion::Unknown(reason), is_connection_lost: false }
-    }
-
-    /// What it means if it was only looked, so that the change itself was never sent.
-    pub(super) fn before_a_change(self) -> Failure {
-        match self.ending {
-            Completion::Unknown(reason) => Failure { ending: Completion::Refused(reason), ..self },
-            Completion::Refused(_) | Completion::Done { .. } => self,
-        }
-    }
-
-    /// Whether another write of the same record came first.
-    pub(super) fn is_conflict(&self) -> bool {
-        self.ending == Completion::Refused(Reason::Conflict)
-    }
-}
 
 /// The numbers of JetStream's errors that certainly refuse, by what they mean. Source of all
 /// numbers: the server's `errors.json`.
@@ -217,6 +178,7 @@ fn of_request(error: &(dyn Error + 'static), is_gone: bool) -> Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use assay_driver_kit::task::Completion;
 
     fn refused(code: usize, number: ErrorCode, reason: Reason) {
         assert_eq!(of_number(code, number, ""), Failure::refused(reason), "{number:?}");

@@ -21,9 +21,10 @@ mod options;
 mod settings;
 
 use std::fmt;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 use std::time::Duration;
 
+use assay_driver_kit::latest::Latest;
 use assay_driver_kit::task::{self, RecordsClient};
 use assay_model::{Kind, Layout, Setting};
 use assay_store::{Capabilities, Client, OpenError, Store};
@@ -52,13 +53,13 @@ const OLDEST: (u32, u32) = (2, 9);
 pub struct Nats {
     connector: Arc<Connector>,
     /// The buckets that were prepared last.
-    buckets: RwLock<Arc<[Bucket]>>,
+    buckets: Latest<Arc<[Bucket]>>,
 }
 
 impl Nats {
     /// A store with these options; nothing is connected yet.
     pub fn new(options: Options) -> Nats {
-        Nats { connector: Arc::new(Connector { options }), buckets: RwLock::new(Arc::new([])) }
+        Nats { connector: Arc::new(Connector { options }), buckets: Latest::default() }
     }
 
     /// A store with the options that `url` says, see [`Options`].
@@ -74,10 +75,6 @@ impl Nats {
         &self.connector.options
     }
 
-    fn buckets(&self) -> Arc<[Bucket]> {
-        Arc::clone(&self.buckets.read().unwrap_or_else(PoisonError::into_inner))
-    }
-
     fn bucket_of(&self, table: &str) -> String {
         format!("{}_{table}", self.options().prefix)
     }
@@ -87,13 +84,9 @@ impl Nats {
         &self,
         act: impl AsyncFnOnce(&AdminConnection<'_>) -> Result<T, OpenError>,
     ) -> Result<T, OpenError> {
-        let done = task::block_on(async {
+        task::admin_task(self.options(), async {
             let admin = self.connector.admin().await?;
             act(&admin).await
-        });
-        done.unwrap_or_else(|error| {
-            let reason = format!("no resources for it: {error}");
-            Err(OpenError::Failed { store: self.connector.store(), reason })
         })
     }
 
@@ -213,12 +206,12 @@ impl Store for Nats {
             }
             Ok(())
         })?;
-        *self.buckets.write().unwrap_or_else(PoisonError::into_inner) = buckets;
+        self.buckets.set(buckets);
         Ok(())
     }
 
     fn open(&self, _worker: usize) -> Result<Box<dyn Client>, OpenError> {
-        let links = Links::new(Arc::clone(&self.connector), self.buckets());
+        let links = Links::new(Arc::clone(&self.connector), self.buckets.get());
         Ok(RecordsClient::open(links, self.options().connections, &self.connector.store())?)
     }
 
@@ -231,7 +224,7 @@ impl Store for Nats {
     }
 
     fn settings(&self) -> Result<Vec<Setting>, OpenError> {
-        let buckets = self.buckets();
+        let buckets = self.buckets.get();
         self.admin_task(async |admin| {
             let reported = admin.line.client.server_info();
             let mut settings = settings::of_server(&reported, self.options());
@@ -245,7 +238,7 @@ impl Store for Nats {
     }
 
     fn clear(&self) -> Result<(), OpenError> {
-        let buckets = self.buckets();
+        let buckets = self.buckets.get();
         self.admin_task(async |admin| {
             for bucket in buckets.iter() {
                 admin.remove(&bucket.name).await?;

@@ -4,9 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use assay_driver_kit::task::{
-    Completion, ConnectionState, JobCompletion, Library, Lost, RecordJob,
-};
+use assay_driver_kit::task::{self, JobCompletion, Library, Lost, RecordJob};
 use assay_model::{Kind, Reason};
 use assay_store::{OpenError, Request, row};
 use async_nats::jetstream::Context;
@@ -164,12 +162,8 @@ impl Library for Nats {
 }
 
 fn completion(ended: Result<bool, Failure>, requests: u16, version: u64) -> JobCompletion {
-    let (ending, after) = match ended {
-        Ok(found) => (Completion::Done { found }, ConnectionState::Free),
-        Err(failure) if failure.is_connection_lost => (failure.ending, ConnectionState::Lost),
-        Err(failure) => (failure.ending, ConnectionState::Free),
-    };
-    JobCompletion { ending, after, requests: requests.max(1), node: 0, version }
+    let completion = task::completion(ended, task::Context::Alone);
+    JobCompletion { requests: requests.max(1), version, ..completion }
 }
 
 /// The state of one record, with everything that a request needs.

@@ -1,16 +1,10 @@
 //! Failures of PostgreSQL, or of the connection to it, as outcomes of requests.
 
 use assay_driver_kit::task::Completion;
+pub(super) use assay_driver_kit::task::JobFailure as Failure;
 use assay_model::Reason;
 use tokio_postgres::Error;
 use tokio_postgres::error::Severity;
-
-/// What a failure means, and whether its connection is of use any more.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Failure {
-    pub(super) ending: Completion,
-    pub(super) is_connection_lost: bool,
-}
 
 /// SQLSTATEs, or the beginnings of such, with what they mean; the first that fits counts.
 ///
@@ -93,15 +87,6 @@ pub(super) fn failure(error: &Error) -> Failure {
         () if begins("error parsing response") || begins("unexpected message") => Failure::GARBLED,
         () => Failure::LOST,
     }
-}
-
-impl Failure {
-    /// The connection broke while an answer was awaited.
-    pub(super) const LOST: Failure =
-        Failure { ending: Completion::Unknown(Reason::ConnectionLost), is_connection_lost: true };
-    /// The response is invalid.
-    pub(super) const GARBLED: Failure =
-        Failure { ending: Completion::Unknown(Reason::Garbled), is_connection_lost: true };
 }
 
 #[cfg(test)]

@@ -29,8 +29,9 @@ mod value;
 mod wire;
 mod worker;
 
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
+use assay_driver_kit::latest::Latest;
 use assay_driver_kit::read_server::{ReadServer, ReadSpread};
 use assay_driver_kit::task::Pool;
 use assay_model::{Catalogue, Layout, Setting};
@@ -47,7 +48,7 @@ use worker::Worker;
 /// A PostgreSQL server.
 pub struct Postgres {
     connector: Connector,
-    plan: RwLock<Plan>,
+    plan: Latest<Plan>,
     /// The number of the only node that is asked, if one was chosen.
     only: Option<u8>,
 }
@@ -59,7 +60,7 @@ impl Postgres {
     /// If a file that the options name cannot be read, or an option is not supported.
     pub fn new(options: Options) -> Result<Postgres, OpenError> {
         let connector = Connector::new(options)?;
-        Ok(Postgres { connector, plan: RwLock::default(), only: None })
+        Ok(Postgres { connector, plan: Latest::default(), only: None })
     }
 
     /// A store with the options that `url` says, see [`Options`].
@@ -75,20 +76,12 @@ impl Postgres {
         &self.connector.options
     }
 
-    fn plan(&self) -> Plan {
-        self.plan.read().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
     /// The connectors of the standbys that are read.
     fn standbys(&self) -> Vec<Connector> {
         match self.options().read {
             ReadServer::Primary => Vec::new(),
             ReadServer::Replica | ReadServer::Any => self.connector.standbys(),
         }
-    }
-
-    fn keep(&self, plan: Plan) {
-        *self.plan.write().unwrap_or_else(PoisonError::into_inner) = plan;
     }
 }
 
@@ -108,7 +101,7 @@ impl Store for Postgres {
         for standby in self.standbys() {
             admin::with(&standby, async |admin| admin.until_there(&layout.tables).await)?;
         }
-        self.keep(self.plan().with_tables(&layout.tables));
+        self.plan.set(self.plan.get().with_tables(&layout.tables));
         Ok(())
     }
 
@@ -120,7 +113,7 @@ impl Store for Postgres {
         admin::with(&self.connector, async |admin| {
             admin.make_relations(&catalogue.schema, existing).await
         })?;
-        self.keep(self.plan().with_queries(catalogue));
+        self.plan.set(self.plan.get().with_queries(catalogue));
         Ok(())
     }
 
@@ -133,7 +126,7 @@ impl Store for Postgres {
             read = ReadServer::Primary;
         }
         let spread = ReadSpread::new(read, connectors.len());
-        let library = Library { connectors, plan: self.plan(), only: self.only };
+        let library = Library { connectors, plan: self.plan.get(), only: self.only };
         let options = self.options();
         let pool = Pool::open(library, options.connections, &options.to_string())?;
         Ok(Box::new(Worker { pool, spread }))
@@ -152,7 +145,7 @@ impl Store for Postgres {
 
     fn reading_at(&self, node: u8) -> Option<Box<dyn Store>> {
         let is_read = (1..=self.nodes().len()).contains(&usize::from(node));
-        let (connector, plan) = (self.connector.clone(), RwLock::new(self.plan()));
+        let (connector, plan) = (self.connector.clone(), Latest::new(self.plan.get()));
         is_read.then(|| Box::new(Postgres { connector, plan, only: Some(node) }) as Box<dyn Store>)
     }
 
@@ -167,7 +160,7 @@ impl Store for Postgres {
 
     /// Removes the tables that were prepared, with the note. Other tables stay.
     fn clear(&self) -> Result<(), OpenError> {
-        let plan = self.plan();
+        let plan = self.plan.get();
         let schema = plan.catalogue.as_ref().map(|catalogue| &catalogue.schema);
         admin::with(&self.connector, async |admin| admin.clear(&plan.tables, schema).await)
     }
@@ -181,7 +174,7 @@ impl Store for Postgres {
     }
 
     fn flush(&self) -> Result<(), OpenError> {
-        let plan = self.plan();
+        let plan = self.plan.get();
         let schema = plan.catalogue.as_ref().map(|catalogue| &catalogue.schema);
         admin::with(&self.connector, async |admin| admin.flush(&plan.tables, schema).await)
     }

@@ -4,7 +4,9 @@ use std::collections::HashMap;
 use std::future::poll_fn;
 use std::pin::pin;
 
-use assay_driver_kit::task::{Completion, ConnectionState, Context, JobCompletion, Library, Lost};
+use assay_driver_kit::task::{
+    Completion, ConnectionState, Context, JobCompletion, Library, Lost, completion,
+};
 use assay_model::{Datum, Fields, Kind, Parameters, Reason};
 use assay_store::answer::{encode_field, encode_row};
 use assay_store::{OpenError, number_of};
@@ -136,21 +138,6 @@ impl Library for Postgres {
     }
 }
 
-/// What becomes of a connection after a statement that ended so.
-fn completion(ended: Result<bool, Failure>, context: Context) -> JobCompletion {
-    let (ending, is_lost) = match ended {
-        Ok(found) => (Completion::Done { found }, false),
-        Err(failure) => (failure.ending, failure.is_connection_lost),
-    };
-    let after = match (is_lost, context, ended.is_ok()) {
-        (true, _, _) => ConnectionState::Lost,
-        (false, Context::Alone, _) => ConnectionState::Free,
-        (false, _, true) => ConnectionState::Held,
-        (false, _, false) => ConnectionState::Undo,
-    };
-    JobCompletion::new(ending, after)
-}
-
 impl Link {
     /// Ends a transaction. One that the server refuses to commit is undone by that.
     async fn end(&mut self, sql: &str) -> JobCompletion {
@@ -161,9 +148,7 @@ impl Link {
             Ok(Err(error)) => failure(&error),
             Err(_) => Failure::LOST,
         };
-        let after =
-            if failure.is_connection_lost { ConnectionState::Lost } else { ConnectionState::Free };
-        JobCompletion::new(failure.ending, after)
+        completion(Err(failure), Context::Alone)
     }
 
     /// Runs a statement, puts its rows into `rows`, tells whether anything was found.

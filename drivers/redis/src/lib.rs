@@ -38,8 +38,9 @@ mod transport;
 mod worker;
 
 use std::rc::Rc;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
+use assay_driver_kit::latest::Latest;
 use assay_driver_kit::read_server::ReadServer;
 use assay_driver_kit::wire::link::Wire;
 use assay_driver_kit::wire::sockets;
@@ -69,7 +70,7 @@ const FOLLOWED: &str =
 /// A Redis or Valkey server, or a cluster of them.
 pub struct Redis {
     connector: Arc<Connector>,
-    codec: RwLock<Option<Arc<Codec>>>,
+    codec: Latest<Option<Arc<Codec>>>,
     /// The number of the only node that is asked, if one was chosen.
     only: Option<u8>,
 }
@@ -81,7 +82,7 @@ impl Redis {
     /// If a file that the options name cannot be read.
     pub fn new(options: Options) -> Result<Redis, OpenError> {
         let connector = Arc::new(Connector::new(options)?);
-        Ok(Redis { connector, codec: RwLock::new(None), only: None })
+        Ok(Redis { connector, codec: Latest::default(), only: None })
     }
 
     /// A store with the options that `url` says, see [`Options`].
@@ -279,13 +280,12 @@ impl Store for Redis {
         }
         let Options { shape, index, .. } = *self.options();
         let codec = Codec::new(&layout.tables, shape, index);
-        *self.codec.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(codec));
+        self.codec.set(Some(Arc::new(codec)));
         Ok(())
     }
 
     fn open(&self, _worker: usize) -> Result<Box<dyn Client>, OpenError> {
-        let codec = self.codec.read().unwrap_or_else(PoisonError::into_inner).clone();
-        let Some(codec) = codec else {
+        let Some(codec) = self.codec.get() else {
             let store = self.options().to_string();
             let reason = "the names of the fields are not known before it is prepared".into();
             return Err(OpenError::Failed { store, reason });
@@ -336,8 +336,7 @@ impl Store for Redis {
         if !is_named || self.options().read == ReadServer::Primary {
             return None;
         }
-        let codec = self.codec.read().unwrap_or_else(PoisonError::into_inner).clone();
-        let (connector, codec) = (Arc::clone(&self.connector), RwLock::new(codec));
+        let (connector, codec) = (Arc::clone(&self.connector), Latest::new(self.codec.get()));
         Some(Box::new(Redis { connector, codec, only: Some(node) }))
     }
 
@@ -376,8 +375,7 @@ impl Store for Redis {
         if self.options().index == Index::Off {
             return self.clear_unindexed(&mut admins);
         }
-        let codec = self.codec.read().unwrap_or_else(PoisonError::into_inner).clone();
-        match codec {
+        match self.codec.get() {
             None => self.clear_table(&mut admins, INDEX, b"")?,
             Some(codec) => {
                 for (index, prefix) in codec.indexes() {

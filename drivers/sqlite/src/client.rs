@@ -43,7 +43,7 @@ impl SqliteClient {
         let first = database.connect()?;
         Ok(SqliteClient {
             database: Arc::clone(database),
-            plan: database.plan(),
+            plan: database.plan.get(),
             idle: vec![first],
             open: Vec::new(),
             rows: Vec::new(),

@@ -19,8 +19,9 @@ mod schema;
 mod turn;
 mod value;
 
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
+use assay_driver_kit::latest::Latest;
 use assay_driver_kit::record_texts::RecordTexts;
 use assay_model::{Catalogue, Layout, Setting};
 use assay_store::sql::{Dialect, Records, SqlQuery};
@@ -50,7 +51,7 @@ pub fn open(url: &str) -> Result<Box<dyn Store>, OpenError> {
         // What is wrong with the folder SQLite says better as it makes the file.
         let _ = std::fs::create_dir_all(folder);
     }
-    let (turns, plan) = (Arc::default(), RwLock::default());
+    let (turns, plan) = (Arc::default(), Latest::default());
     let database = Database { url: url.into(), options, turns, plan };
     // Errors of the file are reported now.
     drop(database.connect()?);
@@ -82,7 +83,7 @@ struct Database {
     options: Options,
     turns: Arc<Turns>,
     /// What was prepared last.
-    plan: RwLock<Arc<Plan>>,
+    plan: Latest<Arc<Plan>>,
 }
 
 /// The right to write, until it is dropped.
@@ -95,10 +96,6 @@ impl Drop for Turn {
 }
 
 impl Database {
-    fn plan(&self) -> Arc<Plan> {
-        Arc::clone(&self.plan.read().unwrap_or_else(PoisonError::into_inner))
-    }
-
     fn turn(&self) -> Option<Turn> {
         self.turns.take(self.options.timeout).then(|| Turn(Arc::clone(&self.turns)))
     }
@@ -115,7 +112,7 @@ impl Database {
         let connection = Connection::open_with_flags(path, flags).map_err(explain)?;
         connection.busy_timeout(self.options.timeout).map_err(explain)?;
         self.set_up(&connection)?;
-        let capacity = self.plan().queries.len() + OTHER_STATEMENTS;
+        let capacity = self.plan.get().queries.len() + OTHER_STATEMENTS;
         connection.set_prepared_statement_cache_capacity(capacity);
         Ok(connection)
     }
@@ -188,11 +185,6 @@ impl Database {
         drop(turn);
         Ok(done)
     }
-
-    fn set_plan(&self, change: impl FnOnce(&Plan) -> Plan) {
-        let mut plan = self.plan.write().unwrap_or_else(PoisonError::into_inner);
-        *plan = Arc::new(change(&plan));
-    }
 }
 
 /// Why a change of the schema failed.
@@ -223,7 +215,7 @@ impl Store for Sqlite {
         self.0.change(|connection| schema::make_tables(connection, layout))?;
         let texts = |table| Arc::new(RecordTexts::new(Dialect::Sqlite, table));
         let records = layout.tables.iter().map(texts).collect();
-        self.0.set_plan(|plan| Plan { records, ..plan.clone() });
+        self.0.plan.change(|plan| Arc::new(Plan { records, ..Plan::clone(plan) }));
         Ok(())
     }
 
@@ -239,7 +231,7 @@ impl Store for Sqlite {
         })?;
         let relations = catalogue.schema.relations.iter();
         let relations = relations.map(|relation| relation.name.clone()).collect();
-        database.set_plan(|plan| Plan { relations, queries, ..plan.clone() });
+        database.plan.change(|plan| Arc::new(Plan { relations, queries, ..Plan::clone(plan) }));
         Ok(())
     }
 
@@ -254,7 +246,7 @@ impl Store for Sqlite {
     }
 
     fn clear(&self) -> Result<(), OpenError> {
-        let plan = self.0.plan();
+        let plan = self.0.plan.get();
         self.0.change(|connection| {
             for records in &plan.records {
                 let table = Records::new(Dialect::Sqlite, records.table());

@@ -35,9 +35,10 @@ mod settings;
 mod transaction;
 
 use std::rc::Rc;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 use std::time::Duration;
 
+use assay_driver_kit::latest::Latest;
 use assay_driver_kit::task::{self, Gathering, RecordsClient};
 use assay_model::{Layout, Setting};
 use assay_store::{Capabilities, Client, Isolation, OpenError, ScanOrder, Store};
@@ -66,7 +67,7 @@ const CLEAR_BATCH: u32 = 1_000;
 pub struct TiKv {
     connector: Arc<Connector>,
     /// What was prepared last.
-    plan: RwLock<Arc<Plan>>,
+    plan: Latest<Arc<Plan>>,
 }
 
 impl TiKv {
@@ -75,7 +76,7 @@ impl TiKv {
     /// # Errors
     /// If a file that the options name cannot be read.
     pub fn new(options: Options) -> Result<TiKv, OpenError> {
-        Ok(TiKv { connector: Arc::new(Connector::new(options)?), plan: RwLock::default() })
+        Ok(TiKv { connector: Arc::new(Connector::new(options)?), plan: Latest::default() })
     }
 
     /// A store with the options that `url` says, see [`Options`].
@@ -91,10 +92,6 @@ impl TiKv {
         &self.connector.options
     }
 
-    fn plan(&self) -> Arc<Plan> {
-        Arc::clone(&self.plan.read().unwrap_or_else(PoisonError::into_inner))
-    }
-
     /// Runs a request over admin connections, which no worker uses.
     fn admin_task<T>(
         &self,
@@ -107,22 +104,8 @@ impl TiKv {
     }
 
     fn run<T>(&self, act: impl Future<Output = Result<T, OpenError>>) -> Result<T, OpenError> {
-        let store = self.options().to_string();
-        let done = task::block_on(async { tokio::time::timeout(ADMIN_TASK_TIMEOUT, act).await });
-        match done {
-            Ok(Ok(done)) => done,
-            Ok(Err(_)) => {
-                let seconds = ADMIN_TASK_TIMEOUT.as_secs();
-                let reason = format!(
-                    "no answer came within {seconds} s; does a majority of its servers run?"
-                );
-                Err(OpenError::Failed { store, reason })
-            }
-            Err(error) => {
-                let reason = format!("this machine has no resources for it: {error}");
-                Err(OpenError::Failed { store, reason })
-            }
-        }
+        let advice = "; does a majority of its servers run?";
+        task::admin_task_within(self.options(), ADMIN_TASK_TIMEOUT, advice, act)
     }
 
     fn failed(&self, error: &Error) -> OpenError {
@@ -183,7 +166,7 @@ impl Store for TiKv {
         // Keys need nothing made for them; this shows that a TiKV server answers.
         self.note()?;
         let plan = layout.tables.iter().map(KeyPrefix::new).collect();
-        *self.plan.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(plan);
+        self.plan.set(Arc::new(plan));
         Ok(())
     }
 
@@ -191,7 +174,7 @@ impl Store for TiKv {
         let options = self.options();
         let links = Links {
             way: ClusterConnection::new(Arc::clone(&self.connector)),
-            plan: self.plan(),
+            plan: self.plan.get(),
             mode: options.mode,
             update: options.update,
             timeout: options.connect_timeout,
@@ -227,7 +210,7 @@ impl Store for TiKv {
     }
 
     fn clear(&self) -> Result<(), OpenError> {
-        let plan = self.plan();
+        let plan = self.plan.get();
         self.admin_task(async |shared| {
             match &shared.clients {
                 Clients::Raw { patient, .. } => {
