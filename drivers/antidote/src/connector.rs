@@ -2,6 +2,7 @@
 
 use std::io;
 
+use assay_driver_kit::StoreErrors;
 use assay_store::OpenError;
 
 use super::messages::{BoundObject, GROW_ONLY_MAP, StartTransaction, StaticRead};
@@ -39,7 +40,7 @@ pub(super) async fn dial_any(options: &Options) -> Result<Socket, OpenError> {
             Err(other) => return Err(other),
         }
     }
-    Err(OpenError::Unreachable { store: options.to_string(), reason: reasons.join("; ") })
+    Err(options.unreachable(reasons.join("; ")))
 }
 
 async fn greet(options: &Options, place: usize) -> Result<Socket, String> {
@@ -68,19 +69,14 @@ fn unreachable(options: &Options, place: usize, reason: &str) -> OpenError {
         1 => reason.to_owned(),
         _ => format!("{}: {reason}", options.address.authority(place)),
     };
-    OpenError::Unreachable { store: options.to_string(), reason }
+    options.unreachable(reason)
 }
 
 /// The error while the store was set up or inspected.
 pub(super) fn failed(options: &Options, trouble: &Trouble) -> OpenError {
-    let store = options.to_string();
     match trouble {
-        Trouble::Said(text) => OpenError::Failed { store, reason: format!("it says: {text}") },
-        Trouble::Lost(why) => {
-            OpenError::Unreachable { store, reason: format!("the connection broke: {why}") }
-        }
-        Trouble::Garbled(why) => {
-            OpenError::Failed { store, reason: format!("its answer is invalid: {why}") }
-        }
+        Trouble::Said(text) => options.failed(format!("it says: {text}")),
+        Trouble::Lost(why) => options.unreachable(format!("the connection broke: {why}")),
+        Trouble::Garbled(why) => options.failed(format!("its answer is invalid: {why}")),
     }
 }

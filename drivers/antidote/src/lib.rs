@@ -32,6 +32,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use assay_driver_kit::StoreErrors;
 use assay_driver_kit::latest::Latest;
 use assay_driver_kit::task::{self, RecordsClient};
 use assay_model::{Kind, Layout, Setting};
@@ -148,10 +149,10 @@ impl Store for Antidote {
 
     fn prepare(&self, layout: &Layout) -> Result<(), OpenError> {
         if let Some(table) = layout.tables.iter().find(|table| table.name.contains('/')) {
-            return Err(OpenError::Unsupported {
-                store: self.options.to_string(),
-                reason: format!("table {:?} has a slash, which ends names here", table.name),
-            });
+            return Err(self.options.unsupported(format!(
+                "table {:?} has a slash, which ends names here",
+                table.name
+            )));
         }
         // Objects need nothing made for them; this shows that a node answers as well.
         let notes = self.admin_task(async |socket| self.notes(socket).await)?;

@@ -5,6 +5,7 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
 
+use assay_driver_kit::StoreErrors;
 use assay_store::{NodeNames, OpenError};
 use scylla::client::PoolSize;
 use scylla::client::execution_profile::ExecutionProfile;
@@ -46,7 +47,7 @@ impl Connector {
             Ok(Ok(session)) => session,
             Ok(Err(error)) => return Err(self.explain(&error)),
             Err(_) => {
-                return Err(self.unreachable(format!(
+                return Err(self.options.unreachable(format!(
                     "the cluster was not known within {} ms: either a node does not answer or it \
                      is no Cassandra; check host and port",
                     timeout.as_millis()
@@ -60,7 +61,7 @@ impl Connector {
             if !centers.contains(expected) {
                 let there = centers.into_iter().collect::<Vec<_>>().join(", ");
                 let reason = format!("it has no datacenter {expected:?}; there is {there}");
-                return Err(OpenError::Failed { store: self.store(), reason });
+                return Err(self.options.failed(reason));
             }
         }
         if is_alive(&session) {
@@ -68,7 +69,7 @@ impl Connector {
         }
         let nodes: Vec<String> =
             state.get_nodes_info().iter().map(|node| node.address.to_string()).collect();
-        Err(self.unreachable(format!(
+        Err(self.options.unreachable(format!(
             "a node answers, but not under the addresses that it tells for the nodes: {}; set \
              broadcast_rpc_address to what can be reached from here, or check option datacenter",
             nodes.join(", ")
@@ -115,23 +116,14 @@ impl Connector {
         builder
     }
 
-    fn store(&self) -> String {
-        self.options.to_string()
-    }
-
-    pub(super) fn unreachable(&self, reason: String) -> OpenError {
-        OpenError::Unreachable { store: self.store(), reason }
-    }
-
     /// Why there is no session.
     fn explain(&self, error: &NewSessionError) -> OpenError {
         match error {
-            NewSessionError::FailedToResolveAnyHostname(names) => self.unreachable(format!(
-                "no address is known for {}; check the hosts",
-                names.join(", ")
-            )),
+            NewSessionError::FailedToResolveAnyHostname(names) => self.options.unreachable(
+                format!("no address is known for {}; check the hosts", names.join(", ")),
+            ),
             NewSessionError::MetadataError(error) => self.of_metadata(error),
-            other => OpenError::Failed { store: self.store(), reason: other.to_string() },
+            other => self.options.failed(other.to_string()),
         }
     }
 
@@ -140,54 +132,45 @@ impl Connector {
             MetadataError::ConnectionPoolError(ConnectionPoolError::Broken {
                 last_connection_error,
             }) => self.of_connection(last_connection_error),
-            MetadataError::FetchError(error) => OpenError::Unsupported {
-                store: self.store(),
-                reason: format!(
-                    "it does not tell about itself as Cassandra 3.0 or newer does ({error})"
-                ),
-            },
-            other => OpenError::Failed { store: self.store(), reason: other.to_string() },
+            MetadataError::FetchError(error) => self.options.unsupported(format!(
+                "it does not tell about itself as Cassandra 3.0 or newer does ({error})"
+            )),
+            other => self.options.failed(other.to_string()),
         }
     }
 
     fn of_connection(&self, error: &ConnectionError) -> OpenError {
         match error {
-            ConnectionError::ConnectTimeout => self.unreachable(format!(
+            ConnectionError::ConnectTimeout => self.options.unreachable(format!(
                 "no connection came about within {} ms; check host and port",
                 self.options.connect_timeout.as_millis()
             )),
-            ConnectionError::IoError(error) => self.unreachable(of_io(error)),
+            ConnectionError::IoError(error) => self.options.unreachable(of_io(error)),
             ConnectionError::ConnectionSetupRequestError(error) => self.of_setup(&error.error),
-            other => self.unreachable(format!("{other}; check host and port")),
+            other => self.options.unreachable(format!("{other}; check host and port")),
         }
     }
 
     fn of_setup(&self, error: &ConnectionSetupRequestErrorKind) -> OpenError {
         use ConnectionSetupRequestErrorKind::{BrokenConnection, DbError as Said};
-        let store = self.store();
+        let store = &self.options;
         match error {
             ConnectionSetupRequestErrorKind::MissingAuthentication => {
-                let reason = "it wants a user: write user:password@ before the host".into();
-                OpenError::NotPermitted { store, reason }
+                store.not_permitted("it wants a user: write user:password@ before the host")
             }
-            Said(DbError::AuthenticationError | DbError::Unauthorized, reported) => {
-                let reason = format!("it says: {reported}; check user, password and their rights");
-                OpenError::NotPermitted { store, reason }
-            }
-            Said(DbError::ProtocolError, reported) => {
-                let reason = format!(
-                    "it says: {reported}; version 4 of the protocol is needed: Cassandra 3.0 or \
-                     newer"
-                );
-                OpenError::Unsupported { store, reason }
-            }
-            Said(_, reported) => {
-                OpenError::Failed { store, reason: format!("it says: {reported}") }
-            }
-            BrokenConnection(error) => self.unreachable(format!(
+            Said(DbError::AuthenticationError | DbError::Unauthorized, reported) => store
+                .not_permitted(format!(
+                    "it says: {reported}; check user, password and their rights"
+                )),
+            Said(DbError::ProtocolError, reported) => store.unsupported(format!(
+                "it says: {reported}; version 4 of the protocol is needed: Cassandra 3.0 or \
+                 newer"
+            )),
+            Said(_, reported) => store.failed(format!("it says: {reported}")),
+            BrokenConnection(error) => self.options.unreachable(format!(
                 "what answers hangs up or is no Cassandra ({error}); check host and port"
             )),
-            other => self.unreachable(format!(
+            other => self.options.unreachable(format!(
                 "what answers is no Cassandra that we understand ({other}); check host and port"
             )),
         }
@@ -195,7 +178,7 @@ impl Connector {
 
     /// The error of `text`, which was to set the store up or to inspect it.
     pub(super) fn failed(&self, text: &str, error: &ExecutionError) -> OpenError {
-        let store = self.store();
+        let store = &self.options;
         match error {
             ExecutionError::PrepareError(PrepareError::AllAttemptsFailed { first_attempt }) => {
                 self.failed(text, &ExecutionError::LastAttemptError(first_attempt.clone()))
@@ -204,25 +187,22 @@ impl Connector {
             | ExecutionError::ConnectionPoolError(_)
             | ExecutionError::PrepareError(PrepareError::ConnectionPoolError(_))
             | ExecutionError::LastAttemptError(RequestAttemptError::BrokenConnectionError(_)) => {
-                self.unreachable(format!("{error}; tried {text}"))
+                self.options.unreachable(format!("{error}; tried {text}"))
             }
             ExecutionError::LastAttemptError(RequestAttemptError::DbError(kind, reported)) => {
                 let reason = format!("to {text} it says: {reported}");
                 match kind {
                     DbError::Unauthorized | DbError::AuthenticationError => {
-                        OpenError::NotPermitted { store, reason }
+                        store.not_permitted(reason)
                     }
-                    DbError::Unavailable { required, alive, .. } => {
-                        let reason = format!(
-                            "{alive} replicas are up of the {required} that {text} needs; start \
-                             nodes, or make the keyspace with fewer copies (replication=N)"
-                        );
-                        OpenError::Failed { store, reason }
-                    }
-                    _ => OpenError::Failed { store, reason },
+                    DbError::Unavailable { required, alive, .. } => store.failed(format!(
+                        "{alive} replicas are up of the {required} that {text} needs; start \
+                         nodes, or make the keyspace with fewer copies (replication=N)"
+                    )),
+                    _ => store.failed(reason),
                 }
             }
-            other => OpenError::Failed { store, reason: format!("{other}; tried {text}") },
+            other => store.failed(format!("{other}; tried {text}")),
         }
     }
 }

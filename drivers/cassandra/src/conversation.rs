@@ -9,6 +9,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
+use assay_driver_kit::StoreErrors;
 use assay_driver_kit::task::{
     Completion, ConnectionState, JobCompletion, Library, Lost, RecordJob,
 };
@@ -92,7 +93,7 @@ impl Cassandra {
         let slow = || {
             let millis = timeout.as_millis();
             let reason = format!("a node did not prepare its statements within {millis} ms");
-            self.connector.unreachable(reason)
+            self.connector.options.unreachable(reason)
         };
         prepared.unwrap_or_else(|_| Err(slow()))?;
         Ok(conversation)

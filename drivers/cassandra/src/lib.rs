@@ -24,6 +24,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
+use assay_driver_kit::StoreErrors;
 use assay_driver_kit::latest::Latest;
 use assay_driver_kit::task::{self, RecordsClient};
 use assay_model::{Layout, Setting};
@@ -104,7 +105,7 @@ impl AdminConnection<'_> {
         let requested = self.session.query_unpaged(statement, arguments);
         match tokio::time::timeout(ADMIN_TASK_TIMEOUT, requested).await {
             Ok(answered) => answered.map_err(|error| self.connector.failed(text, &error)),
-            Err(_) => Err(self.connector.unreachable(format!(
+            Err(_) => Err(self.connector.options.unreachable(format!(
                 "no answer came within {} s to {text}",
                 ADMIN_TASK_TIMEOUT.as_secs()
             ))),
@@ -127,11 +128,7 @@ impl AdminConnection<'_> {
 
     fn garbled(&self, text: &str, reason: &str) -> OpenError {
         let reason = format!("its response to {text} is invalid: {reason}");
-        OpenError::Unsupported { store: self.connector.options.to_string(), reason }
-    }
-
-    fn contents(&self, reason: String) -> OpenError {
-        OpenError::Contents { store: self.connector.options.to_string(), reason }
+        self.connector.options.unsupported(reason)
     }
 
     fn keyspace(&self) -> &str {
@@ -174,7 +171,7 @@ impl AdminConnection<'_> {
                 counts.all(|(_, count)| *count == expected.to_string())
             };
             return match expected.filter(|expected| !is_as_wanted(*expected)) {
-                Some(expected) => Err(self.contents(format!(
+                Some(expected) => Err(self.connector.options.contents(format!(
                     "keyspace {} is there with {there:?}, not with replication={expected}; leave \
                      the option out, drop the keyspace, or name another",
                     self.keyspace()
@@ -185,7 +182,7 @@ impl AdminConnection<'_> {
         let mut replication = String::from("'class': 'NetworkTopologyStrategy'");
         for (center, nodes) in self.centers() {
             if let Some(expected) = expected.filter(|expected| *expected > nodes) {
-                return Err(self.contents(format!(
+                return Err(self.connector.options.contents(format!(
                     "replication={expected} wants more copies than data center {center} has nodes \
                      ({nodes})"
                 )));
@@ -287,7 +284,7 @@ impl Store for Cassandra {
                     columns = admin.columns(texts.name()).await?;
                 }
                 if let Some(reason) = texts.misfit(&columns) {
-                    return Err(admin.contents(reason));
+                    return Err(self.options().contents(reason));
                 }
             }
             Ok(())

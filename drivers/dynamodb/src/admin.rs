@@ -4,6 +4,7 @@ use std::error::Error;
 use std::future::Future;
 use std::time::Duration;
 
+use assay_driver_kit::StoreErrors;
 use assay_store::OpenError;
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::error::{BuildError, ProvideErrorMetadata, SdkError};
@@ -53,16 +54,15 @@ impl<'a> AdminConnection<'a> {
         let table = self.describe(name).await?;
         let schema = table.as_ref().map_or(&[][..], TableDescription::key_schema);
         let [element] = schema else {
-            let reason = format!(
+            return Err(self.options.contents(format!(
                 "its table {name} has a key of {} attributes, not of one; choose another prefix",
                 schema.len()
-            );
-            return Err(self.contents(reason));
+            )));
         };
         if element.attribute_name() != key {
             let other = element.attribute_name();
             let reason = format!("the key of its table {name} is {other:?}; say key={other}");
-            return Err(self.contents(reason));
+            return Err(self.options.contents(reason));
         }
         let definitions = table.as_ref().map_or(&[][..], TableDescription::attribute_definitions);
         let definition = definitions.iter().find(|definition| definition.attribute_name() == key);
@@ -76,7 +76,8 @@ impl<'a> AdminConnection<'a> {
             _ => "choose another prefix",
         };
         let kind = kind.map_or("?", ScalarAttributeType::as_str);
-        Err(self.contents(format!("the key of its table {name} is of type {kind}; {advice}")))
+        let reason = format!("the key of its table {name} is of type {kind}; {advice}");
+        Err(self.options.contents(reason))
     }
 
     /// Makes a table with a key of one attribute, unless there is one, and waits until it is there.
@@ -87,7 +88,7 @@ impl<'a> AdminConnection<'a> {
         kind: ScalarAttributeType,
     ) -> Result<(), OpenError> {
         if self.describe(name).await?.is_none() {
-            let unbuilt = |error: BuildError| self.failed(error.to_string());
+            let unbuilt = |error: BuildError| self.options.failed(error.to_string());
             let element = KeySchemaElement::builder().attribute_name(key).key_type(KeyType::Hash);
             let definition = AttributeDefinition::builder().attribute_name(key);
             let create = self
@@ -138,7 +139,7 @@ impl<'a> AdminConnection<'a> {
             tokio::time::sleep(LOOK_EVERY).await;
         }
         let timeout = TABLE_TIMEOUT.as_secs();
-        Err(self.failed(format!(
+        Err(self.options.failed(format!(
             "its table {name} is still being created or deleted after {timeout} s"
         )))
     }
@@ -179,7 +180,7 @@ impl<'a> AdminConnection<'a> {
         let timeout = self.options.connect_timeout;
         tokio::time::timeout(timeout, sent).await.map_err(|_| {
             let millis = timeout.as_millis();
-            self.unreachable(format!(
+            self.options.unreachable(format!(
                 "no answer came within {millis} ms: what listens there is frozen, or no DynamoDB; \
                  check host and port"
             ))
@@ -195,9 +196,9 @@ impl<'a> AdminConnection<'a> {
                 format!("it says: {} ({code})", error.message().unwrap_or("nothing more"));
             if is_not_permitted(code) {
                 let reason = format!("{reported}; check access key, secret and region");
-                return OpenError::NotPermitted { store: self.options.to_string(), reason };
+                return self.options.not_permitted(reason);
             }
-            return self.failed(reported);
+            return self.options.failed(reported);
         }
         if is_unconnected(error) {
             let (why, is_https) = (innermost(error).to_string(), self.options.is_https());
@@ -206,24 +207,12 @@ impl<'a> AdminConnection<'a> {
                 false if is_https => "is it running? if it speaks no TLS, write dynamodb://",
                 false => "is it running?",
             };
-            return self.unreachable(format!("{why}; {advice}"));
+            return self.options.unreachable(format!("{why}; {advice}"));
         }
-        self.unreachable(format!(
+        self.options.unreachable(format!(
             "what answers is no DynamoDB, or hung up ({}); check host and port",
             innermost(error)
         ))
-    }
-
-    fn unreachable(&self, reason: String) -> OpenError {
-        OpenError::Unreachable { store: self.options.to_string(), reason }
-    }
-
-    fn contents(&self, reason: String) -> OpenError {
-        OpenError::Contents { store: self.options.to_string(), reason }
-    }
-
-    fn failed(&self, reason: String) -> OpenError {
-        OpenError::Failed { store: self.options.to_string(), reason }
     }
 }
 

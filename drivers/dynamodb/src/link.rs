@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use assay_driver_kit::StoreErrors;
 use assay_driver_kit::task::{Context, JobCompletion, Library, Lost, RecordJob, completion};
 use assay_model::{Fields, Kind, Layout, Reason};
 use assay_store::{OpenError, Request, Values};
@@ -41,26 +42,24 @@ impl Plan {
     /// # Errors
     /// If DynamoDB cannot have such names.
     pub(super) fn of(layout: &Layout, options: &Options) -> Result<Plan, OpenError> {
-        let unsupported = |reason| OpenError::Unsupported { store: options.to_string(), reason };
         if layout.tables.iter().any(|table| table.needs_key_order) {
-            return Err(unsupported(
+            return Err(options.unsupported(
                 "its scans come by the hash of the key; queries by way of a mapping look for their \
-                 rows by ranges of keys: take another store for them"
-                    .into(),
+                 rows by ranges of keys: take another store for them",
             ));
         }
         let mut tables = Vec::with_capacity(layout.tables.len());
         for table in &layout.tables {
             let name = options.table(&table.name);
             if !(3..=255).contains(&name.len()) || !name.chars().all(is_allowed) {
-                return Err(unsupported(format!(
+                return Err(options.unsupported(format!(
                     "a table's name has 3 to 255 letters, digits, _ - . but not {name:?}; put a \
                      prefix behind the slash of the URL, or rename the table"
                 )));
             }
             if table.fields.contains(&options.key) {
                 let key = &options.key;
-                return Err(unsupported(format!(
+                return Err(options.unsupported(format!(
                     "{key} is both the key's attribute and a field of {name}; say key=…"
                 )));
             }

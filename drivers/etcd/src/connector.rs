@@ -4,6 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::io;
 use std::sync::Arc;
 
+use assay_driver_kit::StoreErrors;
 use assay_driver_kit::trust;
 use assay_store::OpenError;
 use rustls::pki_types::ServerName;
@@ -43,7 +44,7 @@ enum UnavailableKind {
 impl Connector {
     /// Reads the certificates that the options name.
     pub(super) fn new(options: Options) -> Result<Connector, OpenError> {
-        let wrong = |reason| OpenError::Url { url: options.to_string(), reason };
+        let wrong = |reason| options.invalid(reason);
         let tls = match &options.tls {
             None => None,
             Some(tls) => {
@@ -110,13 +111,9 @@ impl Connector {
         opened.map_err(|error| no_etcd(&chain(&error)))
     }
 
-    fn store(&self) -> String {
-        self.options.to_string()
-    }
-
     /// Why no member can be used.
     fn explain(&self, unavailable: &[(usize, Unavailable)]) -> OpenError {
-        let store = self.store();
+        let store = &self.options;
         let kind = unavailable.iter().map(|(_, unavailable)| unavailable.kind).min();
         let describe =
             |(place, unavailable): &(usize, Unavailable)| match self.options.address.hosts.len() {
@@ -126,30 +123,27 @@ impl Connector {
         let describe: Vec<String> = unavailable.iter().map(describe).collect();
         let reason = describe.join("; ");
         match kind {
-            Some(UnavailableKind::NotPermitted) => OpenError::NotPermitted { store, reason },
-            Some(UnavailableKind::Unsupported) => OpenError::Unsupported { store, reason },
-            Some(UnavailableKind::Unreachable) | None => OpenError::Unreachable { store, reason },
+            Some(UnavailableKind::NotPermitted) => store.not_permitted(reason),
+            Some(UnavailableKind::Unsupported) => store.unsupported(reason),
+            Some(UnavailableKind::Unreachable) | None => store.unreachable(reason),
         }
     }
 
     /// The error while the store was set up or inspected.
     pub(super) fn failed(&self, error: &CallError) -> OpenError {
-        let store = self.store();
+        let store = &self.options;
         match error {
             CallError::Told(..) if is_about_rights(error) => {
-                OpenError::NotPermitted { store, reason: of_call(error).reason }
+                store.not_permitted(of_call(error).reason)
             }
-            CallError::Told(Code::Unavailable | Code::DeadlineExceeded, _) => OpenError::Failed {
-                store,
-                reason: format!("it says: {error}; have a majority of its members a leader?"),
-            },
-            CallError::Told(..) => OpenError::Failed { store, reason: format!("it says: {error}") },
+            CallError::Told(Code::Unavailable | Code::DeadlineExceeded, _) => {
+                store.failed(format!("it says: {error}; have a majority of its members a leader?"))
+            }
+            CallError::Told(..) => store.failed(format!("it says: {error}")),
             CallError::Unsent(why) | CallError::Broken(why) => {
-                OpenError::Unreachable { store, reason: format!("the connection broke: {why}") }
+                store.unreachable(format!("the connection broke: {why}"))
             }
-            CallError::Garbled(why) => {
-                OpenError::Failed { store, reason: format!("its answer is invalid: {why}") }
-            }
+            CallError::Garbled(why) => store.failed(format!("its answer is invalid: {why}")),
         }
     }
 }

@@ -35,6 +35,7 @@ mod wire;
 use std::sync::Arc;
 use std::time::Duration;
 
+use assay_driver_kit::StoreErrors;
 use assay_driver_kit::latest::Latest;
 use assay_driver_kit::task::{self, Gathering, RecordsClient};
 use assay_model::{Layout, Setting};
@@ -124,10 +125,10 @@ impl Store for Etcd {
 
     fn prepare(&self, layout: &Layout) -> Result<(), OpenError> {
         if let Some(table) = layout.tables.iter().find(|table| table.name.contains('/')) {
-            return Err(OpenError::Unsupported {
-                store: self.options().to_string(),
-                reason: format!("table {:?} has a slash, which ends names here", table.name),
-            });
+            return Err(self.options().unsupported(format!(
+                "table {:?} has a slash, which ends names here",
+                table.name
+            )));
         }
         // Keys need nothing made for them; this shows that the cluster answers, and lets us in.
         self.note()?;

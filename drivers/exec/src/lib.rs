@@ -22,6 +22,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use assay_driver_kit::StoreErrors;
 use assay_driver_kit::latest::Latest;
 use assay_driver_kit::secrets::Redaction;
 use assay_model::{Layout, Nanos, Reason, Setting, Table};
@@ -136,17 +137,13 @@ impl Exec {
         Ok(Exec { pool: Arc::new(pool), prepared, hello, clock })
     }
 
-    fn unsupported(&self, reason: String) -> OpenError {
-        OpenError::Unsupported { store: self.pool.options.displayed.clone(), reason }
-    }
-
     /// An idle process of `worker`, or a new one.
     fn process(&self, worker: usize) -> Result<Process, OpenError> {
         if let Some(process) = self.pool.idle().remove(&worker) {
             return Ok(process);
         }
         if let Some(most) = self.hello.workers.filter(|most| worker >= *most) {
-            return Err(self.unsupported(format!(
+            return Err(self.pool.options.displayed.unsupported(format!(
                 "the driver runs in {most} process(es) at most; give as many workers: --threads \
                  {most}"
             )));
@@ -222,18 +219,14 @@ impl Exec {
 /// Starts a process, and waits for its hello.
 fn greet(options: &Options, worker: usize, clock: ClockFn) -> Result<(Process, Hello), OpenError> {
     let started = Process::start(options, worker);
-    let mut process =
-        started.map_err(|reason| OpenError::Url { url: options.displayed.clone(), reason })?;
+    let mut process = started.map_err(|reason| options.displayed.invalid(reason))?;
     let deadline = Deadline::new(clock, options.hello_timeout);
     if let Err(broken) = deadline.line(&mut process) {
         let text = process.explain(&broken);
-        return Err(OpenError::Unreachable {
-            store: options.displayed.clone(),
-            reason: format!(
-                "the driver said no hello: it {text}; its first line says what it can do (see \
-                 docs/exec.md), and hello_timeout=MS gives it longer"
-            ),
-        });
+        return Err(options.displayed.unreachable(format!(
+            "the driver said no hello: it {text}; its first line says what it can do (see \
+             docs/exec.md), and hello_timeout=MS gives it longer"
+        )));
     }
     match Hello::parse(process.line()) {
         Ok(hello) => {
@@ -249,24 +242,22 @@ fn greet(options: &Options, worker: usize, clock: ClockFn) -> Result<(Process, H
 }
 
 fn failed(options: &Options, process: Process, broken: &Broken) -> OpenError {
-    let store = options.displayed.clone();
-    OpenError::Failed { store, reason: format!("the driver {}", process.explain(broken)) }
+    let store = &options.displayed;
+    store.failed(format!("the driver {}", process.explain(broken)))
 }
 
 /// The error of a driver that says why it does not do something.
 fn refused(options: &Options, reason: Reason, text: &str) -> OpenError {
-    let store = options.displayed.clone();
+    let store = &options.displayed;
     let said = match text {
         "" => format!("the driver refuses ({})", reason.name()),
         text => format!("{text} (the driver, {})", reason.name()),
     };
     match reason {
-        Reason::Unreachable | Reason::ConnectionLost | Reason::Timeout => {
-            OpenError::Unreachable { store, reason: said }
-        }
-        Reason::NotPermitted => OpenError::NotPermitted { store, reason: said },
-        Reason::Unsupported => OpenError::Unsupported { store, reason: said },
-        _ => OpenError::Failed { store, reason: said },
+        Reason::Unreachable | Reason::ConnectionLost | Reason::Timeout => store.unreachable(said),
+        Reason::NotPermitted => store.not_permitted(said),
+        Reason::Unsupported => store.unsupported(said),
+        _ => store.failed(said),
     }
 }
 
@@ -307,10 +298,9 @@ impl Store for Exec {
     fn prepare(&self, layout: &Layout) -> Result<(), OpenError> {
         let is_ordered = self.pool.capabilities.scan_order == ScanOrder::Key;
         if !is_ordered && layout.tables.iter().any(|table| table.needs_key_order) {
-            return Err(self.unsupported(
+            return Err(self.pool.options.displayed.unsupported(
                 "this workload scans a table in the order of its keys, and the driver does not \
-                 say \"scan\": \"key\""
-                    .into(),
+                 say \"scan\": \"key\"",
             ));
         }
         let prepared = Arc::new(Prepared::new(Some(layout)));

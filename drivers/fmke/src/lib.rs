@@ -19,6 +19,7 @@ mod request;
 use std::sync::Arc;
 use std::time::Duration;
 
+use assay_driver_kit::StoreErrors;
 use assay_driver_kit::latest::Latest;
 use assay_driver_kit::task::{self, Pool};
 use assay_model::{Catalogue, Layout, Nanos, Reason, Setting};
@@ -58,10 +59,6 @@ impl Fmke {
         Http { options: self.options.clone(), plan: self.plan.get() }
     }
 
-    fn unsupported(&self, reason: String) -> OpenError {
-        OpenError::Unsupported { store: self.options.to_string(), reason }
-    }
-
     /// What the servers say about themselves.
     fn status(&self) -> Result<Vec<answer::Status>, OpenError> {
         let http = self.http();
@@ -72,9 +69,8 @@ impl Fmke {
             }
             Ok(all)
         });
-        asked.map_err(|error| OpenError::Failed {
-            store: self.options.to_string(),
-            reason: format!("this machine has no resources for it: {error}"),
+        asked.map_err(|error| {
+            self.options.failed(format!("this machine has no resources for it: {error}"))
         })?
     }
 }
@@ -89,7 +85,7 @@ impl Store for Fmke {
     }
 
     fn prepare(&self, _layout: &Layout) -> Result<(), OpenError> {
-        Err(self.unsupported("it has no records by key, only what the workload fmke asks".into()))
+        Err(self.options.unsupported("it has no records by key, only what the workload fmke asks"))
     }
 
     fn prepare_queries(
@@ -103,16 +99,15 @@ impl Store for Fmke {
             .map(|query| Requested::of(&query.name).ok_or(query.name.as_str()))
             .collect();
         let plan = plan.map_err(|name| {
-            self.unsupported(format!(
+            self.options.unsupported(format!(
                 "it has no request that query {name:?} stands for; it takes the workload fmke, \
                  with --set through=server"
             ))
         })?;
         if existing == Existing::Replace {
-            return Err(self.unsupported(
+            return Err(self.options.unsupported(
                 "its interface removes nothing; start its server anew, `assay fmke serve` with \
-                 --replace"
-                    .into(),
+                 --replace",
             ));
         }
         self.status()?;
@@ -149,7 +144,7 @@ impl Store for Fmke {
     }
 
     fn clear(&self) -> Result<(), OpenError> {
-        Err(self.unsupported("its interface removes nothing".into()))
+        Err(self.options.unsupported("its interface removes nothing"))
     }
 }
 

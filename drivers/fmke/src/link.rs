@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use assay_driver_kit::StoreErrors;
 use assay_driver_kit::task::{Completion, ConnectionState, JobCompletion, Library, Lost};
 use assay_model::Reason;
 use assay_store::OpenError;
@@ -73,10 +74,8 @@ impl Library for Http {
 
     async fn connect_to(&self, host: usize) -> Result<Link, OpenError> {
         let authority = self.options.address.authority(host);
-        let unreachable = |reason: String| OpenError::Unreachable {
-            store: self.options.to_string(),
-            reason: format!("{authority}: {reason}"),
-        };
+        let unreachable =
+            |reason: String| self.options.unreachable(format!("{authority}: {reason}"));
         let connect = async {
             let socket = TcpStream::connect(&authority).await?;
             socket.set_nodelay(true)?;
@@ -163,12 +162,11 @@ impl Http {
         let message = Message { method: Method::GET, path: "/".to_owned(), body: Bytes::new() };
         let answered = within(self.options.connect_timeout, link.send(message)).await;
         let status = answered.ok().and_then(|(status, body)| Status::of(status, &body));
-        status.ok_or_else(|| OpenError::Unsupported {
-            store: self.options.to_string(),
-            reason: format!(
+        status.ok_or_else(|| {
+            self.options.unsupported(format!(
                 "what answers at {} is no server of FMKe; `assay fmke serve` starts one",
                 self.options.address.authority(host)
-            ),
+            ))
         })
     }
 }

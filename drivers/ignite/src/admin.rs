@@ -1,5 +1,6 @@
 //! Admin connection to a cluster: prepares it, reads its settings.
 
+use assay_driver_kit::StoreErrors;
 use assay_driver_kit::java_hash::java_hash;
 use assay_store::OpenError;
 
@@ -58,30 +59,27 @@ impl AdminConnection<'_> {
 
     /// What went wrong as `what` was tried.
     fn failed(&self, what: &str, trouble: &Trouble) -> OpenError {
-        let store = self.options.to_string();
+        let store = &self.options;
         let (status, reported) = match trouble {
             Trouble::Said(status, reported) => (*status, reported),
             Trouble::Garbled => return self.garbled(what),
             Trouble::Lost | Trouble::Unreachable => {
                 let reason = format!("the connection broke while it was to {what}; try again");
-                return OpenError::Unreachable { store, reason };
+                return store.unreachable(reason);
             }
         };
         let reason = format!("to {what} it says: {reported} ({status})");
         match status {
-            1012 | 2000 => OpenError::NotPermitted { store, reason },
-            2 | 100 => OpenError::Unsupported { store, reason },
-            _ => OpenError::Failed { store, reason },
+            1012 | 2000 => store.not_permitted(reason),
+            2 | 100 => store.unsupported(reason),
+            _ => store.failed(reason),
         }
     }
 
     fn garbled(&self, what: &str) -> OpenError {
-        OpenError::Failed {
-            store: self.options.to_string(),
-            reason: format!(
-                "its answer, as it was to {what}, is invalid; is it Ignite 2.9 to 2.17?"
-            ),
-        }
+        self.options.failed(format!(
+            "its answer, as it was to {what}, is invalid; is it Ignite 2.9 to 2.17?"
+        ))
     }
 
     /// Refuses to go on with a cluster that is not active.
@@ -91,12 +89,10 @@ impl AdminConnection<'_> {
         if Reader::new(reported).truth().map_err(|_| self.garbled(what))? {
             return Ok(());
         }
-        Err(OpenError::Failed {
-            store: self.options.to_string(),
-            reason: "the cluster is inactive, as one with persistence is before its first use; \
-                     say control.sh --set-state ACTIVE"
-                .into(),
-        })
+        Err(self.options.failed(
+            "the cluster is inactive, as one with persistence is before its first use; \
+             say control.sh --set-state ACTIVE",
+        ))
     }
 
     /// Makes the cache of a table, or checks the one that is there.
@@ -111,8 +107,7 @@ impl AdminConnection<'_> {
         self.make_cache(&table.cache, fields).await?;
         let cache = self.cache(&table.cache).await?;
         let differs = cache.and_then(|cache| cache.differs(options));
-        let store = || options.to_string();
-        differs.map_or(Ok(()), |reason| Err(OpenError::Contents { store: store(), reason }))
+        differs.map_or(Ok(()), |reason| Err(options.contents(reason)))
     }
 
     async fn make_cache(&mut self, name: &str, fields: Option<&[String]>) -> Result<(), OpenError> {

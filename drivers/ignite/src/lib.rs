@@ -31,6 +31,7 @@ mod wire;
 
 use std::sync::Arc;
 
+use assay_driver_kit::StoreErrors;
 use assay_driver_kit::latest::Latest;
 use assay_driver_kit::task::{self, RecordsClient};
 use assay_model::{Kind, Layout, Setting};
@@ -101,8 +102,8 @@ impl Store for Ignite {
     }
 
     fn prepare(&self, layout: &Layout) -> Result<(), OpenError> {
-        let plan = Plan::new(layout, &self.options)
-            .map_err(|reason| OpenError::Unsupported { store: self.options.to_string(), reason })?;
+        let plan =
+            Plan::new(layout, &self.options).map_err(|reason| self.options.unsupported(reason))?;
         self.admin_task(async |admin| {
             admin.expect_active().await?;
             for table in &plan.tables {

@@ -5,6 +5,7 @@ pub(super) mod batch;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use assay_driver_kit::StoreErrors;
 use assay_driver_kit::task::{
     Completion, ConnectionState, Context, JobCompletion, Library, Lost, RecordJob,
 };
@@ -105,11 +106,10 @@ impl Library for Links {
 
 /// Why there is no connection, for people.
 pub(super) fn explain(refusal: Refusal, options: &Options) -> OpenError {
-    let store = options.to_string();
     match refusal {
-        Refusal::Unreachable(reason) => OpenError::Unreachable { store, reason },
-        Refusal::Unsupported(reason) => OpenError::Unsupported { store, reason },
-        Refusal::NotPermitted(reason) => OpenError::NotPermitted { store, reason },
+        Refusal::Unreachable(reason) => options.unreachable(reason),
+        Refusal::Unsupported(reason) => options.unsupported(reason),
+        Refusal::NotPermitted(reason) => options.not_permitted(reason),
     }
 }
 

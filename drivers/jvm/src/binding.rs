@@ -1,5 +1,6 @@
 //! A binding in the virtual machine, before its first operation.
 
+use assay_driver_kit::StoreErrors;
 use assay_model::Setting;
 use assay_store::OpenError;
 use jni::objects::{JObject, JObjectArray, JString, JValue};
@@ -29,9 +30,9 @@ impl Trouble {
     pub(super) fn of(self, store: &str) -> OpenError {
         let (store, reason) = (store.to_owned(), self.text);
         match self.kind.as_str() {
-            "unsupported" => OpenError::Unsupported { store, reason },
-            "contents" => OpenError::Contents { store, reason },
-            _ => OpenError::Failed { store, reason },
+            "unsupported" => store.unsupported(reason),
+            "contents" => store.contents(reason),
+            _ => store.failed(reason),
         }
     }
 

@@ -10,6 +10,7 @@ pub mod read_server;
 pub mod record_texts;
 pub mod relations;
 pub mod secrets;
+mod store_errors;
 mod surroundings;
 #[cfg(feature = "task")]
 pub mod task;
@@ -20,4 +21,5 @@ mod url_tests;
 #[cfg(feature = "wire")]
 pub mod wire;
 
+pub use store_errors::StoreErrors;
 pub use surroundings::Surroundings;

@@ -1,5 +1,6 @@
 //! Makes connections, or says in words why one cannot be made.
 
+use assay_driver_kit::StoreErrors;
 use assay_driver_kit::address::authority;
 use assay_store::{OpenError, number_of};
 use mysql_async::{Conn, Error, IoError, Opts};
@@ -65,7 +66,7 @@ impl Connector {
         match tokio::time::timeout(timeout, Conn::new(self.hosts[host].clone())).await {
             Ok(Ok(connection)) => Ok(connection),
             Ok(Err(error)) => Err(self.explain(&error)),
-            Err(_) => Err(self.unreachable(format!(
+            Err(_) => Err(self.options.unreachable(format!(
                 "no greeting came within {} ms: either nobody listens there or it is no MariaDB, \
                  for PostgreSQL and Redis wait for their clients to speak first; check host and \
                  port",
@@ -74,40 +75,30 @@ impl Connector {
         }
     }
 
-    fn store(&self) -> String {
-        self.options.to_string()
-    }
-
-    fn unreachable(&self, reason: String) -> OpenError {
-        OpenError::Unreachable { store: self.store(), reason }
-    }
-
     /// Why there is no connection.
     fn explain(&self, error: &Error) -> OpenError {
-        let store = self.store();
+        let store = &self.options;
         match error {
             Error::Server(error) => {
                 let reported = format!("it says: {} ({})", error.message, error.code);
                 match error.code {
                     1044 | 1045 | 1129 | 1130 | 1142 | 1227 | 1698 => {
                         let reason = format!("{reported}; check user, password and their rights");
-                        OpenError::NotPermitted { store, reason }
+                        store.not_permitted(reason)
                     }
                     1049 => {
-                        let reason = format!("{reported}; create the database or name another");
-                        OpenError::Failed { store, reason }
+                        store.failed(format!("{reported}; create the database or name another"))
                     }
                     1040 | 1203 | 1226 => {
-                        let reason = format!(
+                        store.failed(format!(
                             "{reported}; raise max_connections or say connections=N with less"
-                        );
-                        OpenError::Failed { store, reason }
+                        ))
                     }
-                    _ => OpenError::Failed { store, reason: reported },
+                    _ => store.failed(reported),
                 }
             }
-            Error::Io(IoError::Io(error)) => self.unreachable(of_io(error)),
-            Error::Driver(_) | Error::Other(_) | Error::Url(_) => self.unreachable(format!(
+            Error::Io(IoError::Io(error)) => self.options.unreachable(of_io(error)),
+            Error::Driver(_) | Error::Other(_) | Error::Url(_) => self.options.unreachable(format!(
                 "what answers is no MariaDB or MySQL that we understand ({error}); check host and \
                  port"
             )),
@@ -116,12 +107,12 @@ impl Connector {
 
     /// The error of `text`, which was to set the store up or to inspect it.
     pub(super) fn failed(&self, text: &str, error: &Error) -> OpenError {
-        let store = self.store();
+        let store = &self.options;
         let Error::Server(error) = error else { return self.explain(error) };
         let reason = format!("to {text} it says: {} ({})", error.message, error.code);
         match error.code {
-            1044 | 1142 | 1143 | 1227 => OpenError::NotPermitted { store, reason },
-            _ => OpenError::Failed { store, reason },
+            1044 | 1142 | 1143 | 1227 => store.not_permitted(reason),
+            _ => store.failed(reason),
         }
     }
 }

@@ -24,6 +24,7 @@ mod value;
 use std::sync::Arc;
 use std::time::Duration;
 
+use assay_driver_kit::StoreErrors;
 use assay_driver_kit::latest::Latest;
 use assay_driver_kit::record_texts::RecordTexts;
 use assay_driver_kit::relations::{Todo, decide, has};
@@ -100,7 +101,7 @@ impl MariaDb {
                 let has_come = tokio::time::timeout(timeout, admin.until_there(table)).await;
                 has_come.unwrap_or_else(|_| {
                     let host = host + 1;
-                    Err(self.failed(format!(
+                    Err(self.options().failed(format!(
                         "table {table} of host 1 does not come to host {host} within {} ms; are \
                          they nodes of one cluster, all of which take writes?",
                         timeout.as_millis()
@@ -109,10 +110,6 @@ impl MariaDb {
             }
             Ok(())
         })
-    }
-
-    fn failed(&self, reason: String) -> OpenError {
-        OpenError::Failed { store: self.options().to_string(), reason }
     }
 }
 
@@ -169,7 +166,7 @@ impl AdminConnection<'_> {
                 }
                 self.run("SET SESSION foreign_key_checks = 1").await?;
             }
-            Err(reason) => return Err(self.refused(reason)),
+            Err(reason) => return Err(self.connector.options.contents(reason)),
         }
         for text in sql::create(Dialect::MySql, schema, ForeignKeys::Leave) {
             self.run(&text).await?;
@@ -188,20 +185,16 @@ impl AdminConnection<'_> {
                     closed.map_err(|error| self.connector.failed(&requested.text, &error))?;
                 }
                 Err(mysql_async::Error::Server(error)) => {
-                    let store = self.connector.options.to_string();
+                    let store = &self.connector.options;
                     let reason =
                         format!("query {}: {} in: {}", query.name, error.message, requested.text);
-                    return Err(OpenError::Unsupported { store, reason });
+                    return Err(store.unsupported(reason));
                 }
                 Err(error) => return Err(self.connector.failed(&requested.text, &error)),
             }
             queries.push(requested);
         }
         Ok(queries)
-    }
-
-    fn refused(&self, reason: String) -> OpenError {
-        OpenError::Contents { store: self.connector.options.to_string(), reason }
     }
 }
 
@@ -225,7 +218,7 @@ impl Store for MariaDb {
                 let lacks = table.fields.iter().find(|name| !has(&columns, name));
                 if let Some(field) = lacks {
                     let table = &table.name;
-                    return Err(admin.refused(format!(
+                    return Err(self.options().contents(format!(
                         "its table {table} has no column {field}; choose another database, or \
                          drop the table"
                     )));

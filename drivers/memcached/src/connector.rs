@@ -2,6 +2,7 @@
 
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 
+use assay_driver_kit::StoreErrors;
 use assay_driver_kit::address::Address;
 use assay_driver_kit::wire::connect;
 use assay_store::OpenError;
@@ -26,10 +27,12 @@ impl Connector {
         let found = found.map_err(|error| format!("({error})")).map(Iterator::collect::<Vec<_>>);
         match found {
             Ok(addresses) if !addresses.is_empty() => Ok(addresses),
-            Ok(_) => Err(self.unreachable(format!("the name {host:?} has no address; check it"))),
-            Err(why) => {
-                Err(self.unreachable(format!("the name {host:?} was not found {why}; check it")))
+            Ok(_) => {
+                Err(self.options.unreachable(format!("the name {host:?} has no address; check it")))
             }
+            Err(why) => Err(self
+                .options
+                .unreachable(format!("the name {host:?} was not found {why}; check it"))),
         }
     }
 
@@ -41,7 +44,9 @@ impl Connector {
             .set_nodelay(true)
             .and_then(|()| socket.set_read_timeout(timeout))
             .and_then(|()| socket.set_write_timeout(timeout));
-        ready.map_err(|error| self.unreachable(format!("the socket cannot be set up: {error}")))?;
+        ready.map_err(|error| {
+            self.options.unreachable(format!("the socket cannot be set up: {error}"))
+        })?;
         let mut admin = AdminConnection::new(socket);
         if let Some(login) = self.login() {
             let reported = admin.line(&login).map_err(|error| self.explain(server, &error))?;
@@ -74,21 +79,20 @@ impl Connector {
             true => format!("{at} says: {reported}; check user and password"),
             false => return Err(self.no_memcached(server, reported)),
         };
-        Err(OpenError::NotPermitted { store: self.options.to_string(), reason })
+        Err(self.options.not_permitted(reason))
     }
 
     fn check_version(&self, server: usize, reported: &str) -> Result<(), OpenError> {
         let (at, store) = (self.options.address.authority(server), self.options.to_string());
         if reported.starts_with("CLIENT_ERROR unauthenticated") {
-            let reason = format!(
+            return Err(store.not_permitted(format!(
                 "{at} wants a user with a password (-Y); put them into the URL \
                  (memcached://user:password@host)"
-            );
-            return Err(OpenError::NotPermitted { store, reason });
+            )));
         }
         if reported.starts_with("ERROR Too many open connections") {
             let reason = format!("{at} says: {reported}; raise -c, or use fewer connections");
-            return Err(OpenError::Failed { store, reason });
+            return Err(store.failed(reason));
         }
         let Some(version) = reported.strip_prefix("VERSION ") else {
             return Err(self.no_memcached(server, reported));
@@ -98,15 +102,14 @@ impl Connector {
         if version_of >= OLDEST {
             return Ok(());
         }
-        let reason = format!(
+        Err(store.unsupported(format!(
             "{at} is memcached {version}, whose protocol has no meta commands; use 1.6 or later"
-        );
-        Err(OpenError::Unsupported { store, reason })
+        )))
     }
 
     fn no_memcached(&self, server: usize, reported: &str) -> OpenError {
         let at = self.options.address.authority(server);
-        self.unreachable(format!(
+        self.options.unreachable(format!(
             "something answers at {at} but it is no memcached (it says {reported:?}); check the \
              port"
         ))
@@ -114,13 +117,13 @@ impl Connector {
 
     fn connect(&self, addresses: &[SocketAddr]) -> Result<TcpStream, OpenError> {
         let timeout = self.options.connect_timeout;
-        connect::to_any(addresses, timeout).map_err(|reason| self.unreachable(reason))
+        connect::to_any(addresses, timeout).map_err(|reason| self.options.unreachable(reason))
     }
 
     /// What a failed conversation means to the one who started us.
     pub(super) fn explain(&self, server: usize, error: &RequestError) -> OpenError {
         let (at, timeout) = (self.options.address.authority(server), self.options.connect_timeout);
-        self.unreachable(match error {
+        self.options.unreachable(match error {
             RequestError::Silent => format!(
                 "a connection to {at} was made but nothing came back within {timeout:?}; the \
                  server is frozen, or it is no memcached"
@@ -132,9 +135,5 @@ impl Connector {
             RequestError::Garbled(reported) => return self.no_memcached(server, reported),
             RequestError::Broken(error) => format!("the connection to {at} broke: {error}"),
         })
-    }
-
-    fn unreachable(&self, reason: String) -> OpenError {
-        OpenError::Unreachable { store: self.options.to_string(), reason }
     }
 }

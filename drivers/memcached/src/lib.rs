@@ -28,6 +28,7 @@ mod worker;
 use std::rc::Rc;
 use std::time::Duration;
 
+use assay_driver_kit::StoreErrors;
 use assay_driver_kit::latest::Latest;
 use assay_model::{Kind, Layout, Setting, Table};
 use assay_store::{Capabilities, Client, OpenError, Store};
@@ -88,14 +89,6 @@ impl Memcached {
         self.options().address.hosts.len()
     }
 
-    fn unsupported(&self, reason: String) -> OpenError {
-        OpenError::Unsupported { store: self.options().to_string(), reason }
-    }
-
-    fn failed(&self, reason: String) -> OpenError {
-        OpenError::Failed { store: self.options().to_string(), reason }
-    }
-
     fn facts(&self, server: usize, admin: &mut AdminConnection) -> Result<Facts, OpenError> {
         self.stats(server, admin, b"stats settings\r\n")
     }
@@ -117,7 +110,7 @@ impl Memcached {
         let at = self.options().address.authority(server);
         let facts = self.facts(server, &mut admin)?;
         if !facts.numbers_changes() {
-            return Err(self.unsupported(format!(
+            return Err(self.options().unsupported(format!(
                 "{at} was started without numbers of changes (-C), so no update would be safe; \
                  start it without -C"
             )));
@@ -127,13 +120,13 @@ impl Memcached {
         match requested.0 {
             Reply::Done => {}
             other => {
-                return Err(self.unsupported(format!(
+                return Err(self.options().unsupported(format!(
                     "{at} does not take a meta set as version 1.6.18 does ({other:?}); use a later \
                      memcached"
                 )));
             }
         }
-        let unknown = || self.failed(format!("{at} does not tell its item_size_max"));
+        let unknown = || self.options().failed(format!("{at} does not tell its item_size_max"));
         facts.item_bytes().ok_or_else(unknown)
     }
 
@@ -160,7 +153,7 @@ impl Memcached {
                 continue;
             }
             if last.starts_with("ERROR") || last.starts_with("CLIENT_ERROR") {
-                return Err(self.unsupported(format!(
+                return Err(self.options().unsupported(format!(
                     "{at} does not list its keys (it says {last:?}), so nobody knows which are \
                      ours; start it without no_lru_crawler and -X, or empty it yourself with \
                      flush_all"
@@ -168,7 +161,8 @@ impl Memcached {
             }
             return Ok(lines.iter().filter_map(|line| listed_key(line)).collect());
         }
-        Err(self.failed(format!("{at} was busy listing its keys for others; try again later")))
+        let reason = format!("{at} was busy listing its keys for others; try again later");
+        Err(self.options().failed(reason))
     }
 
     /// Removes what is ours from one server.
@@ -192,7 +186,8 @@ impl Memcached {
             }
         }
         let at = self.options().address.authority(server);
-        Err(self.failed(format!("items of ours come back on {at}; is somebody else writing?")))
+        let reason = format!("items of ours come back on {at}; is somebody else writing?");
+        Err(self.options().failed(reason))
     }
 }
 
@@ -230,8 +225,8 @@ impl Store for Memcached {
 
     fn prepare(&self, layout: &Layout) -> Result<(), OpenError> {
         if layout.tables.iter().any(|table| table.needs_key_order) {
-            return Err(self.unsupported(
-                "it cannot scan, and this workload scans a table in the order of its keys".into(),
+            return Err(self.options().unsupported(
+                "it cannot scan, and this workload scans a table in the order of its keys",
             ));
         }
         let mut item_bytes = usize::MAX;
@@ -245,7 +240,7 @@ impl Store for Memcached {
 
     fn open(&self, _worker: usize) -> Result<Box<dyn Client>, OpenError> {
         let unprepared =
-            || self.failed("the names of the fields are not known before it is prepared".into());
+            || self.options().failed("the names of the fields are not known before it is prepared");
         let codec = Rc::new(self.codec().ok_or_else(unprepared)?);
         let connector = Rc::new(self.connector.clone());
         let mut connections = Vec::new();
@@ -256,7 +251,8 @@ impl Store for Memcached {
             for _ in 0..self.options().connections {
                 let socket = self.connector.dial(server)?.into_socket();
                 socket.set_nonblocking(true).map_err(|error| {
-                    self.failed(format!("the socket cannot be made to not block: {error}"))
+                    self.options()
+                        .failed(format!("the socket cannot be made to not block: {error}"))
                 })?;
                 connections.push(Connection::new(shared.clone(), socket));
             }
@@ -298,7 +294,7 @@ impl Store for Memcached {
         let requested = self.connector.dial(server)?.call(&command);
         match requested.map_err(|error| self.connector.explain(server, &error))? {
             (Reply::Done, _) => Ok(()),
-            (other, _) => Err(self.failed(format!("it does not keep a note: {other:?}"))),
+            (other, _) => Err(self.options().failed(format!("it does not keep a note: {other:?}"))),
         }
     }
 

@@ -1,5 +1,6 @@
 //! Makes the library's clients, or says in words why the server cannot be reached.
 
+use assay_driver_kit::StoreErrors;
 use assay_store::OpenError;
 use mongodb::bson::{Document, doc};
 use mongodb::error::{Error, ErrorKind};
@@ -37,13 +38,10 @@ impl Connector {
             (Ok(Ok(())), _) => Ok(()),
             (Ok(Err(error)), _) => Err(self.explain("ping", &error)),
             (Err(_), Some(error)) => Err(self.explain("ping", &error)),
-            (Err(_), None) => {
-                let reason = format!(
-                    "no answer came within {} ms; check host and port",
-                    timeout.as_millis()
-                );
-                Err(self.unreachable(reason))
-            }
+            (Err(_), None) => Err(self.options.unreachable(format!(
+                "no answer came within {} ms; check host and port",
+                timeout.as_millis()
+            ))),
         }
     }
 
@@ -55,54 +53,38 @@ impl Connector {
         Ok(AdminConnection { connector: self, client, database })
     }
 
-    pub(super) fn store(&self) -> String {
-        self.options.to_string()
-    }
-
-    fn unreachable(&self, reason: String) -> OpenError {
-        OpenError::Unreachable { store: self.store(), reason }
-    }
-
     /// The error of `what`, which was to set the store up or to inspect it.
     fn explain(&self, what: &str, error: &Error) -> OpenError {
-        let store = self.store();
+        let store = &self.options;
         match &*error.kind {
-            ErrorKind::Authentication { message, .. } => OpenError::NotPermitted {
-                store,
-                reason: format!("{message}; check user, password and auth_source"),
-            },
+            ErrorKind::Authentication { message, .. } => {
+                store.not_permitted(format!("{message}; check user, password and auth_source"))
+            }
             ErrorKind::Command(error) => {
                 let reported = format!("to {what} it says: {} ({})", error.message, error.code);
                 match error.code {
-                    13 | 18 | 8000 => {
-                        let reason = format!(
-                            "{reported}; check user, password, auth_source and their rights"
-                        );
-                        OpenError::NotPermitted { store, reason }
-                    }
-                    _ => OpenError::Failed { store, reason: reported },
+                    13 | 18 | 8000 => store.not_permitted(format!(
+                        "{reported}; check user, password, auth_source and their rights"
+                    )),
+                    _ => store.failed(reported),
                 }
             }
-            ErrorKind::IncompatibleServer { message, .. } => {
-                OpenError::Unsupported { store, reason: message.clone() }
-            }
-            ErrorKind::InvalidArgument { message, .. } => {
-                OpenError::Url { url: store, reason: message.clone() }
-            }
+            ErrorKind::IncompatibleServer { message, .. } => store.unsupported(message.clone()),
+            ErrorKind::InvalidArgument { message, .. } => store.invalid(message.clone()),
             ErrorKind::ServerSelection { message, .. } if message.contains("onnection refused") => {
-                self.unreachable("connection refused; is the server running?".into())
+                self.options.unreachable("connection refused; is the server running?")
             }
             ErrorKind::ServerSelection { message, .. } if message.contains("incompatible") => {
-                OpenError::Unsupported { store, reason: message.clone() }
+                store.unsupported(message.clone())
             }
-            ErrorKind::ServerSelection { message, .. } => self.unreachable(format!(
+            ErrorKind::ServerSelection { message, .. } => self.options.unreachable(format!(
                 "no MongoDB that can take these requests answers there ({message}); check host, \
                  port and replica_set"
             )),
-            ErrorKind::Io(error) => {
-                self.unreachable(format!("{error}; check host and port, or look at its log"))
-            }
-            _ => OpenError::Failed { store, reason: format!("{what}: {}", error.kind) },
+            ErrorKind::Io(error) => self
+                .options
+                .unreachable(format!("{error}; check host and port, or look at its log")),
+            _ => store.failed(format!("{what}: {}", error.kind)),
         }
     }
 }

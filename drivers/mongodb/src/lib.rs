@@ -19,6 +19,7 @@ mod settings;
 
 use std::sync::Arc;
 
+use assay_driver_kit::StoreErrors;
 use assay_driver_kit::latest::Latest;
 use assay_driver_kit::task::{self, RecordsClient};
 use assay_model::{Layout, Setting, Table as Wanted};
@@ -73,9 +74,8 @@ impl MongoDb {
 
     /// The collection that holds such records.
     fn table(&self, expected: &Wanted) -> Result<Table, OpenError> {
-        let wrong = |what: &str, name: &str| OpenError::Unsupported {
-            store: self.connector.store(),
-            reason: format!("{what} must not be called {name:?}"),
+        let wrong = |what: &str, name: &str| {
+            self.connector.options.unsupported(format!("{what} must not be called {name:?}"))
         };
         let is_wrong = |name: &str| name.is_empty() || name.contains(['$', '\0']);
         if is_wrong(&expected.name) || expected.name.starts_with("system.") {
@@ -122,7 +122,7 @@ impl Store for MongoDb {
 
     fn open(&self, _worker: usize) -> Result<Box<dyn Client>, OpenError> {
         let links = Links::new(Arc::clone(&self.connector), self.tables.get());
-        Ok(RecordsClient::open(links, self.options().connections, &self.connector.store())?)
+        Ok(RecordsClient::open(links, self.options().connections, &self.options().to_string())?)
     }
 
     fn room(&self) -> Option<usize> {

@@ -7,6 +7,7 @@ use std::rc::Rc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use assay_driver_kit::StoreErrors;
 use assay_store::OpenError;
 use async_nats::jetstream::context::{
     CreateStreamError, DeleteStreamErrorKind, GetStreamErrorKind, RequestError, RequestErrorKind,
@@ -132,7 +133,8 @@ impl Connector {
         let urls: Vec<String> = hosts.iter().map(|host| format!("nats://{host}")).collect();
         let client = options.connect(urls).await.map_err(|error| self.explain(&error))?;
         let given_up = client.set_server_pool(NOWHERE).await;
-        given_up.map_err(|error| self.unreachable(format!("it hung up at once ({error})")))?;
+        given_up
+            .map_err(|error| self.options.unreachable(format!("it hung up at once ({error})")))?;
         let reported = client.server_info().max_payload as u64;
         let payload_bytes_max = reported.min(AWAITED_BYTES_MAX);
         let awaited = payload_bytes_max * self.options.connections as u64;
@@ -155,7 +157,7 @@ impl Connector {
             }
         }
         match hosts.is_empty() {
-            true => Err(self.unreachable(format!(
+            true => Err(self.options.unreachable(format!(
                 "what answers is no NATS that we understand ({said}); check host and port"
             ))),
             false => Ok(hosts),
@@ -180,46 +182,34 @@ impl Connector {
             .build(client.clone())
     }
 
-    pub(super) fn store(&self) -> String {
-        self.options.to_string()
-    }
-
-    fn unreachable(&self, reason: String) -> OpenError {
-        OpenError::Unreachable { store: self.store(), reason }
-    }
-
     /// Why there is no connection.
     fn explain(&self, error: &async_nats::ConnectError) -> OpenError {
         match error.kind() {
             ConnectErrorKind::AuthorizationViolation | ConnectErrorKind::Authentication => {
                 let reason = "it says: authorization violation; check user, password or token";
-                OpenError::NotPermitted { store: self.store(), reason: reason.into() }
+                self.options.not_permitted(reason)
             }
-            ConnectErrorKind::TimedOut => self.unreachable(format!(
+            ConnectErrorKind::TimedOut => self.options.unreachable(format!(
                 "no greeting came within {} ms: either nobody listens there or it is no NATS, for \
                  PostgreSQL and Redis wait for their clients to speak first; check host and port",
                 self.options.connect_timeout.as_millis()
             )),
             ConnectErrorKind::Dns => {
-                self.unreachable(format!("no host has that name ({error}); check it"))
+                self.options.unreachable(format!("no host has that name ({error}); check it"))
             }
-            ConnectErrorKind::Tls => OpenError::Unsupported {
-                store: self.store(),
-                reason: format!(
-                    "it wants TLS with certificates that this driver has no options for ({error})"
-                ),
-            },
-            ConnectErrorKind::ServerParse => OpenError::Url {
-                url: self.store(),
-                reason: format!("the library does not understand the host ({error})"),
-            },
+            ConnectErrorKind::Tls => self.options.unsupported(format!(
+                "it wants TLS with certificates that this driver has no options for ({error})"
+            )),
+            ConnectErrorKind::ServerParse => {
+                self.options.invalid(format!("the library does not understand the host ({error})"))
+            }
             ConnectErrorKind::Io | ConnectErrorKind::MaxReconnects => {
                 let source = error.source().and_then(|source| source.downcast_ref::<io::Error>());
                 match source.map(io::Error::kind) {
                     Some(io::ErrorKind::ConnectionRefused) => {
-                        self.unreachable(format!("{error}; is the server running?"))
+                        self.options.unreachable(format!("{error}; is the server running?"))
                     }
-                    _ => self.unreachable(format!(
+                    _ => self.options.unreachable(format!(
                         "what answers is no NATS that we understand ({error}); check host and port"
                     )),
                 }
@@ -237,17 +227,17 @@ pub(super) struct AdminConnection<'a> {
 
 impl AdminConnection<'_> {
     pub(super) fn failed(&self, reason: String) -> OpenError {
-        OpenError::Failed { store: self.connector.store(), reason }
+        self.connector.options.failed(reason)
     }
 
     pub(super) fn refused(&self, reason: String) -> OpenError {
-        OpenError::Contents { store: self.connector.store(), reason }
+        self.connector.options.contents(reason)
     }
 
     /// Whether the server has JetStream and lets us use it. Any question about a stream tells; what
     /// older servers say about the account itself the library does not understand.
     async fn check(&self) -> Result<(), OpenError> {
-        let store = self.connector.store();
+        let store = &self.connector.options;
         let requested =
             self.context.get_stream(format!("KV_{}", self.connector.options.prefix)).await;
         let Err(error) = requested else { return Ok(()) };
@@ -256,23 +246,18 @@ impl AdminConnection<'_> {
                 ErrorCode::STREAM_NOT_FOUND => Ok(()),
                 ErrorCode::JETSTREAM_NOT_ENABLED | ErrorCode::JETSTREAM_NOT_ENABLED_FOR_ACCOUNT => {
                     let reason = format!("it says: {error}; enable JetStream for the account");
-                    Err(OpenError::Unsupported { store, reason })
+                    Err(store.unsupported(reason))
                 }
-                _ => Err(OpenError::Failed { store, reason: format!("it says: {error}") }),
+                _ => Err(store.failed(format!("it says: {error}"))),
             };
         }
         let source = error.source().and_then(|source| source.downcast_ref::<RequestError>());
         match source.map(RequestError::kind) {
-            Some(RequestErrorKind::NoResponders) => Err(OpenError::Unsupported {
-                store,
-                reason: "no JetStream answers there; start nats-server with -js, or wait until \
-                         the cluster has a leader"
-                    .into(),
-            }),
-            _ => Err(OpenError::Failed {
-                store,
-                reason: format!("JetStream does not say what it has ({error})"),
-            }),
+            Some(RequestErrorKind::NoResponders) => Err(store.unsupported(
+                "no JetStream answers there; start nats-server with -js, or wait until \
+                 the cluster has a leader",
+            )),
+            _ => Err(store.failed(format!("JetStream does not say what it has ({error})"))),
         }
     }
 

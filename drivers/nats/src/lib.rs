@@ -24,6 +24,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use assay_driver_kit::StoreErrors;
 use assay_driver_kit::latest::Latest;
 use assay_driver_kit::task::{self, RecordsClient};
 use assay_model::{Kind, Layout, Setting};
@@ -172,21 +173,17 @@ impl Store for Nats {
 
     fn prepare(&self, layout: &Layout) -> Result<(), OpenError> {
         if layout.tables.iter().any(|table| table.needs_key_order) {
-            let reason = "a bucket knows no order of its keys, so it cannot scan; queries by way \
-                          of a mapping look for their rows by ranges of keys: take another store \
-                          for them";
-            let (store, reason) = (self.connector.store(), reason.to_owned());
-            return Err(OpenError::Unsupported { store, reason });
+            return Err(self.options().unsupported(
+                "a bucket knows no order of its keys, so it cannot scan; queries by way of a \
+                 mapping look for their rows by ranges of keys: take another store for them",
+            ));
         }
         let wrong = layout.tables.iter().find(|table| !options::is_name(&table.name));
         if let Some(table) = wrong {
-            return Err(OpenError::Unsupported {
-                store: self.connector.store(),
-                reason: format!(
-                    "a bucket's name has letters, digits, - and _ only, table {:?} has others",
-                    table.name
-                ),
-            });
+            return Err(self.options().unsupported(format!(
+                "a bucket's name has letters, digits, - and _ only, table {:?} has others",
+                table.name
+            )));
         }
         let buckets = layout.tables.iter().map(|table| Bucket {
             name: self.bucket_of(&table.name),
@@ -196,10 +193,9 @@ impl Store for Nats {
         self.admin_task(async |admin| {
             let reported = admin.line.client.server_info().version;
             if version(&reported).is_some_and(|version| version < OLDEST) {
-                return Err(OpenError::Unsupported {
-                    store: self.connector.store(),
-                    reason: format!("nats-server {reported} is too old; take 2.9 or a later one"),
-                });
+                return Err(self.options().unsupported(format!(
+                    "nats-server {reported} is too old; take 2.9 or a later one"
+                )));
             }
             for bucket in buckets.iter() {
                 self.prepare_bucket(admin, &bucket.name).await?;
@@ -212,7 +208,7 @@ impl Store for Nats {
 
     fn open(&self, _worker: usize) -> Result<Box<dyn Client>, OpenError> {
         let links = Links::new(Arc::clone(&self.connector), self.buckets.get());
-        Ok(RecordsClient::open(links, self.options().connections, &self.connector.store())?)
+        Ok(RecordsClient::open(links, self.options().connections, &self.options().to_string())?)
     }
 
     fn room(&self) -> Option<usize> {

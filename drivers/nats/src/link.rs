@@ -4,6 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 
+use assay_driver_kit::StoreErrors;
 use assay_driver_kit::task::{self, JobCompletion, Library, Lost, RecordJob};
 use assay_model::{Kind, Reason};
 use assay_store::{OpenError, Request, row};
@@ -89,9 +90,8 @@ impl Nats {
         let mut streams = Vec::with_capacity(self.buckets.len());
         for bucket in self.buckets.iter() {
             let stream = context.get_stream_no_info(format!("KV_{}", bucket.name)).await;
-            streams.push(stream.map_err(|error| OpenError::Failed {
-                store: self.connector.store(),
-                reason: format!("bucket {}: {error}", bucket.name),
+            streams.push(stream.map_err(|error| {
+                self.connector.options.failed(format!("bucket {}: {error}", bucket.name))
             })?);
         }
         Ok(Session { line, context, streams, is_suspect: Cell::new(false) })
@@ -111,7 +111,7 @@ impl Library for Nats {
         }
         if self.failures.get() != failures {
             let reason = self.last_failure.borrow().clone();
-            return Err(OpenError::Unreachable { store: self.connector.store(), reason });
+            return Err(self.connector.options.unreachable(reason));
         }
         match self.dial().await {
             Ok(session) => {

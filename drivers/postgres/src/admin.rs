@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use assay_driver_kit::StoreErrors;
 use assay_driver_kit::task::block_on;
 use assay_model::{Schema, Setting, Table};
 use assay_store::reading::{self, COUNTER, ServerReading};
@@ -43,7 +44,7 @@ pub(super) fn with<'a, T>(
     });
     requested.unwrap_or_else(|error| {
         let reason = format!("this machine has no resources for it: {error}");
-        Err(OpenError::Failed { store: connector.options.to_string(), reason })
+        Err(connector.options.failed(reason))
     })
 }
 
@@ -133,7 +134,7 @@ impl AdminConnection<'_> {
             let mut expected = vec![assay_store::sql::KEY];
             expected.extend(table.fields.iter().map(String::as_str));
             if let Some(missing) = self.missing(&table.name, &expected).await? {
-                return Err(self.unsupported(format!(
+                return Err(self.connector.options.unsupported(format!(
                     "{missing}; remove the table, or use the fields that it has"
                 )));
             }
@@ -147,7 +148,7 @@ impl AdminConnection<'_> {
         for table in tables {
             let waited = tokio::time::timeout(timeout, self.until_named(&table.name)).await;
             waited.unwrap_or_else(|_| {
-                Err(self.unsupported(format!(
+                Err(self.connector.options.unsupported(format!(
                     "table {} of the primary does not come to a standby within {} ms; does it \
                      follow that primary? (connect_timeout= gives it longer)",
                     table.name,
@@ -185,7 +186,7 @@ impl AdminConnection<'_> {
             }
         }
         if !there.is_empty() {
-            return Err(self.contents(format!(
+            return Err(self.connector.options.contents(format!(
                 "there is a table {} already; have it replaced, or name another database",
                 there.join(", ")
             )));
@@ -203,7 +204,7 @@ impl AdminConnection<'_> {
         }
         match differences.is_empty() {
             true => Ok(()),
-            false => Err(self.contents(format!(
+            false => Err(self.connector.options.contents(format!(
                 "{}; load the workload first, or name the database that has it",
                 differences.join("; ")
             ))),
@@ -260,13 +261,5 @@ impl AdminConnection<'_> {
             }
         }
         self.run("BEGIN; SET LOCAL synchronous_commit = on; SELECT txid_current(); COMMIT").await
-    }
-
-    fn contents(&self, reason: String) -> OpenError {
-        OpenError::Contents { store: self.connector.options.to_string(), reason }
-    }
-
-    fn unsupported(&self, reason: String) -> OpenError {
-        OpenError::Unsupported { store: self.connector.options.to_string(), reason }
     }
 }

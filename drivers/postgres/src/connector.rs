@@ -3,6 +3,7 @@
 use std::error::Error as _;
 use std::io;
 
+use assay_driver_kit::StoreErrors;
 use assay_store::{Isolation, OpenError};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_postgres::config::{Host, SslMode, SslNegotiation};
@@ -29,7 +30,7 @@ pub(super) struct Connector {
 impl Connector {
     /// Reads the file that the options name.
     pub(super) fn new(options: Options) -> Result<Connector, OpenError> {
-        let wrong = |reason| OpenError::Url { url: options.to_string(), reason };
+        let wrong = |reason| options.invalid(reason);
         let mut config = options.config.clone();
         if let Some(path) = &options.password_file {
             let text = std::fs::read_to_string(path).map_err(|error| {
@@ -74,7 +75,7 @@ impl Connector {
         let connected = match tokio::time::timeout(timeout, self.connect()).await {
             Ok(connected) => connected,
             Err(_) => {
-                return Err(self.unreachable(format!(
+                return Err(self.options.unreachable(format!(
                     "nothing that a PostgreSQL would say came within {} ms: either nobody listens \
                      there or it is none; check host and port",
                     timeout.as_millis()
@@ -121,7 +122,8 @@ impl Connector {
                 Err(error) => failed = format!("{} cannot be opened: {error}", path.display()),
             }
         }
-        Err(self.unreachable(format!("{failed}; is the server running, and is this its folder?")))
+        let reason = format!("{failed}; is the server running, and is this its folder?");
+        Err(self.options.unreachable(reason))
     }
 
     /// Runs statements that give nothing back.
@@ -134,70 +136,64 @@ impl Connector {
     }
 
     pub(super) fn hung_up(&self, closed: &Closed) -> OpenError {
-        self.unreachable(match closed.is_flooded {
-            true => "what it says is longer than any answer: it is no PostgreSQL".into(),
-            false => "the server closed the connection".into(),
+        self.options.unreachable(match closed.is_flooded {
+            true => "what it says is longer than any answer: it is no PostgreSQL",
+            false => "the server closed the connection",
         })
     }
 
     /// What an error in answer to `sql` means to the one who started us.
     pub(super) fn failed(&self, sql: &str, error: &Error) -> OpenError {
-        let store = self.options.to_string();
+        let store = &self.options;
         let Some(error) = error.as_db_error() else {
-            return self.unreachable(format!("the connection broke: {}", deepest(error)));
+            return self.options.unreachable(format!("the connection broke: {}", deepest(error)));
         };
         let first: String = sql.chars().take(60).collect();
         let reason = format!("to {first:?} it says: {} ({})", error.message(), error.code().code());
         match error.code().code() {
-            "42501" | "28000" => OpenError::NotPermitted { store, reason },
-            _ => OpenError::Failed { store, reason },
+            "42501" | "28000" => store.not_permitted(reason),
+            _ => store.failed(reason),
         }
     }
 
     fn turned_away(&self, error: &Error) -> OpenError {
-        let store = self.options.to_string();
+        let store = &self.options;
         if let Some(reported) = error.as_db_error() {
             let says = format!("it says: {}", reported.message());
             return match reported.code().code() {
                 "28P01" | "28000" => {
-                    let reason = format!("{says}; check user and password, and pg_hba.conf");
-                    OpenError::NotPermitted { store, reason }
+                    store.not_permitted(format!("{says}; check user and password, and pg_hba.conf"))
                 }
                 "3D000" => {
-                    let reason = format!("{says}; make it with `createdb`, or name another");
-                    OpenError::Unsupported { store, reason }
+                    store.unsupported(format!("{says}; make it with `createdb`, or name another"))
                 }
                 "53300" => {
                     let advice = "lower connections= or raise max_connections";
-                    OpenError::Failed { store, reason: format!("{says}; {advice}") }
+                    store.failed(format!("{says}; {advice}"))
                 }
-                "57P03" => OpenError::Failed { store, reason: format!("{says}; try again later") },
-                code => OpenError::Failed { store, reason: format!("{says} ({code})") },
+                "57P03" => store.failed(format!("{says}; try again later")),
+                code => store.failed(format!("{says} ({code})")),
             };
         }
         let text = deepest(error);
         if text.contains("TLS") {
-            return self.unreachable(format!(
+            return self.options.unreachable(format!(
                 "{text}; if it speaks none use sslmode=disable, if its certificate is not trusted \
                  name the authority with ca_file=, or give up knowing it with sslmode=require"
             ));
         }
         if text.contains("password") {
             let advice = "put it into the URL, or name a file with password_file=";
-            return OpenError::NotPermitted { store, reason: format!("{text}; {advice}") };
+            return store.not_permitted(format!("{text}; {advice}"));
         }
         let refused = error
             .source()
             .and_then(|source| source.downcast_ref::<io::Error>())
             .is_some_and(|error| error.kind() == io::ErrorKind::ConnectionRefused);
-        self.unreachable(match refused {
+        self.options.unreachable(match refused {
             true => format!("{text}; is the server running, and is this its port?"),
             false => format!("{text}; check host and port, or give it longer (connect_timeout=)"),
         })
-    }
-
-    fn unreachable(&self, reason: String) -> OpenError {
-        OpenError::Unreachable { store: self.options.to_string(), reason }
     }
 }
 

@@ -4,6 +4,7 @@ use std::io;
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::sync::Arc;
 
+use assay_driver_kit::StoreErrors;
 use assay_driver_kit::address::authority;
 use assay_driver_kit::read_server::ReadServer;
 use assay_driver_kit::wire::connect;
@@ -99,11 +100,13 @@ impl Connector {
         let addresses: Vec<SocketAddr> = (host, port)
             .to_socket_addrs()
             .map_err(|error| {
-                self.unreachable(format!("the name {host:?} was not found ({error}); check it"))
+                self.options
+                    .unreachable(format!("the name {host:?} was not found ({error}); check it"))
             })?
             .collect();
         if addresses.is_empty() {
-            return Err(self.unreachable(format!("the name {host:?} has no address; check it")));
+            let reason = format!("the name {host:?} has no address; check it");
+            return Err(self.options.unreachable(reason));
         }
         let name = match &self.tls {
             Some(_) => Some(tls::name(&self.options, host)?),
@@ -144,9 +147,13 @@ impl Connector {
             .set_nodelay(true)
             .and_then(|()| socket.set_read_timeout(timeout))
             .and_then(|()| socket.set_write_timeout(timeout));
-        ready.map_err(|error| self.unreachable(format!("the socket cannot be set up: {error}")))?;
+        ready.map_err(|error| {
+            self.options.unreachable(format!("the socket cannot be set up: {error}"))
+        })?;
         let transport = self.secure(socket, target);
-        Ok(AdminConnection::new(transport.map_err(|error| self.unreachable(error.to_string()))?))
+        Ok(AdminConnection::new(
+            transport.map_err(|error| self.options.unreachable(error.to_string()))?,
+        ))
     }
 
     /// The password of the sentinels.
@@ -156,18 +163,17 @@ impl Connector {
 
     fn no_master(&self, target: &Target) -> OpenError {
         let at = authority(&target.host, target.port);
-        let reason = format!(
+        self.options.failed(format!(
             "the sentinels name {at}, which is no master; a failover is under way, or they do not \
              know of one: try again in a few seconds"
-        );
-        OpenError::Failed { store: self.options.to_string(), reason }
+        ))
     }
 
     fn no_pong(&self, answer: &Value) -> OpenError {
         let text = answer.text().map(String::from_utf8_lossy);
         let text = text.map_or_else(|| format!("{answer:?}"), |text| format!("{text:?}"));
         let displayed: String = text.chars().take(SHOWN_CHARACTERS).collect();
-        self.unreachable(format!(
+        self.options.unreachable(format!(
             "something answers there but it is no Redis: to PING it says {displayed} instead of \
              PONG; \
              check the port"
@@ -217,14 +223,14 @@ impl Connector {
 
     fn connect(&self, addresses: &[SocketAddr]) -> Result<TcpStream, OpenError> {
         let timeout = self.options.connect_timeout;
-        connect::to_any(addresses, timeout).map_err(|reason| self.unreachable(reason))
+        connect::to_any(addresses, timeout).map_err(|reason| self.options.unreachable(reason))
     }
 
     /// What a failed conversation means to the one who started us.
     pub(super) fn explain(&self, error: &RequestError) -> OpenError {
         let timeout = self.options.connect_timeout;
         let is_tls = self.tls.is_some();
-        self.unreachable(match error {
+        self.options.unreachable(match error {
             RequestError::Silent => format!(
                 "a connection was made but nothing came back within {timeout:?}; the server is \
                  frozen, or it is no Redis{}",
@@ -234,7 +240,7 @@ impl Connector {
                 "the server closed the connection; if it speaks no TLS, use redis://".into()
             }
             RequestError::Closed => "the server closed the connection; if it speaks only TLS, use \
-                                 rediss://"
+                                     rediss://"
                 .into(),
             RequestError::Garbled { beginning, .. } if beginning.first() == Some(&TLS_ALERT) => {
                 "the server speaks TLS; use rediss://".into()
@@ -250,23 +256,23 @@ impl Connector {
     }
 
     fn turned_away(&self, command: &[u8], error: &str) -> OpenError {
-        let store = self.options.to_string();
+        let store = &self.options;
         if command == b"SELECT" {
             let advice = "choose a lower number, or raise `databases` in the server's settings";
             let reason =
                 format!("there is no database {} ({error}); {advice}", self.options.database);
-            return OpenError::Unsupported { store, reason };
+            return store.unsupported(reason);
         }
         if error.starts_with("LOADING") {
             let reason = format!("it is still loading its data ({error}); try again later");
-            return OpenError::Failed { store, reason };
+            return store.failed(reason);
         }
         if error.starts_with(FULL_HOUSE) {
             let reason = format!("it says: {error}; raise maxclients, or use fewer connections");
-            return OpenError::Failed { store, reason };
+            return store.failed(reason);
         }
         if command == b"PING" && !needs_login(error) {
-            return OpenError::Failed { store, reason: format!("to PING it says: {error}") };
+            return store.failed(format!("to PING it says: {error}"));
         }
         let reason = match &self.password {
             Some(_) => format!("it says: {error}; check user and password"),
@@ -275,11 +281,7 @@ impl Connector {
                  name a file with password_file="
             ),
         };
-        OpenError::NotPermitted { store, reason }
-    }
-
-    pub(super) fn unreachable(&self, reason: String) -> OpenError {
-        OpenError::Unreachable { store: self.options.to_string(), reason }
+        store.not_permitted(reason)
     }
 }
 
@@ -313,9 +315,8 @@ fn needs_login(error: &str) -> bool {
 }
 
 fn password_in(path: &std::path::Path, options: &Options) -> Result<Password, OpenError> {
-    let text = std::fs::read_to_string(path).map_err(|error| OpenError::Url {
-        url: options.to_string(),
-        reason: format!("password_file {} cannot be read: {error}", path.display()),
+    let text = std::fs::read_to_string(path).map_err(|error| {
+        options.invalid(format!("password_file {} cannot be read: {error}", path.display()))
     })?;
     Ok(Password::new(text.lines().next().unwrap_or_default()))
 }

@@ -40,6 +40,7 @@ mod worker;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use assay_driver_kit::StoreErrors;
 use assay_driver_kit::latest::Latest;
 use assay_driver_kit::read_server::ReadServer;
 use assay_driver_kit::wire::link::Wire;
@@ -102,16 +103,12 @@ impl Redis {
         AdminConnections::open(&self.connector)
     }
 
-    fn unsupported(&self, reason: String) -> OpenError {
-        OpenError::Unsupported { store: self.options().to_string(), reason }
-    }
-
     fn check_layout(&self, layout: &Layout) -> Result<(), OpenError> {
         let Options { shape, index, .. } = *self.options();
         let fields = layout.tables.first().map_or(0, |table| table.fields.len());
         if codec::is_ycsbs(&layout.tables) {
             if shape == RecordShape::String && fields != 1 {
-                return Err(self.unsupported(format!(
+                return Err(self.options().unsupported(format!(
                     "with layout=string a record has one field and not {fields}; leave the option \
                      out"
                 )));
@@ -121,11 +118,11 @@ impl Redis {
         // Tables are distinguished by prefixes, and their keys are kept in order beside them.
         match (shape, index) {
             (RecordShape::Hash, Index::Kept) => Ok(()),
-            (RecordShape::String, _) => Err(self.unsupported(
-                "with layout=string there is one table of one field; leave the option out".into(),
+            (RecordShape::String, _) => Err(self.options().unsupported(
+                "with layout=string there is one table of one field; leave the option out",
             )),
-            (_, Index::Off) => Err(self.unsupported(
-                "with index=off nobody knows the order of keys; leave the option out".into(),
+            (_, Index::Off) => Err(self.options().unsupported(
+                "with index=off nobody knows the order of keys; leave the option out",
             )),
         }
     }
@@ -161,10 +158,9 @@ impl Redis {
         if all == notes {
             return admins.remove(&[NOTE.to_vec()]);
         }
-        Err(self.unsupported(
+        Err(self.options().unsupported(
             "with index=off nobody knows which keys are records; empty the database yourself, or \
-             leave the option out"
-                .into(),
+             leave the option out",
         ))
     }
 
@@ -172,7 +168,7 @@ impl Redis {
         let (map, targets) = self.admins()?.into_map();
         if targets.len() * self.options().connections > sockets::MOST {
             let most = sockets::MOST;
-            return Err(self.unsupported(format!(
+            return Err(self.options().unsupported(format!(
                 "{} masters times connections is more than {most}; use fewer connections",
                 targets.len()
             )));
@@ -201,9 +197,9 @@ impl Redis {
             target.addresses.first().is_some_and(|address| self.connector.node(*address) == node)
         };
         let Some(target) = targets.into_iter().find(is_meant) else {
-            let store = self.options().to_string();
-            let reason = "a node that was read is neither the master nor a replica now".into();
-            return Err(OpenError::Failed { store, reason });
+            let store = self.options();
+            let reason = "a node that was read is neither the master nor a replica now";
+            return Err(store.failed(reason));
         };
         let (_, connections) = self.connect(target, codec, Vec::new())?;
         let depth = self.options().depth;
@@ -223,9 +219,9 @@ impl Redis {
             let (admin, spoken) = self.connector.dial(&target)?;
             let transport = admin.into_transport();
             if let Err(error) = transport.socket().set_nonblocking(true) {
-                let store = self.options().to_string();
+                let store = self.options();
                 let reason = format!("the socket cannot be made to not block: {error}");
-                return Err(OpenError::Failed { store, reason });
+                return Err(store.failed(reason));
             }
             protocol = spoken;
             transports.push(transport);
@@ -251,7 +247,7 @@ impl Redis {
         if says("cluster_size:1") && says("cluster_slots_assigned:16384") {
             return Ok(());
         }
-        Err(self.unsupported(ONE_NODE.into()))
+        Err(self.options().unsupported(ONE_NODE))
     }
 }
 
@@ -286,9 +282,9 @@ impl Store for Redis {
 
     fn open(&self, _worker: usize) -> Result<Box<dyn Client>, OpenError> {
         let Some(codec) = self.codec.get() else {
-            let store = self.options().to_string();
-            let reason = "the names of the fields are not known before it is prepared".into();
-            return Err(OpenError::Failed { store, reason });
+            let store = self.options();
+            let reason = "the names of the fields are not known before it is prepared";
+            return Err(store.failed(reason));
         };
         let options = self.options();
         let (target, sentinels) = match &options.topology {
@@ -310,11 +306,10 @@ impl Store for Redis {
             }
         }
         if connections.len() > sockets::MOST {
-            let reason = format!(
+            return Err(self.options().unsupported(format!(
                 "{hosts} servers times connections is more than {}; use fewer connections",
                 sockets::MOST
-            );
-            return Err(self.unsupported(reason));
+            )));
         }
         Ok(Box::new(Worker::new(connections, options.depth, options.read, hosts)))
     }

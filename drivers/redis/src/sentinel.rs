@@ -7,6 +7,7 @@
 use std::net::{SocketAddr, TcpStream};
 use std::rc::Rc;
 
+use assay_driver_kit::StoreErrors;
 use assay_driver_kit::address::authority;
 use assay_driver_kit::wire::sockets::Interest;
 use assay_driver_kit::wire::{Approach, Inbox, Link, LinkStage, Lost};
@@ -197,10 +198,9 @@ pub(super) fn replicas(connector: &Connector) -> Result<Vec<Target>, OpenError> 
     }
     match targets.is_empty() {
         false => Ok(targets),
-        true => Err(OpenError::Unsupported {
-            store: connector.options.to_string(),
-            reason: "the sentinels know no replica that could be read; leave read= out".into(),
-        }),
+        true => Err(connector
+            .options
+            .unsupported("the sentinels know no replica that could be read; leave read= out")),
     }
 }
 
@@ -221,25 +221,24 @@ fn query(
         let name = master_name(connector);
         let known = names(admin).map_or_else(String::new, |names| format!(" but {names}"));
         let reason = format!("the sentinel {at} knows no master {name:?}{known}; check the name");
-        OpenError::Unsupported { store: connector.options.to_string(), reason }
+        connector.options.unsupported(reason)
     })
 }
 
 fn turned_away(connector: &Connector, at: &str, error: &str) -> OpenError {
-    let store = connector.options.to_string();
+    let store = &connector.options;
     if error.starts_with("ERR unknown command") {
-        let reason = format!(
+        return store.unsupported(format!(
             "{at} is no sentinel (it says: {error}); a sentinel's usual port is 26379, and a \
              server is queried by redis://"
-        );
-        return OpenError::Unsupported { store, reason };
+        ));
     }
     let reason =
         match ["NOAUTH", "WRONGPASS", "ERR AUTH"].iter().any(|code| error.starts_with(code)) {
             true => format!("the sentinel {at} says: {error}; check sentinel_password_file="),
             false => format!("the sentinel {at} says: {error}"),
         };
-    OpenError::NotPermitted { store, reason }
+    store.not_permitted(reason)
 }
 
 /// The names of the masters that a sentinel knows.

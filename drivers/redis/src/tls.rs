@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use assay_driver_kit::StoreErrors;
 use assay_driver_kit::trust;
 use assay_store::OpenError;
 use rustls::pki_types::ServerName;
@@ -11,7 +12,7 @@ use super::options::{Options, Tls};
 
 /// The configuration of a client.
 pub(super) fn configure(options: &Options, tls: &Tls) -> Result<Arc<ClientConfig>, OpenError> {
-    let wrong = |reason| OpenError::Url { url: options.to_string(), reason };
+    let wrong = |reason| options.invalid(reason);
     trust::configure(tls.ca_file.as_deref(), tls.trust).map(Arc::new).map_err(wrong)
 }
 
@@ -19,7 +20,7 @@ pub(super) fn configure(options: &Options, tls: &Tls) -> Result<Arc<ClientConfig
 pub(super) fn name(options: &Options, host: &str) -> Result<ServerName<'static>, OpenError> {
     ServerName::try_from(host.to_owned()).map_err(|error| {
         let reason = format!("{host:?} is no name for TLS: {error}");
-        OpenError::Url { url: options.to_string(), reason }
+        options.invalid(reason)
     })
 }
 

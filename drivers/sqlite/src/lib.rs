@@ -21,6 +21,7 @@ mod value;
 
 use std::sync::Arc;
 
+use assay_driver_kit::StoreErrors;
 use assay_driver_kit::latest::Latest;
 use assay_driver_kit::record_texts::RecordTexts;
 use assay_model::{Catalogue, Layout, Setting};
@@ -106,7 +107,8 @@ impl Database {
             | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let path = &self.options.path;
         if path.is_dir() {
-            return Err(self.failed("it is a directory; SQLite needs a file, which may be new"));
+            let reason = "it is a directory; SQLite needs a file, which may be new";
+            return Err(self.url.failed(reason));
         }
         let explain = |error: rusqlite::Error| self.explain(&error);
         let connection = Connection::open_with_flags(path, flags).map_err(explain)?;
@@ -126,18 +128,15 @@ impl Database {
         };
         let encoding = pragma("PRAGMA encoding")?;
         if encoding != "UTF-8" {
-            return Err(OpenError::Unsupported {
-                store: self.url.clone(),
-                reason: format!(
-                    "the database is in {encoding}, which cannot keep every byte; \
-                                 choose another path"
-                ),
-            });
+            return Err(self.url.unsupported(format!(
+                "the database is in {encoding}, which cannot keep every byte; \
+                 choose another path"
+            )));
         }
         let expected = self.options.journal.word();
         let journal = pragma(&format!("PRAGMA journal_mode = {expected}"))?;
         if journal != expected {
-            return Err(self.failed(&format!(
+            return Err(self.url.failed(format!(
                 "its journal stays {journal:?}, although {expected:?} is requested; end who else \
                  uses the file, or say journal=delete"
             )));
@@ -150,10 +149,6 @@ impl Database {
         Ok(())
     }
 
-    fn failed(&self, reason: &str) -> OpenError {
-        OpenError::Failed { store: self.url.clone(), reason: reason.into() }
-    }
-
     fn explain(&self, error: &rusqlite::Error) -> OpenError {
         let path = self.options.path.display();
         let reason = match failure::advice(error) {
@@ -161,8 +156,8 @@ impl Database {
             None => format!("{path}: {error}"),
         };
         match failure::is_denial(error) {
-            true => OpenError::NotPermitted { store: self.url.clone(), reason },
-            false => OpenError::Failed { store: self.url.clone(), reason },
+            true => self.url.not_permitted(reason),
+            false => self.url.failed(reason),
         }
     }
 
@@ -171,7 +166,7 @@ impl Database {
         &self,
         act: impl FnOnce(&Connection) -> Result<T, ChangeError>,
     ) -> Result<T, OpenError> {
-        let turn = self.turn().ok_or_else(|| self.failed("others write all the time; wait"))?;
+        let turn = self.turn().ok_or_else(|| self.url.failed("others write all the time; wait"))?;
         let connection = self.connect()?;
         // Tables that point to each other are dropped in any order.
         let begin = "PRAGMA foreign_keys = OFF; BEGIN IMMEDIATE";

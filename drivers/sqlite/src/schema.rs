@@ -1,9 +1,10 @@
 //! Schema of a database: its tables, the statements for them, and the note of the load.
 
+use assay_driver_kit::StoreErrors;
 use assay_driver_kit::relations::{Todo, decide};
 use assay_model::{Catalogue, Layout, Schema, Statement};
+use assay_store::Existing;
 use assay_store::sql::{self, Dialect, ForeignKeys, Records};
-use assay_store::{Existing, OpenError};
 use rusqlite::{Connection, OptionalExtension};
 
 use super::{ChangeError, NOTES, Prepared};
@@ -53,7 +54,7 @@ pub(super) fn make_relations(
             }
         }
         Err(reason) => {
-            return Err(ChangeError::Open(OpenError::Contents { store: url.into(), reason }));
+            return Err(ChangeError::Open(url.contents(reason)));
         }
     }
     for text in sql::create(Dialect::Sqlite, schema, ForeignKeys::Leave) {
@@ -79,8 +80,7 @@ pub(super) fn check_queries(
         let requested = sql::query_text(Dialect::Sqlite, &catalogue.schema, query);
         if let Err(error) = connection.prepare(&requested.text) {
             let reason = format!("query {}: {error} in: {}", query.name, requested.text);
-            let store = url.into();
-            return Err(ChangeError::Open(OpenError::Unsupported { store, reason }));
+            return Err(ChangeError::Open(url.unsupported(reason)));
         }
         let takes_turn = match &query.statement {
             Statement::Select(select) => select.locks,

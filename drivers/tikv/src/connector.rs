@@ -5,6 +5,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
+use assay_driver_kit::StoreErrors;
 use assay_store::OpenError;
 use tikv_client::{Backoff, Config, Error, RawClient, SecurityManager, TransactionClient};
 use tokio::sync::Mutex;
@@ -65,7 +66,7 @@ impl Connector {
                         Error::InternalError { message } => message,
                         other => other.to_string(),
                     };
-                    OpenError::Url { url: options.to_string(), reason }
+                    options.invalid(reason)
                 })?,
         };
         Ok(Connector { options, security })
@@ -161,11 +162,11 @@ impl Connector {
 
     /// The error of a store that cannot be opened.
     pub(super) fn explain(&self, unavailable: Unavailable) -> OpenError {
-        let store = self.options.to_string();
+        let store = &self.options;
         match unavailable {
-            Unavailable::NotPermitted(reason) => OpenError::NotPermitted { store, reason },
-            Unavailable::Unsupported(reason) => OpenError::Unsupported { store, reason },
-            Unavailable::Unreachable(reason) => OpenError::Unreachable { store, reason },
+            Unavailable::NotPermitted(reason) => store.not_permitted(reason),
+            Unavailable::Unsupported(reason) => store.unsupported(reason),
+            Unavailable::Unreachable(reason) => store.unreachable(reason),
         }
     }
 }

@@ -38,6 +38,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
+use assay_driver_kit::StoreErrors;
 use assay_driver_kit::latest::Latest;
 use assay_driver_kit::task::{self, Gathering, RecordsClient};
 use assay_model::{Layout, Setting};
@@ -109,22 +110,16 @@ impl TiKv {
     }
 
     fn failed(&self, error: &Error) -> OpenError {
-        let store = self.options().to_string();
+        let store = self.options();
         let reported = display(error);
         match error {
-            Error::Grpc(_) => {
-                let reason = format!(
-                    "PD answers, but a TiKV server that it names cannot be reached ({reported}); \
-                     does \
-                     it run, and is its address (--advertise-addr) right for this machine?"
-                );
-                OpenError::Unreachable { store, reason }
-            }
-            Error::RegionError(error) => {
-                let reason = format!("a region says: {}", error.message);
-                OpenError::Failed { store, reason }
-            }
-            _ => OpenError::Failed { store, reason: format!("it says: {reported}") },
+            Error::Grpc(_) => store.unreachable(format!(
+                "PD answers, but a TiKV server that it names cannot be reached ({reported}); \
+                 does \
+                 it run, and is its address (--advertise-addr) right for this machine?"
+            )),
+            Error::RegionError(error) => store.failed(format!("a region says: {}", error.message)),
+            _ => store.failed(format!("it says: {reported}")),
         }
     }
 }
@@ -158,10 +153,10 @@ impl Store for TiKv {
 
     fn prepare(&self, layout: &Layout) -> Result<(), OpenError> {
         if let Some(table) = layout.tables.iter().find(|table| table.name.contains(':')) {
-            return Err(OpenError::Unsupported {
-                store: self.options().to_string(),
-                reason: format!("table {:?} has a colon, which ends names here", table.name),
-            });
+            return Err(self.options().unsupported(format!(
+                "table {:?} has a colon, which ends names here",
+                table.name
+            )));
         }
         // Keys need nothing made for them; this shows that a TiKV server answers.
         self.note()?;

@@ -1,5 +1,6 @@
 //! Admin connections to every server that has keys, for everything outside the measured run.
 
+use assay_driver_kit::StoreErrors;
 use assay_driver_kit::address::authority;
 use assay_model::Setting;
 use assay_store::OpenError;
@@ -106,15 +107,13 @@ impl<'a> AdminConnections<'a> {
     fn analyze(&self, command: &[u8], answer: Value) -> Result<Value, OpenError> {
         let Value::Error(error) = answer else { return Ok(answer) };
         let command = String::from_utf8_lossy(command).into_owned();
-        let store = self.connector.options.to_string();
+        let store = &self.connector.options;
         let is_a_node = Redirect::parse(error.as_bytes()).is_some() && self.map.is_none();
         let reason = format!("to {command} it says: {error}");
         Err(match error.starts_with("NOPERM") {
-            true => OpenError::NotPermitted { store, reason },
-            false if is_a_node => {
-                OpenError::Unsupported { store, reason: format!("{reason}; {ONE_NODE}") }
-            }
-            false => OpenError::Failed { store, reason },
+            true => store.not_permitted(reason),
+            false if is_a_node => store.unsupported(format!("{reason}; {ONE_NODE}")),
+            false => store.failed(reason),
         })
     }
 
@@ -145,8 +144,7 @@ impl<'a> AdminConnections<'a> {
 /// Asks a node for the slot map of its cluster.
 fn map_of(connector: &Connector, target: &Target) -> Result<Map, OpenError> {
     let at = authority(&target.host, target.port);
-    let unsupported =
-        |reason| Err(OpenError::Unsupported { store: connector.options.to_string(), reason });
+    let unsupported = |reason| Err(connector.options.unsupported(reason));
     let mut admin = connector.dial(target)?.0;
     let answer = admin.query(&[b"CLUSTER", b"SLOTS"]).map_err(|error| connector.explain(&error))?;
     if let Value::Error(error) = &answer {
@@ -160,13 +158,10 @@ fn map_of(connector: &Connector, target: &Target) -> Result<Map, OpenError> {
     };
     match map.missing() {
         0 => Ok(map),
-        missing => {
-            let reason = format!(
-                "the cluster is not whole: nobody has {missing} of its 16384 slots, says {at}; \
-                 wait until it is, or repair it with redis-cli --cluster fix"
-            );
-            Err(OpenError::Failed { store: connector.options.to_string(), reason })
-        }
+        missing => Err(connector.options.failed(format!(
+            "the cluster is not whole: nobody has {missing} of its 16384 slots, says {at}; \
+             wait until it is, or repair it with redis-cli --cluster fix"
+        ))),
     }
 }
 
