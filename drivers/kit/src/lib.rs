@@ -4,6 +4,7 @@
 
 pub mod address;
 pub mod embedded;
+mod engine_tests;
 pub mod java_hash;
 pub mod latest;
 pub mod read_server;

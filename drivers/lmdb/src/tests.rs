@@ -1,62 +1,35 @@
 //! LMDB behind the seam, in directories of the test's own.
 
-use std::path::Path;
-
-use assay_store::blocking::BlockingThreads;
-use assay_store::conformance;
 use assay_store::conformance::talk::{Got, TestRequest, TestSession};
 
 use super::*;
 
+assay_driver_kit::engine_tests! {
+    open, "lmdb", "/new",
+    options: [
+        "",
+        "?durability=no-meta-sync&map=64MiB&readers=8",
+        "?durability=none&map=64MiB&readers=8",
+    ],
+    blocking: "?durability=none",
+    conforms: but_for_long_keys,
+    taken: "has it open already; close that or choose another path",
+    directory_of: "LMDB",
+    below_a_file: "file/below",
+    wrong: [
+        ("lmdb:p?durability=maybe", "it can be fsync or no-meta-sync or none"),
+        ("lmdb:p?map=1000", "map is a multiple of 64KiB, and at least 1MiB"),
+        ("lmdb:p?map=64KiB", "map is a multiple of 64KiB, and at least 1MiB"),
+        ("lmdb:p?readers=0", "readers is \"0\"; it is a number from 1 to 65536"),
+        ("lmdb:p?reader=5", "did you mean \"readers\"?"),
+    ],
+}
+
 /// LMDB's keys have 511 bytes at most.
-const TOO_LONG: &str = "keys of 512 bytes that differ in the last are two keys";
-
-fn url(directory: &Path, options: &str) -> String {
-    format!("lmdb:{}/new{options}", directory.display())
-}
-
-fn complaint(url: &str) -> String {
-    open(url).err().expect("the store must not open").to_string()
-}
-
-/// Checks every rule; the only one that it breaks is that about keys of 512 bytes.
-fn check(store: &dyn Store) {
-    let describe: Vec<String> = conformance::check(store).iter().map(ToString::to_string).collect();
-    let [broken] = &describe[..] else { panic!("{describe:#?}") };
-    assert!(
-        broken.starts_with(TOO_LONG) && broken.ends_with("gave refused (malformed)"),
-        "{broken}"
-    );
-}
-
-#[test]
-fn lmdb_conforms_but_for_long_keys() {
-    let directory = tempfile::tempdir().unwrap();
-    check(&*open(&url(directory.path(), "")).unwrap());
-}
-
-#[test]
-fn lmdb_with_less_syncing_conforms() {
-    for durability in ["no-meta-sync", "none"] {
-        let directory = tempfile::tempdir().unwrap();
-        let options = format!("?durability={durability}&map=64MiB&readers=8");
-        check(&*open(&url(directory.path(), &options)).unwrap());
-    }
-}
-
-#[test]
-fn lmdb_on_blocking_threads_conforms() {
-    let directory = tempfile::tempdir().unwrap();
-    let store = open(&url(directory.path(), "?durability=none")).unwrap();
-    check(&BlockingThreads::new(store.into(), 3));
-}
-
-#[test]
-fn what_was_written_is_there_when_it_is_opened_again() {
-    let directory = tempfile::tempdir().unwrap();
-    let url = url(directory.path(), "");
-    conformance::leave_mark(&*open(&url).unwrap()).unwrap();
-    conformance::find_mark(&*open(&url).unwrap()).unwrap();
+fn but_for_long_keys(broken: &[String]) -> bool {
+    let rule = "keys of 512 bytes that differ in the last are two keys";
+    let [broken] = broken else { return false };
+    broken.starts_with(rule) && broken.ends_with("gave refused (malformed)")
 }
 
 #[test]
@@ -117,41 +90,6 @@ fn settings_tell_what_survives_what() {
 }
 
 #[test]
-fn this_process_opens_a_directory_once() {
-    let directory = tempfile::tempdir().unwrap();
-    let url = url(directory.path(), "");
-    let _first = open(&url).unwrap();
-    let message = complaint(&url);
-    assert!(
-        message.ends_with("has it open already; close that or choose another path"),
-        "{message}"
-    );
-}
-
-#[test]
-fn a_file_is_no_place_for_lmdb() {
-    let directory = tempfile::tempdir().unwrap();
-    fs::write(directory.path().join("new"), "kept").unwrap();
-    let message = complaint(&url(directory.path(), ""));
-    assert!(
-        message.ends_with("is a file; LMDB needs a directory, which may be new or empty"),
-        "{message}"
-    );
-    assert_eq!(fs::read_to_string(directory.path().join("new")).unwrap(), "kept");
-}
-
-#[test]
-fn a_directory_of_other_things_is_left_alone() {
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("new");
-    fs::create_dir(&path).unwrap();
-    fs::write(path.join("thesis.txt"), "kept").unwrap();
-    let message = complaint(&url(directory.path(), ""));
-    assert!(message.contains("holds something that is no LMDB database"), "{message}");
-    assert_eq!(fs::read_dir(&path).unwrap().count(), 1);
-}
-
-#[test]
 fn a_file_of_something_else_is_no_database() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("new");
@@ -161,27 +99,6 @@ fn a_file_of_something_else_is_no_database() {
         let message = complaint(&url(directory.path(), ""));
         assert!(message.contains("data.mdb is no LMDB database, or a damaged one"), "{message}");
         assert_eq!(fs::read_to_string(path.join("data.mdb")).unwrap(), content);
-    }
-}
-
-#[test]
-fn a_path_below_a_file_is_refused_with_its_name() {
-    let directory = tempfile::tempdir().unwrap();
-    fs::write(directory.path().join("file"), "").unwrap();
-    let message = complaint(&format!("lmdb:{}/file/below", directory.path().display()));
-    assert!(message.contains("file/below"), "{message}");
-}
-
-#[test]
-fn wrong_options_are_refused() {
-    for (url, describe) in [
-        ("lmdb:p?durability=maybe", "it can be fsync or no-meta-sync or none"),
-        ("lmdb:p?map=1000", "map is a multiple of 64KiB, and at least 1MiB"),
-        ("lmdb:p?map=64KiB", "map is a multiple of 64KiB, and at least 1MiB"),
-        ("lmdb:p?readers=0", "readers is \"0\"; it is a number from 1 to 65536"),
-        ("lmdb:p?reader=5", "did you mean \"readers\"?"),
-    ] {
-        assert!(complaint(url).ends_with(describe), "{url}: {}", complaint(url));
     }
 }
 

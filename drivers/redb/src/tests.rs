@@ -1,46 +1,18 @@
 //! redb behind the seam, in files of the test's own.
 
-use std::path::Path;
-
-use assay_store::blocking::BlockingThreads;
-use assay_store::conformance;
-
 use super::*;
 
-fn url(directory: &Path, options: &str) -> String {
-    format!("redb:{}/new/file.redb{options}", directory.display())
-}
-
-fn complaint(url: &str) -> String {
-    open(url).err().expect("the store must not open").to_string()
-}
-
-#[test]
-fn redb_conforms() {
-    let directory = tempfile::tempdir().unwrap();
-    conformance::assert_conforms(&*open(&url(directory.path(), "")).unwrap());
-}
-
-#[test]
-fn redb_without_fsync_conforms() {
-    let directory = tempfile::tempdir().unwrap();
-    let store = open(&url(directory.path(), "?durability=none&cache=8MiB")).unwrap();
-    conformance::assert_conforms(&*store);
-}
-
-#[test]
-fn redb_on_blocking_threads_conforms() {
-    let directory = tempfile::tempdir().unwrap();
-    let store = open(&url(directory.path(), "")).unwrap();
-    conformance::assert_conforms(&BlockingThreads::new(store.into(), 3));
-}
-
-#[test]
-fn what_was_written_is_there_when_it_is_opened_again() {
-    let directory = tempfile::tempdir().unwrap();
-    let url = url(directory.path(), "");
-    conformance::leave_mark(&*open(&url).unwrap()).unwrap();
-    conformance::find_mark(&*open(&url).unwrap()).unwrap();
+assay_driver_kit::engine_tests! {
+    open, "redb", "/new/file.redb",
+    options: ["", "?durability=none&cache=8MiB"],
+    blocking: "",
+    conforms: <[String]>::is_empty,
+    taken: "another process has it open; end that or choose another path",
+    below_a_file: "/file: ",
+    wrong: [
+        ("redb:p?durability=process", "it can be fsync or none"),
+        ("redb:p?cach=1", "did you mean \"cache\"?"),
+    ],
 }
 
 #[test]
@@ -59,18 +31,6 @@ fn settings_tell_what_survives_what() {
 }
 
 #[test]
-fn a_file_in_use_is_not_opened_twice() {
-    let directory = tempfile::tempdir().unwrap();
-    let url = url(directory.path(), "");
-    let _first = open(&url).unwrap();
-    let message = complaint(&url);
-    assert!(
-        message.ends_with("another process has it open; end that or choose another path"),
-        "{message}"
-    );
-}
-
-#[test]
 fn a_directory_is_no_place_for_redb() {
     let directory = tempfile::tempdir().unwrap();
     let message = complaint(&format!("redb:{}", directory.path().display()));
@@ -85,20 +45,6 @@ fn a_file_of_something_else_is_left_alone() {
     let message = complaint(&format!("redb:{}", file.display()));
     assert!(message.ends_with("thesis.txt is no redb database; choose another path"), "{message}");
     assert_eq!(fs::read_to_string(&file).unwrap(), "kept".repeat(5_000));
-}
-
-#[test]
-fn a_path_below_a_file_is_refused_with_its_name() {
-    let directory = tempfile::tempdir().unwrap();
-    fs::write(directory.path().join("file"), "").unwrap();
-    let message = complaint(&format!("redb:{}/file/below", directory.path().display()));
-    assert!(message.contains("/file: "), "{message}");
-}
-
-#[test]
-fn wrong_options_are_refused() {
-    assert!(complaint("redb:p?durability=process").ends_with("it can be fsync or none"));
-    assert!(complaint("redb:p?cach=1").ends_with("did you mean \"cache\"?"));
 }
 
 #[test]

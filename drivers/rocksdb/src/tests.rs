@@ -1,50 +1,29 @@
 //! RocksDB behind the seam, in directories of the test's own.
 
 use std::fs;
-use std::path::Path;
-
-use assay_store::blocking::BlockingThreads;
-use assay_store::conformance;
 
 use super::*;
 
-fn url(directory: &Path, options: &str) -> String {
-    format!("rocksdb:{}/new{options}", directory.display())
-}
-
-fn complaint(url: &str) -> String {
-    open(url).err().expect("the store must not open").to_string()
-}
-
-#[test]
-fn rocksdb_conforms() {
-    let directory = tempfile::tempdir().unwrap();
-    conformance::assert_conforms(&*open(&url(directory.path(), "")).unwrap());
-}
-
-#[test]
-fn rocksdb_conforms_with_every_option() {
-    for options in ["?durability=fsync&cache=8MiB", "?durability=none&compression=lz4"] {
-        let directory = tempfile::tempdir().unwrap();
-        conformance::assert_conforms(&*open(&url(directory.path(), options)).unwrap());
-    }
-}
-
-#[test]
-fn rocksdb_on_blocking_threads_conforms() {
-    let directory = tempfile::tempdir().unwrap();
-    let store = open(&url(directory.path(), "")).unwrap();
-    conformance::assert_conforms(&BlockingThreads::new(store.into(), 3));
-}
-
-#[test]
-fn what_was_written_is_there_when_it_is_opened_again() {
-    for options in ["", "?durability=fsync&compression=lz4", "?durability=none"] {
-        let directory = tempfile::tempdir().unwrap();
-        let url = url(directory.path(), options);
-        conformance::leave_mark(&*open(&url).unwrap()).unwrap();
-        conformance::find_mark(&*open(&url).unwrap()).unwrap();
-    }
+assay_driver_kit::engine_tests! {
+    open, "rocksdb", "/new",
+    options: [
+        "",
+        "?durability=fsync&cache=8MiB",
+        "?durability=fsync&compression=lz4",
+        "?durability=none&compression=lz4",
+        "?durability=none",
+    ],
+    blocking: "",
+    conforms: <[String]>::is_empty,
+    taken: "another process has it open; end that or choose another path",
+    directory_of: "RocksDB",
+    below_a_file: "file/below",
+    wrong: [
+        ("rocksdb:p?durability=maybe", "it can be process or fsync or none"),
+        ("rocksdb:p?compression=zip", "it can be none or lz4"),
+        ("rocksdb:p?cache=1", "cache is below 1MiB"),
+        ("rocksdb:p?compresion=lz4", "did you mean \"compression\"?"),
+    ],
 }
 
 #[test]
@@ -66,36 +45,6 @@ fn settings_tell_what_survives_what() {
 }
 
 #[test]
-fn a_directory_in_use_is_not_opened_twice() {
-    let directory = tempfile::tempdir().unwrap();
-    let url = url(directory.path(), "");
-    let _first = open(&url).unwrap();
-    let message = complaint(&url);
-    let expected = "another process has it open; end that or choose another path";
-    assert!(message.ends_with(expected), "{message}");
-}
-
-#[test]
-fn a_file_is_no_place_for_rocksdb() {
-    let directory = tempfile::tempdir().unwrap();
-    fs::write(directory.path().join("new"), "kept").unwrap();
-    let message = complaint(&url(directory.path(), ""));
-    let expected = "is a file; RocksDB needs a directory, which may be new or empty";
-    assert!(message.ends_with(expected), "{message}");
-    assert_eq!(fs::read_to_string(directory.path().join("new")).unwrap(), "kept");
-}
-
-#[test]
-fn a_directory_of_other_things_is_left_alone() {
-    let directory = tempfile::tempdir().unwrap();
-    fs::create_dir(directory.path().join("new")).unwrap();
-    fs::write(directory.path().join("new/thesis.txt"), "kept").unwrap();
-    let message = complaint(&url(directory.path(), ""));
-    assert!(message.contains("holds something that is no RocksDB database"), "{message}");
-    assert_eq!(fs::read_dir(directory.path().join("new")).unwrap().count(), 1);
-}
-
-#[test]
 fn a_directory_of_ycsb_is_left_alone() {
     let directory = tempfile::tempdir().unwrap();
     let url = url(directory.path(), "");
@@ -113,26 +62,6 @@ fn a_damaged_database_is_reported() {
     fs::write(directory.path().join("new/CURRENT"), "thesis").unwrap();
     let message = complaint(&url);
     assert!(message.contains("is no RocksDB database, or a damaged one"), "{message}");
-}
-
-#[test]
-fn a_path_below_a_file_is_refused_with_its_name() {
-    let directory = tempfile::tempdir().unwrap();
-    fs::write(directory.path().join("file"), "").unwrap();
-    let message = complaint(&format!("rocksdb:{}/file/below", directory.path().display()));
-    assert!(message.contains("file/below"), "{message}");
-}
-
-#[test]
-fn wrong_options_are_refused() {
-    for (url, describe) in [
-        ("rocksdb:p?durability=maybe", "it can be process or fsync or none"),
-        ("rocksdb:p?compression=zip", "it can be none or lz4"),
-        ("rocksdb:p?cache=1", "cache is below 1MiB"),
-        ("rocksdb:p?compresion=lz4", "did you mean \"compression\"?"),
-    ] {
-        assert!(complaint(url).ends_with(describe), "{url}: {}", complaint(url));
-    }
 }
 
 #[test]

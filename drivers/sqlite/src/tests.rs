@@ -8,40 +8,11 @@ use assay_store::{Answer, Answers, Call, Step, Ticket, conformance};
 
 use super::*;
 
-fn url(directory: &std::path::Path, options: &str) -> String {
-    format!("sqlite:{}{options}", directory.join("test.db").display())
-}
-
-fn complaint(url: &str) -> String {
-    open(url).err().expect("the store must not open").to_string()
-}
-
-#[test]
-fn sqlite_conforms() {
-    let directory = tempfile::tempdir().unwrap();
-    conformance::assert_conforms(&*open(&url(directory.path(), "")).unwrap());
-}
-
-#[test]
-fn sqlite_with_a_rollback_journal_conforms() {
-    let directory = tempfile::tempdir().unwrap();
-    let url = url(directory.path(), "?journal=delete&synchronous=off&begin=deferred");
-    conformance::assert_conforms(&*open(&url).unwrap());
-}
-
-#[test]
-fn sqlite_on_blocking_threads_conforms() {
-    let directory = tempfile::tempdir().unwrap();
-    let store = open(&url(directory.path(), "")).unwrap();
-    conformance::assert_conforms(&BlockingThreads::new(store.into(), 3));
-}
-
-#[test]
-fn what_was_written_is_there_when_it_is_opened_again() {
-    let directory = tempfile::tempdir().unwrap();
-    let url = url(directory.path(), "");
-    conformance::leave_mark(&*open(&url).unwrap()).unwrap();
-    conformance::find_mark(&*open(&url).unwrap()).unwrap();
+assay_driver_kit::engine_tests! {
+    open, "sqlite", "/test.db",
+    options: ["", "?journal=delete&synchronous=off&begin=deferred"],
+    blocking: "",
+    conforms: <[String]>::is_empty,
 }
 
 #[test]
