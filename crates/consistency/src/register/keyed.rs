@@ -22,7 +22,7 @@ pub(super) struct KeyedOperation {
     pub(super) number: u32,
     pub(super) agent: u16,
     has_read: u8,
-    /// The place of its [`Write`] among all.
+    /// Its [`Write`], as a number.
     write: u8,
 }
 
@@ -30,13 +30,13 @@ pub(super) struct KeyedOperation {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Write {
     /// No value that anybody could read, or must not read.
-    No,
+    No = 0,
     /// It certainly has not: nobody may read its value.
-    Refused,
+    Refused = 1,
     /// Nobody knows.
-    Unknown,
+    Unknown = 2,
     /// It certainly has.
-    Done,
+    Done = 3,
 }
 
 impl KeyedOperation {
@@ -82,14 +82,15 @@ impl KeyedOperation {
         [Write::No, Write::Refused, Write::Unknown, Write::Done][usize::from(self.write & 3)]
     }
 
-    /// What it read, if it has, in a history that has it at its place.
+    /// What it read, if it has; `history` is the one that it was dealt out of.
     pub(super) fn read(&self, history: &RegisterHistory) -> u64 {
         if self.write() == Write::No {
             return self.value;
         }
+        // It is looked up, far away in memory, for the few only that have read and written.
         match history.operations[self.place as usize].access {
-            Access::Read(value) | Access::Write(value) => value.0,
             Access::ReadThenWrite { read, .. } => read.0,
+            Access::Read(_) | Access::Write(_) => self.value,
         }
     }
 

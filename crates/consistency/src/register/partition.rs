@@ -36,7 +36,7 @@ impl DealtOperations {
     ///
     /// # Panics
     ///
-    /// If there is not so much memory.
+    /// If there is not that much memory.
     fn new(sizes: &[usize]) -> DealtOperations {
         let mut end = 0;
         let until = |size: &usize| {
@@ -45,7 +45,9 @@ impl DealtOperations {
         };
         let ends: Vec<usize> = sizes.iter().map(until).collect();
         let bytes = end * size_of::<KeyedOperation>();
-        let memory = MmapMut::map_anon(bytes.max(1)).expect("memory for the operations");
+        let memory = MmapMut::map_anon(bytes).unwrap_or_else(|error| {
+            panic!("no memory to judge so many operations, {bytes} bytes: {error}")
+        });
         // A kernel that has no large pages hands out small ones.
         #[cfg(target_os = "linux")]
         memory.advise(memmap2::Advice::HugePage).ok();

@@ -1,6 +1,6 @@
 //! Preparation of a history for the checkers, whole or in batches.
 //!
-//! Memory: 48 bytes per operation of the parts that are not done yet, then what
+//! Memory: 48 bytes per operation until all parts are done, besides what
 //! [`crate::register::prepared`] says.
 
 use assay_model::Outcome;

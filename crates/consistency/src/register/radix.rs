@@ -36,7 +36,7 @@ pub(super) fn sort_by_key<T: Copy + Default>(items: &mut Vec<T>, key: impl Fn(&T
 
 /// Sorts by insertion unless that takes, beyond an allowance, more than a few moves per item so
 /// far: most lists here are nearly in order, as operations that begin one after another mostly end
-/// so.
+/// so, and write rising values.
 fn insert_all<T: Copy>(items: &mut [T], key: impl Fn(&T) -> u64) -> bool {
     let mut moves = MOVES * SMALL;
     for place in 1..items.len() {

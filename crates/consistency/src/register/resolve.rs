@@ -325,9 +325,12 @@ mod tests {
 
     #[test]
     fn each_value_is_found_from_wherever_the_last_one_was() {
-        for size in [1, 2, 3, 7, 100] {
+        for (size, is_shuffled) in [(1, false), (2, true), (3, true), (100, false), (2_000, true)] {
             let mut draws = Seed(size).draws(1, 0);
-            let writes = (0..size).map(|write| (2 * write + 1, write as u32)).collect();
+            let mut writes: Vec<_> = (0..size).map(|write| (2 * write + 1, write as u32)).collect();
+            for last in (1..writes.len()).rev().filter(|_| is_shuffled) {
+                writes.swap(last, draws.below(last as u64 + 1) as usize);
+            }
             let mut table = ValueTable { writes, last: 0 };
             assert!(table.sort());
             for _ in 0..1_000 {
@@ -335,6 +338,8 @@ mod tests {
                 let write = (value % 2 == 1 && value < 2 * size).then_some((value / 2) as u32);
                 assert_eq!(table.find(value), write, "{value} among {size}");
             }
+            table.writes.push((1, 0));
+            assert!(!table.sort(), "a value that is there twice");
         }
     }
 }

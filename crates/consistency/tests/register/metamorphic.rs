@@ -113,6 +113,24 @@ fn a_copy_on_other_records_by_other_sessions_doubles_all_counts() {
     }
 }
 
+/// Together they are dealt out in many parts, alone each is one.
+#[test]
+fn what_many_histories_show_together_is_what_each_shows() {
+    let (mut together, mut expected) = (RegisterHistory::default(), vec![0; ALL.len()]);
+    for (history, number) in histories().zip(0..) {
+        let counts = all_counts(&judge(&history));
+        expected.iter_mut().zip(counts).for_each(|(all, one)| *all += one);
+        let apart = changed(&history, |operation| {
+            operation.key += u64::from(number) * 1_000;
+            operation.session += number * 1_000;
+        });
+        together.operations.extend(apart.operations);
+        let operations = std::mem::take(&mut together.operations);
+        together = RegisterHistory { operations, ..history };
+    }
+    assert_eq!(all_counts(&judge(&together)), expected);
+}
+
 #[test]
 fn clocks_that_are_off_by_no_more_than_their_error_break_nothing() {
     let mut raw = 0;

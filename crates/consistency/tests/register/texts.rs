@@ -258,6 +258,26 @@ fn a_value_written_twice_takes_its_record_out() {
 }
 
 #[test]
+fn a_refused_deletion_leaves_nothing_to_read_and_a_written_garbage_leaves_the_record_out() {
+    check(
+        "a: w x1 0..1 | b: w x0 2..3! · r x1 4..5",
+        expect!["none no-garbage-reads×1 linearizable×1 2-atomic×1"],
+    );
+    check(
+        "a: w x1 0..1 | b: w x? 2..3 · r x? 4..5 · r x1 6..7",
+        expect![[r#"
+        no-garbage-reads: 1 by NotNeeded: GarbageRead x [2] +0
+        linearizable: 1 by RealTime: GarbageRead x [2] +0
+        2-atomic: 1 by RealTime: GarbageRead x [2] +0
+        none"#]],
+    );
+    check(
+        "a: w x1 0..1 | b: m x1>2 2.. | c: r x2 4..5",
+        expect!["none no-garbage-reads×1 linearizable×1 2-atomic×1"],
+    );
+}
+
+#[test]
 fn a_deletion_of_a_loaded_record_is_told_from_the_time_before() {
     check(
         "a: w x1 0..1 | b: w x0 10..11 · r x0 12..13 · r x1 14..15",
