@@ -192,9 +192,9 @@ impl RegisterReport {
 ///
 /// Besides the history it takes 48 bytes per operation, 36 per read, about 200 per session, and
 /// some hundred per operation of one batch: about 4,096 operations, or all of a more popular
-/// record; 4 more per operation of sessions whose operations overlap or are not in order of time, 24
-/// while that is worked out. A record in which a value was written twice is left out of all verdicts
-/// but that on garbage reads.
+/// record; 4 more per operation of sessions whose operations overlap or are not in order of time,
+/// 24 while that is worked out. A record in which a value was written twice is left out of all
+/// verdicts but that on garbage reads.
 ///
 /// # Panics
 ///
