@@ -29,7 +29,7 @@ pub use run_figure::{Counted, IntervalBasis, RunFigure, RunFigures};
 pub use runs::{Spread, median_run, spread, spreads};
 pub use sampler::{Resampling, Sampler};
 
-use assay_model::Seed;
+use assay_model::{Seed, named_enum};
 
 use bootstrap::ScaledRuns;
 use figure::Scale;
@@ -132,39 +132,29 @@ impl Row {
     }
 }
 
-/// What a row says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Finding {
-    /// The second is higher: the interval excludes no effect, the effect is at least the minimum.
-    Higher,
-    /// The second is lower, in the same sense.
-    Lower,
-    /// The whole interval is within the minimum effect: there is no difference that matters.
-    Same,
-    /// Neither a difference nor its absence is shown: more runs, or longer ones, may tell.
-    Open,
-    /// Too few values for an interval, or something was done in some runs of a side alone.
-    TooFew,
-    /// A run has no value of it: nothing was found whose latency it could be.
-    Absent,
-    /// The hallmark of a run withdraws it, so that it is not compared.
-    Withdrawn,
+named_enum! {
+    /// What a row says.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub enum Finding {
+        /// The second is higher: the interval excludes no effect, the effect is at least the
+        /// minimum.
+        Higher => "higher",
+        /// The second is lower, in the same sense.
+        Lower => "lower",
+        /// The whole interval is within the minimum effect: there is no difference that matters.
+        Same => "same",
+        /// Neither a difference nor its absence is shown: more runs, or longer ones, may tell.
+        Open => "open",
+        /// Too few values for an interval, or something was done in some runs of a side alone.
+        TooFew => "too-few",
+        /// A run has no value of it: nothing was found whose latency it could be.
+        Absent => "absent",
+        /// The hallmark of a run withdraws it, so that it is not compared.
+        Withdrawn => "withdrawn",
+    }
 }
 
 impl Finding {
-    /// The name used in exports.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Finding::Higher => "higher",
-            Finding::Lower => "lower",
-            Finding::Same => "same",
-            Finding::Open => "open",
-            Finding::TooFew => "too-few",
-            Finding::Absent => "absent",
-            Finding::Withdrawn => "withdrawn",
-        }
-    }
-
     /// Whether it is a difference.
     pub const fn is_different(self) -> bool {
         matches!(self, Finding::Higher | Finding::Lower)

@@ -36,7 +36,7 @@ pub use plan::Plan;
 pub use thresholds::{Changed, Thresholds};
 pub use validator::Validator;
 
-use assay_model::Nanos;
+use assay_model::{Nanos, named_enum};
 
 use crate::summary::Interval;
 
@@ -60,30 +60,22 @@ pub struct Hallmark {
     pub changed: Vec<Changed>,
 }
 
-/// The certificate in one word.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Verdict {
-    /// The figures may be believed.
-    Valid,
-    /// It may be used with regard to the remarks; figures of the far tail may be withdrawn.
-    ValidWithRemarks,
-    /// A check failed that a headline figure stands on.
-    Invalid,
-    /// Nothing failed, but the outcome of an essential check is unknown.
-    NotAssessable,
+named_enum! {
+    /// The certificate in one word.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub enum Verdict {
+        /// The figures may be believed.
+        Valid => "valid",
+        /// It may be used with regard to the remarks; figures of the far tail may be withdrawn.
+        ValidWithRemarks => "valid-with-remarks",
+        /// A check failed that a headline figure stands on.
+        Invalid => "invalid",
+        /// Nothing failed, but the outcome of an essential check is unknown.
+        NotAssessable => "not-assessable",
+    }
 }
 
 impl Verdict {
-    /// The name in files.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Verdict::Valid => "valid",
-            Verdict::ValidWithRemarks => "valid-with-remarks",
-            Verdict::Invalid => "invalid",
-            Verdict::NotAssessable => "not-assessable",
-        }
-    }
-
     /// Whether the run has a hallmark, with or without remarks.
     pub const fn is_valid(self) -> bool {
         matches!(self, Verdict::Valid | Verdict::ValidWithRemarks)

@@ -1,6 +1,6 @@
 //! The summary of a history: the analyzer's result, as plain numbers.
 
-use assay_model::{Kind, Nanos, Outcome, Phase, Reason};
+use assay_model::{Kind, Nanos, Outcome, Phase, Reason, named_enum};
 
 use crate::options::{LoadModel, Window};
 use crate::plausibility::Plausibility;
@@ -207,31 +207,21 @@ pub enum Interval {
     Undefined,
 }
 
-/// Why the values of a run give no interval of a percentile.
-///
-/// A stall of 2 s in a run at 2,000/s puts 4,000 values beyond p99, but all of them are the one
-/// stall: p99 is what it is, and a longer run without a second stall would only dilute it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Shortage {
-    /// No value lies beyond it: the maximum stands in its place.
-    NoneBeyond,
-    /// Fewer than ten values lie beyond it.
-    FewBeyond,
-    /// Enough values lie beyond it, but they came together: fewer than ten are independent.
-    Dependent,
-    /// The values came in too few stretches of time to estimate how they depend on one another.
-    FewBatches,
-}
-
-impl Shortage {
-    /// The name used in exports.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Shortage::NoneBeyond => "none-beyond",
-            Shortage::FewBeyond => "few-beyond",
-            Shortage::Dependent => "dependent",
-            Shortage::FewBatches => "few-batches",
-        }
+named_enum! {
+    /// Why the values of a run give no interval of a percentile.
+    ///
+    /// A stall of 2 s in a run at 2,000/s puts 4,000 values beyond p99, but all of them are the one
+    /// stall: p99 is what it is, and a longer run without a second stall would only dilute it.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub enum Shortage {
+        /// No value lies beyond it: the maximum stands in its place.
+        NoneBeyond => "none-beyond",
+        /// Fewer than ten values lie beyond it.
+        FewBeyond => "few-beyond",
+        /// Enough values lie beyond it, but they came together: fewer than ten are independent.
+        Dependent => "dependent",
+        /// The values came in too few stretches of time to estimate how they depend on one another.
+        FewBatches => "few-batches",
     }
 }
 

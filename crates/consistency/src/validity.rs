@@ -3,7 +3,7 @@
 //! Each has a threshold; what its failure makes worthless is the silence about some qualities.
 //! `docs/hallmark.md` says what each means to a reader.
 
-use assay_model::{Nanos, Outcome};
+use assay_model::{Nanos, Outcome, named_enum};
 use serde::{Deserialize, Serialize};
 
 use crate::aggregate::{AggregateAccess, AggregateOperation};
@@ -27,37 +27,24 @@ pub const CLOCK_FINE: f64 = 0.05;
 /// The share above which nothing that needs real time can be judged.
 pub const CLOCK_MAX: f64 = 0.25;
 
-/// One of the checks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum VerdictCheckId {
-    /// Values could be decoded, or are counted as garbage.
-    D1,
-    /// Every operation has an outcome, and few are unknown.
-    D2,
-    /// Violations would have had enough opportunities to show.
-    D3,
-    /// The error of the clocks is small beside an operation.
-    D4,
-    /// The order of versions has a source with a name.
-    D5,
-    /// The checkers judge the golden histories right.
-    D6,
-    /// The history is complete.
-    D7,
-}
-
-impl VerdictCheckId {
-    /// Its name in reports.
-    pub const fn name(self) -> &'static str {
-        match self {
-            VerdictCheckId::D1 => "D1",
-            VerdictCheckId::D2 => "D2",
-            VerdictCheckId::D3 => "D3",
-            VerdictCheckId::D4 => "D4",
-            VerdictCheckId::D5 => "D5",
-            VerdictCheckId::D6 => "D6",
-            VerdictCheckId::D7 => "D7",
-        }
+named_enum! {
+    /// One of the checks.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum VerdictCheckId {
+        /// Values could be decoded, or are counted as garbage.
+        D1 => "D1",
+        /// Every operation has an outcome, and few are unknown.
+        D2 => "D2",
+        /// Violations would have had enough opportunities to show.
+        D3 => "D3",
+        /// The error of the clocks is small beside an operation.
+        D4 => "D4",
+        /// The order of versions has a source with a name.
+        D5 => "D5",
+        /// The checkers judge the golden histories right.
+        D6 => "D6",
+        /// The history is complete.
+        D7 => "D7",
     }
 }
 

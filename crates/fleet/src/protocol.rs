@@ -5,6 +5,7 @@
 
 use std::time::Duration;
 
+use assay_model::named_enum;
 use serde::{Deserialize, Serialize};
 
 use crate::figures::LiveFigures;
@@ -112,41 +113,28 @@ pub struct JobFile {
     pub sha256: String,
 }
 
-/// How far an agent has come, in this order.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
-)]
-#[serde(rename_all = "lowercase")]
-pub enum AgentState {
-    /// It has the job and makes itself ready.
-    #[default]
-    Joining,
-    /// It knows how many workers it has, and waits for its place.
-    Planned,
-    /// Its connections are open.
-    Prepared,
-    /// It knows when the run begins.
-    Armed,
-    /// The run goes on.
-    Running,
-    /// Its share has ended, its part of the history is sealed.
-    Done,
-    /// The coordinator has all its files.
-    Delivered,
-}
-
-impl AgentState {
-    /// The name in messages and tables.
-    pub const fn name(self) -> &'static str {
-        match self {
-            AgentState::Joining => "joining",
-            AgentState::Planned => "planned",
-            AgentState::Prepared => "prepared",
-            AgentState::Armed => "armed",
-            AgentState::Running => "running",
-            AgentState::Done => "done",
-            AgentState::Delivered => "delivered",
-        }
+named_enum! {
+    /// How far an agent has come, in this order.
+    #[derive(
+        Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+    )]
+    #[serde(rename_all = "lowercase")]
+    pub enum AgentState {
+        /// It has the job and makes itself ready.
+        #[default]
+        Joining => "joining",
+        /// It knows how many workers it has, and waits for its place.
+        Planned => "planned",
+        /// Its connections are open.
+        Prepared => "prepared",
+        /// It knows when the run begins.
+        Armed => "armed",
+        /// The run goes on.
+        Running => "running",
+        /// Its share has ended, its part of the history is sealed.
+        Done => "done",
+        /// The coordinator has all its files.
+        Delivered => "delivered",
     }
 }
 

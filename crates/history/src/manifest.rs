@@ -12,7 +12,7 @@ use std::io;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use assay_model::Setting;
+use assay_model::{Setting, named_enum};
 use serde::{Deserialize, Serialize};
 
 use crate::part::publish;
@@ -75,30 +75,20 @@ pub struct Manifest {
     pub coordinator: Option<CoordinatorSection>,
 }
 
-/// How far a run came.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum State {
-    /// It goes on, or its process was killed.
-    #[default]
-    Running,
-    /// It came to its planned end.
-    Finished,
-    /// It was stopped before, by a person or a kill; its records can be analyzed.
-    Interrupted,
-    /// Something of ours or the machine's went wrong.
-    Failed,
-}
-
-impl State {
-    /// The name in the file.
-    pub const fn name(self) -> &'static str {
-        match self {
-            State::Running => "running",
-            State::Finished => "finished",
-            State::Interrupted => "interrupted",
-            State::Failed => "failed",
-        }
+named_enum! {
+    /// How far a run came.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum State {
+        /// It goes on, or its process was killed.
+        #[default]
+        Running => "running",
+        /// It came to its planned end.
+        Finished => "finished",
+        /// It was stopped before, by a person or a kill; its records can be analyzed.
+        Interrupted => "interrupted",
+        /// Something of ours or the machine's went wrong.
+        Failed => "failed",
     }
 }
 
@@ -184,26 +174,17 @@ impl CapabilitiesSection {
     }
 }
 
-/// How calls of a client come back.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum CallForm {
-    /// At once, in the process.
-    Inline,
-    /// They keep their thread until then.
-    Blocking,
-    /// Later, over a connection that takes others meanwhile.
-    Pipelined,
-}
-
-impl CallForm {
-    /// The name in the file.
-    pub const fn name(self) -> &'static str {
-        match self {
-            CallForm::Inline => "inline",
-            CallForm::Blocking => "blocking",
-            CallForm::Pipelined => "pipelined",
-        }
+named_enum! {
+    /// How calls of a client come back.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum CallForm {
+        /// At once, in the process.
+        Inline => "inline",
+        /// They keep their thread until then.
+        Blocking => "blocking",
+        /// Later, over a connection that takes others meanwhile.
+        Pipelined => "pipelined",
     }
 }
 

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use assay_model::named_enum;
 use serde::{Deserialize, Serialize};
 
 use crate::manifest::replace;
@@ -40,27 +41,18 @@ pub struct RepeatedRun {
     pub arrival_seed: String,
 }
 
-/// In which state each run of a group meets the store.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Meeting {
-    /// A store of its own, loaded for it.
-    #[default]
-    Fresh,
-    /// The same store, loaded again over what the run before left.
-    Reloaded,
-    /// The same store with what the run before left.
-    Kept,
-}
-
-impl Meeting {
-    /// The name in the file.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Meeting::Fresh => "fresh",
-            Meeting::Reloaded => "reloaded",
-            Meeting::Kept => "kept",
-        }
+named_enum! {
+    /// In which state each run of a group meets the store.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Meeting {
+        /// A store of its own, loaded for it.
+        #[default]
+        Fresh => "fresh",
+        /// The same store, loaded again over what the run before left.
+        Reloaded => "reloaded",
+        /// The same store with what the run before left.
+        Kept => "kept",
     }
 }
 

@@ -1,7 +1,7 @@
 //! Explanation of a physical schema: the requests that answer each query, with their counts.
 
 use assay_model::query::{Comparison, Direction, Term};
-use assay_model::{Catalogue, Datum, Query, Schema, Statement};
+use assay_model::{Catalogue, Datum, Query, Schema, Statement, named_enum};
 
 use crate::key_value::Compiled;
 use crate::key_value::program::{
@@ -78,31 +78,20 @@ pub struct ExplainedRequest {
     pub expected: f64,
 }
 
-/// What a request does with a store of records.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum RequestKind {
-    /// One record by its key.
-    Get,
-    /// Records by the order of keys.
-    Scan,
-    /// A new record.
-    Insert,
-    /// New values for some fields of a record.
-    Update,
-    /// A record to be removed.
-    Delete,
-}
-
-impl RequestKind {
-    /// The name in explanations.
-    pub const fn name(self) -> &'static str {
-        match self {
-            RequestKind::Get => "get",
-            RequestKind::Scan => "scan",
-            RequestKind::Insert => "insert",
-            RequestKind::Update => "update",
-            RequestKind::Delete => "delete",
-        }
+named_enum! {
+    /// What a request does with a store of records.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub enum RequestKind {
+        /// One record by its key.
+        Get => "get",
+        /// Records by the order of keys.
+        Scan => "scan",
+        /// A new record.
+        Insert => "insert",
+        /// New values for some fields of a record.
+        Update => "update",
+        /// A record to be removed.
+        Delete => "delete",
     }
 }
 

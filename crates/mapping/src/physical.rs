@@ -32,33 +32,22 @@ impl Class {
     }
 }
 
-/// What a table is there for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Role {
-    /// A relation as it is, under its primary key: what everything else can be rebuilt from.
-    #[serde(rename = "base")]
-    BaseTable,
-    /// A relation under the key that a query uses.
-    Query,
-    /// The rows of a join, computed when they are written.
-    Join,
-    /// From the columns of a filter to primary keys.
-    Lookup,
-    /// The entries of a secondary index; made from a table's `index`, never written in a file.
-    Entries,
-}
-
-impl Role {
-    /// The name in files and explanations.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Role::BaseTable => "base",
-            Role::Query => "query",
-            Role::Join => "join",
-            Role::Lookup => "lookup",
-            Role::Entries => "entries",
-        }
+named_enum! {
+    /// What a table is there for.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Role {
+        /// A relation as it is, under its primary key: what everything else can be rebuilt from.
+        #[serde(rename = "base")]
+        BaseTable => "base",
+        /// A relation under the key that a query uses.
+        Query => "query",
+        /// The rows of a join, computed when they are written.
+        Join => "join",
+        /// From the columns of a filter to primary keys.
+        Lookup => "lookup",
+        /// The entries of a secondary index; made from a table's `index`, never written in a file.
+        Entries => "entries",
     }
 }
 

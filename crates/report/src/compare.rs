@@ -17,6 +17,7 @@ pub use words::{change, figure_name};
 
 use assay_analysis::Summary;
 use assay_analysis::compare::{Comparison, ConditionOutcome, Row};
+use assay_model::named_enum;
 
 use crate::facts::Facts;
 
@@ -79,25 +80,16 @@ pub struct Difference {
     pub weight: Weight,
 }
 
-/// What follows from a difference of set-ups.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Weight {
-    /// The workload or the load differs: figures differ for that reason alone.
-    Question,
-    /// The store, its settings or the machine are others: perhaps that is what is compared.
-    Place,
-    /// Chance only, or a remark.
-    Slight,
-}
-
-impl Weight {
-    /// The name used in exports.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Weight::Question => "question",
-            Weight::Place => "place",
-            Weight::Slight => "slight",
-        }
+named_enum! {
+    /// What follows from a difference of set-ups.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum Weight {
+        /// The workload or the load differs: figures differ for that reason alone.
+        Question => "question",
+        /// The store, its settings or the machine are others: perhaps that is what is compared.
+        Place => "place",
+        /// Chance only, or a remark.
+        Slight => "slight",
     }
 }
 

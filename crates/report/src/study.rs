@@ -46,13 +46,15 @@ pub struct StudyRun {
     pub sights: Vec<MethodResult>,
 }
 
-/// How exactly the store's clock goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StudyClock {
-    /// In nanoseconds.
-    Exact,
-    /// In whole milliseconds with waits rounded up, as SickStore's.
-    Milliseconds,
+named_enum! {
+    /// How exactly the store's clock goes.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum StudyClock {
+        /// In nanoseconds.
+        Exact => "ns",
+        /// In whole milliseconds with waits rounded up, as SickStore's.
+        Milliseconds => "ms",
+    }
 }
 
 named_enum! {
@@ -81,16 +83,6 @@ pub struct MethodResult {
     pub distribution: Distribution,
     /// The longest latency over time, around the hiccup.
     pub time_course: LatencyCourse,
-}
-
-impl StudyClock {
-    /// The name in tables.
-    pub const fn name(self) -> &'static str {
-        match self {
-            StudyClock::Exact => "ns",
-            StudyClock::Milliseconds => "ms",
-        }
-    }
 }
 
 impl MethodResult {

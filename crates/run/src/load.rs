@@ -1,6 +1,6 @@
 //! Load model of a run with its bounds and its duration.
 
-use assay_model::Nanos;
+use assay_model::{Nanos, named_enum};
 
 use crate::arrival::Arrivals;
 
@@ -44,25 +44,16 @@ pub struct Closed {
     pub target_rate: Option<f64>,
 }
 
-/// What becomes of an arrival when the bound on processes in flight is reached.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Overflow {
-    /// It waits; the wait is lag.
-    Queue,
-    /// It is recorded as dropped.
-    Drop,
-    /// The run ends.
-    Abort,
-}
-
-impl Overflow {
-    /// Its name in settings and run directories.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Overflow::Queue => "queue",
-            Overflow::Drop => "drop",
-            Overflow::Abort => "abort",
-        }
+named_enum! {
+    /// What becomes of an arrival when the bound on processes in flight is reached.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Overflow {
+        /// It waits; the wait is lag.
+        Queue => "queue",
+        /// It is recorded as dropped.
+        Drop => "drop",
+        /// The run ends.
+        Abort => "abort",
     }
 }
 

@@ -1,6 +1,6 @@
 //! Capabilities that a store declares, as plain data.
 
-use assay_model::Kind;
+use assay_model::{Kind, named_enum};
 use serde::Deserialize;
 
 /// What a store can do and how it is to be called.
@@ -58,29 +58,20 @@ impl Capabilities {
     }
 }
 
-/// How a store keeps transactions that overlap apart, by the name that it uses itself.
-///
-/// The names mean different things in different stores: PostgreSQL's repeatable read is snapshot
-/// isolation, MariaDB's lets updates see what their snapshot does not show.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Isolation {
-    /// A statement sees what was committed before it began.
-    ReadCommitted,
-    /// All statements of a transaction read from one snapshot.
-    RepeatableRead,
-    /// As if transactions had come one after another.
-    Serializable,
-}
-
-impl Isolation {
-    /// The name in URLs, settings and reports.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Isolation::ReadCommitted => "read-committed",
-            Isolation::RepeatableRead => "repeatable-read",
-            Isolation::Serializable => "serializable",
-        }
+named_enum! {
+    /// How a store keeps transactions that overlap apart, by the name that it uses itself.
+    ///
+    /// The names mean different things in different stores: PostgreSQL's repeatable read is
+    /// snapshot isolation, MariaDB's lets updates see what their snapshot does not show.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Isolation {
+        /// A statement sees what was committed before it began.
+        ReadCommitted => "read-committed",
+        /// All statements of a transaction read from one snapshot.
+        RepeatableRead => "repeatable-read",
+        /// As if transactions had come one after another.
+        Serializable => "serializable",
     }
 }
 

@@ -5,7 +5,7 @@ use std::fmt;
 use std::path::Path;
 
 use assay_lab::GivenOptions;
-use assay_model::{closest, quantity};
+use assay_model::{closest, named_enum, quantity};
 use schemars::JsonSchema;
 use serde::de::{Error as _, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -190,29 +190,20 @@ pub struct FillSection {
     pub when: Refill,
 }
 
-impl Refill {
-    /// As the study file says it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Refill::EachRun => "each-run",
-            Refill::WhenChanged => "when-changed",
-            Refill::CleanUp => "clean-up",
-        }
+named_enum! {
+    /// When a store is filled anew.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Refill {
+        /// Before every run.
+        #[default]
+        EachRun => "each-run",
+        /// When the run before has inserted or deleted, used another data set, or failed.
+        WhenChanged => "when-changed",
+        /// The same, but each run deletes what it has inserted, after it was measured.
+        #[serde(alias = "undo")]
+        CleanUp => "clean-up",
     }
-}
-
-/// When a store is filled anew.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Refill {
-    /// Before every run.
-    #[default]
-    EachRun,
-    /// When the run before has inserted or deleted, used another data set, or failed.
-    WhenChanged,
-    /// The same, but each run deletes what it has inserted, after it was measured.
-    #[serde(alias = "undo")]
-    CleanUp,
 }
 
 /// How the figures of others came about.

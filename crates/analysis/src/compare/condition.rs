@@ -1,5 +1,7 @@
 //! Condition that a comparison must not violate.
 
+use assay_model::named_enum;
+
 use crate::compare::{Figure, Finding, Row};
 
 /// A figure that must not move beyond a limit, such as p99 by more than +10 %.
@@ -21,20 +23,22 @@ pub enum Limit {
     Below(f64),
 }
 
-/// What became of a condition.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum ConditionOutcome {
-    /// The whole interval is beyond the limit: it is so, at the comparison's confidence.
-    Met,
-    /// The effect is beyond the limit, but its interval reaches back across it; or that of a share
-    /// is not, but its interval is so wide that it reaches across.
-    Unsure,
-    /// The effect is not beyond the limit.
-    NotMet,
-    /// There is too little to tell.
-    Unknown,
-    /// The hallmark of a run withdraws the figure.
-    Withdrawn,
+named_enum! {
+    /// What became of a condition.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub enum ConditionOutcome {
+        /// The whole interval is beyond the limit: it is so, at the comparison's confidence.
+        Met => "met",
+        /// The effect is beyond the limit, but its interval reaches back across it; or that of a
+        /// share is not, but its interval is so wide that it reaches across.
+        Unsure => "unsure",
+        /// The effect is not beyond the limit.
+        NotMet => "not-met",
+        /// There is too little to tell.
+        Unknown => "unknown",
+        /// The hallmark of a run withdraws the figure.
+        Withdrawn => "withdrawn",
+    }
 }
 
 impl Condition {
@@ -65,19 +69,6 @@ impl Condition {
                 ConditionOutcome::Unsure
             }
             (false, false) => ConditionOutcome::NotMet,
-        }
-    }
-}
-
-impl ConditionOutcome {
-    /// The name used in exports.
-    pub const fn name(self) -> &'static str {
-        match self {
-            ConditionOutcome::Met => "met",
-            ConditionOutcome::Unsure => "unsure",
-            ConditionOutcome::NotMet => "not-met",
-            ConditionOutcome::Unknown => "unknown",
-            ConditionOutcome::Withdrawn => "withdrawn",
         }
     }
 }

@@ -474,22 +474,14 @@ pub enum Figure {
     Percentile(Time, f64),
 }
 
-/// Which latency.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Time {
-    /// Ended − intended.
-    Response,
-    /// Ended − started.
-    Service,
-}
-
-impl Time {
-    /// The name in files and reports.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Time::Response => "response",
-            Time::Service => "service",
-        }
+named_enum! {
+    /// Which latency.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub enum Time {
+        /// Ended − intended.
+        Response => "response",
+        /// Ended − started.
+        Service => "service",
     }
 }
 

@@ -1,6 +1,6 @@
 //! Durability class of an answered write, from the words of each store.
 
-use assay_model::Setting;
+use assay_model::{Setting, named_enum};
 
 /// The setting in which a driver says what a crash loses; some add an object: `durability_setting
 /// of ks`.
@@ -12,35 +12,23 @@ const SURVIVES: &str = "an answered write survives the end of this process";
 /// How it begins if only a crash of the machine loses what the value names.
 const OF_MACHINE: &str = "a crash of the machine loses";
 
-/// How durable an answered write is, from the weakest to the strongest.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum DurabilityClass {
-    /// The store does not say.
-    Untold,
-    /// A crash of the process, or of all its nodes, loses everything since some earlier moment.
-    Nothing,
-    /// A crash of the process, or of all its nodes, loses the last writes, of a bounded time.
-    Moments,
-    /// It survives a crash of the process; a power failure may lose it.
-    Process,
-    /// It survives a crash of the process; a power failure loses the last writes, of a bounded
-    /// time.
-    Interval,
-    /// It is on disk before the response.
-    EveryWrite,
-}
-
-impl DurabilityClass {
-    /// The name in tables and files.
-    pub const fn name(self) -> &'static str {
-        match self {
-            DurabilityClass::Untold => "untold",
-            DurabilityClass::Nothing => "nothing",
-            DurabilityClass::Moments => "moments",
-            DurabilityClass::Process => "process",
-            DurabilityClass::Interval => "interval",
-            DurabilityClass::EveryWrite => "every write",
-        }
+named_enum! {
+    /// How durable an answered write is, from the weakest to the strongest.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum DurabilityClass {
+        /// The store does not say.
+        Untold => "untold",
+        /// A crash of the process, or of all its nodes, loses everything since some earlier moment.
+        Nothing => "nothing",
+        /// A crash of the process, or of all its nodes, loses the last writes, of a bounded time.
+        Moments => "moments",
+        /// It survives a crash of the process; a power failure may lose it.
+        Process => "process",
+        /// It survives a crash of the process; a power failure loses the last writes, of a bounded
+        /// time.
+        Interval => "interval",
+        /// It is on disk before the response.
+        EveryWrite => "every write",
     }
 }
 

@@ -1,6 +1,6 @@
 //! States of a service over time: up, degraded, down.
 
-use assay_model::Nanos;
+use assay_model::{Nanos, named_enum};
 
 use super::baseline::GoodputBaseline;
 use crate::options::Window;
@@ -15,33 +15,25 @@ pub const MOST_LATENCY: f64 = 3.0;
 /// Down below this share of the expected goodput.
 const HARDLY_ANY: f64 = 0.1;
 
-/// How well a service serves.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum ServiceState {
-    /// As without faults.
-    Up,
-    /// Worse than that.
-    Degraded,
-    /// Hardly at all.
-    Down,
-    /// Nobody asked, so nobody knows.
-    Idle,
+named_enum! {
+    /// How well a service serves.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub enum ServiceState {
+        /// As without faults.
+        Up => "up",
+        /// Worse than that.
+        Degraded => "degraded",
+        /// Hardly at all.
+        Down => "down",
+        /// Nobody asked, so nobody knows.
+        Idle => "idle",
+    }
 }
 
 impl ServiceState {
     /// The states of a service that is in use, the best first.
     pub const USED: [ServiceState; 3] =
         [ServiceState::Up, ServiceState::Degraded, ServiceState::Down];
-
-    /// The name used in reports.
-    pub const fn name(self) -> &'static str {
-        match self {
-            ServiceState::Up => "up",
-            ServiceState::Degraded => "degraded",
-            ServiceState::Down => "down",
-            ServiceState::Idle => "idle",
-        }
-    }
 }
 
 /// Why an interval is not up; several reasons may hold of it.

@@ -27,9 +27,6 @@ use crate::signals::ending;
 use crate::workload::{Changes, Workload};
 use crate::{completion, machine, mapped, parent_death, units};
 
-const LAYOUTS: [FmkeLayout; 3] =
-    [FmkeLayout::Normalised, FmkeLayout::Nested, FmkeLayout::NestedPacked];
-
 /// How often the command looks whether it is to end.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
@@ -42,7 +39,7 @@ struct ServeArgs {
     target: String,
     /// How prescriptions lie in it
     #[arg(long, value_name = "LAYOUT", default_value = FmkeLayout::Normalised.name())]
-    #[arg(value_parser = LAYOUTS.map(FmkeLayout::name))]
+    #[arg(value_parser = FmkeLayout::ALL.map(FmkeLayout::name))]
     layout: String,
     /// Where; with port 0 the system chooses a free one
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:9090")]
@@ -194,7 +191,7 @@ fn config(arguments: &ServeArgs) -> Result<ServerConfig> {
 }
 
 fn layout(name: &str) -> Result<FmkeLayout> {
-    let found = LAYOUTS.into_iter().find(|layout| layout.name() == name);
+    let found = FmkeLayout::ALL.into_iter().find(|layout| layout.name() == name);
     found.ok_or_else(|| usage(format!("--layout: there is no {name:?}")))
 }
 

@@ -169,8 +169,7 @@ impl SettingValue for Think {
 
 impl SettingValue for Overflow {
     fn parse(text: &str) -> Result<Overflow> {
-        let policies = [Overflow::Queue, Overflow::Drop, Overflow::Abort];
-        one_of(text, &policies.map(|policy| (policy.name(), policy)))
+        one_of(text, &Overflow::ALL.map(|policy| (policy.name(), policy)))
     }
 }
 

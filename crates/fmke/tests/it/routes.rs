@@ -6,9 +6,6 @@ use assay_workload::script::fmke::FmkeLayout;
 use crate::http::Caller;
 use crate::served::Served;
 
-const LAYOUTS: [FmkeLayout; 3] =
-    [FmkeLayout::Normalised, FmkeLayout::Nested, FmkeLayout::NestedPacked];
-
 fn serve(layout: FmkeLayout, compat: AnswerStyle) -> Served {
     Served::memory(layout, compat, ServerLimits::default())
 }
@@ -66,7 +63,7 @@ fn prescription(id: u64, drugs: &str, state: &str, processed: &str) -> String {
 
 #[test]
 fn persons_and_places_are_created_read_and_updated() {
-    for layout in LAYOUTS {
+    for layout in FmkeLayout::ALL {
         let served = serve(layout, AnswerStyle::Corrected);
         let caller = &mut served.caller();
         populate(caller);
@@ -109,7 +106,7 @@ fn persons_and_places_are_created_read_and_updated() {
 
 #[test]
 fn prescriptions_are_created_changed_and_processed_with_all_copies() {
-    for layout in LAYOUTS {
+    for layout in FmkeLayout::ALL {
         let served = serve(layout, AnswerStyle::Corrected);
         let caller = &mut served.caller();
         populate(caller);

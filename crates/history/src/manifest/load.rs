@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use assay_model::named_enum;
 use serde::{Deserialize, Serialize};
 
 use super::wide;
@@ -74,48 +75,31 @@ pub struct LoadSettings {
     pub tune: Option<TuneStepSection>,
 }
 
-/// What was executed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum LoadPhase {
-    /// The operations of a workload.
-    #[default]
-    Run,
-    /// The inserts before them.
-    Load,
-}
-
-impl LoadPhase {
-    /// The name in the file.
-    pub const fn name(self) -> &'static str {
-        match self {
-            LoadPhase::Run => "run",
-            LoadPhase::Load => "load",
-        }
+named_enum! {
+    /// What was executed.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum LoadPhase {
+        /// The operations of a workload.
+        #[default]
+        Run => "run",
+        /// The inserts before them.
+        Load => "load",
     }
 }
 
-/// When workers wait for the next arrival without giving up their processor.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Spinning {
-    /// They sleep.
-    #[default]
-    Never,
-    /// In the last stretch before it.
-    LastStretch,
-    /// All the time.
-    Always,
-}
-
-impl Spinning {
-    /// The name in the file.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Spinning::Never => "never",
-            Spinning::LastStretch => "last-stretch",
-            Spinning::Always => "always",
-        }
+named_enum! {
+    /// When workers wait for the next arrival without giving up their processor.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Spinning {
+        /// They sleep.
+        #[default]
+        Never => "never",
+        /// In the last stretch before it.
+        LastStretch => "last-stretch",
+        /// All the time.
+        Always => "always",
     }
 }
 

@@ -1,7 +1,7 @@
 //! Status of a run as the control port shows it.
 
 use assay_fleet::StatusRow;
-use assay_model::Nanos;
+use assay_model::{Nanos, named_enum};
 use serde_json::{Value, json};
 
 use crate::interval::{IntervalCollector, KINDS, LiveInterval, Quantiles, Totals};
@@ -32,29 +32,19 @@ pub struct Subject {
     pub processes: Option<u64>,
 }
 
-/// Where a run stands.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum RunPhase {
-    /// No operation is issued yet.
-    #[default]
-    Preparing,
-    /// Operations are issued.
-    Issuing,
-    /// No more operations are issued; responses are awaited.
-    Ending,
-    /// All is over; the figures are the last ones.
-    Over,
-}
-
-impl RunPhase {
-    /// Its name in answers.
-    pub const fn name(self) -> &'static str {
-        match self {
-            RunPhase::Preparing => "preparing",
-            RunPhase::Issuing => "running",
-            RunPhase::Ending => "ending",
-            RunPhase::Over => "over",
-        }
+named_enum! {
+    /// Where a run stands.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum RunPhase {
+        /// No operation is issued yet.
+        #[default]
+        Preparing => "preparing",
+        /// Operations are issued.
+        Issuing => "running",
+        /// No more operations are issued; responses are awaited.
+        Ending => "ending",
+        /// All is over; the figures are the last ones.
+        Over => "over",
     }
 }
 

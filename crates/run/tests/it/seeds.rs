@@ -62,7 +62,7 @@ fn drawn_load(draws: &mut Draws) -> Load {
         return Load::Open(Open {
             arrivals: Arrivals::constant_rate(rate, process),
             in_flight: pick(draws, &[1, 3, 10_000]),
-            overflow: pick(draws, &[Overflow::Queue, Overflow::Drop, Overflow::Abort]),
+            overflow: pick(draws, &Overflow::ALL),
         });
     }
     let us = Nanos::from_micros;

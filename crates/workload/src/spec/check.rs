@@ -388,19 +388,3 @@ fn check_exponential(keys: &KeysSection) -> Result<(), Problem> {
     }
     Ok(())
 }
-
-impl KeyDistribution {
-    /// The name in a specification.
-    pub const fn name(self) -> &'static str {
-        match self {
-            KeyDistribution::Uniform => "uniform",
-            KeyDistribution::Sequential => "sequential",
-            KeyDistribution::Zipfian => "zipfian",
-            KeyDistribution::YcsbZipfian => "ycsb-zipfian",
-            KeyDistribution::Latest => "latest",
-            KeyDistribution::YcsbLatest => "ycsb-latest",
-            KeyDistribution::Hotspot => "hotspot",
-            KeyDistribution::Exponential => "exponential",
-        }
-    }
-}

@@ -1,5 +1,6 @@
 //! The sections of a specification with their keys.
 
+use assay_model::named_enum;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -334,26 +335,28 @@ impl KeysSection {
     }
 }
 
-/// How popular records are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum KeyDistribution {
-    /// All alike.
-    Uniform,
-    /// One after the other.
-    Sequential,
-    /// Zipf's law over the loaded records.
-    Zipfian,
-    /// What YCSB calls zipfian: scrambled, bit for bit, less skewed than Zipf's law.
-    YcsbZipfian,
-    /// Zipf's law over the distance from the newest record.
-    Latest,
-    /// What YCSB calls latest.
-    YcsbLatest,
-    /// A hot set of the lowest record numbers.
-    Hotspot,
-    /// Exponentially fewer the older they are.
-    Exponential,
+named_enum! {
+    /// How popular records are.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum KeyDistribution {
+        /// All alike.
+        Uniform => "uniform",
+        /// One after the other.
+        Sequential => "sequential",
+        /// Zipf's law over the loaded records.
+        Zipfian => "zipfian",
+        /// What YCSB calls zipfian: scrambled, bit for bit, less skewed than Zipf's law.
+        YcsbZipfian => "ycsb-zipfian",
+        /// Zipf's law over the distance from the newest record.
+        Latest => "latest",
+        /// What YCSB calls latest.
+        YcsbLatest => "ycsb-latest",
+        /// A hot set of the lowest record numbers.
+        Hotspot => "hotspot",
+        /// Exponentially fewer the older they are.
+        Exponential => "exponential",
+    }
 }
 
 /// How long scans are.

@@ -277,16 +277,7 @@ fn a_data_set_survives_being_written() {
 
 #[test]
 fn every_distribution_has_the_name_of_its_toml_form() {
-    for distribution in [
-        KeyDistribution::Uniform,
-        KeyDistribution::Sequential,
-        KeyDistribution::Zipfian,
-        KeyDistribution::YcsbZipfian,
-        KeyDistribution::Latest,
-        KeyDistribution::YcsbLatest,
-        KeyDistribution::Hotspot,
-        KeyDistribution::Exponential,
-    ] {
+    for distribution in KeyDistribution::ALL {
         let text = serde_json::to_string(&distribution).unwrap();
         assert_eq!(text, format!("{:?}", distribution.name()));
     }

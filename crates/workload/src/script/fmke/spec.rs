@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use assay_model::Setting;
+use assay_model::{Setting, named_enum};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -47,17 +47,19 @@ pub struct FmkeChecks {
     pub share: f64,
 }
 
-/// How prescriptions lie in the lists of patients, pharmacies and staff.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum FmkeLayout {
-    /// Lists hold numbers of prescriptions.
-    #[default]
-    Normalised,
-    /// Lists hold copies of prescriptions, a row each.
-    Nested,
-    /// Lists hold copies of prescriptions in one text in the row of their owner.
-    NestedPacked,
+named_enum! {
+    /// How prescriptions lie in the lists of patients, pharmacies and staff.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum FmkeLayout {
+        /// Lists hold numbers of prescriptions.
+        #[default]
+        Normalised => "normalised",
+        /// Lists hold copies of prescriptions, a row each.
+        Nested => "nested",
+        /// Lists hold copies of prescriptions in one text in the row of their owner.
+        NestedPacked => "nested-packed",
+    }
 }
 
 impl FmkeLayout {
@@ -69,15 +71,6 @@ impl FmkeLayout {
             FmkeLayout::NestedPacked => {
                 "lists hold copies of prescriptions, in one text in the row of their owner"
             }
-        }
-    }
-
-    /// The name as it is written.
-    pub const fn name(self) -> &'static str {
-        match self {
-            FmkeLayout::Normalised => "normalised",
-            FmkeLayout::Nested => "nested",
-            FmkeLayout::NestedPacked => "nested-packed",
         }
     }
 }
