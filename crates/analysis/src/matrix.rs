@@ -56,9 +56,9 @@ impl OperationFilter {
 }
 
 named_enum! {
-    /// A place in a latency's distribution.
+    /// What of a distribution of latencies.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-    pub enum Place {
+    pub enum LatencyStatistic {
         /// The arithmetic mean.
         Mean => "mean",
         /// The median.
@@ -79,9 +79,9 @@ pub enum Metric {
     /// one.
     TimePerOperation,
     /// Response time of hits, in nanoseconds.
-    Response(OperationFilter, Place),
+    Response(OperationFilter, LatencyStatistic),
     /// Service time of hits, in nanoseconds.
-    Service(OperationFilter, Place),
+    Service(OperationFilter, LatencyStatistic),
 }
 
 impl Metric {
@@ -90,7 +90,7 @@ impl Metric {
     pub const fn of_ranking(clients: Option<u32>) -> Metric {
         match clients {
             Some(_) => Metric::Throughput,
-            None => Metric::Response(OperationFilter::All, Place::P99),
+            None => Metric::Response(OperationFilter::All, LatencyStatistic::P99),
         }
     }
 }
@@ -221,12 +221,12 @@ fn times(distribution: &Distribution) -> Option<Times> {
 }
 
 impl Times {
-    /// One of its places.
-    pub const fn at(&self, place: Place) -> f64 {
-        match place {
-            Place::Mean => self.mean_ns,
-            Place::P50 => self.p50_ns,
-            Place::P99 => self.p99_ns,
+    /// The value of this statistic.
+    pub const fn at(&self, statistic: LatencyStatistic) -> f64 {
+        match statistic {
+            LatencyStatistic::Mean => self.mean_ns,
+            LatencyStatistic::P50 => self.p50_ns,
+            LatencyStatistic::P99 => self.p99_ns,
         }
     }
 }
@@ -287,8 +287,8 @@ impl CellFigures {
                 let requested = self.requested();
                 (requested > 0).then(|| self.run_time_ns / requested as f64)
             }
-            Metric::Response(of, place) => Some(self.of(of)?.response?.at(place)),
-            Metric::Service(of, place) => Some(self.of(of)?.service?.at(place)),
+            Metric::Response(of, statistic) => Some(self.of(of)?.response?.at(statistic)),
+            Metric::Service(of, statistic) => Some(self.of(of)?.service?.at(statistic)),
         }
     }
 }

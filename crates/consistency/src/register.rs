@@ -234,6 +234,10 @@ pub fn judge(history: &RegisterHistory, error: &ClockError) -> RegisterReport {
 }
 
 /// Linearizability and 2-atomicity alone, in less time and memory than all that [`judge`] says.
+///
+/// # Panics
+///
+/// If there is not that much memory.
 pub fn judge_atomicity(history: &RegisterHistory, error: &ClockError) -> AtomicityFindings {
     let mut atomicity = AtomicityPass::default();
     let prepared = each_part(history, error, |part| atomicity.add(part));

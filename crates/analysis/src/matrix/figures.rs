@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::rank::rank;
-use super::{ClientsFit, LatencyPoint, Matrix, Metric, Place, Ranking, Setup};
+use super::{ClientsFit, LatencyPoint, LatencyStatistic, Matrix, Metric, Ranking, Setup};
 use crate::compare::Spread;
 
 /// What the runs of a [`Matrix`] come to.
@@ -46,8 +46,8 @@ impl MatrixFigures {
 fn metrics(matrix: &Matrix) -> Vec<Metric> {
     let mut metrics = vec![Metric::Throughput, Metric::RunTime, Metric::TimePerOperation];
     for of in matrix.sorts() {
-        for place in Place::ALL {
-            metrics.extend([Metric::Response(of, place), Metric::Service(of, place)]);
+        for statistic in LatencyStatistic::ALL {
+            metrics.extend([Metric::Response(of, statistic), Metric::Service(of, statistic)]);
         }
     }
     metrics

@@ -2,7 +2,7 @@
 
 use assay_model::Kind;
 
-use super::{Matrix, Metric, OperationFilter, Place, Setup};
+use super::{LatencyStatistic, Matrix, Metric, OperationFilter, Setup};
 use crate::compare::Spread;
 
 /// The means over the runs of one setup.
@@ -31,8 +31,8 @@ impl Matrix {
             .fold((0, 0), |(rows, done), scan| (rows + scan.counts.rows, done + scan.counts.done));
         Some(LatencyPoint {
             throughput: self.spread(setup, Metric::Throughput)?,
-            p50: self.spread(setup, response(Place::P50))?,
-            p99: self.spread(setup, response(Place::P99))?,
+            p50: self.spread(setup, response(LatencyStatistic::P50))?,
+            p99: self.spread(setup, response(LatencyStatistic::P99))?,
             failed,
             rows_per_scan: (done > 0).then(|| rows as f64 / done as f64),
         })

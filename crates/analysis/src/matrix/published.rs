@@ -8,7 +8,7 @@
 use assay_model::Kind;
 
 use crate::compare::{Spread, spread};
-use crate::matrix::{Metric, OperationFilter, Place};
+use crate::matrix::{LatencyStatistic, Metric, OperationFilter};
 use crate::plausibility::Verdict;
 
 /// A run time further from what follows from the latencies than this share of it contradicts them.
@@ -117,7 +117,7 @@ impl ExaminedFigures {
         let (measure, parts) = match metric {
             Metric::RunTime => (PublishedMeasure::RunTime, 1.0),
             Metric::TimePerOperation => (PublishedMeasure::RunTime, self.terms.operations.max(1.0)),
-            Metric::Response(of, Place::Mean) => (PublishedMeasure::Mean(of), 1.0),
+            Metric::Response(of, LatencyStatistic::Mean) => (PublishedMeasure::Mean(of), 1.0),
             _ => return None,
         };
         let is_it = |figure: &&PublishedFigure| {

@@ -53,10 +53,15 @@ fn runs_of_a_setup_have_one_interval() {
     assert!((spread.interval.unwrap().1 - 10.0 - reach).abs() < 0.01);
     assert_eq!(matrix.spread(setup(1), Metric::Throughput), None);
     assert_eq!(
-        matrix.spread(setup(0), Metric::Response(OperationFilter::Kind(Kind::Scan), Place::P99)),
+        matrix.spread(
+            setup(0),
+            Metric::Response(OperationFilter::Kind(Kind::Scan), LatencyStatistic::P99)
+        ),
         None
     );
-    let p99 = matrix.spread(setup(0), Metric::Response(OperationFilter::All, Place::P99)).unwrap();
+    let p99 = matrix
+        .spread(setup(0), Metric::Response(OperationFilter::All, LatencyStatistic::P99))
+        .unwrap();
     assert!(p99.mean > 1e9);
 }
 
@@ -107,8 +112,11 @@ fn latency_is_ranked_from_below_and_failures_do_not_flatter_it() {
     let mut flattered = cell(2, 1, 900.0);
     flattered.figures.failed = 0.005;
     let matrix = Matrix { cells: vec![cell(0, 1, 100.0), cell(1, 1, 200.0), flattered] };
-    let ranking =
-        rank(&matrix, &matrix.setups(), Metric::Response(OperationFilter::All, Place::P99));
+    let ranking = rank(
+        &matrix,
+        &matrix.setups(),
+        Metric::Response(OperationFilter::All, LatencyStatistic::P99),
+    );
     let order: Vec<(usize, f64)> =
         ranking.placed.iter().map(|placed| (placed.setup.store, placed.behind)).collect();
     assert_eq!(order, [(1, 1.0), (0, 2.0)]);

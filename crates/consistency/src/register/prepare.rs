@@ -18,6 +18,10 @@ pub const MAX_OPERATIONS: usize = 1 << 30;
 const DURATION_SAMPLE: usize = 4096;
 
 /// Sorts and groups the operations and resolves their reads.
+///
+/// # Panics
+///
+/// If there is not the memory for it.
 pub fn prepare<'h>(history: &'h RegisterHistory, error: &ClockError) -> PreparedHistory<'h> {
     resolve_parts(history, error, |_| {})
 }

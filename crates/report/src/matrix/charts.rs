@@ -1,7 +1,7 @@
 //! Charts of a study: columns by workload and store, lines over nodes and over clients.
 
 use assay_analysis::compare::Spread;
-use assay_analysis::matrix::{Metric, OperationFilter, Place, Setup};
+use assay_analysis::matrix::{LatencyStatistic, Metric, OperationFilter, Setup};
 use assay_analysis::usl::EXPLAINED_MIN;
 
 use super::MatrixStudy;
@@ -74,7 +74,7 @@ fn is_first(study: &MatrixStudy, load: usize, metric: Metric) -> bool {
         // Where the rate is given, all do as much.
         Metric::Throughput => study.loads[load].clients.is_some(),
         // Of transactions what users wait for is the whole.
-        Metric::Response(of, Place::P99) => {
+        Metric::Response(of, LatencyStatistic::P99) => {
             (of == OperationFilter::All) == counts_transactions(study)
         }
         _ => false,

@@ -1,6 +1,6 @@
 //! Latency over throughput as clients become more, or arrivals faster.
 
-use assay_analysis::matrix::{LatencyPoint, Metric, OperationFilter, Place, Setup};
+use assay_analysis::matrix::{LatencyPoint, LatencyStatistic, Metric, OperationFilter, Setup};
 
 use super::rows::{closed_loads, setup_name};
 use super::{MatrixStudy, StudyLoad};
@@ -9,7 +9,8 @@ use crate::units::{Letters, percent, plural};
 
 use super::words::value;
 
-const RESPONSE: fn(Place) -> Metric = |place| Metric::Response(OperationFilter::All, place);
+const RESPONSE: fn(LatencyStatistic) -> Metric =
+    |statistic| Metric::Response(OperationFilter::All, statistic);
 
 /// One store with one workload on one number of nodes, under loads of one sort.
 pub struct LatencyCurve {
@@ -82,8 +83,8 @@ pub fn latency_table(study: &MatrixStudy, letters: Letters) -> Table {
                 setup_name(study, curve.setup),
                 load_text(study, *load),
                 value(Metric::Throughput, point.throughput.mean, letters),
-                value(RESPONSE(Place::P50), point.p50.mean, letters),
-                value(RESPONSE(Place::P99), point.p99.mean, letters),
+                value(RESPONSE(LatencyStatistic::P50), point.p50.mean, letters),
+                value(RESPONSE(LatencyStatistic::P99), point.p99.mean, letters),
                 percent(point.failed),
                 point.rows_per_scan.map_or("-".to_owned(), |rows| format!("{rows:.1}")),
             ]);

@@ -1,7 +1,7 @@
 //! The figures of others beside ours, where both are of the same thing.
 
 use assay_analysis::matrix::published::PublishedMeasure;
-use assay_analysis::matrix::{Metric, Place, Setup};
+use assay_analysis::matrix::{LatencyStatistic, Metric, Setup};
 
 use super::charts::{barred_note, colour, figure};
 use super::published::{figure_warnings, foreign_table, system_name};
@@ -84,7 +84,7 @@ fn compared_by(
     load: usize,
 ) -> (Metric, String) {
     if let PublishedMeasure::Mean(of) = measure {
-        return (Metric::Response(of, Place::Mean), String::new());
+        return (Metric::Response(of, LatencyStatistic::Mean), String::new());
     }
     let setups = setups_beside(study, published, load);
     let runs = setups.into_iter().flat_map(|setup| study.matrix.runs(setup));

@@ -2,7 +2,9 @@
 
 use assay_analysis::compare::Spread;
 use assay_analysis::hallmark;
-use assay_analysis::matrix::{Matrix, Metric, OperationFilter, Place, Ranking, Refused, Setup};
+use assay_analysis::matrix::{
+    LatencyStatistic, Matrix, Metric, OperationFilter, Ranking, Refused, Setup,
+};
 use assay_analysis::usl::{Peak, Refusal, UslFit};
 
 use super::MatrixStudy;
@@ -286,11 +288,11 @@ pub enum Detail {
 
 fn latencies(of: OperationFilter) -> [Metric; 5] {
     [
-        Metric::Response(of, Place::Mean),
-        Metric::Response(of, Place::P50),
-        Metric::Response(of, Place::P99),
-        Metric::Service(of, Place::Mean),
-        Metric::Service(of, Place::P99),
+        Metric::Response(of, LatencyStatistic::Mean),
+        Metric::Response(of, LatencyStatistic::P50),
+        Metric::Response(of, LatencyStatistic::P99),
+        Metric::Service(of, LatencyStatistic::Mean),
+        Metric::Service(of, LatencyStatistic::P99),
     ]
 }
 
@@ -512,9 +514,9 @@ pub fn looks_at(study: &MatrixStudy) -> Vec<Metric> {
     let has_all = counts_transactions(study);
     let is_one = |of: &OperationFilter| has_all || *of != OperationFilter::All;
     for of in study.matrix.sorts().into_iter().filter(is_one) {
-        for place in [Place::P99, Place::Mean, Place::P50] {
-            metrics.push(Metric::Response(of, place));
-            metrics.push(Metric::Service(of, place));
+        for statistic in [LatencyStatistic::P99, LatencyStatistic::Mean, LatencyStatistic::P50] {
+            metrics.push(Metric::Response(of, statistic));
+            metrics.push(Metric::Service(of, statistic));
         }
     }
     metrics

@@ -2,7 +2,7 @@
 
 use assay_analysis::Verdict;
 use assay_analysis::hallmark;
-use assay_analysis::matrix::{Cell, DurabilityClass, Metric, OperationFilter, Place};
+use assay_analysis::matrix::{Cell, DurabilityClass, LatencyStatistic, Metric, OperationFilter};
 use assay_model::{Nanos, Setting};
 
 use super::MatrixStudy;
@@ -49,8 +49,8 @@ pub fn metric_name(metric: Metric) -> String {
         Metric::Throughput => "throughput".to_owned(),
         Metric::RunTime => "run time".to_owned(),
         Metric::TimePerOperation => "run time per operation".to_owned(),
-        Metric::Response(sort, place) => format!("{}response {}", of(sort), place.name()),
-        Metric::Service(sort, place) => format!("{}service {}", of(sort), place.name()),
+        Metric::Response(sort, statistic) => format!("{}response {}", of(sort), statistic.name()),
+        Metric::Service(sort, statistic) => format!("{}service {}", of(sort), statistic.name()),
     }
 }
 
@@ -61,10 +61,10 @@ pub fn metric_text(metric: Metric) -> String {
         OperationFilter::ReadModifyWrite => "read-modify-writes as wholes".to_owned(),
         OperationFilter::Kind(kind) => format!("{}s", kind.name()),
     };
-    let place = |place: Place| match place {
-        Place::Mean => "mean",
-        Place::P50 => "median",
-        Place::P99 => "99th percentile",
+    let name = |statistic: LatencyStatistic| match statistic {
+        LatencyStatistic::Mean => "mean",
+        LatencyStatistic::P50 => "median",
+        LatencyStatistic::P99 => "99th percentile",
     };
     match metric {
         Metric::Throughput => {
@@ -76,11 +76,11 @@ pub fn metric_text(metric: Metric) -> String {
             "how long the whole run took, divided by its operations; less is better".to_owned()
         }
         Metric::Response(of, at) => {
-            let (of, at) = (operations(of), place(at));
+            let (of, at) = (operations(of), name(at));
             format!("{at} of the response time of {of} that hit: what a user waits; less is better")
         }
         Metric::Service(of, at) => {
-            let (of, at) = (operations(of), place(at));
+            let (of, at) = (operations(of), name(at));
             format!(
                 "{at} of the service time of {of} that hit: what the store needs; less is better"
             )
@@ -312,10 +312,14 @@ mod tests {
 
     #[test]
     fn figures_have_names_and_units() {
-        let scan = Metric::Response(OperationFilter::Kind(assay_model::Kind::Scan), Place::P99);
+        let scan =
+            Metric::Response(OperationFilter::Kind(assay_model::Kind::Scan), LatencyStatistic::P99);
         assert_eq!(metric_name(scan), "scan response p99");
         assert_eq!(value(scan, 1_234_000.0, Letters::Unicode), "1.23 ms");
-        assert_eq!(metric_name(Metric::Service(OperationFilter::All, Place::Mean)), "service mean");
+        assert_eq!(
+            metric_name(Metric::Service(OperationFilter::All, LatencyStatistic::Mean)),
+            "service mean"
+        );
         assert_eq!(value(Metric::Throughput, 12_345.6, Letters::Ascii), "12 346/s");
         assert!(metric_text(Metric::RunTime).contains("less is better"));
     }
