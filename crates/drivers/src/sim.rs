@@ -2,8 +2,8 @@
 
 use assay_model::Seed;
 use assay_model::closest;
+use assay_sim::{Config, SimulatedStore, presets};
 use assay_store::OpenError;
-use assay_store::sim::{Config, SimulatedStore, presets};
 
 /// The store that `url` describes; it draws from `seed` unless the URL names another.
 ///
@@ -34,7 +34,7 @@ pub fn config(text: &str) -> Result<Config, String> {
     Ok(config)
 }
 
-type Read = fn(&str, &str) -> Result<Config, assay_store::sim::tree::Wrong>;
+type Read = fn(&str, &str) -> Result<Config, assay_sim::tree::Wrong>;
 
 fn from_file(path: &str, read: Read) -> Result<Config, String> {
     let text = std::fs::read_to_string(path)

@@ -1,4 +1,4 @@
-//! The seam to a store, its conformance suite, the stores that need no server.
+//! The seam to a store, its conformance suite, the stores that keep records in memory or nothing.
 //!
 //! A [`Store`] tells what it can ([`Capabilities`]), is made ready ([`Store::prepare`]) and gives
 //! each worker of the executor a [`Client`]. A client starts [`Request`]s and delivers [`Answer`]s;
@@ -22,7 +22,6 @@ pub mod memory;
 pub mod null;
 pub mod resp;
 pub mod resumed_load;
-pub mod sim;
 pub mod sql;
 
 pub use answer::{Answer, Answers, Reply, Rows};

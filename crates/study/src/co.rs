@@ -20,11 +20,11 @@ use assay_run::{
     ArrivalProcess, Arrivals, Closed, Control, Extent, Latency, LiveCounters, Load, Open, Overflow,
     Spin, Think, Workers, WorkloadKind, execute_in_simulated_time,
 };
+use assay_sim::config::Config;
+use assay_sim::delay::Delay;
+use assay_sim::queue::{Grain, Hiccup};
+use assay_sim::{SimulatedStore, presets};
 use assay_store::Store;
-use assay_store::sim::config::Config;
-use assay_store::sim::delay::Delay;
-use assay_store::sim::queue::{Grain, Hiccup};
-use assay_store::sim::{SimulatedStore, presets};
 use assay_workload::{Plan, PlanPhase, Spec};
 
 use crate::error::{Context, StudyError, as_invalid, other};

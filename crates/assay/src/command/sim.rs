@@ -1,9 +1,5 @@
 //! The simulated store as a server of its own, the list of its presets.
 
-mod connection;
-mod csv;
-mod server;
-
 use std::fmt::Write as _;
 use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
@@ -13,12 +9,13 @@ use std::sync::atomic::AtomicBool;
 use anyhow::{Context, Result};
 use assay_drivers::sim;
 use assay_model::Seed;
-use assay_store::sim::presets;
-use assay_store::sim::redis::Keyspace;
+use assay_run::clock::{be_punctual, monotonic};
+use assay_sim::redis::Keyspace;
+use assay_sim::server::{Served, Server};
+use assay_sim::{csv, presets};
 use assay_store::truth::Fault;
 use clap::{ArgMatches, Args, Command, FromArgMatches, ValueHint};
 
-use self::server::{Served, Server};
 use crate::exit::{Exit, usage};
 use crate::setup::draw_seed;
 use crate::show::put;
@@ -112,7 +109,10 @@ fn serve(matches: &ArgMatches) -> Result<Exit> {
     let name = &keyspace.world().config().name;
     let seed = keyspace.world().seed();
     put(&format!("the simulated store {name} (seed {seed}) listens on {address}\n"), None)?;
-    let served = Server::new(listener, keyspace)?.serve(length, &stop)?;
+    let server = Server::new(listener, keyspace, monotonic)
+        .context("the socket cannot be made to not block")?;
+    be_punctual();
+    let served = server.serve(length, &stop).context("cannot wait for clients")?;
     put(&summary(&served), None)?;
     if let Some(path) = &arguments.truth {
         put(&csv::table(&served.keyspace), Some(path))?;

@@ -305,9 +305,9 @@ fn relations_that_are_there_are_refused_replaced_or_used() {
 #[test]
 fn a_store_whose_updates_lose_fields_keeps_no_rows() {
     let catalogue = accounts();
-    let mut config = assay_store::sim::Config::default();
+    let mut config = assay_sim::Config::default();
     config.set("updates", "replace").unwrap();
-    let sim = assay_store::sim::SimulatedStore::new(config, assay_model::Seed(1)).unwrap();
+    let sim = assay_sim::SimulatedStore::new(config, assay_model::Seed(1)).unwrap();
     let physical = Physical::plain(&catalogue.schema, Class::KeyValue);
     let mapped = Mapped::new(Arc::new(sim), physical);
     let message = mapped.prepare_queries(&catalogue, Existing::Refuse).unwrap_err().to_string();

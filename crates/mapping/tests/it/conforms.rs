@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use assay_mapping::{Class, Expected, Keys, Mapped, Physical, advise};
 use assay_model::Seed;
+use assay_sim::{SimulatedStore, presets};
 use assay_store::Store;
 use assay_store::blocking::BlockingThreads;
 use assay_store::conformance::ledger::Ledger;
 use assay_store::conformance::queries::{assert_queries_conform, catalogue};
 use assay_store::memory::Memory;
-use assay_store::sim::{SimulatedStore, presets};
 
 /// Every schema that the advisor offers, and the base tables alone.
 fn schemas(class: Class) -> Vec<Physical> {

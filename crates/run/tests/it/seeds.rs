@@ -11,11 +11,11 @@ use assay_run::{
     ArrivalProcess, Arrivals, Closed, Control, Extent, Latency, LiveCounters, Load, Open, Overflow,
     Think, Workers, execute_in_simulated_time,
 };
-use assay_store::sim::config::{Config, ReadFrom};
-use assay_store::sim::delay::Delay;
-use assay_store::sim::fault_model::FaultRate;
-use assay_store::sim::queue::{Grain, Hiccup};
-use assay_store::sim::{SimulatedStore, config::Node};
+use assay_sim::config::{Config, ReadFrom};
+use assay_sim::delay::Delay;
+use assay_sim::fault_model::FaultRate;
+use assay_sim::queue::{Grain, Hiccup};
+use assay_sim::{SimulatedStore, config::Node};
 use assay_store::{Store, Truth};
 
 use crate::stand_ins::{Plan, closed, extent, open, workers};

@@ -6,8 +6,8 @@ use assay_history::manifest::{
 };
 use assay_history::{Manifest, Memory, RunDir, State};
 use assay_model::{Nanos, Phase, Record};
+use assay_sim::SimulatedStore;
 use assay_store::Store;
-use assay_store::sim::SimulatedStore;
 use assay_workload::Plan;
 
 use super::{KeptRuns, RunSpec};

@@ -1,8 +1,8 @@
 //! Conversations, as a client would have them.
 
 use super::*;
-use crate::resp::Value;
-use crate::sim::presets;
+use crate::presets;
+use assay_store::resp::Value;
 
 struct TestSession {
     keyspace: Keyspace,
@@ -21,7 +21,7 @@ impl TestSession {
     fn say(&mut self, text: &str) -> ParsedCommand {
         let words: Vec<&[u8]> = text.split(' ').map(str::as_bytes).collect();
         let mut bytes = Vec::new();
-        crate::resp::write::command(&words, &mut bytes);
+        assay_store::resp::write::command(&words, &mut bytes);
         let received =
             self.conversation.hear(self.now, &bytes, &mut self.keyspace).unwrap().unwrap();
         assert_eq!(received.length, bytes.len());

@@ -1,17 +1,15 @@
 //! Many clients of one simulated store, on one thread that sleeps until something is due.
 
-use std::io::{ErrorKind, Write};
+use std::io::{self, ErrorKind, Write};
 use std::net::TcpListener;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use anyhow::{Context, Result};
+use crate::redis::Keyspace;
 use assay_model::Nanos;
-use assay_run::clock::{be_punctual, monotonic};
-use assay_store::sim::redis::Keyspace;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
-use super::connection::Connection;
+use crate::connection::Connection;
 
 /// Connections at once; one more gets an error and is closed, as in Redis.
 ///
@@ -35,6 +33,8 @@ pub struct Server {
     listener: TcpListener,
     keyspace: Keyspace,
     connections: Vec<Connection>,
+    /// The time since any moment, which stays the same.
+    clock: fn() -> Nanos,
     epoch: Nanos,
     /// Until then no connection is accepted.
     closed_until: Nanos,
@@ -54,17 +54,22 @@ pub struct Served {
 }
 
 impl Server {
-    /// A server whose clients come through `listener`.
+    /// A server whose clients come through `listener`; `clock` tells the time since any moment.
     ///
     /// # Errors
     /// If the socket cannot be made to not block.
-    pub fn new(listener: TcpListener, keyspace: Keyspace) -> Result<Server> {
-        listener.set_nonblocking(true).context("the socket cannot be made to not block")?;
+    pub fn new(
+        listener: TcpListener,
+        keyspace: Keyspace,
+        clock: fn() -> Nanos,
+    ) -> io::Result<Server> {
+        listener.set_nonblocking(true)?;
         Ok(Server {
             listener,
             keyspace,
             connections: Vec::new(),
-            epoch: monotonic(),
+            clock,
+            epoch: clock(),
             closed_until: Nanos::ZERO,
             accepted: 0,
             commands: 0,
@@ -76,8 +81,7 @@ impl Server {
     ///
     /// # Errors
     /// If the system no longer tells which sockets have something.
-    pub fn serve(mut self, length: Option<Nanos>, stop: &AtomicBool) -> Result<Served> {
-        be_punctual();
+    pub fn serve(mut self, length: Option<Nanos>, stop: &AtomicBool) -> io::Result<Served> {
         let end = length.unwrap_or(Nanos::NEVER);
         while !stop.load(Ordering::Relaxed) && self.now() < end {
             let ready = self.sleep(end)?;
@@ -88,11 +92,11 @@ impl Server {
     }
 
     fn now(&self) -> Nanos {
-        monotonic().since(self.epoch)
+        (self.clock)().since(self.epoch)
     }
 
     /// Sleeps until something comes or is due; tells what came, the listener first.
-    fn sleep(&self, end: Nanos) -> Result<Vec<PollFlags>> {
+    fn sleep(&self, end: Nanos) -> io::Result<Vec<PollFlags>> {
         let interest = |connection: &Connection| {
             let mut flags = PollFlags::empty();
             flags.set(PollFlags::IN, connection.wants_input());
@@ -115,7 +119,7 @@ impl Server {
         };
         match poll(&mut polled, Some(&timeout)) {
             Ok(_) | Err(Errno::INTR) => {}
-            Err(error) => return Err(error).context("cannot wait for clients"),
+            Err(error) => return Err(error.into()),
         }
         Ok(polled.iter().map(PollFd::revents).collect())
     }

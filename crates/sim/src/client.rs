@@ -10,11 +10,10 @@ use std::time::Duration;
 use assay_model::{Fields, Kind, Nanos, Reason};
 
 use super::world::{SimAnswer, SimEffect, SimRequest, World};
-use crate::answer::{Answer, Answers, Reply, Rows, Span};
-use crate::nodes::number_of;
-use crate::request::{Request, Ticket};
-use crate::row;
-use crate::seam::Client;
+use assay_store::answer::{Answer, Answers, Reply, Rows, Span};
+use assay_store::request::{Request, Ticket};
+use assay_store::row;
+use assay_store::{Client, number_of};
 
 /// A table of the layout in force.
 #[derive(Debug)]
@@ -233,7 +232,7 @@ mod tests {
     use assay_model::Seed;
 
     use super::*;
-    use crate::sim::config::Config;
+    use crate::config::Config;
 
     #[derive(Default)]
     struct StoreReply(Vec<u64>);

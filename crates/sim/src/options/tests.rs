@@ -1,7 +1,7 @@
 //! Options in, configurations or complaints out.
 
 use super::*;
-use crate::sim::delay::Delay;
+use crate::delay::Delay;
 
 fn with(query: &str) -> Config {
     let mut config = Config::default();
@@ -125,7 +125,7 @@ fn what_is_wrong_in_a_file_is_said_with_its_line() {
     }
 }
 
-const PAGE: &str = include_str!("../../../../../docs/simulated-store.md");
+const PAGE: &str = include_str!("../../../../docs/simulated-store.md");
 
 #[test]
 fn the_file_in_the_documentation_is_understood() {
@@ -141,7 +141,7 @@ fn the_documentation_has_every_option() {
     for name in NAMES.iter().chain(FaultModel::NAMES) {
         assert!(PAGE.contains(&format!("`{name}`")), "{name}");
     }
-    for fault in crate::truth::Fault::ALL {
+    for fault in assay_store::truth::Fault::ALL {
         assert!(PAGE.contains(&format!("`{}`", fault.name())), "{}", fault.name());
     }
 }

@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
+use crate::redis::Keyspace;
 use assay_model::Nanos;
-use assay_store::sim::redis::Keyspace;
 use assay_store::truth::Truth;
 
 const HEAD: &str = "at_ns,answered_at_ns,session,kind,key,node,faults,version,versions_behind,\

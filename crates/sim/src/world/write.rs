@@ -7,11 +7,11 @@ use std::sync::Arc;
 use assay_model::{Kind, Nanos, Reason};
 
 use super::{CACHE_AGE, ReadView, SimAnswer, SimEffect, SimRequest, Turn, World, stream};
-use crate::sim::chain::{Chain, Mark, Version, Visibility as SeenFrom};
-use crate::sim::config::Updates;
-use crate::sim::rows;
-use crate::sim::spread::{Spreading, until_commit};
-use crate::truth::Fault;
+use crate::chain::{Chain, Mark, RecordVersion, Visibility as SeenFrom};
+use crate::config::Updates;
+use crate::rows;
+use crate::spread::{Spreading, until_commit};
+use assay_store::truth::Fault;
 
 /// How late a duplicate comes if its option does not say.
 const DUPLICATE_AFTER: Nanos = Nanos::from_secs(1);
@@ -305,7 +305,7 @@ impl World {
         let most = self.config.limits.versions;
         let records = &mut self.tables[requested.table].records;
         let chain = chain_of(records, requested.key, &mut self.bytes);
-        self.bytes += chain.push(Version { number, at, row, observed, until, mark });
+        self.bytes += chain.push(RecordVersion { number, at, row, observed, until, mark });
         let Some(horizon) = horizon else { return };
         let (freed, early) = chain.prune(horizon, most);
         self.bytes -= freed;

@@ -16,7 +16,7 @@ use assay_model::{Nanos, Seed};
 
 use super::config::Config;
 use super::world::World;
-use crate::resp::{Limits, ParseError, Parser, Protocol};
+use assay_store::resp::{Limits, ParseError, Parser, Protocol};
 use sorted::Sorted;
 
 /// What a client may make us hold: no record is longer than 64 MiB.

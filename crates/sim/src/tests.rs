@@ -5,10 +5,10 @@ use std::time::Duration;
 use assay_model::{Kind, Nanos, Reason, Table};
 
 use super::*;
-use crate::answer::{Answer, Answers, Reply};
-use crate::conformance;
-use crate::request::{Request, Ticket};
-use crate::truth::Fault;
+use assay_store::answer::{Answer, Answers, Reply};
+use assay_store::conformance;
+use assay_store::request::{Request, Ticket};
+use assay_store::truth::Fault;
 
 #[test]
 fn a_healthy_simulated_store_conforms_before_and_after_it_is_quiesced() {

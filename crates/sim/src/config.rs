@@ -6,7 +6,7 @@ use assay_model::{Nanos, Seed};
 
 use super::delay::Delay;
 use super::fault_model::FaultModel;
-use super::quantity::Window;
+use super::quantity::TimeWindow;
 use super::queue::{Grain, Hiccup};
 
 /// The configuration of a simulated store.
@@ -48,7 +48,7 @@ pub struct Config {
     /// Its faults with their rates.
     pub fault_model: FaultModel,
     /// What it may hold.
-    pub limits: Limits,
+    pub limits: StoreLimits,
 }
 
 /// What becomes of fields that an update does not name.
@@ -131,7 +131,7 @@ pub struct Node {
     /// Its tags, for tag sets.
     pub tags: Vec<String>,
     /// When it is down, counted from the first request.
-    pub down: Vec<Window>,
+    pub down: Vec<TimeWindow>,
 }
 
 impl Node {
@@ -151,7 +151,7 @@ impl Node {
 
 /// Bounds of a simulated store; it counts how often each is reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct StoreLimits {
     /// Entries of the truth log; what comes after them is counted as lost.
     pub truth: usize,
     /// Versions kept of one record; older ones are forgotten, so a node far behind skips them.
@@ -160,10 +160,10 @@ pub struct Limits {
     pub bytes: usize,
 }
 
-impl Default for Limits {
+impl Default for StoreLimits {
     /// A million entries are about 100 MB.
-    fn default() -> Limits {
-        Limits { truth: 1_000_000, versions: 10_000, bytes: 4 << 30 }
+    fn default() -> StoreLimits {
+        StoreLimits { truth: 1_000_000, versions: 10_000, bytes: 4 << 30 }
     }
 }
 
@@ -192,7 +192,7 @@ impl Default for Config {
             staleness: None,
             tag_sets: BTreeMap::new(),
             fault_model: FaultModel::default(),
-            limits: Limits::default(),
+            limits: StoreLimits::default(),
         }
     }
 }

@@ -188,7 +188,7 @@ fn read_throughput(node: &mut Node, tree: &Tree) -> Result<(), Wrong> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sim::presets;
+    use crate::presets;
 
     const MAIN: &str = "\
 class: de.unihamburg.sickstore.database.SickStoreServer

@@ -20,7 +20,7 @@ use super::fault_model::FaultRate;
 use super::log::Log;
 use super::queue::Queue;
 use super::spread::WritePaths;
-use crate::truth::{Fault, FaultSet, Truth};
+use assay_store::truth::{Fault, FaultSet, Truth};
 use write::Again;
 
 /// The streams of draws, one for each thing that chance decides.

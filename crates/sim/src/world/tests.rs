@@ -1,10 +1,10 @@
 //! Each fault alone, no fault, determinism; then the findings of an independent observer.
 
 use super::*;
-use crate::answer::{encode_field, encode_row};
-use crate::sim::chain::Version;
-use crate::sim::fault_model::FaultModel;
-use crate::sim::{presets, rows};
+use crate::chain::RecordVersion;
+use crate::fault_model::FaultModel;
+use crate::{presets, rows};
+use assay_store::answer::{encode_field, encode_row};
 
 /// A row of two fields that hold `number`.
 fn row(number: u64) -> Vec<u8> {
@@ -334,7 +334,7 @@ fn whatever_is_kept_counts() {
         send(&mut world, number, Kind::Insert, 3, number);
         send(&mut world, number, Kind::Delete, 3, 0);
     }
-    let [tombstones, moments] = [100 * size_of::<Version>(), 200 * 3 * size_of::<Nanos>()];
+    let [tombstones, moments] = [100 * size_of::<RecordVersion>(), 200 * 3 * size_of::<Nanos>()];
     assert!(world.bytes - before >= 2 * tombstones + moments, "{}", world.bytes);
 }
 
@@ -490,7 +490,7 @@ fn the_counters_balance_whatever_the_requests() {
         let records = &world.tables[0].records;
         let kept = |(key, chain): (&Arc<[u8]>, &Chain)| {
             assert_eq!(chain.versions().len(), 1, "seed {seed}");
-            let counted: usize = chain.versions().iter().map(Version::bytes).sum();
+            let counted: usize = chain.versions().iter().map(RecordVersion::bytes).sum();
             assert_eq!(chain.bytes(), counted, "seed {seed}");
             key.len() + counted
         };

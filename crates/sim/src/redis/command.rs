@@ -7,10 +7,10 @@ use assay_model::{Kind, Nanos, Reason};
 
 use super::sorted::{End, Place, Sorted};
 use super::{Conversation, Keyspace, LIMITS};
-use crate::answer::{Rows, encode_field, encode_row};
-use crate::resp::{Protocol, write};
-use crate::sim::rows;
-use crate::sim::world::{SimAnswer, SimEffect, SimRequest};
+use crate::rows;
+use crate::world::{SimAnswer, SimEffect, SimRequest};
+use assay_store::answer::{Rows, encode_field, encode_row};
+use assay_store::resp::{Protocol, write};
 
 /// The name of the only field of a string.
 const STRING: &[u8] = b"";

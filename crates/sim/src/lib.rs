@@ -10,6 +10,7 @@
 //! hiccups and draws begin anew with the next request.
 
 pub mod config;
+pub mod csv;
 pub mod delay;
 pub mod fault_model;
 pub mod options;
@@ -17,9 +18,11 @@ pub mod presets;
 pub mod quantity;
 pub mod queue;
 pub mod redis;
+pub mod server;
 
 mod chain;
 mod client;
+mod connection;
 mod log;
 mod rows;
 mod settings;
@@ -33,9 +36,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use assay_model::{Layout, Seed, Setting};
 
-use crate::capabilities::{Capabilities, ScanOrder, StoreTime};
-use crate::seam::{Client, OpenError, Store};
-use crate::truth::Truth;
+use assay_store::{Capabilities, Client, OpenError, ScanOrder, Store, StoreTime, Truth};
 use client::{Columns, SimulatedClient, lock};
 
 pub use config::Config;

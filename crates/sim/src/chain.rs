@@ -6,7 +6,7 @@ use assay_model::Nanos;
 
 /// One version of a record.
 #[derive(Clone, Debug)]
-pub struct Version {
+pub struct RecordVersion {
     /// The store's own number; numbers rise with every write.
     pub number: u64,
     /// When it was written.
@@ -73,7 +73,7 @@ impl Visibility {
     }
 }
 
-impl Version {
+impl RecordVersion {
     /// Whether it was acknowledged and stays.
     pub fn is_committed(&self) -> bool {
         matches!(self.mark, Mark::Plain | Mark::Again)
@@ -94,14 +94,14 @@ impl Version {
             Visibility::From(_) => 0,
             Visibility::Each(moments) => size_of_val::<[Nanos]>(moments),
         };
-        size_of::<Version>() + self.row.as_ref().map_or(0, |row| row.len()) + moments
+        size_of::<RecordVersion>() + self.row.as_ref().map_or(0, |row| row.len()) + moments
     }
 }
 
 /// The versions of one record, oldest first.
 #[derive(Clone, Debug, Default)]
 pub struct Chain {
-    versions: Vec<Version>,
+    versions: Vec<RecordVersion>,
     /// What all of them take, counted as they come and go: a popular record has thousands.
     bytes: usize,
     /// How many of them nodes will cease to show.
@@ -112,7 +112,7 @@ pub struct Chain {
 #[derive(Clone, Copy, Debug)]
 pub struct View<'a> {
     /// The version shown, if there is one; it may say that the record was removed.
-    pub displayed: Option<&'a Version>,
+    pub displayed: Option<&'a RecordVersion>,
     /// How many newer versions there are.
     pub behind: u32,
     /// When the newest of those was written.
@@ -140,7 +140,7 @@ impl Chain {
     }
 
     /// Adds what is newer than all the others; tells how many bytes more that is.
-    pub fn push(&mut self, version: Version) -> usize {
+    pub fn push(&mut self, version: RecordVersion) -> usize {
         let bytes = version.bytes();
         self.bytes += bytes;
         self.ending += usize::from(version.is_ending());
@@ -159,8 +159,9 @@ impl Chain {
                 self.ending -= 1;
             }
         }
-        let is_everywhere =
-            |version: &Version| version.is_committed() && version.observed.by_all() <= horizon;
+        let is_everywhere = |version: &RecordVersion| {
+            version.is_committed() && version.observed.by_all() <= horizon
+        };
         if let Some(place) = self.versions.iter().rposition(is_everywhere) {
             self.forget_oldest(place);
         }
@@ -179,13 +180,13 @@ impl Chain {
     /// Keeps only what is acknowledged, shown everywhere from the beginning; tells what is freed.
     pub fn quiesce(&mut self) -> usize {
         let before = self.bytes;
-        let last = self.versions.iter().rposition(Version::is_committed);
+        let last = self.versions.iter().rposition(RecordVersion::is_committed);
         let kept =
             last.map(|place| self.versions.swap_remove(place)).filter(|one| one.row.is_some());
         *self = Chain::default();
         if let Some(version) = kept {
             let observed = Visibility::From(Nanos::ZERO);
-            self.push(Version { at: Nanos::ZERO, observed, mark: Mark::Plain, ..version });
+            self.push(RecordVersion { at: Nanos::ZERO, observed, mark: Mark::Plain, ..version });
         }
         before - self.bytes
     }
@@ -201,7 +202,7 @@ impl Chain {
     }
 
     /// All that there is, oldest first.
-    pub fn versions(&self) -> &[Version] {
+    pub fn versions(&self) -> &[RecordVersion] {
         &self.versions
     }
 }

@@ -1,6 +1,6 @@
 //! Truth log, kept up to a bound.
 
-use crate::truth::Truth;
+use assay_store::truth::Truth;
 
 /// The truth log: complete up to its bound, then a count of what is missing.
 #[derive(Clone, Debug)]

@@ -28,16 +28,16 @@ pub fn spell(length: Nanos) -> String {
 
 /// From one moment up to, not including, another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Window {
+pub struct TimeWindow {
     /// The first moment within.
     pub from: Nanos,
     /// The first moment after.
     pub to: Nanos,
 }
 
-impl Window {
+impl TimeWindow {
     /// All of the time.
-    pub const ALWAYS: Window = Window { from: Nanos::ZERO, to: Nanos::NEVER };
+    pub const ALWAYS: TimeWindow = TimeWindow { from: Nanos::ZERO, to: Nanos::NEVER };
 
     /// Whether `moment` is within.
     pub fn has(&self, moment: Nanos) -> bool {
@@ -45,16 +45,16 @@ impl Window {
     }
 }
 
-impl FromStr for Window {
+impl FromStr for TimeWindow {
     type Err = String;
 
     /// `10s..20s`, `10s..` or `..20s`.
-    fn from_str(text: &str) -> Result<Window, String> {
+    fn from_str(text: &str) -> Result<TimeWindow, String> {
         let (from, to) = text
             .split_once("..")
             .ok_or_else(|| format!("{text:?} is no span; write 10s..20s, 10s.. or ..20s"))?;
         let or = |side: &str, open: Nanos| if side.is_empty() { Ok(open) } else { length(side) };
-        let window = Window { from: or(from, Nanos::ZERO)?, to: or(to, Nanos::NEVER)? };
+        let window = TimeWindow { from: or(from, Nanos::ZERO)?, to: or(to, Nanos::NEVER)? };
         if window.from >= window.to {
             return Err(format!("{text} ends before it begins"));
         }
@@ -62,11 +62,11 @@ impl FromStr for Window {
     }
 }
 
-impl fmt::Display for Window {
+impl fmt::Display for TimeWindow {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
-            Window { from, to: Nanos::NEVER } => write!(f, "{}..", spell(from)),
-            Window { from, to } => write!(f, "{}..{}", spell(from), spell(to)),
+            TimeWindow { from, to: Nanos::NEVER } => write!(f, "{}..", spell(from)),
+            TimeWindow { from, to } => write!(f, "{}..{}", spell(from), spell(to)),
         }
     }
 }
@@ -117,12 +117,12 @@ mod tests {
         for nanos in [0, 1, 999, 1_000, 1_500, 2_000_000, 30_000_000_000, 30_000_000_001] {
             assert_eq!(length(&spell(Nanos(nanos))), Ok(Nanos(nanos)));
         }
-        let window = "10s..20s".parse::<Window>().unwrap();
+        let window = "10s..20s".parse::<TimeWindow>().unwrap();
         assert_eq!(window.to_string(), "10s..20s");
         assert!(window.has(Nanos::from_secs(10)) && !window.has(Nanos::from_secs(20)));
-        assert_eq!("..5s".parse::<Window>().unwrap().from, Nanos::ZERO);
-        assert_eq!("5s..".parse::<Window>().unwrap().to, Nanos::NEVER);
-        assert!("5s..5s".parse::<Window>().is_err() && "5s".parse::<Window>().is_err());
+        assert_eq!("..5s".parse::<TimeWindow>().unwrap().from, Nanos::ZERO);
+        assert_eq!("5s..".parse::<TimeWindow>().unwrap().to, Nanos::NEVER);
+        assert!("5s..5s".parse::<TimeWindow>().is_err() && "5s".parse::<TimeWindow>().is_err());
     }
 
     #[test]

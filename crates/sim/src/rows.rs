@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::answer::{Rows, encode_field, encode_row};
+use assay_store::answer::{Rows, encode_field, encode_row};
 
 /// How many fields `row` has.
 pub fn fields(row: &[u8]) -> u16 {

@@ -5,7 +5,7 @@ use assay_model::{Draws, Nanos};
 use super::chain::Visibility;
 use super::config::{Config, Staleness, Ties, WriteConcern};
 use super::delay::Delay;
-use super::quantity::Window;
+use super::quantity::TimeWindow;
 
 /// The ways that a write takes from the primary.
 #[derive(Clone, Debug)]
@@ -19,7 +19,7 @@ pub struct WritePaths {
     concern: Concern,
     ties: Ties,
     /// When each node is down.
-    down: Vec<Vec<Window>>,
+    down: Vec<Vec<TimeWindow>>,
 }
 
 /// Whose acknowledgements are waited for.
@@ -45,7 +45,8 @@ impl WritePaths {
     pub fn new(config: &Config) -> WritePaths {
         let primary = config.nodes.iter().position(|node| node.is_primary);
         let primary = primary.expect("a checked configuration has a primary");
-        let down: Vec<Vec<Window>> = config.nodes.iter().map(|node| node.down.clone()).collect();
+        let down: Vec<Vec<TimeWindow>> =
+            config.nodes.iter().map(|node| node.down.clone()).collect();
         let way = |from: &str, to: &str| {
             let edge = config.edges.iter().find(|edge| edge.from == from && edge.to == to);
             edge.map_or(&config.replication, |edge| &edge.delay).clone()

@@ -4,9 +4,9 @@ use std::collections::VecDeque;
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
 
+use crate::redis::{Conversation, Keyspace, LONGEST_COMMAND};
 use assay_model::Nanos;
 use assay_store::resp::write;
-use assay_store::sim::redis::{Conversation, Keyspace, LONGEST_COMMAND};
 
 /// Replies that may lie before a connection; beyond it nothing more is read from it.
 ///
@@ -221,8 +221,8 @@ impl Connection {
 mod tests {
     use std::net::{Shutdown, TcpListener};
 
+    use crate::config::Config;
     use assay_model::Seed;
-    use assay_store::sim::config::Config;
 
     use super::*;
 

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use assay_model::Nanos;
 
-use super::quantity::{Window, length, share, spell};
+use super::quantity::{TimeWindow, length, share, spell};
 
 /// The rate, time and duration of one fault.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -13,14 +13,14 @@ pub struct FaultRate {
     /// The share of the requests that it can affect.
     pub rate: f64,
     /// When it strikes, counted from the first request.
-    pub window: Window,
+    pub window: TimeWindow,
     /// How long its effect lasts, or how late it comes; its own default if not given.
     pub span: Option<Nanos>,
 }
 
 impl FaultRate {
     /// Never.
-    pub const NEVER: FaultRate = FaultRate { rate: 0.0, window: Window::ALWAYS, span: None };
+    pub const NEVER: FaultRate = FaultRate { rate: 0.0, window: TimeWindow::ALWAYS, span: None };
 
     /// As often as `rate` says, at any time.
     pub const fn at_rate(rate: f64) -> FaultRate {
@@ -59,7 +59,7 @@ impl FromStr for FaultRate {
 impl fmt::Display for FaultRate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.rate)?;
-        if self.window != Window::ALWAYS {
+        if self.window != TimeWindow::ALWAYS {
             write!(f, " {}", self.window)?;
         }
         match self.span {

@@ -11,12 +11,12 @@ pub struct Tree {
     /// The line.
     pub line: usize,
     /// What is there.
-    pub value: Value,
+    pub value: TreeValue,
 }
 
 /// What is written somewhere.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Value {
+pub enum TreeValue {
     /// A text, a number or a truth: as it is spelled.
     Text(String),
     /// Several values.
@@ -48,7 +48,7 @@ impl Tree {
     /// If it is a list or a table.
     pub fn text(&self) -> Result<&str, Wrong> {
         match &self.value {
-            Value::Text(text) => Ok(text),
+            TreeValue::Text(text) => Ok(text),
             _ => Err(Wrong::at(self.line, "a single value belongs here")),
         }
     }
@@ -59,7 +59,7 @@ impl Tree {
     /// If it is something else.
     pub fn list(&self) -> Result<&[Tree], Wrong> {
         match &self.value {
-            Value::List(list) => Ok(list),
+            TreeValue::List(list) => Ok(list),
             _ => Err(Wrong::at(self.line, "a list belongs here")),
         }
     }
@@ -70,7 +70,7 @@ impl Tree {
     /// If it is something else.
     pub fn table(&self) -> Result<&[(String, usize, Tree)], Wrong> {
         match &self.value {
-            Value::Table(table) => Ok(table),
+            TreeValue::Table(table) => Ok(table),
             _ => Err(Wrong::at(self.line, "names with values belong here")),
         }
     }
@@ -96,7 +96,7 @@ pub fn from_toml(text: &str) -> Result<Tree, Wrong> {
     Ok(Tree { line: 1, value: toml_table(table.get_ref(), text) })
 }
 
-fn toml_table(table: &DeTable<'_>, text: &str) -> Value {
+fn toml_table(table: &DeTable<'_>, text: &str) -> TreeValue {
     let mut entries: Vec<(String, usize, Tree)> = table
         .iter()
         .map(|(name, value)| {
@@ -106,21 +106,21 @@ fn toml_table(table: &DeTable<'_>, text: &str) -> Value {
         })
         .collect();
     entries.sort_by_key(|(_, line, _)| *line);
-    Value::Table(entries)
+    TreeValue::Table(entries)
 }
 
-fn toml_value(value: &DeValue<'_>, text: &str) -> Value {
+fn toml_value(value: &DeValue<'_>, text: &str) -> TreeValue {
     let list = |value: &toml::Spanned<DeValue<'_>>| Tree {
         line: line_of(text, &value.span()),
         value: toml_value(value.get_ref(), text),
     };
     match value {
-        DeValue::String(word) => Value::Text(word.to_string()),
-        DeValue::Integer(number) => Value::Text(number.to_string()),
-        DeValue::Float(number) => Value::Text(number.to_string()),
-        DeValue::Boolean(truth) => Value::Text(truth.to_string()),
-        DeValue::Datetime(moment) => Value::Text(moment.to_string()),
-        DeValue::Array(array) => Value::List(array.iter().map(list).collect()),
+        DeValue::String(word) => TreeValue::Text(word.to_string()),
+        DeValue::Integer(number) => TreeValue::Text(number.to_string()),
+        DeValue::Float(number) => TreeValue::Text(number.to_string()),
+        DeValue::Boolean(truth) => TreeValue::Text(truth.to_string()),
+        DeValue::Datetime(moment) => TreeValue::Text(moment.to_string()),
+        DeValue::Array(array) => TreeValue::List(array.iter().map(list).collect()),
         DeValue::Table(table) => toml_table(table, text),
     }
 }
@@ -153,14 +153,14 @@ pub fn from_yaml(text: &str) -> Result<Tree, Wrong> {
                 return Err(Wrong::at(line, "a second document begins"));
             }
             Event::SequenceStart(..) => {
-                open.push(Open { line, name: None, value: Value::List(Vec::new()) });
+                open.push(Open { line, name: None, value: TreeValue::List(Vec::new()) });
                 continue;
             }
             Event::MappingStart(..) => {
-                open.push(Open { line, name: None, value: Value::Table(Vec::new()) });
+                open.push(Open { line, name: None, value: TreeValue::Table(Vec::new()) });
                 continue;
             }
-            Event::Scalar(text, ..) => Tree { line, value: Value::Text(text.into_owned()) },
+            Event::Scalar(text, ..) => Tree { line, value: TreeValue::Text(text.into_owned()) },
             Event::SequenceEnd | Event::MappingEnd => {
                 let Some(Open { line, value, .. }) = open.pop() else { continue };
                 Tree { line, value }
@@ -180,14 +180,14 @@ struct Open {
     line: usize,
     /// The name whose value is to come, in a table.
     name: Option<(String, usize)>,
-    value: Value,
+    value: TreeValue,
 }
 
 impl Open {
     fn take(&mut self, tree: Tree) -> Result<(), Wrong> {
         match (&mut self.value, self.name.take()) {
-            (Value::List(list), _) => list.push(tree),
-            (Value::Table(table), Some((name, line))) => {
+            (TreeValue::List(list), _) => list.push(tree),
+            (TreeValue::Table(table), Some((name, line))) => {
                 if table.iter().any(|(other, ..)| *other == name) {
                     return Err(Wrong::at(line, format!("`{name}` is there twice")));
                 }

@@ -3,7 +3,7 @@
 use assay_model::Seed;
 
 use super::*;
-use crate::sim::config::{Edge, Node};
+use crate::config::{Edge, Node};
 
 /// Nodes `1`, `2`, … of which the first is the primary.
 fn nodes(count: usize) -> Vec<Node> {
