@@ -50,14 +50,17 @@ pub fn stands(facts: &Facts) -> bool {
 ///
 /// Its text is why; it may be empty.
 pub fn line(facts: &Facts) -> Option<Finding> {
-    let hallmark = facts.hallmark.as_ref()?;
+    facts.hallmark.as_ref().map(one_line)
+}
+
+fn one_line(hallmark: &Hallmark) -> Finding {
     let (level, name) = match hallmark.verdict {
         Verdict::Valid => (Level::Fine, "HALLMARK VALID"),
         Verdict::ValidWithRemarks => (Level::Caution, "HALLMARK VALID WITH REMARKS"),
         Verdict::Invalid => (Level::Alarm, "HALLMARK INVALID"),
         Verdict::NotAssessable => (Level::Caution, "HALLMARK NOT ASSESSABLE"),
     };
-    Some(Finding { level, name, text: reasons(hallmark) })
+    Finding { level, name, text: reasons(hallmark) }
 }
 
 /// What to change, a line for each reason of an invalid hallmark that other options can avoid.

@@ -1,166 +1,187 @@
 //! A tune as one JSON object.
 
 use assay_analysis::slo::{TermFinding, Value};
-use assay_analysis::sweep::Spread;
-use assay_analysis::tune::{Purpose, SearchEnd, Step, StepReason, Undecided};
-use schemars::JsonSchema;
-use serde::Serialize;
+use assay_analysis::sweep::{Point, Spread, Sweep};
+use assay_analysis::tune::{Bracket, Plan, Purpose, SearchEnd, Step, StepReason, Undecided};
 
 use super::{TuneKind, Tuning, words};
-use crate::object::pretty;
+use crate::object::{objects, pretty};
 use crate::units::Letters;
 
 /// The version of the object.
 pub const SCHEMA: &str = "assay/tune/v2";
 
+/// The tune as one indented JSON object with a line end.
+pub fn json(tuning: &Tuning) -> String {
+    pretty(&TuneObject::new(tuning))
+}
+
+objects! {
 /// A search for the highest sustained rate, or a sweep: times in nanoseconds, rates in operations
 /// per second.
-#[derive(JsonSchema, Serialize)]
 #[schemars(title = "A search for the highest rate, or a sweep")]
-pub struct TuneObject<'a> {
+pub struct TuneObject<'a>(tuning: &'a Tuning)
+where
+    let (state, rate_per_s) = state(tuning);
+    let objective = tuning.objective.iter().flat_map(|objective| &objective.terms);
+{
     /// The version of this object.
     #[schemars(extend("const" = SCHEMA))]
-    schema: &'static str,
+    schema: &'static str = SCHEMA,
     /// A headline of a few words.
-    title: &'a str,
+    title: &'a str = &tuning.title,
     /// The command that repeats it, as one line for a shell.
-    command: &'a str,
+    command: &'a str = &tuning.command,
     /// The directory that keeps a run directory for each step.
-    dir: &'a str,
+    dir: &'a str = &tuning.dir,
     /// The store's URL without secrets.
-    store: &'a str,
+    store: &'a str = &tuning.url,
     /// The load of a step, in words.
-    load: &'a str,
+    load: &'a str = &tuning.load,
     /// The seed from which everything random followed.
     seed: u64,
     /// The client machine.
-    machine: &'a str,
+    machine: &'a str = &tuning.machine,
     /// The version of this program.
-    version: &'a str,
+    version: &'a str = &tuning.version,
     /// The terms of the objective; a sweep may have none.
-    objective: Vec<String>,
+    objective: Vec<String> = objective.map(|term| words::term(term, Letters::Ascii)).collect(),
     /// How it ended.
     #[schemars(extend("enum" = [
         "found", "below-floor", "cannot-tell", "too-many-steps", "non-monotone", "swept",
         "interrupted"
     ]))]
-    state: &'static str,
+    state: &'static str = state,
     /// The sustained rate in arrivals per second; of a sweep the highest up to which all hold; null
     /// if there is none.
-    rate_per_s: Option<f64>,
+    rate_per_s: Option<f64> = rate_per_s,
     /// The rates between which the result lies, as far as they are known.
-    interval: BracketObject,
+    interval: BracketObject = BracketObject::new(&tuning.bracket),
     /// The search; null if it is a sweep.
-    search: Option<SearchObject>,
+    search: Option<SearchObject> = search(tuning),
     /// The sweep; null if it is a search.
-    sweep: Option<SweepObject>,
+    sweep: Option<SweepObject> = sweep(tuning),
     /// Where the curve of latencies bends; null if it does not, or if that is not known.
-    knee: Option<PointObject>,
+    knee: Option<PointObject> = tuning.knee.as_ref().map(PointObject::new),
     /// Steps that failed below a rate that held: the number of the step that failed, then that of
     /// the step that held.
-    inversions: Vec<[usize; 2]>,
+    inversions: Vec<[usize; 2]> =
+        tuning.inversions.iter().map(|one| [one.failed, one.held]).collect(),
     /// The steps in the order in which they were made.
-    steps: Vec<StepObject>,
+    steps: Vec<StepObject> = tuning.steps.iter().map(StepObject::new).collect(),
     /// What must be known besides, one sentence each.
-    warnings: &'a [String],
+    warnings: &'a [String] = &tuning.warnings,
 }
 
 /// Rates between which the result lies, in arrivals per second.
-#[derive(JsonSchema, Serialize)]
-struct BracketObject {
+struct BracketObject(bracket: &Bracket) {
     /// The highest rate per second that is known to hold; null if there is none.
-    held_per_s: Option<f64>,
+    held_per_s: Option<f64> = bracket.held,
     /// The lowest rate per second above it that was shown to fail; null if there is none.
-    failed_per_s: Option<f64>,
+    failed_per_s: Option<f64> = bracket.failed,
     /// The lowest rate per second between the two that no step could tell; null if there is none.
-    unknown_per_s: Option<f64>,
+    unknown_per_s: Option<f64> = bracket.unknown,
 }
 
 /// What was searched.
-#[derive(JsonSchema, Serialize)]
-struct SearchObject {
+struct SearchObject(plan: &Plan, ending: Option<&SearchEnd>)
+where
+    let (exceeded_by_step, is_ceiling) = match ending {
+        Some(SearchEnd::Found { exceeded, is_ceiling, .. }) => (*exceeded, *is_ceiling),
+        _ => (None, false),
+    };
+{
     /// The lowest rate of interest in arrivals per second.
-    min_per_s: f64,
+    min_per_s: f64 = plan.min,
     /// The highest rate of interest in arrivals per second; null if there is none.
-    max_per_s: Option<f64>,
+    max_per_s: Option<f64> = plan.max,
     /// How far apart the rate found and the lowest that fails may be, as a share.
     within: f64,
     /// The number of fresh runs that must hold at the rate that is found.
     confirmations: u32,
     /// The number of the step a little above the rate found that failed; null at the ceiling, or if
     /// no step above it could be shown to fail.
-    exceeded_by_step: Option<usize>,
+    exceeded_by_step: Option<usize> = exceeded_by_step,
     /// Whether the rate found is the ceiling, so that the store may sustain more.
-    is_ceiling: bool,
+    is_ceiling: bool = is_ceiling,
 }
 
 /// Which rates were tried.
-#[derive(JsonSchema, Serialize)]
-struct SweepObject {
+struct SweepObject(sweep: &Sweep) {
     /// The first rate in arrivals per second.
-    from_per_s: f64,
+    from_per_s: f64 = sweep.from,
     /// The last rate in arrivals per second.
-    to_per_s: f64,
+    to_per_s: f64 = sweep.to,
     /// The number of rates.
     points: usize,
     /// Whether their differences or their ratios are equal.
     #[schemars(extend("enum" = ["lin", "log"]))]
-    spread: &'static str,
+    spread: &'static str = match sweep.spread {
+        Spread::Linear => "lin",
+        Spread::Log => "log",
+    },
 }
 
 /// Where the curve of latencies bends.
-#[derive(JsonSchema, Serialize)]
-struct PointObject {
+struct PointObject(knee: &Point) {
     /// The target rate in arrivals per second.
-    rate_per_s: f64,
+    rate_per_s: f64 = knee.rate,
     /// The latency there in nanoseconds.
     latency_ns: f64,
 }
 
 /// One run.
-#[derive(JsonSchema, Serialize)]
-struct StepObject {
+struct StepObject(step: &Step)
+where
+    let figures = &step.outcome.figures;
+{
     /// Its number, from 0.
-    step: usize,
+    step: usize = step.request.number,
     /// What it is for.
     #[schemars(extend("enum" = Purpose::ALL.map(Purpose::name)))]
-    purpose: &'static str,
+    purpose: &'static str = step.request.purpose.name(),
     /// The target rate in arrivals per second.
-    rate_per_s: f64,
+    rate_per_s: f64 = step.request.rate,
     /// How many times as long as usual it is.
-    length: u32,
+    length: u32 = step.request.length,
     /// Its length in seconds.
-    seconds: f64,
+    seconds: f64 = figures.seconds,
     /// Arrivals per second.
-    offered_per_s: f64,
+    offered_per_s: f64 = figures.offered_per_s,
     /// Operations done per second.
-    done_per_s: f64,
+    done_per_s: f64 = figures.done_per_s,
     /// The median of the response times in nanoseconds.
-    p50_ns: u64,
+    p50_ns: u64 = figures.p50.0,
     /// The 99th percentile of the response times in nanoseconds.
-    p99_ns: u64,
+    p99_ns: u64 = figures.p99.0,
     /// The 99.9th percentile of the response times in nanoseconds.
-    p999_ns: u64,
+    p999_ns: u64 = figures.p999.0,
     /// The 99th percentile of the lag in nanoseconds.
-    lag_p99_ns: u64,
+    lag_p99_ns: u64 = figures.lag_p99.0,
     /// Whether its rate is sustained.
     #[schemars(extend("enum" = ["held", "violated", "unknown"]))]
-    verdict: &'static str,
+    verdict: &'static str = words::verdict(step.outcome.verdict),
     /// What was found of each term of the objective.
-    terms: Vec<TermObject>,
+    terms: Vec<TermObject> = step.outcome.terms.iter().map(TermObject::new).collect(),
     /// Why the rate is not sustained, or why that is unknown.
-    reasons: Vec<ReasonObject>,
+    reasons: Vec<ReasonObject> = step.outcome.reasons.iter().map(ReasonObject::new).collect(),
 }
 
 /// One term of the objective, with what was found.
-#[derive(JsonSchema, Serialize)]
-struct TermObject {
+struct TermObject(found: &TermFinding)
+where
+    let (latency_ns, share) = match found.value {
+        Value::Latency(latency) => (Some(latency.0), None),
+        Value::Share(share) => (None, Some(share)),
+        Value::Endless | Value::Nothing => (None, None),
+    };
+{
     /// The term.
-    name: String,
+    name: String = words::name(&found.term),
     /// The latency found in nanoseconds; null if the term is about a share, or if there is none.
-    latency_ns: Option<u64>,
+    latency_ns: Option<u64> = latency_ns,
     /// The share found; null if the term is about a latency, or if there is none.
-    share: Option<f64>,
+    share: Option<f64> = share,
     /// The number of operations that it was found on.
     count: u64,
     /// The number of those that were over the limit, or were what must be rare.
@@ -171,58 +192,24 @@ struct TermObject {
     dependence: f64,
     /// Whether the term holds.
     #[schemars(extend("enum" = ["held", "violated", "unknown"]))]
-    verdict: &'static str,
+    verdict: &'static str = words::verdict(found.verdict),
 }
 
 /// Why a rate is not sustained, or why that is unknown.
-#[derive(JsonSchema, Serialize)]
-struct ReasonObject {
+struct ReasonObject(reason: &StepReason) {
     /// The reason in a word.
     #[schemars(extend("enum" = [
         "objective", "undecided", "overload", "backlog", "short", "rate", "hallmark", "client",
         "broken"
     ]))]
-    reason: &'static str,
+    reason: &'static str = words::reason_name(reason),
     /// The check of the hallmark by which the client was not fit to measure; null for other
     /// reasons.
-    check: Option<&'static str>,
+    check: Option<&'static str> = match reason {
+        StepReason::Client(check) => Some(check.name()),
+        _ => None,
+    },
 }
-
-/// The tune as one indented JSON object with a line end.
-pub fn json(tuning: &Tuning) -> String {
-    pretty(&object(tuning))
-}
-
-fn object(tuning: &Tuning) -> TuneObject<'_> {
-    let (state, rate_per_s) = state(tuning);
-    let objective = tuning.objective.iter().flat_map(|objective| &objective.terms);
-    TuneObject {
-        schema: SCHEMA,
-        title: &tuning.title,
-        command: &tuning.command,
-        dir: &tuning.dir,
-        store: &tuning.url,
-        load: &tuning.load,
-        seed: tuning.seed,
-        machine: &tuning.machine,
-        version: &tuning.version,
-        objective: objective.map(|term| words::term(term, Letters::Ascii)).collect(),
-        state,
-        rate_per_s,
-        interval: BracketObject {
-            held_per_s: tuning.bracket.held,
-            failed_per_s: tuning.bracket.failed,
-            unknown_per_s: tuning.bracket.unknown,
-        },
-        search: search(tuning),
-        sweep: sweep(tuning),
-        knee: tuning
-            .knee
-            .map(|knee| PointObject { rate_per_s: knee.rate, latency_ns: knee.latency_ns }),
-        inversions: tuning.inversions.iter().map(|one| [one.failed, one.held]).collect(),
-        steps: tuning.steps.iter().map(step).collect(),
-        warnings: &tuning.warnings,
-    }
 }
 
 fn state(tuning: &Tuning) -> (&'static str, Option<f64>) {
@@ -244,74 +231,10 @@ fn state(tuning: &Tuning) -> (&'static str, Option<f64>) {
 
 fn search(tuning: &Tuning) -> Option<SearchObject> {
     let TuneKind::Search { plan, ending, .. } = &tuning.time_course else { return None };
-    let (exceeded_by_step, is_ceiling) = match ending {
-        Some(SearchEnd::Found { exceeded, is_ceiling, .. }) => (*exceeded, *is_ceiling),
-        _ => (None, false),
-    };
-    Some(SearchObject {
-        min_per_s: plan.min,
-        max_per_s: plan.max,
-        within: plan.within,
-        confirmations: plan.confirmations,
-        exceeded_by_step,
-        is_ceiling,
-    })
+    Some(SearchObject::new(plan, ending.as_ref()))
 }
 
 fn sweep(tuning: &Tuning) -> Option<SweepObject> {
     let TuneKind::Sweep { sweep, .. } = &tuning.time_course else { return None };
-    Some(SweepObject {
-        from_per_s: sweep.from,
-        to_per_s: sweep.to,
-        points: sweep.points,
-        spread: match sweep.spread {
-            Spread::Linear => "lin",
-            Spread::Log => "log",
-        },
-    })
-}
-
-fn step(step: &Step) -> StepObject {
-    let figures = &step.outcome.figures;
-    let reason = |reason: &StepReason| ReasonObject {
-        reason: words::reason_name(reason),
-        check: match reason {
-            StepReason::Client(check) => Some(check.name()),
-            _ => None,
-        },
-    };
-    StepObject {
-        step: step.request.number,
-        purpose: step.request.purpose.name(),
-        rate_per_s: step.request.rate,
-        length: step.request.length,
-        seconds: figures.seconds,
-        offered_per_s: figures.offered_per_s,
-        done_per_s: figures.done_per_s,
-        p50_ns: figures.p50.0,
-        p99_ns: figures.p99.0,
-        p999_ns: figures.p999.0,
-        lag_p99_ns: figures.lag_p99.0,
-        verdict: words::verdict(step.outcome.verdict),
-        terms: step.outcome.terms.iter().map(term).collect(),
-        reasons: step.outcome.reasons.iter().map(reason).collect(),
-    }
-}
-
-fn term(found: &TermFinding) -> TermObject {
-    let (latency_ns, share) = match found.value {
-        Value::Latency(latency) => (Some(latency.0), None),
-        Value::Share(share) => (None, Some(share)),
-        Value::Endless | Value::Nothing => (None, None),
-    };
-    TermObject {
-        name: words::name(&found.term),
-        latency_ns,
-        share,
-        count: found.count,
-        over: found.over,
-        needed: found.needed,
-        dependence: found.dependence,
-        verdict: words::verdict(found.verdict),
-    }
+    Some(SweepObject::new(sweep))
 }
