@@ -6,18 +6,12 @@
 //! about them is computed from this table.
 
 use std::path::Path;
-use std::sync::Arc;
 
 use assay_model::Probe;
-use parquet::basic::{Repetition, Type as Physical};
-use parquet::data_type::{Int32Type, Int64Type};
 use parquet::errors::ParquetError;
-use parquet::file::properties::WriterProperties;
-use parquet::record::RowAccessor;
-use parquet::schema::types::{Type, TypePtr};
 
-use crate::part::{VERSION, VERSION_KEY};
 use crate::table::TableError;
+use crate::table::row::{self, table_row};
 use crate::{place, table};
 
 /// The probes of each agent, by number.
@@ -41,48 +35,47 @@ pub fn read_clock(dir: &Path) -> Result<Option<AgentProbes>, TableError> {
     table::read_listed(place::clock(dir), advice, read)
 }
 
-fn schema() -> Result<TypePtr, ParquetError> {
-    let field = |name, physical| table::field(name, physical, Repetition::REQUIRED, None);
-    let fields = vec![
-        field("agent", Physical::INT32)?,
-        field("sent_ns", Physical::INT64)?,
-        field("received_ns", Physical::INT64)?,
-        field("replied_ns", Physical::INT64)?,
-        field("returned_ns", Physical::INT64)?,
-    ];
-    Ok(Arc::new(Type::group_type_builder("probe").with_fields(fields).build()?))
+/// A probe with its agent.
+struct ProbeRow {
+    agent: i32,
+    sent: i64,
+    received: i64,
+    replied: i64,
+    returned: i64,
+}
+
+table_row! {
+    ProbeRow as "probe" {
+        agent => "agent",
+        sent => "sent_ns",
+        received => "received_ns",
+        replied => "replied_ns",
+        returned => "returned_ns",
+    }
 }
 
 fn write(path: &Path, probes: &[(u32, Vec<Probe>)]) -> Result<(), ParquetError> {
-    let properties = Arc::new(WriterProperties::builder().build());
-    let version = (VERSION_KEY, VERSION.to_string());
-    let mut file = table::create(path, schema()?, properties, version)?;
-    let mut group = file.next_row_group()?;
-    let agents = probes.iter().flat_map(|(agent, probes)| probes.iter().map(|_| *agent as i32));
-    table::put::<Int32Type>(&mut group, &agents.collect::<Vec<_>>(), None)?;
-    let times: [fn(&Probe) -> i64; 4] =
-        [|probe| probe.sent, |probe| probe.received, |probe| probe.replied, |probe| probe.returned];
-    for time in times {
-        let values = probes.iter().flat_map(|(_, probes)| probes.iter().map(time));
-        table::put::<Int64Type>(&mut group, &values.collect::<Vec<_>>(), None)?;
-    }
-    group.close()?;
-    table::finish(file)
+    let rows = probes.iter().flat_map(|(agent, probes)| {
+        probes.iter().map(|&Probe { sent, received, replied, returned }| ProbeRow {
+            agent: *agent as i32,
+            sent,
+            received,
+            replied,
+            returned,
+        })
+    });
+    row::write(path, &rows.collect::<Vec<_>>())
 }
 
 fn read(path: &Path) -> Result<AgentProbes, ParquetError> {
     let mut agents: AgentProbes = Vec::new();
-    table::each_row(path, Some(schema()?.as_ref().clone()), |row| {
-        let agent = row.get_int(0)? as u32;
-        let time = |column| row.get_long(column);
-        let (sent, received, replied, returned) = (time(1)?, time(2)?, time(3)?, time(4)?);
-        let probe = Probe { sent, received, replied, returned };
+    for ProbeRow { agent, sent, received, replied, returned } in row::read(path)? {
+        let (agent, probe) = (agent as u32, Probe { sent, received, replied, returned });
         match agents.iter_mut().find(|(known, _)| *known == agent) {
             Some((_, probes)) => probes.push(probe),
             None => agents.push((agent, vec![probe])),
         }
-        Ok(())
-    })?;
+    }
     agents.sort_by_key(|(agent, _)| *agent);
     Ok(agents)
 }

@@ -1,26 +1,28 @@
 //! Events of the run as a whole, as `events.parquet`.
 
 use std::path::Path;
-use std::sync::Arc;
 
-use assay_model::{Event, EventKind, Nanos};
-use parquet::basic::{LogicalType, Repetition, Type as Physical};
-use parquet::data_type::{ByteArray, ByteArrayType, Int64Type};
+use assay_model::Event;
 use parquet::errors::ParquetError;
-use parquet::file::properties::WriterProperties;
-use parquet::record::RowAccessor;
-use parquet::schema::types::{Type, TypePtr};
 
-use crate::part::{VERSION, VERSION_KEY};
 use crate::table::TableError;
+use crate::table::row::{self, table_row};
 use crate::{place, table};
+
+table_row! {
+    Event as "event" {
+        at => "at",
+        kind => "kind",
+        text => "text",
+    }
+}
 
 /// Writes the events of the run directory `dir`, replacing earlier ones.
 ///
 /// # Errors
 /// If the disk does not take them; earlier ones then stay.
 pub fn write_events(dir: &Path, events: &[Event]) -> Result<(), TableError> {
-    table::replace_listed(place::events(dir), |path| write(path, events))
+    table::replace_listed(place::events(dir), |path| row::write(path, events))
 }
 
 /// Reads the events of the run directory `dir`; a run directory without the file has none.
@@ -29,51 +31,13 @@ pub fn write_events(dir: &Path, events: &[Event]) -> Result<(), TableError> {
 /// If the file is damaged or holds kinds that this release does not know.
 pub fn read_events(dir: &Path) -> Result<Vec<Event>, TableError> {
     let advice = "; copy it again, or remove it and go without events";
-    table::read_listed(place::events(dir), advice, read).map(Option::unwrap_or_default)
-}
-
-fn schema() -> Result<TypePtr, ParquetError> {
-    let field =
-        |name, physical, logical| table::field(name, physical, Repetition::REQUIRED, logical);
-    let fields = vec![
-        field("at", Physical::INT64, None)?,
-        field("kind", Physical::BYTE_ARRAY, Some(LogicalType::String))?,
-        field("text", Physical::BYTE_ARRAY, Some(LogicalType::String))?,
-    ];
-    Ok(Arc::new(Type::group_type_builder("event").with_fields(fields).build()?))
-}
-
-fn write(path: &Path, events: &[Event]) -> Result<(), ParquetError> {
-    let properties = Arc::new(WriterProperties::builder().build());
-    let version = (VERSION_KEY, VERSION.to_string());
-    let mut file = table::create(path, schema()?, properties, version)?;
-    let at: Vec<i64> = events.iter().map(|event| event.at.0 as i64).collect();
-    let kinds: Vec<ByteArray> = events.iter().map(|event| event.kind.name().into()).collect();
-    let texts: Vec<ByteArray> = events.iter().map(|event| event.text.as_str().into()).collect();
-    let mut group = file.next_row_group()?;
-    table::put::<Int64Type>(&mut group, &at, None)?;
-    table::put::<ByteArrayType>(&mut group, &kinds, None)?;
-    table::put::<ByteArrayType>(&mut group, &texts, None)?;
-    group.close()?;
-    table::finish(file)
-}
-
-fn read(path: &Path) -> Result<Vec<Event>, ParquetError> {
-    let mut events = Vec::new();
-    table::each_row(path, Some(schema()?.as_ref().clone()), |row| {
-        let name = row.get_string(1)?;
-        let kind = EventKind::from_name(name).ok_or_else(|| {
-            ParquetError::General(format!("`{name}` is no kind of event that this release knows"))
-        })?;
-        let at = Nanos(row.get_long(0)? as u64);
-        events.push(Event { at, kind, text: row.get_string(2)?.clone() });
-        Ok(())
-    })?;
-    Ok(events)
+    table::read_listed(place::events(dir), advice, row::read).map(Option::unwrap_or_default)
 }
 
 #[cfg(test)]
 mod tests {
+    use assay_model::{EventKind, Nanos};
+
     use super::*;
     use crate::samples::tempdir;
 

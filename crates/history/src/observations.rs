@@ -5,18 +5,12 @@
 //! is what happened between them.
 
 use std::path::Path;
-use std::sync::Arc;
 
 use assay_model::Nanos;
-use parquet::basic::{LogicalType, Repetition, Type as Physical};
-use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int64Type};
 use parquet::errors::ParquetError;
-use parquet::file::properties::WriterProperties;
-use parquet::record::{Row, RowAccessor};
-use parquet::schema::types::{Type, TypePtr};
 
-use crate::part::{VERSION, VERSION_KEY};
 use crate::table::TableError;
+use crate::table::row::{self, table_row};
 use crate::{place, table};
 
 /// One number that was seen at one moment.
@@ -34,12 +28,22 @@ pub struct Observation {
     pub value: f64,
 }
 
+table_row! {
+    Observation as "observation" {
+        at => "at_ns",
+        source => "source",
+        part => "part",
+        metric => "metric",
+        value => "value",
+    }
+}
+
 /// Writes the observations of the run directory `dir`, replacing earlier ones.
 ///
 /// # Errors
 /// If the disk does not take them; earlier ones then stay.
 pub fn write_observations(dir: &Path, observations: &[Observation]) -> Result<(), TableError> {
-    table::replace_listed(place::observations(dir), |path| write(path, observations))
+    table::replace_listed(place::observations(dir), |path| row::write(path, observations))
 }
 
 /// Reads the observations of the run directory `dir`; none if there are none, as in old run
@@ -49,59 +53,7 @@ pub fn write_observations(dir: &Path, observations: &[Observation]) -> Result<()
 /// If the file is damaged.
 pub fn read_observations(dir: &Path) -> Result<Option<Vec<Observation>>, TableError> {
     let advice = "; without the file the hallmark does without it";
-    table::read_listed(place::observations(dir), advice, read)
-}
-
-fn schema() -> Result<TypePtr, ParquetError> {
-    let field =
-        |name, physical, logical| table::field(name, physical, Repetition::REQUIRED, logical);
-    let fields = vec![
-        field("at_ns", Physical::INT64, None)?,
-        field("source", Physical::BYTE_ARRAY, Some(LogicalType::String))?,
-        field("part", Physical::BYTE_ARRAY, Some(LogicalType::String))?,
-        field("metric", Physical::BYTE_ARRAY, Some(LogicalType::String))?,
-        field("value", Physical::DOUBLE, None)?,
-    ];
-    Ok(Arc::new(Type::group_type_builder("observation").with_fields(fields).build()?))
-}
-
-fn write(path: &Path, observations: &[Observation]) -> Result<(), ParquetError> {
-    let properties = Arc::new(WriterProperties::builder().build());
-    let version = (VERSION_KEY, VERSION.to_string());
-    let mut file = table::create(path, schema()?, properties, version)?;
-    let mut group = file.next_row_group()?;
-    let at: Vec<i64> = observations.iter().map(|observed| observed.at.0 as i64).collect();
-    table::put::<Int64Type>(&mut group, &at, None)?;
-    let texts: [fn(&Observation) -> &str; 3] =
-        [|observed| &observed.source, |observed| &observed.part, |observed| &observed.metric];
-    for text in texts {
-        let words: Vec<ByteArray> =
-            observations.iter().map(|observed| text(observed).into()).collect();
-        table::put::<ByteArrayType>(&mut group, &words, None)?;
-    }
-    let values: Vec<f64> = observations.iter().map(|observed| observed.value).collect();
-    table::put::<DoubleType>(&mut group, &values, None)?;
-    group.close()?;
-    table::finish(file)
-}
-
-fn read(path: &Path) -> Result<Vec<Observation>, ParquetError> {
-    let mut observations = Vec::new();
-    table::each_row(path, Some(schema()?.as_ref().clone()), |row| {
-        observations.push(observation(row)?);
-        Ok(())
-    })?;
-    Ok(observations)
-}
-
-fn observation(row: &Row) -> Result<Observation, ParquetError> {
-    Ok(Observation {
-        at: Nanos(row.get_long(0)? as u64),
-        source: row.get_string(1)?.clone(),
-        part: row.get_string(2)?.clone(),
-        metric: row.get_string(3)?.clone(),
-        value: row.get_double(4)?,
-    })
+    table::read_listed(place::observations(dir), advice, row::read)
 }
 
 #[cfg(test)]

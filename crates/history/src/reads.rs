@@ -5,21 +5,16 @@
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::thread::JoinHandle;
 
 use assay_model::ObservedValue;
-use parquet::basic::{Encoding, LogicalType, Repetition, Type as Physical};
-use parquet::data_type::{Int32Type, Int64Type};
 use parquet::errors::ParquetError;
-use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
-use parquet::record::RowAccessor;
-use parquet::schema::types::{Type, TypePtr};
 
-use crate::part::{VERSION, VERSION_KEY, temporary};
+use crate::part::temporary;
 use crate::place;
+use crate::table::row::{self, TableRow, table_row};
 use crate::table::{self, TableError};
 
 /// Rows of a row group.
@@ -37,6 +32,15 @@ pub struct ReadsWriter {
     thread: JoinHandle<Result<(), ParquetError>>,
 }
 
+table_row! {
+    ObservedValue as "reads" {
+        index => "index",
+        item => "item",
+        key => "key",
+        value => "value",
+    }
+}
+
 /// The values of one worker. Dropping it hands over what is left.
 pub struct ReadsSink {
     values: Vec<ObservedValue>,
@@ -52,8 +56,8 @@ impl ReadsWriter {
     pub fn start(dir: &Path, workers: usize) -> Result<(ReadsWriter, Vec<ReadsSink>), TableError> {
         let path = place::reads(dir);
         let begin = || {
-            let version = (VERSION_KEY, VERSION.to_string());
-            let file = table::create(&temporary(&path), schema()?, properties(), version)?;
+            let properties = row::differences(&["index", "item", "key", "value"]);
+            let file = row::create::<ObservedValue>(&temporary(&path), properties)?;
             let (out, incoming) = sync_channel(WAITING);
             let thread = std::thread::Builder::new()
                 .name("assay-reads".to_owned())
@@ -76,12 +80,7 @@ impl ReadsWriter {
             Ok(ended) => ended,
             Err(panic) => std::panic::resume_unwind(panic),
         };
-        let temporary = temporary(&self.path);
-        let finished = ended.and_then(|()| Ok(table::publish_listed(&temporary, &self.path)?));
-        if finished.is_err() {
-            let _ = std::fs::remove_file(&temporary);
-        }
-        finished.map_err(|source| TableError::Write { path: self.path, source })
+        table::replace_listed(self.path, |_| ended)
     }
 }
 
@@ -129,7 +128,7 @@ fn drain(
         }
         rows.extend(batch);
         if rows.len() >= GROUP {
-            failure = write_rows(&mut file, &rows).err();
+            failure = row::write_group(&mut file, &rows).err();
             rows.clear();
         }
     }
@@ -137,69 +136,17 @@ fn drain(
         return Err(failure);
     }
     if !rows.is_empty() {
-        write_rows(&mut file, &rows)?;
+        row::write_group(&mut file, &rows)?;
     }
     table::finish(file)
-}
-
-fn properties() -> Arc<WriterProperties> {
-    let names = ["index", "item", "key", "value"];
-    let properties = names.into_iter().fold(WriterProperties::builder(), |properties, name| {
-        properties
-            .set_column_dictionary_enabled(name.into(), false)
-            .set_column_encoding(name.into(), Encoding::DELTA_BINARY_PACKED)
-    });
-    Arc::new(properties.build())
-}
-
-fn schema() -> Result<TypePtr, ParquetError> {
-    let unsigned = |bits: i8| Some(LogicalType::integer(bits, false));
-    let fields = vec![
-        table::field("index", Physical::INT64, Repetition::REQUIRED, unsigned(64))?,
-        table::field("item", Physical::INT32, Repetition::REQUIRED, unsigned(32))?,
-        table::field("key", Physical::INT64, Repetition::REQUIRED, unsigned(64))?,
-        table::field("value", Physical::INT64, Repetition::OPTIONAL, None)?,
-    ];
-    Ok(Arc::new(Type::group_type_builder("reads").with_fields(fields).build()?))
-}
-
-/// One row group, its columns in the order of the schema.
-fn write_rows(
-    file: &mut SerializedFileWriter<File>,
-    rows: &[ObservedValue],
-) -> Result<(), ParquetError> {
-    let mut group = file.next_row_group()?;
-    let column: Vec<i64> = rows.iter().map(|row| row.index as i64).collect();
-    table::put::<Int64Type>(&mut group, &column, None)?;
-    let column: Vec<i32> = rows.iter().map(|row| row.item as i32).collect();
-    table::put::<Int32Type>(&mut group, &column, None)?;
-    let column: Vec<i64> = rows.iter().map(|row| row.key as i64).collect();
-    table::put::<Int64Type>(&mut group, &column, None)?;
-    let column: Vec<i64> = rows.iter().filter_map(|row| row.value).collect();
-    let levels: Vec<i16> = rows.iter().map(|row| i16::from(row.value.is_some())).collect();
-    table::put::<Int64Type>(&mut group, &column, Some(&levels))?;
-    group.close()?;
-    Ok(())
 }
 
 /// Gives every value of the run directory `dir` to `each`; whether there is such a file.
 ///
 /// # Errors
 /// If the file is damaged.
-pub fn each_read(dir: &Path, mut each: impl FnMut(ObservedValue)) -> Result<bool, TableError> {
-    let read = |path: &Path| {
-        let schema = schema()?.as_ref().clone();
-        table::each_row(path, Some(schema), |row| {
-            each(ObservedValue {
-                index: row.get_ulong(0)?,
-                item: row.get_uint(1)?,
-                key: row.get_ulong(2)?,
-                // The accessor knows no absence: it complains about it as about another type.
-                value: row.get_long(3).ok(),
-            });
-            Ok(())
-        })
-    };
+pub fn each_read(dir: &Path, each: impl FnMut(ObservedValue)) -> Result<bool, TableError> {
+    let read = |path: &Path| row::each(path, ObservedValue::fields()?, each);
     Ok(table::read_listed(place::reads(dir), "", read)?.is_some())
 }
 

@@ -4,14 +4,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use assay_model::{SheetColumn, SheetValues};
-use parquet::basic::{LogicalType, Repetition, Type as Physical};
-use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
 use parquet::record::Field;
-use parquet::schema::types::Type;
 
 use crate::part::{publish, temporary};
+use crate::table::row::{field, put, schema};
 use crate::table::{self, TableError};
 
 /// The metadata key that says what the table is.
@@ -39,43 +37,24 @@ pub fn read_sheet(path: &Path) -> Result<Vec<Vec<String>>, TableError> {
 }
 
 fn write(path: &Path, name: &str, columns: &[SheetColumn]) -> Result<(), ParquetError> {
-    let fields = columns.iter().map(|column| {
-        let (physical, repetition, logical) = match column.values {
-            SheetValues::Text(_) => {
-                (Physical::BYTE_ARRAY, Repetition::REQUIRED, Some(LogicalType::String))
-            }
-            SheetValues::Count(_) => (Physical::INT64, Repetition::OPTIONAL, None),
-            SheetValues::Number(_) => (Physical::DOUBLE, Repetition::OPTIONAL, None),
-        };
-        table::field(column.name, physical, repetition, logical)
+    let fields = columns.iter().map(|column| match column.values {
+        SheetValues::Text(_) => field::<String>(column.name),
+        SheetValues::Count(_) => field::<Option<u64>>(column.name),
+        SheetValues::Number(_) => field::<Option<f64>>(column.name),
     });
-    let fields = fields.collect::<Result<Vec<_>, _>>()?;
-    let schema = Arc::new(Type::group_type_builder("row").with_fields(fields).build()?);
+    let schema = Arc::new(schema("row", fields.collect::<Result<_, _>>()?)?);
     let properties = Arc::new(WriterProperties::builder().build());
     let mut file = table::create(path, schema, properties, (KEY, name.to_owned()))?;
     let mut group = file.next_row_group()?;
     for column in columns {
         match &column.values {
-            SheetValues::Text(texts) => {
-                let texts: Vec<ByteArray> = texts.iter().map(|text| text.as_str().into()).collect();
-                table::put::<ByteArrayType>(&mut group, &texts, None)?;
-            }
-            SheetValues::Count(counts) => {
-                let known: Vec<i64> = counts.iter().flatten().map(|count| *count as i64).collect();
-                table::put::<Int64Type>(&mut group, &known, Some(&levels(counts)))?;
-            }
-            SheetValues::Number(numbers) => {
-                let known: Vec<f64> = numbers.iter().flatten().copied().collect();
-                table::put::<DoubleType>(&mut group, &known, Some(&levels(numbers)))?;
-            }
+            SheetValues::Text(texts) => put(&mut group, texts, |text| text)?,
+            SheetValues::Count(counts) => put(&mut group, counts, |count| count)?,
+            SheetValues::Number(numbers) => put(&mut group, numbers, |number| number)?,
         }
     }
     group.close()?;
     table::finish(file)
-}
-
-fn levels<T>(values: &[Option<T>]) -> Vec<i16> {
-    values.iter().map(|value| i16::from(value.is_some())).collect()
 }
 
 fn read(path: &Path) -> Result<Vec<Vec<String>>, ParquetError> {

@@ -127,20 +127,8 @@ mod tests {
             let place = one.iter().zip(&other).position(|pair| differs(&pair));
             let place = place.unwrap_or_else(|| panic!("{column:?} never differs"));
             column.gather(&other[place..=place], &[0], &mut values);
-            put(column, values[0], &mut mixed[place..=place]);
+            column.scatter(values.into_iter(), &mut mixed[place..=place]);
             assert_ne!(sum(&one), sum(&mixed), "{column:?}");
-        }
-    }
-
-    fn put(column: Column, value: u64, records: &mut [Record]) {
-        use crate::column::Shape;
-        match column.shape() {
-            Shape::Unsigned(64) | Shape::Time | Shape::NonZero => {
-                column.scatter_long(&[value as i64], records);
-            }
-            Shape::Unsigned(_) => column.scatter_int(&[value as i32], records),
-            Shape::Flag => column.scatter_flag(&[value != 0], records),
-            Shape::Word => column.scatter_word(&[value as u8], records),
         }
     }
 

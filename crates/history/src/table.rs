@@ -1,21 +1,22 @@
 //! Tables beside the history, as Parquet files: written with a checksum, read as if damaged.
 
+pub(crate) mod row;
+
 use std::cell::Cell;
 use std::fs::File;
 use std::io::{self, Read};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Once};
+use std::sync::Once;
 
 use crc32fast::Hasher;
-use parquet::basic::{Compression, LogicalType, Repetition, Type as Physical};
-use parquet::data_type::DataType;
+use parquet::basic::Compression;
 use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterPropertiesPtr;
 use parquet::file::reader::FileReader;
 use parquet::file::serialized_reader::SerializedFileReader;
-use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
+use parquet::file::writer::SerializedFileWriter;
 use parquet::record::Row;
 use parquet::schema::types::{Type, TypePtr};
 
@@ -63,29 +64,6 @@ pub(crate) fn create(
 pub(crate) fn finish(mut table: SerializedFileWriter<File>) -> Result<(), ParquetError> {
     table.finish()?;
     Ok(table.inner().sync_all()?)
-}
-
-/// Writes the next column of a row group; `levels` are 0 for rows without a value.
-pub(crate) fn put<T: DataType>(
-    group: &mut SerializedRowGroupWriter<'_, File>,
-    values: &[T::T],
-    levels: Option<&[i16]>,
-) -> Result<(), ParquetError> {
-    let column = group.next_column()?;
-    let mut column = column.ok_or_else(|| ParquetError::General("a column too many".to_owned()))?;
-    column.typed::<T>().write_batch(values, levels, None)?;
-    column.close()
-}
-
-/// A column of a schema.
-pub(crate) fn field(
-    name: &str,
-    physical: Physical,
-    repetition: Repetition,
-    logical: Option<LogicalType>,
-) -> Result<TypePtr, ParquetError> {
-    let field = Type::primitive_type_builder(name, physical);
-    field.with_repetition(repetition).with_logical_type(logical).build().map(Arc::new)
 }
 
 /// Lets `write` fill the table at `path`, lists it, and replaces an earlier one.

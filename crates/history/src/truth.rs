@@ -6,20 +6,16 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use assay_model::{Kind, Nanos};
-use parquet::basic::{Encoding, LogicalType, Repetition, Type as Physical};
-use parquet::data_type::{ByteArray, ByteArrayType, DataType, Int32Type, Int64Type};
 use parquet::errors::ParquetError;
-use parquet::file::properties::WriterProperties;
 use parquet::file::reader::FileReader;
-use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
-use parquet::record::{Row, RowAccessor};
-use parquet::schema::types::{Type, TypePtr};
+use parquet::file::writer::SerializedFileWriter;
+use parquet::record::RowAccessor;
 
-use crate::part::{VERSION, VERSION_KEY, temporary};
+use crate::part::temporary;
 use crate::place;
+use crate::table::row::{self, TableRow, table_row};
 use crate::table::{self, TableError};
 
 /// Rows that are gathered before they are written: a few MB.
@@ -56,6 +52,22 @@ pub struct TruthRow {
     pub read_after_write: Option<Nanos>,
 }
 
+table_row! {
+    TruthRow as "truth" {
+        at => "at",
+        answered_at => "answered_at",
+        session => "session",
+        kind => "kind",
+        key => "key",
+        node => "node",
+        faults => "faults",
+        version => "version",
+        versions_behind => "versions_behind",
+        staleness => "staleness",
+        read_after_write => "read_after_write",
+    }
+}
+
 /// Writes the truth of one run directory, row by row.
 pub struct TruthWriter {
     path: PathBuf,
@@ -72,11 +84,8 @@ impl TruthWriter {
     /// If the file cannot be made.
     pub fn create(dir: &Path) -> Result<TruthWriter, TableError> {
         let path = place::truth(dir);
-        let begin = || {
-            let version = (VERSION_KEY, VERSION.to_string());
-            table::create(&temporary(&path), schema(FAULTS)?, properties(), version)
-        };
-        match begin() {
+        let rising = ["at", "answered_at", "session", "version", "read_after_write"];
+        match row::create::<TruthRow>(&temporary(&path), row::differences(&rising)) {
             Ok(file) => Ok(TruthWriter { path, file, rows: Vec::new(), broken: None }),
             Err(source) => Err(TableError::Write { path, source }),
         }
@@ -96,22 +105,15 @@ impl TruthWriter {
     /// If the disk did not take it.
     pub fn finish(mut self) -> Result<(), TableError> {
         self.write_group();
-        let path = self.path;
-        let temporary = temporary(&path);
-        let finished = match self.broken {
+        table::replace_listed(self.path, |_| match self.broken {
             Some(source) => Err(source),
-            None => table::finish(self.file)
-                .and_then(|()| Ok(table::publish_listed(&temporary, &path)?)),
-        };
-        if finished.is_err() {
-            let _ = std::fs::remove_file(&temporary);
-        }
-        finished.map_err(|source| TableError::Write { path, source })
+            None => table::finish(self.file),
+        })
     }
 
     fn write_group(&mut self) {
         if !self.rows.is_empty() && self.broken.is_none() {
-            self.broken = write_rows(&mut self.file, &self.rows).err();
+            self.broken = row::write_group(&mut self.file, &self.rows).err();
         }
         self.rows.clear();
     }
@@ -135,8 +137,8 @@ pub fn count_faults(dir: &Path) -> Result<Option<BTreeMap<String, u64>>, TableEr
 }
 
 fn count(path: &Path) -> Result<BTreeMap<String, u64>, ParquetError> {
-    let column = text_field(faults_column(path)?)?;
-    let schema = Type::group_type_builder("truth").with_fields(vec![column]).build()?;
+    let faults = row::field::<String>(faults_column(path)?)?;
+    let schema = row::schema(TruthRow::NAME, vec![faults])?;
     let mut counts = BTreeMap::new();
     table::each_row(path, Some(schema), |row| {
         let names = row.get_string(0)?.split('+').filter(|name| !name.is_empty());
@@ -151,83 +153,6 @@ fn count(path: &Path) -> Result<BTreeMap<String, u64>, ParquetError> {
     Ok(counts)
 }
 
-/// Differences for numbers that hardly repeat, the crate's dictionaries for everything else.
-fn properties() -> Arc<WriterProperties> {
-    let rising = ["at", "answered_at", "session", "version", "read_after_write"];
-    let properties = rising.into_iter().fold(WriterProperties::builder(), |properties, name| {
-        properties
-            .set_column_dictionary_enabled(name.into(), false)
-            .set_column_encoding(name.into(), Encoding::DELTA_BINARY_PACKED)
-    });
-    Arc::new(properties.build())
-}
-
-fn text_field(name: &str) -> Result<TypePtr, ParquetError> {
-    table::field(name, Physical::BYTE_ARRAY, Repetition::REQUIRED, Some(LogicalType::String))
-}
-
-fn schema(faults: &str) -> Result<TypePtr, ParquetError> {
-    let whole = |bits: i8| Some(LogicalType::integer(bits, false));
-    let time = |name, repetition| table::field(name, Physical::INT64, repetition, None);
-    let number =
-        |name, bits| table::field(name, Physical::INT32, Repetition::REQUIRED, whole(bits));
-    let fields = vec![
-        time("at", Repetition::REQUIRED)?,
-        time("answered_at", Repetition::OPTIONAL)?,
-        number("session", 32)?,
-        text_field("kind")?,
-        text_field("key")?,
-        number("node", 16)?,
-        text_field(faults)?,
-        time("version", Repetition::OPTIONAL)?,
-        number("versions_behind", 32)?,
-        time("staleness", Repetition::REQUIRED)?,
-        time("read_after_write", Repetition::OPTIONAL)?,
-    ];
-    Ok(Arc::new(Type::group_type_builder("truth").with_fields(fields).build()?))
-}
-
-/// One row group, its columns in the order of the schema.
-fn write_rows(
-    file: &mut SerializedFileWriter<File>,
-    rows: &[TruthRow],
-) -> Result<(), ParquetError> {
-    let mut group = file.next_row_group()?;
-    let time = |time: Nanos| time.0 as i64;
-    required::<Int64Type>(&mut group, rows, |row| time(row.at))?;
-    optional(&mut group, rows, |row| row.answered_at.map(time))?;
-    required::<Int32Type>(&mut group, rows, |row| row.session as i32)?;
-    required::<ByteArrayType>(&mut group, rows, |row| row.kind.name().into())?;
-    required::<ByteArrayType>(&mut group, rows, |row| row.key.as_str().into())?;
-    required::<Int32Type>(&mut group, rows, |row| i32::from(row.node))?;
-    required::<ByteArrayType>(&mut group, rows, |row| ByteArray::from(row.faults.as_str()))?;
-    optional(&mut group, rows, |row| row.version.map(|version| version as i64))?;
-    required::<Int32Type>(&mut group, rows, |row| row.versions_behind as i32)?;
-    required::<Int64Type>(&mut group, rows, |row| time(row.staleness))?;
-    optional(&mut group, rows, |row| row.read_after_write.map(time))?;
-    group.close()?;
-    Ok(())
-}
-
-fn required<T: DataType>(
-    group: &mut SerializedRowGroupWriter<'_, File>,
-    rows: &[TruthRow],
-    of: impl Fn(&TruthRow) -> T::T,
-) -> Result<(), ParquetError> {
-    let values: Vec<T::T> = rows.iter().map(of).collect();
-    table::put::<T>(group, &values, None)
-}
-
-fn optional(
-    group: &mut SerializedRowGroupWriter<'_, File>,
-    rows: &[TruthRow],
-    of: impl Fn(&TruthRow) -> Option<i64>,
-) -> Result<(), ParquetError> {
-    let values: Vec<i64> = rows.iter().filter_map(&of).collect();
-    let levels: Vec<i16> = rows.iter().map(|row| i16::from(of(row).is_some())).collect();
-    table::put::<Int64Type>(group, &values, Some(&levels))
-}
-
 /// The name of the column of the faults in this file.
 fn faults_column(path: &Path) -> Result<&'static str, ParquetError> {
     let file = table::open(path)?;
@@ -237,36 +162,13 @@ fn faults_column(path: &Path) -> Result<&'static str, ParquetError> {
 }
 
 fn read(path: &Path) -> Result<Vec<TruthRow>, ParquetError> {
-    let schema = schema(faults_column(path)?)?;
+    let mut fields = TruthRow::fields()?;
+    for field in fields.iter_mut().filter(|field| field.name() == FAULTS) {
+        *field = row::field::<String>(faults_column(path)?)?;
+    }
     let mut rows = Vec::new();
-    table::each_row(path, Some(schema.as_ref().clone()), |row| {
-        rows.push(read_row(row)?);
-        Ok(())
-    })?;
+    row::each(path, fields, |row| rows.push(row))?;
     Ok(rows)
-}
-
-fn read_row(row: &Row) -> Result<TruthRow, ParquetError> {
-    let time = |at: usize| row.get_long(at).map(|time| Nanos(time as u64));
-    // The accessor knows no absence: it complains about it as about another type.
-    let perhaps = |at: usize| time(at).ok();
-    let name = row.get_string(3)?;
-    let kind = Kind::from_name(name).ok_or_else(|| {
-        ParquetError::General(format!("`{name}` is no kind of operation that this release knows"))
-    })?;
-    Ok(TruthRow {
-        at: time(0)?,
-        answered_at: perhaps(1),
-        session: row.get_uint(2)?,
-        kind,
-        key: row.get_string(4)?.clone(),
-        node: row.get_ushort(5)?,
-        faults: row.get_string(6)?.clone(),
-        version: perhaps(7).map(|version| version.0),
-        versions_behind: row.get_uint(8)?,
-        staleness: time(9)?,
-        read_after_write: perhaps(10),
-    })
 }
 
 #[cfg(test)]

@@ -4,13 +4,14 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use assay_model::Record;
-use parquet::basic::Encoding;
+use parquet::basic::{Encoding, Repetition};
 use parquet::column::page::{Page, PageReader};
 use parquet::column::reader::{ColumnReaderImpl, get_column_reader, get_typed_column_reader};
 use parquet::data_type::{BoolType, DataType, Int32Type, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::reader::{FileReader, RowGroupReader};
 use parquet::file::serialized_reader::SerializedFileReader;
+use parquet::schema::types::ColumnDescriptor;
 
 use super::{OpenError, ReadError};
 use crate::column::{Column, Columns, Shape};
@@ -157,15 +158,9 @@ fn places(
         .collect()
 }
 
-fn fits(column: Column, found: &parquet::schema::types::ColumnDescriptor) -> bool {
-    use parquet::basic::Type;
-    let (physical, levels) = match column.shape() {
-        Shape::Unsigned(64) | Shape::Time => (Type::INT64, 0),
-        Shape::Unsigned(_) => (Type::INT32, 0),
-        Shape::NonZero => (Type::INT64, 1),
-        Shape::Flag => (Type::BOOLEAN, 0),
-        Shape::Word => (Type::BYTE_ARRAY, 0),
-    };
+fn fits(column: Column, found: &ColumnDescriptor) -> bool {
+    let (physical, _, repetition) = column.stored();
+    let levels = i16::from(repetition == Repetition::OPTIONAL);
     found.physical_type() == physical
         && found.max_def_level() == levels
         && found.max_rep_level() == 0
@@ -231,7 +226,7 @@ impl ColumnValues {
         match &mut self.form {
             ColumnForm::Long(typed) => {
                 typed.read(count, None)?;
-                self.column.scatter_long(&typed.values, records);
+                self.column.scatter(typed.values.iter().map(|value| *value as u64), records);
             }
             ColumnForm::NonZero(typed, levels, spread) => {
                 levels.clear();
@@ -246,18 +241,19 @@ impl ColumnValues {
                     place += *level as usize;
                     value
                 }));
-                self.column.scatter_long(spread, records);
+                self.column.scatter(spread.iter().map(|value| *value as u64), records);
             }
             ColumnForm::Int(typed) => {
                 typed.read(count, None)?;
-                self.column.scatter_int(&typed.values, records);
+                self.column.scatter(typed.values.iter().map(|value| *value as u64), records);
             }
             ColumnForm::Flag(typed) => {
                 typed.read(count, None)?;
-                self.column.scatter_flag(&typed.values, records);
+                self.column.scatter(typed.values.iter().map(|value| u64::from(*value)), records);
             }
             ColumnForm::Word(words) => {
-                self.column.scatter_word(words.read(count)?, records);
+                let codes = words.read(count)?;
+                self.column.scatter(codes.iter().map(|code| u64::from(*code)), records);
             }
         }
         Ok(())
