@@ -7,12 +7,14 @@ use parquet::data_type::{BoolType, ByteArray, ByteArrayType, Int32Type, Int64Typ
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
+use tempfile::NamedTempFile;
 
 use super::*;
 use crate::columns::Rows;
 use crate::footer::show_guards;
 
 /// One thing that is wrong with a trace.
+#[derive(Debug)]
 enum Change {
     Nothing,
     /// A key of the metadata has this value; `None` removes it.
@@ -88,12 +90,12 @@ fn numbers(rows: &Rows, name: &str) -> Vec<i64> {
 }
 
 /// Writes the operations 0..8 of width 1, with one thing changed, by Parquet's own means.
-fn craft(change: Change) -> tempdir::Place {
-    let place = tempdir::Place::new();
-    let schema = format!("message trace {{ {} }}", declarations(&change));
+fn craft(change: &Change) -> NamedTempFile {
+    let place = NamedTempFile::new().unwrap();
+    let schema = format!("message trace {{ {} }}", declarations(change));
     let schema = Arc::new(parse_message_type(&schema).unwrap());
     let properties = Arc::new(WriterProperties::builder().build());
-    let file = File::create(&place.path).unwrap();
+    let file = File::create(place.path()).unwrap();
     let mut writer = SerializedFileWriter::new(file, schema, properties).unwrap();
     let mut rows = Rows::default();
     let mut sum = TraceHash::new();
@@ -108,9 +110,9 @@ fn craft(change: Change) -> tempdir::Place {
         _ => &[rows],
     };
     for rows in groups {
-        craft_group(&mut writer, rows, &change);
+        craft_group(&mut writer, rows, change);
         writer.flush().unwrap();
-        let written = std::fs::read(&place.path).unwrap();
+        let written = std::fs::read(place.path()).unwrap();
         let chunks = writer.flushed_row_groups().last().unwrap().columns().iter();
         let ranges: Vec<(u64, u64)> = chunks.map(|chunk| chunk.byte_range()).collect();
         let start = ranges.iter().map(|(start, _)| *start).min().unwrap();
@@ -128,7 +130,7 @@ fn craft(change: Change) -> tempdir::Place {
     for key in ["assay.operations", "assay.processes", "assay.end"] {
         pairs.insert(key.to_owned(), count.to_owned());
     }
-    match change {
+    match *change {
         Change::Pair(key, Some(value)) => drop(pairs.insert(key.to_owned(), value.to_owned())),
         Change::Pair(key, None) => drop(pairs.remove(key)),
         _ => {}
@@ -185,180 +187,151 @@ fn craft_group(writer: &mut SerializedFileWriter<File>, rows: &Rows, change: &Ch
     group.close().unwrap();
 }
 
-/// A file of its own for each test.
-mod tempdir {
-    use std::path::PathBuf;
-    use std::sync::atomic::{AtomicU64, Ordering};
-
-    static NEXT: AtomicU64 = AtomicU64::new(0);
-
-    pub struct Place {
-        pub path: PathBuf,
-    }
-
-    impl Place {
-        pub fn new() -> Place {
-            let number = NEXT.fetch_add(1, Ordering::Relaxed);
-            let name = format!("assay-crafted-{}-{number}.trace", std::process::id());
-            Place { path: std::env::temp_dir().join(name) }
-        }
-    }
-
-    impl Drop for Place {
-        fn drop(&mut self) {
-            std::fs::remove_file(&self.path).unwrap();
-        }
-    }
-}
-
 /// What opening, else verifying, the changed trace says, without the place of the file.
-fn says(change: Change) -> String {
+fn says(change: &Change) -> String {
     let place = craft(change);
-    let text = match Trace::open(&place.path) {
+    let text = match Trace::open(place.path()) {
         Err(error) => error.to_string(),
         Ok(trace) => match trace.verify() {
             Err(error) => error.to_string(),
             Ok(_) => "all right".to_owned(),
         },
     };
-    text.replace(&place.path.display().to_string(), "T")
+    text.replace(&place.path().display().to_string(), "T")
 }
 
-#[test]
-fn a_trace_made_by_other_means_is_read_if_it_keeps_the_format() {
-    assert_eq!(says(Change::Nothing), "all right");
-}
-
-#[test]
-fn a_newer_format_names_both_versions_and_what_to_do() {
-    assert_eq!(
-        says(Change::Pair(FORMAT, Some("3"))),
+/// What is shown, what is wrong, what is said of it.
+const SAID: [(&str, Change, &str); 17] = [
+    ("made by other means, it is read if it keeps the format", Change::Nothing, "all right"),
+    (
+        "a newer format names both versions and what to do",
+        Change::Pair(FORMAT, Some("3")),
         "trace T has format 3, this binary reads up to format 2: use the assay that wrote it \
-         (assay 0.1.0), or generate the trace again with this one"
-    );
+         (assay 0.1.0), or generate the trace again with this one",
+    ),
+    (
+        "another type",
+        Change::Column("key", "required int32 key;"),
+        "trace T has no usable column \"key\": it must be a required INT64, it is a INT32",
+    ),
+    (
+        "another type",
+        Change::Column("key", "optional int64 key;"),
+        "trace T has no usable column \"key\": it must be a required INT64, it is a INT64 that \
+         may be missing",
+    ),
+    (
+        "unknown columns are passed over",
+        Change::Column("think", "required int64 think; required int64 deadline;"),
+        "all right",
+    ),
+    (
+        "a number that stands for nothing",
+        Change::Number("fields", 65_538),
+        "row 0 of trace T has fields 65538: that stands for nothing",
+    ),
+    (
+        "a number that stands for nothing",
+        Change::Number("transaction", 65_536),
+        "row 0 of trace T has transaction 65536: that stands for nothing",
+    ),
+    (
+        "a number that stands for nothing",
+        Change::Number("transaction_type", 2),
+        "row 0 of trace T has transaction_type 2: the header has no name for it",
+    ),
+    (
+        "a word that stands for nothing",
+        Change::Kind("upsert"),
+        "row 0 of trace T has kind upsert: that stands for nothing",
+    ),
+    (
+        "a transaction without end",
+        Change::Number("ends_transaction", 0),
+        "operation 0 of trace T breaks its transaction: exactly the last operation of each \
+         ends it",
+    ),
+    (
+        "rows out of order",
+        Change::Number("index", 0),
+        "row 1 of trace T has index 0: it is not within process × width",
+    ),
+    (
+        "rows out of order",
+        Change::Number("process", -1),
+        "row 0 of trace T has process 18446744073709551615: process numbers never fall",
+    ),
+    (
+        "counts that differ",
+        Change::Pair("assay.operations", Some("9")),
+        "trace T promises 9 operations, but holds 8",
+    ),
+    (
+        "counts that differ",
+        Change::Pair("assay.end", Some("7")),
+        "trace T promises 7 process numbers, but holds 8",
+    ),
+    (
+        "an empty trace has nothing to issue",
+        Change::NoRows,
+        "trace T has no operation: there is nothing to issue",
+    ),
+    ("a row group without rows is no end", Change::EmptyGroup, "all right"),
+    (
+        "a wrong checksum of a row group is damage",
+        Change::Guard,
+        "row group 0 of trace T is damaged: its bytes do not match their checksum; copy or \
+         generate it again",
+    ),
+];
+
+#[test]
+fn what_is_wrong_with_a_trace_is_named() {
+    for (label, change, expected) in SAID {
+        assert_eq!(says(&change), expected, "{label}: {change:?}");
+    }
 }
 
 #[test]
-fn a_format_that_is_no_version_is_damage() {
-    assert!(says(Change::Pair(FORMAT, Some("one"))).contains("its format \"one\" is no version"));
-    assert!(says(Change::Pair(FORMAT, Some("0"))).contains("its format \"0\" is no version"));
+fn what_is_wrong_with_a_trace_is_named_among_other_words() {
+    let other_hash = "00000000000000000000000000000001";
+    let said = format!("its header says hash {other_hash}");
+    let rows = [
+        ("no version", Change::Pair(FORMAT, Some("one")), "its format \"one\" is no version"),
+        ("no version", Change::Pair(FORMAT, Some("0")), "its format \"0\" is no version"),
+        (
+            "a schedule whose column lost its name, even where columns are not listed",
+            Change::Column("think", "required int64 think; required int64 intendee;"),
+            "its columns are not those it was written with",
+        ),
+        ("another hash", Change::Pair("assay.hash", Some(other_hash)), &said),
+    ];
+    for (label, change, expected) in rows {
+        let said = says(&change);
+        assert!(said.contains(expected), "{label}: {change:?}: {said}");
+    }
+    let rows = [
+        ("another Parquet file", Change::Pair(FORMAT, None), "T is a Parquet file but no trace"),
+        (
+            "other operations than the hash promises",
+            Change::Number("key", 9),
+            "trace T does not hold what was written: its header says hash ",
+        ),
+    ];
+    for (label, change, expected) in rows {
+        let said = says(&change);
+        assert!(said.starts_with(expected), "{label}: {change:?}: {said}");
+    }
 }
 
 #[test]
-fn another_parquet_file_is_no_trace() {
-    assert!(says(Change::Pair(FORMAT, None)).starts_with("T is a Parquet file but no trace"));
-}
-
-#[test]
-fn a_missing_column_is_named() {
+fn what_is_missing_is_named() {
     for name in &NAMES[..INTENDED] {
-        let said = says(Change::Column(name, ""));
+        let said = says(&Change::Column(name, ""));
         assert_eq!(said, format!("trace T has no usable column {name:?}: it is missing"));
     }
-}
-
-#[test]
-fn a_schedule_whose_column_lost_its_name_is_damage_even_where_columns_are_not_listed() {
-    let declared = |name: &str| {
-        let column = format!("required int64 think; required int64 {name};");
-        says(Change::Column("think", Box::leak(column.into_boxed_str())))
-    };
-    assert!(declared("intendee").contains("its columns are not those it was written with"));
-    assert_eq!(declared("deadline"), "all right", "unknown columns are passed over");
-}
-
-#[test]
-fn a_column_of_another_type_is_named() {
-    assert_eq!(
-        says(Change::Column("key", "required int32 key;")),
-        "trace T has no usable column \"key\": it must be a required INT64, it is a INT32"
-    );
-    assert_eq!(
-        says(Change::Column("key", "optional int64 key;")),
-        "trace T has no usable column \"key\": it must be a required INT64, it is a INT64 that \
-         may be missing"
-    );
-}
-
-#[test]
-fn numbers_that_stand_for_nothing_are_named_with_their_row() {
-    assert_eq!(
-        says(Change::Number("fields", 65_538)),
-        "row 0 of trace T has fields 65538: that stands for nothing"
-    );
-    assert_eq!(
-        says(Change::Number("transaction", 65_536)),
-        "row 0 of trace T has transaction 65536: that stands for nothing"
-    );
-    assert_eq!(
-        says(Change::Number("transaction_type", 2)),
-        "row 0 of trace T has transaction_type 2: the header has no name for it"
-    );
-    assert_eq!(
-        says(Change::Kind("upsert")),
-        "row 0 of trace T has kind upsert: that stands for nothing"
-    );
-}
-
-#[test]
-fn a_transaction_without_end_is_found() {
-    assert_eq!(
-        says(Change::Number("ends_transaction", 0)),
-        "operation 0 of trace T breaks its transaction: exactly the last operation of each ends it"
-    );
-}
-
-#[test]
-fn rows_out_of_order_are_named() {
-    assert_eq!(
-        says(Change::Number("index", 0)),
-        "row 1 of trace T has index 0: it is not within process × width"
-    );
-    assert_eq!(
-        says(Change::Number("process", -1)),
-        "row 0 of trace T has process 18446744073709551615: process numbers never fall"
-    );
-}
-
-#[test]
-fn other_operations_than_the_hash_promises_are_found() {
-    let said = says(Change::Number("key", 9));
-    assert!(said.starts_with("trace T does not hold what was written: its header says hash "));
-    let said = says(Change::Pair("assay.hash", Some("00000000000000000000000000000001")));
-    assert!(said.contains("its header says hash 00000000000000000000000000000001"), "{said}");
-}
-
-#[test]
-fn counts_that_differ_are_found() {
-    let said = says(Change::Pair("assay.operations", Some("9")));
-    assert_eq!(said, "trace T promises 9 operations, but holds 8");
-    let said = says(Change::Pair("assay.end", Some("7")));
-    assert_eq!(said, "trace T promises 7 process numbers, but holds 8");
-}
-
-#[test]
-fn keys_that_are_missing_are_named() {
     for key in ["assay.hash", "assay.sum", "assay.operations", "assay.width", GROUPS] {
-        let said = says(Change::Pair(key, None));
+        let said = says(&Change::Pair(key, None));
         assert_eq!(said, format!("trace T has an unusable header: {key}: it is missing"));
     }
-}
-
-#[test]
-fn an_empty_trace_has_nothing_to_issue() {
-    assert_eq!(says(Change::NoRows), "trace T has no operation: there is nothing to issue");
-}
-
-#[test]
-fn a_row_group_without_rows_is_no_end() {
-    assert_eq!(says(Change::EmptyGroup), "all right");
-}
-
-#[test]
-fn a_wrong_checksum_of_a_row_group_is_damage() {
-    assert_eq!(
-        says(Change::Guard),
-        "row group 0 of trace T is damaged: its bytes do not match their checksum; copy or \
-         generate it again"
-    );
 }

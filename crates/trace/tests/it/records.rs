@@ -1,9 +1,6 @@
-//! Tests of traces through the public interface: written, read, cut, split, printed.
+//! Traces of records: written, read, cut, split, printed.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::path::Path;
 
 use assay_model::{
     Fields, Filled, Kind, Layout, Nanos, Operation, Phase, Seed, Source, SourceError, Table,
@@ -11,41 +8,10 @@ use assay_model::{
 use assay_trace::writer::GROUP_ROWS;
 use assay_trace::{
     Digest, Header, OpenError, Part, Schedules, StatOptions, Trace, TraceHash, TraceWriter,
-    WriteError, WrittenTrace, describe, export_csv, import_csv, split, stat,
+    WriteError, describe, export_csv, import_csv, split, stat,
 };
 
-static NEXT: AtomicU64 = AtomicU64::new(0);
-
-/// A directory that goes away with its test.
-struct Scratch(PathBuf);
-
-impl Scratch {
-    fn new() -> Scratch {
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let name = format!("assay-trace-test-{}-{number}", std::process::id());
-        let path = std::env::temp_dir().join(name);
-        std::fs::create_dir_all(&path).unwrap();
-        Scratch(path)
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.0.join(name)
-    }
-
-    fn names(&self) -> Vec<String> {
-        let entries = std::fs::read_dir(&self.0).unwrap();
-        let mut names: Vec<String> =
-            entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
-        names.sort();
-        names
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        std::fs::remove_dir_all(&self.0).unwrap();
-    }
-}
+use crate::scratch::{Saved, Scratch, golden};
 
 /// Every third process is a read-modify-write, the others are lone operations of all kinds.
 ///
@@ -116,10 +82,8 @@ fn header() -> Header {
     }
 }
 
-fn write(path: &Path, processes: u64) -> WrittenTrace {
-    let mut writer = TraceWriter::create(path, header()).unwrap();
-    writer.write(&mut Mixed { processes }, 0..processes).unwrap();
-    writer.finish().unwrap()
+fn saved(processes: u64) -> Saved {
+    Saved::of(header(), &mut Mixed { processes })
 }
 
 /// The operations of `source` for the processes of one worker out of `workers`.
@@ -142,10 +106,7 @@ fn sum(operations: &[(u64, Operation)]) -> TraceHash {
 
 #[test]
 fn operations_of_all_kinds_come_back_as_they_were() {
-    let scratch = Scratch::new();
-    let path = scratch.path("t.trace");
-    let written = write(&path, 10_000);
-    let trace = Trace::open(&path).unwrap();
+    let Saved { scratch, trace, written, .. } = saved(10_000);
     let expected = worker(&mut Mixed { processes: 10_000 }, 0, 1);
     assert_eq!(worker(&mut *trace.source().unwrap(), 0, 1), expected);
     assert_eq!(trace.header(), &header());
@@ -159,24 +120,20 @@ fn operations_of_all_kinds_come_back_as_they_were() {
 
 #[test]
 fn traces_longer_than_a_row_group_come_back_whole() {
-    let scratch = Scratch::new();
-    let path = scratch.path("t.trace");
     // A row group ends within a read-modify-write here, since lone operations shift the places.
     let processes = GROUP_ROWS as u64 * 2;
-    let written = write(&path, processes);
-    let trace = Trace::open(&path).unwrap();
+    let saved = saved(processes);
+    let trace = &saved.trace;
     assert_eq!(trace.describe().row_groups, 3);
-    assert_eq!(trace.verify().unwrap(), written.hash);
+    assert_eq!(trace.verify().unwrap(), saved.written.hash);
     let expected = worker(&mut Mixed { processes }, 0, 1);
     assert!(worker(&mut *trace.source().unwrap(), 0, 1) == expected);
 }
 
 #[test]
 fn the_sum_of_the_workers_is_the_sum_of_the_trace_however_many_there_are() {
-    let scratch = Scratch::new();
-    let path = scratch.path("t.trace");
-    let written = write(&path, 5000);
-    let trace = Trace::open(&path).unwrap();
+    let saved = saved(5000);
+    let (trace, written) = (&saved.trace, &saved.written);
     for workers in [1, 2, 7, 64] {
         let mut total = TraceHash::new();
         for number in 0..workers {
@@ -191,17 +148,14 @@ fn the_sum_of_the_workers_is_the_sum_of_the_trace_however_many_there_are() {
 
 #[test]
 fn a_reader_may_jump_far_ahead() {
-    let scratch = Scratch::new();
-    let path = scratch.path("t.trace");
     let processes = GROUP_ROWS as u64 * 3;
-    write(&path, processes);
-    let trace = Trace::open(&path).unwrap();
+    let saved = saved(processes);
     let mut plan = Mixed { processes };
     let (mut expected, mut found) = (Vec::new(), Vec::new());
     for requested in [0, 5, 98_303, 98_304, 98_305, 196_607, 250_001, 294_912, processes - 1] {
         for stride in [0, 1] {
             let process = requested + stride;
-            let mut source = trace.source().unwrap();
+            let mut source = saved.trace.source().unwrap();
             source.fill(3, &mut found).unwrap();
             if process < 4 {
                 continue;
@@ -215,10 +169,8 @@ fn a_reader_may_jump_far_ahead() {
 
 #[test]
 fn a_reader_does_not_go_backwards() {
-    let scratch = Scratch::new();
-    let path = scratch.path("t.trace");
-    write(&path, 10);
-    let mut source = Trace::open(&path).unwrap().source().unwrap();
+    let saved = saved(10);
+    let mut source = saved.trace.source().unwrap();
     let mut operations = Vec::new();
     source.fill(5, &mut operations).unwrap();
     let error = source.fill(5, &mut operations).unwrap_err();
@@ -229,10 +181,7 @@ fn a_reader_does_not_go_backwards() {
 
 #[test]
 fn the_parts_of_a_split_add_up_to_the_whole() {
-    let scratch = Scratch::new();
-    let path = scratch.path("t.trace");
-    let written = write(&path, 1000);
-    let trace = Trace::open(&path).unwrap();
+    let Saved { scratch, trace, written, .. } = saved(1000);
     for parts in [1, 2, 7] {
         let directory = scratch.path(&format!("{parts}"));
         std::fs::create_dir(&directory).unwrap();
@@ -260,19 +209,16 @@ fn the_parts_of_a_split_add_up_to_the_whole() {
 
 #[test]
 fn a_part_says_that_it_lacks_a_process() {
-    let scratch = Scratch::new();
-    let path = scratch.path("t.trace");
-    write(&path, 10);
-    let trace = Trace::open(&path).unwrap();
-    let parts = split(&trace, 3, &scratch.0, "t").unwrap();
+    let Saved { scratch, trace, .. } = saved(10);
+    let parts = split(&trace, 3, scratch.root(), "t").unwrap();
     let part = Trace::open(&parts[1].0).unwrap();
     let mut operations = Vec::new();
     let error = part.source().unwrap().fill(2, &mut operations).unwrap_err();
     assert!(error.to_string().contains("goes on with process 4: it is part 1 of 3"), "{error}");
-    let error = split(&part, 2, &scratch.0, "t").unwrap_err();
+    let error = split(&part, 2, scratch.root(), "t").unwrap_err();
     assert_eq!(error.to_string(), "this trace is part 1 of 3: split the whole trace instead");
     for parts in [0, 11] {
-        let error = split(&trace, parts, &scratch.0, "t").unwrap_err().to_string();
+        let error = split(&trace, parts, scratch.root(), "t").unwrap_err().to_string();
         let expected = format!("cannot split 10 processes into {parts} parts: give 1 to 10");
         assert_eq!(error, expected);
     }
@@ -280,11 +226,8 @@ fn a_part_says_that_it_lacks_a_process() {
 
 #[test]
 fn the_same_plan_gives_the_same_bytes() {
-    let scratch = Scratch::new();
-    let (one, two) = (scratch.path("1.trace"), scratch.path("2.trace"));
-    write(&one, 3000);
-    write(&two, 3000);
-    assert!(std::fs::read(one).unwrap() == std::fs::read(two).unwrap());
+    let (one, two) = (saved(3000), saved(3000));
+    assert!(std::fs::read(&one.path).unwrap() == std::fs::read(&two.path).unwrap());
 }
 
 #[test]
@@ -310,9 +253,7 @@ fn a_trace_appears_only_when_it_is_whole() {
 
 #[test]
 fn an_unfinished_rewrite_keeps_the_old_trace() {
-    let scratch = Scratch::new();
-    let path = scratch.path("t.trace");
-    let written = write(&path, 10);
+    let Saved { scratch, path, written, .. } = saved(10);
     let writer = TraceWriter::create(&path, header()).unwrap();
     let error = writer.finish().unwrap_err();
     assert!(matches!(error, WriteError::Empty { .. }), "{error}");
@@ -361,13 +302,12 @@ fn a_writer_refuses_what_no_reader_could_trust() {
 
 #[test]
 fn every_truncation_is_an_error() {
-    let scratch = Scratch::new();
-    let path = scratch.path("t.trace");
-    write(&path, 500);
-    let whole = std::fs::read(&path).unwrap();
+    let saved = saved(500);
+    let path = &saved.path;
+    let whole = std::fs::read(path).unwrap();
     for length in (0..whole.len()).step_by(7).chain(whole.len() - 20..whole.len()) {
-        std::fs::write(&path, &whole[..length]).unwrap();
-        let error = Trace::open(&path).err().expect("a part of a trace is no trace");
+        std::fs::write(path, &whole[..length]).unwrap();
+        let error = Trace::open(path).err().expect("a part of a trace is no trace");
         let is_cut = matches!(error, OpenError::Truncated { bytes, .. } if bytes == length as u64);
         assert!(is_cut, "{length} of {}: {error}", whole.len());
     }
@@ -375,18 +315,17 @@ fn every_truncation_is_an_error() {
 
 #[test]
 fn every_flipped_byte_is_an_error() {
-    let scratch = Scratch::new();
-    let path = scratch.path("t.trace");
-    write(&path, 100);
-    let whole = std::fs::read(&path).unwrap();
-    let hash = Trace::open(&path).unwrap().hash();
+    let saved = saved(100);
+    let path = &saved.path;
+    let whole = std::fs::read(path).unwrap();
+    let hash = saved.trace.hash();
     let mut harmless = 0;
     for place in 0..whole.len() {
         let flip = [0x01, 0x80, 0xff][place % 3];
         let mut broken = whole.clone();
         broken[place] ^= flip;
-        std::fs::write(&path, &broken).unwrap();
-        let Ok(trace) = Trace::open(&path) else { continue };
+        std::fs::write(path, &broken).unwrap();
+        let Ok(trace) = Trace::open(path) else { continue };
         let Ok(found) = trace.verify() else { continue };
         // Parquet's footer has parts that mean nothing to us, such as its creator's name.
         assert_eq!((found, trace.header()), (hash, &header()), "byte {place} ^ {flip}");
@@ -449,7 +388,7 @@ fn other_files_are_distinguished() {
     assert!(error.to_string().contains("`assay trace import`"), "{error}");
     std::fs::write(&path, "").unwrap();
     assert!(matches!(Trace::open(&path), Err(OpenError::Truncated { bytes: 0, .. })));
-    assert!(matches!(describe(&scratch.0), Err(OpenError::Io { .. })));
+    assert!(matches!(describe(scratch.root()), Err(OpenError::Io { .. })));
 }
 
 #[test]
@@ -473,7 +412,7 @@ fn a_schedule_is_kept_with_its_processes() {
         assert_eq!(schedule.intended(process).unwrap(), Some(due(process)));
     }
     assert_eq!(schedule.intended(3000).unwrap(), None);
-    let parts = split(&trace, 2, &scratch.0, "t").unwrap();
+    let parts = split(&trace, 2, scratch.root(), "t").unwrap();
     let mut schedule = Trace::open(&parts[1].0).unwrap().schedule().unwrap().unwrap();
     assert_eq!(schedule.intended(1001).unwrap(), Some(due(1001)));
 }
@@ -494,10 +433,8 @@ fn a_process_without_its_offset_breaks_the_schedule() {
 
 #[test]
 fn a_trace_survives_the_way_through_text() {
-    let scratch = Scratch::new();
-    let (path, again) = (scratch.path("t.trace"), scratch.path("again.trace"));
-    let written = write(&path, 2000);
-    let trace = Trace::open(&path).unwrap();
+    let Saved { scratch, path, trace, written } = saved(2000);
+    let again = scratch.path("again.trace");
     let mut text = Vec::new();
     assert_eq!(export_csv(&trace, &mut text).unwrap(), written.operations);
     assert_eq!(import_csv(&text[..], &again, header()).unwrap().hash, written.hash);
@@ -570,10 +507,8 @@ fn text_that_is_invalid_is_refused_with_its_line() {
 
 #[test]
 fn the_figures_of_a_trace_are_those_of_its_plan() {
-    let scratch = Scratch::new();
-    let path = scratch.path("t.trace");
-    write(&path, 6000);
-    let found = Trace::open(&path).unwrap().stat(StatOptions::default()).unwrap();
+    let saved = saved(6000);
+    let found = saved.trace.stat(StatOptions::default()).unwrap();
     let mut plan = Mixed { processes: 6000 };
     let expected = stat(&mut plan, 0..u64::MAX, &header(), StatOptions::default()).unwrap();
     assert_eq!(found, expected);
@@ -590,9 +525,7 @@ fn the_figures_of_a_trace_are_those_of_its_plan() {
 
 #[test]
 fn a_description_needs_no_operations() {
-    let scratch = Scratch::new();
-    let path = scratch.path("t.trace");
-    let written = write(&path, 3000);
+    let Saved { scratch: _scratch, path, written, .. } = saved(3000);
     let found = describe(&path).unwrap();
     assert_eq!(found.hash, written.hash);
     assert_eq!((found.operations, found.processes, found.row_groups), (4000, 3000, 1));
@@ -603,22 +536,13 @@ fn a_description_needs_no_operations() {
     assert!(found.columns.iter().map(|(_, bytes)| bytes).sum::<u64>() < found.bytes);
 }
 
-/// These files were written by the first version of the format. They are never written again.
 #[test]
 fn the_first_version_of_the_format_is_read_for_ever() {
-    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
-    let trace = Trace::open(golden.join("format-1.trace")).unwrap();
-    assert_eq!(trace.header(), &header());
-    let hash: Digest = "13d0a0701508323088dc8c33bd03e48b".parse().unwrap();
-    assert_eq!((trace.hash(), trace.verify().unwrap()), (hash, hash));
-    let mut text = Vec::new();
-    assert_eq!(export_csv(&trace, &mut text).unwrap(), 40);
-    let expected = std::fs::read_to_string(golden.join("format-1.csv")).unwrap();
-    assert_eq!(String::from_utf8(text).unwrap(), expected);
+    let (old, text) = golden("format-1", &header(), "13d0a0701508323088dc8c33bd03e48b");
+    assert_eq!(Trace::open(&old).unwrap().operations(), 40);
     // Traces of records are still written as they were, byte for byte.
     let scratch = Scratch::new();
     let path = scratch.path("t.trace");
-    import_csv(expected.as_bytes(), &path, header()).unwrap();
-    let old = std::fs::read(golden.join("format-1.trace")).unwrap();
-    assert_eq!(std::fs::read(path).unwrap(), old);
+    import_csv(text.as_bytes(), &path, header()).unwrap();
+    assert_eq!(std::fs::read(path).unwrap(), std::fs::read(old).unwrap());
 }

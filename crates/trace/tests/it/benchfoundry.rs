@@ -1,53 +1,27 @@
 //! BenchFoundry's files: read, written, read again; errors are reported with their lines.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use assay_model::{ColumnType, Kind, Named, Operation, Phase, Seed};
 use assay_trace::Trace;
 use assay_trace::benchfoundry::{
-    Exported, Imported, Importing, InputSet, InputSetError, Meaning, as_written, export, import,
+    Imported, Importing, InputSet, InputSetError, Meaning, as_written, export, import,
 };
 
-static NEXT: AtomicU64 = AtomicU64::new(0);
+use crate::scratch::Scratch;
 
-/// A directory that goes away with its test.
-struct Scratch(PathBuf);
-
-impl Scratch {
-    fn new() -> Scratch {
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let name = format!("assay-benchfoundry-test-{}-{number}", std::process::id());
-        let path = std::env::temp_dir().join(name);
-        std::fs::create_dir_all(&path).unwrap();
-        Scratch(path)
+/// A copy of the shop whose file `name` has `from` replaced by `to`, once.
+fn shop_but(name: &str, from: &str, to: &str) -> Scratch {
+    let scratch = Scratch::new();
+    for entry in std::fs::read_dir(shop()).unwrap() {
+        let entry = entry.unwrap();
+        std::fs::copy(entry.path(), scratch.path(entry.file_name().to_str().unwrap())).unwrap();
     }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.0.join(name)
-    }
-
-    /// A copy of the shop whose file `name` has `from` replaced by `to`, once.
-    fn shop_but(name: &str, from: &str, to: &str) -> Scratch {
-        let scratch = Scratch::new();
-        for entry in std::fs::read_dir(shop()).unwrap() {
-            let entry = entry.unwrap();
-            std::fs::copy(entry.path(), scratch.path(entry.file_name().to_str().unwrap())).unwrap();
-        }
-        let path = scratch.path(name);
-        let text = std::fs::read_to_string(&path).unwrap();
-        assert!(text.contains(from), "{from}");
-        std::fs::write(&path, text.replacen(from, to, 1)).unwrap();
-        scratch
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        std::fs::remove_dir_all(&self.0).unwrap();
-    }
+    let path = scratch.path(name);
+    let text = std::fs::read_to_string(&path).unwrap();
+    assert!(text.contains(from), "{from}");
+    std::fs::write(&path, text.replacen(from, to, 1)).unwrap();
+    scratch
 }
 
 fn shop() -> PathBuf {
@@ -187,7 +161,7 @@ fn import_export_import_gives_the_same_content() {
     let scratch = Scratch::new();
     let (imported, first) = shop_of(&scratch, "shop.trace");
     let set = scratch.path("set");
-    let exported: Exported = export(&scratch.path("shop.trace"), &set).unwrap();
+    let exported = export(&scratch.path("shop.trace"), &set).unwrap();
     assert_eq!(exported.parameters, 6);
     let again = import_from(&set, &scratch.path("again.trace")).unwrap();
     let second: Vec<_> = again.phases.iter().map(|phase| content(&phase.path)).collect();
@@ -251,7 +225,7 @@ fn a_set_that_was_exported_reads_as_its_rules_say() {
 #[test]
 fn columns_decide_what_values_without_quotes_are() {
     let scratch =
-        Scratch::shop_but("shop_parameters.txt", "'semi;colon';DATE '2021-01-01'", "12;2021-01-01");
+        shop_but("shop_parameters.txt", "'semi;colon';DATE '2021-01-01'", "12;2021-01-01");
     let text = ColumnType::Text { length: None, is_padded: false };
     let integer = ColumnType::Integer { bits: 32 };
     let mut understand = |_: &[Named], queries: &[Named]| -> Result<Vec<Meaning>, String> {
@@ -260,7 +234,7 @@ fn columns_decide_what_values_without_quotes_are() {
         Ok(meanings)
     };
     let mut importing = Importing { generator: "assay", understand: &mut understand };
-    let set = InputSet::open(&scratch.0).unwrap();
+    let set = InputSet::open(scratch.root()).unwrap();
     let imported = import(&set, &scratch.path("t.trace"), &mut importing).unwrap();
     let content = content(&imported.phases[0].path);
     let values = "[Given(Int(2)), Given(Text(\"12\")), Given(Timestamp(1609459200000000))]";
@@ -292,127 +266,86 @@ fn operations_about_one_record_have_one_key() {
 
 /// What is said about the shop with one change, without the directory's name.
 fn said(name: &str, from: &str, to: &str) -> String {
-    let scratch = Scratch::shop_but(name, from, to);
-    let error = import_from(&scratch.0, &scratch.path("t.trace")).unwrap_err();
+    let scratch = shop_but(name, from, to);
+    let error = import_from(scratch.root(), &scratch.path("t.trace")).unwrap_err();
     assert!(!scratch.path("t.load.trace").exists(), "nothing is written before all is checked");
-    error.to_string().replace(&format!("{}/", scratch.0.display()), "")
+    error.to_string().replace(&format!("{}/", scratch.root().display()), "")
 }
 
-/// File, what stands there, what stands there instead, what is said.
+const RUN: &str = "shop_run.txt";
+
+/// File, what stands there, what stands there instead, what is said behind the file's name.
 const WRONG: [[&str; 4]; 18] = [
     [
-        "shop_run.txt",
+        RUN,
         "BOP;1500",
         "BOP;39",
-        "shop_run.txt:16: process 103 starts at 39 ms, the one of line 14 at 40 ms: order the \
-             processes by their start, as numbers",
+        ":16: process 103 starts at 39 ms, the one of line 14 at 40 ms: order the processes by \
+         their start, as numbers",
     ],
     [
-        "shop_run.txt",
+        RUN,
         "40;4\nEOT\nEOP\n",
         "40;4\n",
-        "shop_run.txt:21: the file is cut inside process 103 of line 16: its EOP is missing",
+        ":21: the file is cut inside process 103 of line 16: its EOP is missing",
     ],
     [
-        "shop_run.txt",
+        RUN,
         "20;3\nEOT\nEOP\n",
         "20;3\nEOT\n",
-        "shop_run.txt:10: process 100 of line 1 has no EOP before this next one",
+        ":10: process 100 of line 1 has no EOP before this next one",
     ],
     [
-        "shop_run.txt",
+        RUN,
         "20;3\nEOT\nEOP\n",
         "20;3\nEOP\n",
-        "shop_run.txt:8: the transaction of line 6 has no EOT before this EOP",
+        ":8: the transaction of line 6 has no EOT before this EOP",
     ],
+    [RUN, "30;5\nEOT\n", "30;5\nEOT\nEOT\n", ":6: EOT ends no transaction: BOT begins one"],
     [
-        "shop_run.txt",
-        "30;5\nEOT\n",
-        "30;5\nEOT\nEOT\n",
-        "shop_run.txt:6: EOT ends no transaction: BOT begins one",
-    ],
-    [
-        "shop_run.txt",
+        RUN,
         "BOP;0;100\n",
         "BOT;0\n",
-        "shop_run.txt:1: \"BOT;0\" is outside of a process, which begins with \
-             BOP;<start in ms>;<id>",
+        ":1: \"BOT;0\" is outside of a process, which begins with BOP;<start in ms>;<id>",
     ],
-    [
-        "shop_run.txt",
-        "BOP;0;100",
-        "BOP;-50;100",
-        "shop_run.txt:1: \"-50\" is no start: whole milliseconds from 0",
-    ],
-    [
-        "shop_run.txt",
-        "30;5",
-        "31;5",
-        "shop_run.txt:4: operation 31 has no text in shop_operations.txt",
-    ],
-    [
-        "shop_run.txt",
-        "30;5",
-        "30;17",
-        "shop_run.txt:4: parameters 17 have no text in shop_parameters.txt",
-    ],
-    [
-        "shop_run.txt",
-        "20;3;4",
-        "20;3;9",
-        "shop_run.txt:3: custom parameters 9 have no text in shop_hints.txt",
-    ],
-    [
-        "shop_run.txt",
-        "30;5",
-        "30",
-        "shop_run.txt:4: operation 30 takes 4 parameters, no parameters are given",
-    ],
-    [
-        "shop_run.txt",
-        "20;3;4",
-        "20;99",
-        "shop_run.txt:3: operation 20 takes 1 parameters, parameters 99 have 2",
-    ],
+    [RUN, "BOP;0;100", "BOP;-50;100", ":1: \"-50\" is no start: whole milliseconds from 0"],
+    [RUN, "30;5", "31;5", ":4: operation 31 has no text in shop_operations.txt"],
+    [RUN, "30;5", "30;17", ":4: parameters 17 have no text in shop_parameters.txt"],
+    [RUN, "20;3;4", "20;3;9", ":3: custom parameters 9 have no text in shop_hints.txt"],
+    [RUN, "30;5", "30", ":4: operation 30 takes 4 parameters, no parameters are given"],
+    [RUN, "20;3;4", "20;99", ":3: operation 20 takes 1 parameters, parameters 99 have 2"],
     [
         "shop_parameters.txt",
         "'semi;colon'",
         "'semi;colon",
-        "shop_parameters.txt:2: \"2021-01-01'\" comes behind a closing quote",
+        ":2: \"2021-01-01'\" comes behind a closing quote",
     ],
-    [
-        "shop_parameters.txt",
-        "4:2",
-        "4 2",
-        "shop_parameters.txt:4: it is not of the form id:text with a whole number",
-    ],
-    ["shop_operations.txt", "20:", "10:", "shop_operations.txt:2: id 10 is in line 1 already"],
+    ["shop_parameters.txt", "4:2", "4 2", ":4: it is not of the form id:text with a whole number"],
+    ["shop_operations.txt", "20:", "10:", ":2: id 10 is in line 1 already"],
     [
         "shop.properties",
         "shop_run.txt",
         "shop_walk.txt",
-        "shop.properties: experimentTraceFilename names shop_walk.txt, which is not there",
+        ": experimentTraceFilename names shop_walk.txt, which is not there",
     ],
     [
         "shop.properties",
         "oplistFilename",
         "oplistFileName",
-        "shop.properties: the property oplistFilename is missing, or none; is oplistFileName \
-             meant for it?",
+        ": the property oplistFilename is missing, or none; is oplistFileName meant for it?",
     ],
     [
         "shop_warmup.txt",
         "BOP;0;-3",
         "#",
-        "shop_warmup.txt:2: \"BOT;0\" is outside of a process, which begins with \
-             BOP;<start in ms>;<id>",
+        ":2: \"BOT;0\" is outside of a process, which begins with BOP;<start in ms>;<id>",
     ],
 ];
 
 #[test]
 fn errors_name_file_and_line() {
     for [name, from, to, expected] in WRONG {
-        assert_eq!(said(name, from, to), expected, "{name}: {from:?} -> {to:?}");
+        assert_eq!(said(name, from, to), format!("{name}{expected}"), "{name}: {from:?} -> {to:?}");
     }
 }
 
@@ -468,8 +401,8 @@ fn random_set(seed: u64, directory: &Path) {
 fn random_sets_survive_the_way_there_and_back() {
     for seed in 0..60 {
         let scratch = Scratch::new();
-        random_set(seed, &scratch.0);
-        import_from(&scratch.0, &scratch.path("one.trace")).unwrap();
+        random_set(seed, scratch.root());
+        import_from(scratch.root(), &scratch.path("one.trace")).unwrap();
         export(&scratch.path("one.trace"), &scratch.path("set")).unwrap();
         import_from(&scratch.path("set"), &scratch.path("two.trace")).unwrap();
         let (one, two) = (content(&scratch.path("one.trace")), content(&scratch.path("two.trace")));

@@ -1,44 +1,16 @@
-//! Traces of queries, seen from outside: texts, arguments, hints, what is refused.
-
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
-use std::path::PathBuf;
-use std::sync::atomic::{AtomicU64, Ordering};
+//! Traces of queries: texts, arguments, hints, what is refused.
 
 use assay_model::script::{ProcessBuilder, QueryRef};
 use assay_model::{
-    Arguments, Datum, Filled, Kind, Layout, Named, Nanos, Operation, Phase, Seed, Source,
-    SourceError, Taken,
+    Argument, Arguments, Datum, Filled, Kind, Layout, Named, Nanos, Operation, Phase, Seed, Source,
+    SourceError, Table, Taken,
 };
 use assay_trace::{
-    Entry, Header, Origins, Schedules, Script, StatOptions, Trace, TraceWriter, WriteError,
-    WrittenTrace, split,
+    Entry, Header, Origins, Schedules, Script, StatOptions, Trace, TraceHash, TraceWriter,
+    WriteError, export_csv, import_csv, split,
 };
 
-static NEXT: AtomicU64 = AtomicU64::new(0);
-
-/// A directory that goes away with its test.
-struct Scratch(PathBuf);
-
-impl Scratch {
-    fn new() -> Scratch {
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let name = format!("assay-statements-test-{}-{number}", std::process::id());
-        let path = std::env::temp_dir().join(name);
-        std::fs::create_dir_all(&path).unwrap();
-        Scratch(path)
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.0.join(name)
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        std::fs::remove_dir_all(&self.0).unwrap();
-    }
-}
+use crate::scratch::{Saved, Scratch, golden};
 
 const WIDTH: u64 = 8;
 const GET: QueryRef = QueryRef { statement: 1, kind: Kind::Read };
@@ -128,21 +100,23 @@ fn shop(processes: u64) -> Shop {
     Shop { processes, ..Shop::default() }
 }
 
-fn write(scratch: &Scratch, processes: u64) -> (Trace, WrittenTrace) {
-    let path = scratch.path("t.trace");
-    let mut writer = TraceWriter::create(&path, header()).unwrap();
-    writer.write(&mut shop(processes), 0..processes).unwrap();
-    let written = writer.finish().unwrap();
-    (Trace::open(&path).unwrap(), written)
+fn saved(processes: u64) -> Saved {
+    Saved::of(header(), &mut shop(processes))
+}
+
+/// A layout of one table without fields.
+fn bare_layout(table: &str) -> Layout {
+    let (name, fields) = (table.to_owned(), Vec::new());
+    Layout { tables: vec![Table { name, fields, needs_key_order: false }], records: 0 }
 }
 
 #[test]
 fn operations_come_back_with_their_arguments() {
-    let scratch = Scratch::new();
-    let (trace, written) = write(&scratch, 40_000);
+    let saved = saved(40_000);
+    let trace = &saved.trace;
     assert_eq!(trace.header(), &header());
     assert_eq!(trace.describe().format, 2);
-    assert_eq!(trace.verify().unwrap(), written.hash);
+    assert_eq!(trace.verify().unwrap(), saved.written.hash);
     let (mut source, mut reader) = (shop(40_000), trace.source().unwrap());
     let (mut expected, mut found) = (Vec::new(), Vec::new());
     let (mut wanted_arguments, mut found_arguments) = (Arguments::default(), Arguments::default());
@@ -179,10 +153,9 @@ fn the_hash_covers_arguments_and_texts() {
 
 #[test]
 fn parts_keep_arguments_and_add_up() {
-    let scratch = Scratch::new();
-    let (trace, written) = write(&scratch, 1000);
-    let parts = split(&trace, 3, &scratch.0, "t").unwrap();
-    let mut sum = assay_trace::TraceHash::new();
+    let Saved { scratch, trace, written, .. } = saved(1000);
+    let parts = split(&trace, 3, scratch.root(), "t").unwrap();
+    let mut sum = TraceHash::new();
     for (path, part) in parts {
         assert_eq!(Trace::open(&path).unwrap().verify().unwrap(), part.hash);
         sum.merge(part.sum);
@@ -267,39 +240,33 @@ fn spoilt(change: impl FnOnce(&mut Vec<Operation>, &mut Arguments)) -> WriteErro
 
 #[test]
 fn statements_that_are_invalid_are_refused_with_what_to_do() {
-    let again = |arguments: &mut Arguments, first: &[Datum<'_>]| {
+    let replaced = |arguments: &mut Arguments, first: &[Argument<'_>]| {
         let rest: Vec<Vec<u8>> = (1..5).map(|place| arguments.encoded(place).to_vec()).collect();
         arguments.clear();
-        first.iter().for_each(|datum| arguments.push((*datum).into()));
+        first.iter().for_each(|argument| arguments.push(*argument));
         arguments.end_operation();
         rest.iter().for_each(|bytes| assert!(arguments.push_encoded(bytes)));
     };
+    let (one, two) = (Datum::Int(1).into(), Datum::Int(2).into());
     assert_eq!(
         refused(|operations, _| operations[0].statement = 4),
         "operation 48 issues query 4, but the header has the texts of 3 queries: add the text, or \
          issue one of these"
     );
     assert_eq!(
-        refused(|_, arguments| again(arguments, &[])),
+        refused(|_, arguments| replaced(arguments, &[])),
         "operation 48 has 0 arguments, but query \"get\" takes 1: one for each ?"
     );
     assert_eq!(
-        refused(|_, arguments| again(arguments, &[Datum::Int(1), Datum::Int(2)])),
+        refused(|_, arguments| replaced(arguments, &[one, two])),
         "operation 48 has 2 arguments, but query \"get\" takes 1: one for each ?"
     );
     assert_eq!(
         refused(|operations, _| operations[0].statement = 0),
         "operation 48 accesses a record by key, but its trace has queries: give a query"
     );
-    let later = refused(|_, arguments| {
-        let rest: Vec<Vec<u8>> = (1..5).map(|place| arguments.encoded(place).to_vec()).collect();
-        arguments.clear();
-        arguments.push(Taken::first(0, 0).into());
-        arguments.end_operation();
-        rest.iter().for_each(|bytes| assert!(arguments.push_encoded(bytes)));
-    });
     assert_eq!(
-        later,
+        refused(|_, arguments| replaced(arguments, &[Taken::first(0, 0).into()])),
         "operation 48 takes an argument from operation 0 of its process, which does not come \
          before it"
     );
@@ -329,18 +296,7 @@ fn several_queries_end_with_a_commit_which_ends_nothing_else() {
 #[test]
 fn queries_need_their_texts() {
     let scratch = Scratch::new();
-    let bare = Header {
-        script: None,
-        layout: Layout {
-            tables: vec![assay_model::Table {
-                name: "note".to_owned(),
-                fields: Vec::new(),
-                needs_key_order: false,
-            }],
-            records: 0,
-        },
-        ..header()
-    };
+    let bare = Header { script: None, layout: bare_layout("note"), ..header() };
     let mut writer = TraceWriter::create(scratch.path("t.trace"), bare).unwrap();
     let error = writer.write(&mut shop(1), 0..1).unwrap_err();
     assert!(error.to_string().contains("needs its script"), "{error}");
@@ -372,9 +328,7 @@ fn processes_come_in_the_order_of_their_start() {
 
 #[test]
 fn figures_count_transactions_by_type() {
-    let scratch = Scratch::new();
-    let (trace, _) = write(&scratch, 30);
-    let stat = trace.stat(StatOptions::default()).unwrap();
+    let stat = saved(30).trace.stat(StatOptions::default()).unwrap();
     assert_eq!((stat.processes, stat.transactions), (30, 60));
     let types: Vec<(&str, u64)> =
         stat.transaction_types.iter().map(|(name, count)| (name.as_str(), *count)).collect();
@@ -386,33 +340,25 @@ fn figures_count_transactions_by_type() {
 
 #[test]
 fn a_trace_of_queries_survives_the_way_through_text() {
-    let scratch = Scratch::new();
-    let (trace, written) = write(&scratch, 100);
+    let Saved { scratch, trace, written, .. } = saved(100);
     let mut text = Vec::new();
-    assay_trace::export_csv(&trace, &mut text).unwrap();
+    export_csv(&trace, &mut text).unwrap();
     let other = Header {
         width: 1,
         transaction_types: vec!["operation".to_owned()],
         script: None,
-        layout: Layout {
-            tables: vec![assay_model::Table {
-                name: "usertable".to_owned(),
-                fields: Vec::new(),
-                needs_key_order: false,
-            }],
-            records: 0,
-        },
+        layout: bare_layout("usertable"),
         ..header()
     };
     let again = scratch.path("again.trace");
-    let imported = assay_trace::import_csv(&text[..], &again, other.clone()).unwrap();
+    let imported = import_csv(&text[..], &again, other.clone()).unwrap();
     assert_eq!((imported.hash, imported.operations), (written.hash, written.operations));
     assert_eq!(Trace::open(&again).unwrap().header(), &header());
 
     let text = String::from_utf8(text).unwrap();
     let error = |text: String| {
         let path = scratch.path("bad.trace");
-        assay_trace::import_csv(text.as_bytes(), path, other.clone()).unwrap_err().to_string()
+        import_csv(text.as_bytes(), path, other.clone()).unwrap_err().to_string()
     };
     assert_eq!(
         error(text.replacen("#query", "#quarry", 1)),
@@ -433,13 +379,5 @@ fn a_trace_of_queries_survives_the_way_through_text() {
 
 #[test]
 fn old_files_are_read_for_ever() {
-    let golden = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
-    let trace = Trace::open(golden.join("format-2.trace")).unwrap();
-    assert_eq!(trace.header(), &header());
-    let hash: assay_trace::Digest = "fc9abf01bf62e853c7465994f0f64b44".parse().unwrap();
-    assert_eq!((trace.hash(), trace.verify().unwrap()), (hash, hash));
-    let mut text = Vec::new();
-    assay_trace::export_csv(&trace, &mut text).unwrap();
-    let expected = std::fs::read_to_string(golden.join("format-2.csv")).unwrap();
-    assert_eq!(String::from_utf8(text).unwrap(), expected);
+    golden("format-2", &header(), "fc9abf01bf62e853c7465994f0f64b44");
 }
