@@ -110,258 +110,101 @@ pub fn find(name: &str) -> Result<&'static BuiltinWorkload, FindError> {
     })
 }
 
-const fn ycsb(
-    name: &'static str,
-    description: &'static str,
-    text: &'static str,
-) -> BuiltinWorkload {
-    BuiltinWorkload {
-        name,
-        description,
-        form: SpecFormat::Properties,
-        text,
-        suggested_records: 100_000,
-        suggested_operations: 1_000_000,
-        suggested_sessions: None,
-    }
-}
+/// How large a first measurement is: records, operations, sessions of a closed loop.
+type Sizes = (u64, u64, Option<u32>);
 
+const USUAL: Sizes = (100_000, 1_000_000, None);
 /// The article had 100 M large rows or 50 M small ones; a million fit a small machine.
-const fn chronicle(
-    name: &'static str,
-    description: &'static str,
-    text: &'static str,
-) -> BuiltinWorkload {
-    BuiltinWorkload {
-        name,
-        description,
-        form: SpecFormat::Toml,
-        text,
-        suggested_records: 1_000_000,
-        suggested_operations: 10_000_000,
-        suggested_sessions: None,
-    }
-}
+const CHRONICLE: Sizes = (1_000_000, 10_000_000, None);
+/// A few records that are written over and over, to be judged.
+const REGISTER: Sizes = (50, 100_000, Some(16));
 
 /// The sizes of a script are in its text; these count what it loads, and its operations in a
 /// minute.
-const fn script(
-    name: &'static str,
-    description: &'static str,
-    text: &'static str,
-    (suggested_records, suggested_operations): (u64, u64),
-) -> BuiltinWorkload {
-    BuiltinWorkload {
-        name,
-        description,
-        form: SpecFormat::Toml,
-        text,
-        suggested_records,
-        suggested_operations,
-        suggested_sessions: None,
-    }
+const fn script(records: u64, operations: u64) -> Sizes {
+    (records, operations, None)
 }
 
 /// A workload of queries that is made to be judged; one session alone would show nothing.
-const fn judged(
-    name: &'static str,
-    description: &'static str,
-    text: &'static str,
-    suggested_records: u64,
-) -> BuiltinWorkload {
-    let sizes = (suggested_records, 100_000);
-    BuiltinWorkload { suggested_sessions: Some(10), ..script(name, description, text, sizes) }
+const fn judged(records: u64) -> Sizes {
+    (records, 100_000, Some(10))
 }
 
-/// A few records that are written over and over, to be judged.
-const fn register(
-    name: &'static str,
-    description: &'static str,
-    text: &'static str,
-) -> BuiltinWorkload {
-    BuiltinWorkload {
-        name,
-        description,
-        form: SpecFormat::Toml,
-        text,
-        suggested_records: 50,
-        suggested_operations: 100_000,
-        suggested_sessions: Some(16),
+/// Declares workloads, whose texts lie in `builtin/` under their names: the form of the texts with
+/// the ending of their files, then for each its name, the sizes, what it is.
+macro_rules! builtin {
+    ($($form:ident $ending:literal { $($name:literal, $sizes:expr, $description:literal;)* })*) => {
+        [$($({
+            let (suggested_records, suggested_operations, suggested_sessions) = $sizes;
+            BuiltinWorkload {
+                name: $name,
+                description: $description,
+                form: SpecFormat::$form,
+                text: include_str!(concat!("builtin/", $name, ".", $ending)),
+                suggested_records,
+                suggested_operations,
+                suggested_sessions,
+            }
+        },)*)*]
+    };
+}
+
+const ENTRIES: [BuiltinWorkload; 30] = builtin! {
+    Properties "properties" {
+        "ycsb-a", USUAL, "session store: half reads, half updates, some records hotter than others";
+        "ycsb-b", USUAL, "photo tags: nearly all reads, one update in twenty";
+        "ycsb-c", USUAL, "profile cache: nothing but reads";
+        "ycsb-d", USUAL, "status updates: new records come in, the newest are read most";
+        "ycsb-e", USUAL, "conversations: short scans, now and then a new record";
+        "ycsb-f", USUAL, "user database: records are read, changed, written back";
     }
-}
-
-const ENTRIES: [BuiltinWorkload; 30] = [
-    ycsb(
-        "ycsb-a",
-        "session store: half reads, half updates, some records hotter than others",
-        include_str!("builtin/ycsb-a.properties"),
-    ),
-    ycsb(
-        "ycsb-b",
-        "photo tags: nearly all reads, one update in twenty",
-        include_str!("builtin/ycsb-b.properties"),
-    ),
-    ycsb("ycsb-c", "profile cache: nothing but reads", include_str!("builtin/ycsb-c.properties")),
-    ycsb(
-        "ycsb-d",
-        "status updates: new records come in, the newest are read most",
-        include_str!("builtin/ycsb-d.properties"),
-    ),
-    ycsb(
-        "ycsb-e",
-        "conversations: short scans, now and then a new record",
-        include_str!("builtin/ycsb-e.properties"),
-    ),
-    ycsb(
-        "ycsb-f",
-        "user database: records are read, changed, written back",
-        include_str!("builtin/ycsb-f.properties"),
-    ),
-    chronicle(
-        "chronicle-100-50",
-        "Chronicle Map's large rows, 10 x 100 B: half reads, half updates",
-        include_str!("builtin/chronicle-100-50.toml"),
-    ),
-    chronicle(
-        "chronicle-100-95",
-        "Chronicle Map's large rows, 10 x 100 B: one update in twenty",
-        include_str!("builtin/chronicle-100-95.toml"),
-    ),
-    chronicle(
-        "chronicle-10-50",
-        "Chronicle Map's small rows, 10 x 10 B: half reads, half updates",
-        include_str!("builtin/chronicle-10-50.toml"),
-    ),
-    chronicle(
-        "chronicle-10-95",
-        "Chronicle Map's small rows, 10 x 10 B: one update in twenty",
-        include_str!("builtin/chronicle-10-95.toml"),
-    ),
-    script(
-        "tpcc",
-        "TPC-C, a wholesaler: orders, payments, deliveries in transactions over nine tables",
-        include_str!("builtin/tpcc.toml"),
-        (600_000, 100_000),
-    ),
-    script(
-        "tpcc-benchfoundry",
-        "BenchFoundry's variant of TPC-C as its generator writes it, misses included",
-        include_str!("builtin/tpcc-benchfoundry.toml"),
-        (4_211, 11_400),
-    ),
-    script(
-        "tpcc-benchfoundry-paper",
-        "BenchFoundry's variant of TPC-C as its paper describes it",
-        include_str!("builtin/tpcc-benchfoundry-paper.toml"),
-        (4_211, 1_800),
-    ),
-    script(
-        "tpcc-benchfoundry-corrected",
-        "BenchFoundry's variant of TPC-C with reads of rows that exist",
-        include_str!("builtin/tpcc-benchfoundry-corrected.toml"),
-        (4_211, 1_300),
-    ),
-    script(
-        "consbench",
-        "how long old values are read after a write: one writer, many readers for each row",
-        include_str!("builtin/consbench.toml"),
-        (10, 240_000),
-    ),
-    script(
-        "consbench-repo",
-        "consbench as BenchFoundry's generator plans it",
-        include_str!("builtin/consbench-repo.toml"),
-        (100, 36_000_000),
-    ),
-    script(
-        "fmke",
-        "FMKe, the Danish medicine card: prescriptions in lists of patients, pharmacies, staff",
-        include_str!("builtin/fmke.toml"),
-        (13_350, 100_000),
-    ),
-    judged(
-        "list-append",
-        "lists that transactions append to and read, which shows every isolation anomaly",
-        include_str!("builtin/list-append.toml"),
-        10_000,
-    ),
-    judged(
-        "bank",
-        "transfers between accounts, with snapshots whose sum must stay",
-        include_str!("builtin/bank.toml"),
-        8,
-    ),
-    judged(
-        "long-fork",
-        "keys that are written once, with readers of several: do all see one order?",
-        include_str!("builtin/long-fork.toml"),
-        20_000,
-    ),
-    judged(
-        "write-skew",
-        "transactions that read two keys and write one of them",
-        include_str!("builtin/write-skew.toml"),
-        10_000,
-    ),
-    judged(
-        "lost-update",
-        "transactions that read one key and then write it: is an update lost?",
-        include_str!("builtin/lost-update.toml"),
-        10_000,
-    ),
-    judged(
-        "causal-chain",
-        "a write that follows from another one, with readers of both",
-        include_str!("builtin/causal-chain.toml"),
-        40_000,
-    ),
-    judged(
-        "set",
-        "additions to sets, with reads of whole sets, all at the end: is anything lost?",
-        include_str!("builtin/set.toml"),
-        10_000,
-    ),
-    judged(
-        "counter",
-        "additions to counters, with reads of them: is anything lost or counted twice?",
-        include_str!("builtin/counter.toml"),
-        4,
-    ),
-    BuiltinWorkload {
-        name: "facebook-etc",
-        description: "Facebook's memcached pool ETC of 2011: small values with a long tail, 30 : \
-                      1",
-        form: SpecFormat::Toml,
-        text: include_str!("builtin/facebook-etc.toml"),
-        suggested_records: 100_000,
-        suggested_operations: 1_000_000,
-        suggested_sessions: None,
-    },
-    BuiltinWorkload {
-        name: "rocksdb-mixgraph",
-        description: "ZippyDB as db_bench's mixgraph models it: values of some dozen bytes",
-        form: SpecFormat::Toml,
-        text: include_str!("builtin/rocksdb-mixgraph.toml"),
-        suggested_records: 100_000,
-        suggested_operations: 1_000_000,
-        suggested_sessions: None,
-    },
-    register(
-        "register",
-        "consistency: few records, read and replaced whole, and new ones, all read at the end",
-        include_str!("builtin/register.toml"),
-    ),
-    register(
-        "register-rmw",
-        "consistency: few records, each read and then replaced, all read at the end",
-        include_str!("builtin/register-rmw.toml"),
-    ),
-    register(
-        "session-roaming",
-        "consistency: register, with sessions that ask the next node each time",
-        include_str!("builtin/session-roaming.toml"),
-    ),
-];
+    Toml "toml" {
+        "chronicle-100-50", CHRONICLE,
+            "Chronicle Map's large rows, 10 x 100 B: half reads, half updates";
+        "chronicle-100-95", CHRONICLE,
+            "Chronicle Map's large rows, 10 x 100 B: one update in twenty";
+        "chronicle-10-50", CHRONICLE,
+            "Chronicle Map's small rows, 10 x 10 B: half reads, half updates";
+        "chronicle-10-95", CHRONICLE, "Chronicle Map's small rows, 10 x 10 B: one update in twenty";
+        "tpcc", script(600_000, 100_000),
+            "TPC-C, a wholesaler: orders, payments, deliveries in transactions over nine tables";
+        "tpcc-benchfoundry", script(4_211, 11_400),
+            "BenchFoundry's variant of TPC-C as its generator writes it, misses included";
+        "tpcc-benchfoundry-paper", script(4_211, 1_800),
+            "BenchFoundry's variant of TPC-C as its paper describes it";
+        "tpcc-benchfoundry-corrected", script(4_211, 1_300),
+            "BenchFoundry's variant of TPC-C with reads of rows that exist";
+        "consbench", script(10, 240_000),
+            "how long old values are read after a write: one writer, many readers for each row";
+        "consbench-repo", script(100, 36_000_000), "consbench as BenchFoundry's generator plans it";
+        "fmke", script(13_350, 100_000),
+            "FMKe, the Danish medicine card: prescriptions in lists of patients, pharmacies, staff";
+        "list-append", judged(10_000),
+            "lists that transactions append to and read, which shows every isolation anomaly";
+        "bank", judged(8), "transfers between accounts, with snapshots whose sum must stay";
+        "long-fork", judged(20_000),
+            "keys that are written once, with readers of several: do all see one order?";
+        "write-skew", judged(10_000), "transactions that read two keys and write one of them";
+        "lost-update", judged(10_000),
+            "transactions that read one key and then write it: is an update lost?";
+        "causal-chain", judged(40_000),
+            "a write that follows from another one, with readers of both";
+        "set", judged(10_000),
+            "additions to sets, with reads of whole sets, all at the end: is anything lost?";
+        "counter", judged(4),
+            "additions to counters, with reads of them: is anything lost or counted twice?";
+        "facebook-etc", USUAL,
+            "Facebook's memcached pool ETC of 2011: small values with a long tail, 30 : 1";
+        "rocksdb-mixgraph", USUAL,
+            "ZippyDB as db_bench's mixgraph models it: values of some dozen bytes";
+        "register", REGISTER,
+            "consistency: few records, read and replaced whole, and new ones, all read at the end";
+        "register-rmw", REGISTER,
+            "consistency: few records, each read and then replaced, all read at the end";
+        "session-roaming", REGISTER,
+            "consistency: register, with sessions that ask the next node each time";
+    }
+};
 
 #[cfg(test)]
 mod tests {

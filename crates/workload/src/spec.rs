@@ -23,7 +23,7 @@ pub use section::{
 };
 pub use think::ThinkTime;
 
-pub(crate) use check::Problem;
+pub(crate) use check::{Problem, check_bounds, problem};
 pub(crate) use length::read_histogram;
 pub(crate) use text::{place_of, toml_error};
 

@@ -36,7 +36,7 @@ pub(super) fn compile(spec: &BenchfoundrySpec, seed: Seed, phase: PlanPhase) -> 
     };
     Compiled {
         schema: table::TABLES.iter().map(table::Table::ddl).collect(),
-        queries: query::QUERIES.iter().map(|query| query.named()).collect(),
+        queries: query::QUERIES.iter().map(|(query, _)| query.named()).collect(),
         roles: Vec::new(),
         frequencies: query::frequencies(&spec.process.weights()),
         relation_rows: table::TABLES

@@ -18,6 +18,12 @@ pub struct ScriptDataset {
 }
 
 impl ScriptDataset {
+    /// The data set of a workload without a seed.
+    pub(crate) fn new(workload: impl Into<String>, sizes: &[(&str, u64)]) -> ScriptDataset {
+        let sizes = sizes.iter().map(|(key, size)| ((*key).to_owned(), *size)).collect();
+        ScriptDataset { workload: workload.into(), sizes, seed: None }
+    }
+
     /// In sentences, why a run of `self` cannot start on a store that holds `found`.
     ///
     /// Empty if it can.

@@ -31,12 +31,23 @@ pub(crate) struct Problem {
     pub(crate) reason: String,
 }
 
-fn problem(
+/// Fails because of `value` under `key`.
+pub(crate) fn problem(
     key: &'static str,
     value: impl ToString,
     reason: impl Into<String>,
 ) -> Result<(), Problem> {
     Err(Problem { key, value: value.to_string(), reason: reason.into() })
+}
+
+/// Fails at the first of `numbers` (key, value, least, most) that is out of its bounds.
+pub(crate) fn check_bounds(numbers: &[(&'static str, u64, u64, u64)]) -> Result<(), Problem> {
+    for &(key, value, least, most) in numbers {
+        if !(least..=most).contains(&value) {
+            return problem(key, value, format!("it must be from {least} to {most}"));
+        }
+    }
+    Ok(())
 }
 
 impl Spec {

@@ -184,24 +184,16 @@ struct LengthTable {
     /// The distribution of lengths.
     distribution: LengthDistribution,
     /// The length, if constant.
-    #[serde(default, deserialize_with = "number::some_whole")]
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(schema_with = "number::whole_schema")]
+    #[serde(default, with = "number::Whole", skip_serializing_if = "Option::is_none")]
     length: Option<u64>,
     /// The shortest length, if it is drawn between bounds.
-    #[serde(default, deserialize_with = "number::some_whole")]
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(schema_with = "number::whole_schema")]
+    #[serde(default, with = "number::Whole", skip_serializing_if = "Option::is_none")]
     min: Option<u64>,
     /// The longest length, if it is drawn between bounds.
-    #[serde(default, deserialize_with = "number::some_whole")]
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(schema_with = "number::whole_schema")]
+    #[serde(default, with = "number::Whole", skip_serializing_if = "Option::is_none")]
     max: Option<u64>,
     /// The size of one block of a histogram.
-    #[serde(default, deserialize_with = "number::some_whole")]
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(schema_with = "number::whole_schema")]
+    #[serde(default, with = "number::Whole", skip_serializing_if = "Option::is_none")]
     block: Option<u64>,
     /// The sizes of a list.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -387,7 +379,7 @@ impl JsonSchema for FieldLength {
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let table = generator.subschema_for::<LengthTable>();
-        let whole = number::whole_schema(generator);
+        let whole = number::Whole::json_schema(generator);
         json_schema!({ "anyOf": [whole, { "const": RECORDED }, table] })
     }
 }

@@ -1,65 +1,58 @@
 //! Numbers in a TOML text: plain, or text with a unit.
 
+use std::borrow::Cow;
 use std::fmt;
 
-use schemars::{Schema, SchemaGenerator, json_schema};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserializer, Error, Unexpected, Visitor};
+use serde::{Serialize, Serializer};
 
 use assay_model::quantity;
 
-/// A whole number from 0, such as `1000`, `"1M"` or `"4KiB"`.
-pub(crate) fn whole<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
-    from.deserialize_any(Whole)
-}
+/// A whole number from 0, such as `1000`, `"1M"` or `"4KiB"`: how a `u64` is written, or an
+/// `Option<u64>` whose key may be left out.
+pub(crate) struct Whole;
 
-/// As [`whole`], for keys that may be left out.
-pub(crate) fn some_whole<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> {
-    whole(from).map(Some)
-}
+impl Whole {
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>, T: From<u64>>(
+        from: D,
+    ) -> Result<T, D::Error> {
+        from.deserialize_any(Whole).map(T::from)
+    }
 
-/// A number such as `0.5`, `95` or `"50%"`.
-pub(crate) fn share<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
-    from.deserialize_any(Share)
-}
-
-/// As [`share`], for keys that may be left out.
-pub(crate) fn some_share<'de, D: Deserializer<'de>>(from: D) -> Result<Option<f64>, D::Error> {
-    share(from).map(Some)
-}
-
-/// Writes a number as an integer where TOML can hold it, otherwise as text.
-pub(crate) fn write_some<S: serde::Serializer>(
-    number: &Option<u64>,
-    into: S,
-) -> Result<S::Ok, S::Error> {
-    match number {
-        Some(number) => match i64::try_from(*number) {
-            Ok(number) => into.serialize_i64(number),
-            Err(_) => into.collect_str(number),
-        },
-        None => into.serialize_none(),
+    /// Writes an integer where TOML can hold it, otherwise text.
+    pub(crate) fn serialize<T: Copy + Into<Option<u64>>, S: Serializer>(
+        number: &T,
+        into: S,
+    ) -> Result<S::Ok, S::Error> {
+        match (*number).into() {
+            Some(number) => match i64::try_from(number) {
+                Ok(number) => into.serialize_i64(number),
+                Err(_) => into.collect_str(&number),
+            },
+            None => into.serialize_none(),
+        }
     }
 }
 
-pub(crate) fn whole_schema(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({
-        "anyOf": [
-            {"type": "integer", "minimum": 0},
-            {"type": "string", "pattern": "^[0-9][0-9_]*(\\.[0-9]+)? ?[kKMGT]?i?B?$"},
-        ],
-    })
-}
+impl JsonSchema for Whole {
+    fn inline_schema() -> bool {
+        true
+    }
 
-pub(crate) fn share_schema(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({
-        "anyOf": [
-            {"type": "number", "minimum": 0},
-            {"type": "string", "pattern": "^[0-9]+(\\.[0-9]+)?([eE][+-]?[0-9]+)? ?%?$"},
-        ],
-    })
-}
+    fn schema_name() -> Cow<'static, str> {
+        "Whole".into()
+    }
 
-struct Whole;
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "anyOf": [
+                {"type": "integer", "minimum": 0},
+                {"type": "string", "pattern": "^[0-9][0-9_]*(\\.[0-9]+)? ?[kKMGT]?i?B?$"},
+            ],
+        })
+    }
+}
 
 impl Visitor<'_> for Whole {
     type Value = u64;
@@ -81,7 +74,43 @@ impl Visitor<'_> for Whole {
     }
 }
 
-struct Share;
+/// A number such as `0.5`, `95` or `"50%"`: how an `f64` is written, or an `Option<f64>` whose key
+/// may be left out.
+pub(crate) struct Share;
+
+impl Share {
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>, T: From<f64>>(
+        from: D,
+    ) -> Result<T, D::Error> {
+        from.deserialize_any(Share).map(T::from)
+    }
+
+    pub(crate) fn serialize<T: Serialize, S: Serializer>(
+        number: &T,
+        into: S,
+    ) -> Result<S::Ok, S::Error> {
+        number.serialize(into)
+    }
+}
+
+impl JsonSchema for Share {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "Share".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "anyOf": [
+                {"type": "number", "minimum": 0},
+                {"type": "string", "pattern": "^[0-9]+(\\.[0-9]+)?([eE][+-]?[0-9]+)? ?%?$"},
+            ],
+        })
+    }
+}
 
 impl Visitor<'_> for Share {
     type Value = f64;

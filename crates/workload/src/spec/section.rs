@@ -36,23 +36,18 @@ pub struct Spec {
 #[serde(deny_unknown_fields, default)]
 pub struct DatasetSection {
     /// How many records the whole data set has; below 2^63. YCSB: `recordcount`.
-    #[serde(deserialize_with = "number::whole")]
-    #[schemars(schema_with = "number::whole_schema")]
+    #[serde(with = "number::Whole")]
     pub records: u64,
     /// The number of the first record of this share. YCSB: `insertstart`.
-    #[serde(deserialize_with = "number::whole")]
-    #[schemars(schema_with = "number::whole_schema")]
+    #[serde(with = "number::Whole")]
     pub first: u64,
     /// How many records this share has; all from `first` on if left out. YCSB: `insertcount`.
-    #[serde(deserialize_with = "number::some_whole")]
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(schema_with = "number::whole_schema")]
+    #[serde(with = "number::Whole", skip_serializing_if = "Option::is_none")]
     pub count: Option<u64>,
     /// The name of the table. YCSB: `table`.
     pub table: String,
     /// How many fields a record has. YCSB: `fieldcount`.
-    #[serde(deserialize_with = "number::whole")]
-    #[schemars(schema_with = "number::whole_schema")]
+    #[serde(with = "number::Whole")]
     pub fields: u64,
     /// Fields are named by this with their number. YCSB: `fieldnameprefix`.
     pub field_prefix: String,
@@ -63,8 +58,7 @@ pub struct DatasetSection {
     /// Whether the number in a key is hashed. YCSB: `insertorder`.
     pub key_order: KeyOrder,
     /// The least number of digits in a key. YCSB: `zeropadding`.
-    #[serde(deserialize_with = "number::whole")]
-    #[schemars(schema_with = "number::whole_schema")]
+    #[serde(with = "number::Whole")]
     pub key_digits: u64,
     /// The length of each key in bytes, instead of `key_digits`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -72,9 +66,7 @@ pub struct DatasetSection {
     /// Whether values follow from key with field, so that reads are checked. YCSB: `dataintegrity`.
     pub integrity: bool,
     /// The seed of the values, if it is not that of the run.
-    #[serde(deserialize_with = "number::some_whole", serialize_with = "number::write_some")]
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(schema_with = "number::whole_schema")]
+    #[serde(with = "number::Whole", skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
     /// The hash of the trace that a load writes, beside the trace whose spec this is.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -131,29 +123,22 @@ pub enum KeyOrder {
 #[serde(deny_unknown_fields, default)]
 pub struct OperationsSection {
     /// How many transactions; without end if left out. YCSB: `operationcount`.
-    #[serde(deserialize_with = "number::some_whole")]
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(schema_with = "number::whole_schema")]
+    #[serde(with = "number::Whole", skip_serializing_if = "Option::is_none")]
     pub count: Option<u64>,
     /// The weight of reads.
-    #[serde(deserialize_with = "number::share")]
-    #[schemars(schema_with = "number::share_schema")]
+    #[serde(with = "number::Share")]
     pub read: f64,
     /// The weight of updates.
-    #[serde(deserialize_with = "number::share")]
-    #[schemars(schema_with = "number::share_schema")]
+    #[serde(with = "number::Share")]
     pub update: f64,
     /// The weight of inserts.
-    #[serde(deserialize_with = "number::share")]
-    #[schemars(schema_with = "number::share_schema")]
+    #[serde(with = "number::Share")]
     pub insert: f64,
     /// The weight of scans.
-    #[serde(deserialize_with = "number::share")]
-    #[schemars(schema_with = "number::share_schema")]
+    #[serde(with = "number::Share")]
     pub scan: f64,
     /// The weight of reads that are followed by an update of the same record.
-    #[serde(deserialize_with = "number::share")]
-    #[schemars(schema_with = "number::share_schema")]
+    #[serde(with = "number::Share")]
     pub read_modify_write: f64,
     /// Which fields reads return. YCSB: `readallfields`, `readallfieldsbyname`.
     pub read_fields: ReadFields,
@@ -181,8 +166,7 @@ impl Default for OperationsSection {
 #[serde(deny_unknown_fields, default)]
 pub struct ProcessSection {
     /// How many transactions a process has. YCSB: always 1.
-    #[serde(deserialize_with = "number::whole")]
-    #[schemars(schema_with = "number::whole_schema")]
+    #[serde(with = "number::Whole")]
     pub transactions: u64,
     /// How long it thinks before each of them but the first.
     pub think: ThinkTime,
@@ -248,42 +232,29 @@ pub struct KeysSection {
     /// How popular records are. YCSB: `requestdistribution`.
     pub distribution: KeyDistribution,
     /// The constant of `zipfian`, `latest` or `ycsb-latest`; 0.99 if left out.
-    #[serde(deserialize_with = "number::some_share")]
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(schema_with = "number::share_schema")]
+    #[serde(with = "number::Share", skip_serializing_if = "Option::is_none")]
     pub theta: Option<f64>,
     /// Whether `zipfian` spreads popular records over the record set; true if left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scatter: Option<bool>,
     /// The fraction of records in the hot set of `hotspot`; 0.2 if left out.
-    #[serde(deserialize_with = "number::some_share")]
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(schema_with = "number::share_schema")]
+    #[serde(with = "number::Share", skip_serializing_if = "Option::is_none")]
     pub hot_records: Option<f64>,
     /// The fraction of operations on the hot set of `hotspot`; 0.8 if left out.
-    #[serde(deserialize_with = "number::some_share")]
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(schema_with = "number::share_schema")]
+    #[serde(with = "number::Share", skip_serializing_if = "Option::is_none")]
     pub hot_operations: Option<f64>,
     /// Per cent of the operations on the newest records of `exponential`; 95 if left out.
-    #[serde(deserialize_with = "number::some_share")]
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(schema_with = "number::share_schema")]
+    #[serde(with = "number::Share", skip_serializing_if = "Option::is_none")]
     pub percentile: Option<f64>,
     /// The fraction of records that count as newest for `exponential`; 0.8571428571 if left out.
-    #[serde(deserialize_with = "number::some_share")]
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(schema_with = "number::share_schema")]
+    #[serde(with = "number::Share", skip_serializing_if = "Option::is_none")]
     pub fraction: Option<f64>,
     /// How many inserts `ycsb-zipfian` makes room for; twice the likely number if left out.
-    #[serde(deserialize_with = "number::some_whole")]
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(schema_with = "number::whole_schema")]
+    #[serde(with = "number::Whole", skip_serializing_if = "Option::is_none")]
     pub expected_inserts: Option<u64>,
     /// By how many transactions an insert must be older than a read that may meet it; `settle` in
     /// earlier releases.
-    #[serde(alias = "settle", deserialize_with = "number::whole")]
-    #[schemars(schema_with = "number::whole_schema")]
+    #[serde(alias = "settle", with = "number::Whole")]
     pub visible_after: u64,
 }
 
@@ -364,12 +335,10 @@ named_enum! {
 #[serde(deny_unknown_fields, default)]
 pub struct ScanSection {
     /// The fewest records of a scan. YCSB: `minscanlength`.
-    #[serde(deserialize_with = "number::whole")]
-    #[schemars(schema_with = "number::whole_schema")]
+    #[serde(with = "number::Whole")]
     pub min: u64,
     /// The most records of a scan. YCSB: `maxscanlength`.
-    #[serde(deserialize_with = "number::whole")]
-    #[schemars(schema_with = "number::whole_schema")]
+    #[serde(with = "number::Whole")]
     pub max: u64,
     /// The distribution of scan lengths. YCSB: `scanlengthdistribution`.
     pub distribution: ScanDistribution,

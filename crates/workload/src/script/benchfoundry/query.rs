@@ -16,63 +16,48 @@ pub(super) enum Query {
     OrderCarrier,
 }
 
-/// All of them; the place plus one is the statement.
-pub(super) const QUERIES: [Query; 19] = [
-    Query::Read(Name::Warehouse),
-    Query::Read(Name::District),
-    Query::Read(Name::Customer),
-    Query::Read(Name::Orders),
-    Query::Read(Name::NewOrder),
-    Query::Read(Name::Item),
-    Query::Read(Name::OrderLine),
-    Query::Insert(Name::Warehouse),
-    Query::Insert(Name::District),
-    Query::Insert(Name::Customer),
-    Query::Insert(Name::Orders),
-    Query::Insert(Name::NewOrder),
-    Query::Insert(Name::Item),
-    Query::Insert(Name::Stock),
-    Query::Insert(Name::OrderLine),
-    Query::Insert(Name::History),
-    Query::CustomerUpdate,
-    Query::NewOrderDelete,
-    Query::OrderCarrier,
-];
-
-/// How often each query occurs in one transaction of each type, in the order of the types' numbers.
-const REQUESTED: [(Query, [f64; 4]); 13] = [
+/// All of them, with how often each occurs in one transaction of each type, in the order of the
+/// types' numbers; the place plus one is the statement.
+pub(super) const QUERIES: [(Query, [f64; 4]); 19] = [
     (Query::Read(Name::Warehouse), [1.0, 0.0, 1.0, 0.0]),
     (Query::Read(Name::District), [1.0, 0.0, 1.0, 0.0]),
     (Query::Read(Name::Customer), [1.0, 1.0, 1.0, 0.0]),
     (Query::Read(Name::Orders), [0.0, 1.0, 0.0, 1.0]),
-    (Query::Read(Name::OrderLine), [0.0, 2.0, 0.0, 1.0]),
-    (Query::Read(Name::Item), [0.0, 0.0, 3.0, 0.0]),
     (Query::Read(Name::NewOrder), [0.0, 0.0, 0.0, 1.0]),
+    (Query::Read(Name::Item), [0.0, 0.0, 3.0, 0.0]),
+    (Query::Read(Name::OrderLine), [0.0, 2.0, 0.0, 1.0]),
+    (Query::Insert(Name::Warehouse), NEVER),
+    (Query::Insert(Name::District), NEVER),
+    (Query::Insert(Name::Customer), NEVER),
     (Query::Insert(Name::Orders), [0.0, 0.0, 1.0, 0.0]),
     (Query::Insert(Name::NewOrder), [0.0, 0.0, 1.0, 0.0]),
+    (Query::Insert(Name::Item), NEVER),
+    (Query::Insert(Name::Stock), NEVER),
     (Query::Insert(Name::OrderLine), [0.0, 0.0, 3.0, 0.0]),
     (Query::Insert(Name::History), [1.0, 0.0, 0.0, 0.0]),
     (Query::CustomerUpdate, [1.0, 0.0, 0.0, 1.0]),
     (Query::NewOrderDelete, [0.0, 0.0, 0.0, 1.0]),
+    (Query::OrderCarrier, [0.0, 0.0, 0.0, 1.0]),
 ];
 
-/// As in [`REQUESTED`], for the one query that only deliveries have.
-const CARRIER: [f64; 4] = [0.0, 0.0, 0.0, 1.0];
+/// Queries that only the load has.
+const NEVER: [f64; 4] = [0.0; 4];
 
 /// How often each query occurs in one transaction of a mix with these weights, on average.
 pub(super) fn frequencies(weights: &[f64; 4]) -> Vec<f64> {
     let sum: f64 = weights.iter().sum();
-    let mut frequencies = vec![0.0; QUERIES.len()];
-    for (query, times) in REQUESTED.into_iter().chain([(Query::OrderCarrier, CARRIER)]) {
-        let shares = weights.iter().zip(times).map(|(weight, times)| weight / sum * times);
-        frequencies[query.place()] = shares.sum();
-    }
-    frequencies
+    let frequency = |(_, times): &(Query, [f64; 4])| {
+        weights.iter().zip(times).map(|(weight, times)| weight / sum * times).sum()
+    };
+    QUERIES.iter().map(frequency).collect()
 }
 
 impl Query {
     fn place(self) -> usize {
-        QUERIES.iter().position(|one| *one == self).expect("every query that is issued is listed")
+        QUERIES
+            .iter()
+            .position(|(one, _)| *one == self)
+            .expect("every query that is issued is listed")
     }
 
     /// How a process names it.

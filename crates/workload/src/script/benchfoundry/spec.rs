@@ -1,14 +1,12 @@
 //! Spec of BenchFoundry's workload: size of the data set, starts of processes.
 
-use std::collections::BTreeMap;
-
 use assay_model::{Nanos, Seed};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::script::span::Span;
 use crate::script::{ScriptDataset, ScriptName};
-use crate::spec::{Problem, number};
+use crate::spec::{Problem, check_bounds, number, problem};
 
 /// More rows than this are another workload.
 const SCALE_MAX: u64 = 1_000_000;
@@ -32,13 +30,10 @@ pub struct BenchfoundrySpec {
 #[serde(deny_unknown_fields, default)]
 pub struct BenchfoundryDataset {
     /// How many times 4,211 rows there are. BenchFoundry: `datasetScaler`.
-    #[serde(deserialize_with = "number::whole")]
-    #[schemars(schema_with = "number::whole_schema")]
+    #[serde(with = "number::Whole")]
     pub scale: u64,
     /// The seed of the rows, if it is not that of the run.
-    #[serde(deserialize_with = "number::some_whole", serialize_with = "number::write_some")]
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(schema_with = "number::whole_schema")]
+    #[serde(with = "number::Whole", skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
 }
 
@@ -47,24 +42,19 @@ pub struct BenchfoundryDataset {
 #[serde(deny_unknown_fields, default)]
 pub struct BenchfoundryProcess {
     /// Payments per second. BenchFoundry: `paymentProcessTarget`.
-    #[serde(deserialize_with = "number::share")]
-    #[schemars(schema_with = "number::share_schema")]
+    #[serde(with = "number::Share")]
     pub payment_process_target: f64,
     /// Order-Statuses per second. BenchFoundry: `orderstatusProcessTarget`.
-    #[serde(deserialize_with = "number::share")]
-    #[schemars(schema_with = "number::share_schema")]
+    #[serde(with = "number::Share")]
     pub orderstatus_process_target: f64,
     /// New-Orders per second. BenchFoundry: `neworderProcessTarget`, which its generator ignores.
-    #[serde(deserialize_with = "number::share")]
-    #[schemars(schema_with = "number::share_schema")]
+    #[serde(with = "number::Share")]
     pub neworder_process_target: f64,
     /// Deliveries per second; not in BenchFoundry's generator.
-    #[serde(deserialize_with = "number::share")]
-    #[schemars(schema_with = "number::share_schema")]
+    #[serde(with = "number::Share")]
     pub delivery_process_target: f64,
     /// The load factor: all targets are multiplied by it. BenchFoundry: `processTargetScaler`.
-    #[serde(deserialize_with = "number::share")]
-    #[schemars(schema_with = "number::share_schema")]
+    #[serde(with = "number::Share")]
     pub process_target_scaler: f64,
     /// For how long processes begin. BenchFoundry: `runtime`.
     pub runtime: Span,
@@ -153,24 +143,19 @@ impl BenchfoundryProcess {
 impl BenchfoundrySpec {
     /// What load and run must agree on.
     pub(crate) fn describe(&self, seed: Seed) -> ScriptDataset {
-        let sizes = BTreeMap::from([("scale".to_owned(), self.dataset.scale)]);
         let seed = self.dataset.seed.unwrap_or(seed.0).to_string();
         // Reads of what a row points to want to know the row.
         let seed = (self.process.keys == Keys::Consistent).then_some(seed);
-        ScriptDataset { workload: self.workload.name().to_owned(), sizes, seed }
+        let sizes = [("scale", self.dataset.scale)];
+        ScriptDataset { seed, ..ScriptDataset::new(self.workload.name(), &sizes) }
     }
 
     pub(crate) fn find_problem(&self) -> Result<(), Problem> {
         let process = &self.process;
-        let problem = |key, value: &dyn ToString, reason: &str| {
-            Err(Problem { key, value: value.to_string(), reason: reason.to_owned() })
-        };
         if self.workload != ScriptName::TpccBenchfoundry {
-            return problem("workload", &self.workload.name(), "this is tpcc-benchfoundry");
+            return problem("workload", self.workload.name(), "this is tpcc-benchfoundry");
         }
-        if !(1..=SCALE_MAX).contains(&self.dataset.scale) {
-            return problem("dataset.scale", &self.dataset.scale, "it must be from 1 to 1000000");
-        }
+        check_bounds(&[("dataset.scale", self.dataset.scale, 1, SCALE_MAX)])?;
         let targets = [
             "process.payment_process_target",
             "process.orderstatus_process_target",
@@ -179,27 +164,24 @@ impl BenchfoundrySpec {
         ];
         for (key, target) in targets.into_iter().zip(process.weights()) {
             if !(target.is_finite() && target >= 0.0) {
-                return problem(key, &target, "so many per second: a number from 0");
+                return problem(key, target, "so many per second: a number from 0");
             }
             let of_second = target * process.process_target_scaler;
             if process.starts == Starts::Second && of_second.fract() != 0.0 {
                 let reason = "where all processes of a second begin at once, their number times \
                               the load factor is whole; process.starts = \"even\" takes any";
-                return problem(key, &target, reason);
+                return problem(key, target, reason);
             }
         }
         let rate = process.rate();
         if !(rate.is_finite() && rate > 0.0 && rate <= RATE_MAX) {
             let reason = "from above 0 to 10^9 processes per second begin";
-            return problem(
-                "process.process_target_scaler",
-                &process.process_target_scaler,
-                reason,
-            );
+            let scaler = process.process_target_scaler;
+            return problem("process.process_target_scaler", scaler, reason);
         }
         if process.count() == 0 || process.runtime.0 > Nanos::from_secs(100 * 86_400) {
             let reason = "at least one process begins within it, and it ends within a hundred days";
-            return problem("process.runtime", &process.runtime, reason);
+            return problem("process.runtime", process.runtime, reason);
         }
         Ok(())
     }

@@ -1,7 +1,5 @@
 //! Spec of Consbench: number of tests, shape of each.
 
-use std::collections::BTreeMap;
-
 use assay_model::Nanos;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::readers::{PROBABILITY_MAX, readers_needed};
 use crate::script::span::Span;
 use crate::script::{ScriptDataset, ScriptName};
-use crate::spec::{Problem, number};
+use crate::spec::{Problem, check_bounds, number, problem};
 
 /// Keys are whole numbers of 32 bits.
 const TESTS_MAX: u64 = i32::MAX as u64;
@@ -41,8 +39,7 @@ pub struct ConsbenchSpec {
 #[serde(deny_unknown_fields, default)]
 pub struct ConsbenchDataset {
     /// How many tests there are.
-    #[serde(deserialize_with = "number::whole")]
-    #[schemars(schema_with = "number::whole_schema")]
+    #[serde(with = "number::Whole")]
     pub tests: u64,
 }
 
@@ -53,16 +50,13 @@ pub struct TestSection {
     /// How long all tests together take; each begins the same time after the one before.
     pub duration: Span,
     /// How many replicas the data has.
-    #[serde(deserialize_with = "number::whole")]
-    #[schemars(schema_with = "number::whole_schema")]
+    #[serde(with = "number::Whole")]
     pub replicas: u64,
     /// How likely the readers together reach all replicas.
-    #[serde(deserialize_with = "number::share")]
-    #[schemars(schema_with = "number::share_schema")]
+    #[serde(with = "number::Share")]
     pub probability: f64,
     /// How many readers the load has for one that the probability requires.
-    #[serde(deserialize_with = "number::whole")]
-    #[schemars(schema_with = "number::whole_schema")]
+    #[serde(with = "number::Whole")]
     pub readers_per_machine: u64,
     /// How long before the write its readers begin.
     pub lead: Span,
@@ -97,12 +91,10 @@ pub struct WarmUpSection {
     /// How often readers begin.
     pub interval: Span,
     /// How many begin at once for each machine of readers.
-    #[serde(deserialize_with = "number::whole")]
-    #[schemars(schema_with = "number::whole_schema")]
+    #[serde(with = "number::Whole")]
     pub readers_per_machine: u64,
     /// How many rows each of them reads, drawn uniformly.
-    #[serde(deserialize_with = "number::whole")]
-    #[schemars(schema_with = "number::whole_schema")]
+    #[serde(with = "number::Whole")]
     pub reads: u64,
 }
 
@@ -180,39 +172,36 @@ impl ConsbenchSpec {
 
     /// What load and run must agree on.
     pub(crate) fn describe(&self) -> ScriptDataset {
-        let sizes = BTreeMap::from([("tests".to_owned(), self.dataset.tests)]);
-        ScriptDataset { workload: self.workload.name().to_owned(), sizes, seed: None }
+        ScriptDataset::new(self.workload.name(), &[("tests", self.dataset.tests)])
     }
 
     pub(crate) fn find_problem(&self) -> Result<(), Problem> {
         let test = &self.test;
-        let problem = |key, value: String, reason: String| Err(Problem { key, value, reason });
         if self.workload != ScriptName::Consbench {
-            let value = self.workload.name().to_owned();
-            return problem("workload", value, "this is consbench".to_owned());
+            return problem("workload", self.workload.name(), "this is consbench");
         }
-        self.find_wrong_number().map_or(Ok(()), Err)?;
+        self.check_numbers()?;
         if !(0.0..=PROBABILITY_MAX).contains(&test.probability) {
             let reason = "it must be from 0 to 0.999999: no number of readers is certain";
-            return problem("test.probability", test.probability.to_string(), reason.to_owned());
+            return problem("test.probability", test.probability, reason);
         }
         let reads = u128::from(self.readers()) * u128::from(self.polls());
         if reads * u128::from(self.dataset.tests) > READS_OF_ALL_MAX {
             let reason = "these are more than 10^15 reads: read less often, or take fewer tests";
-            return problem("test.interval", test.interval.to_string(), reason.to_owned());
+            return problem("test.interval", test.interval, reason);
         }
         let chained = test.poll == Poll::Chained;
         if test.overlap && !chained {
             let reason = "scheduled reads of one test end before the next test; \
                           with test.poll = \"chained\" tests may overlap";
-            return problem("test.overlap", "true".to_owned(), reason.to_owned());
+            return problem("test.overlap", "true", reason);
         }
         if chained && self.polls() > READS_MAX {
             let reason = format!(
                 "{} chained reads are more than {READS_MAX}; read less often or for a shorter time",
                 self.polls()
             );
-            return problem("test.interval", test.interval.to_string(), reason);
+            return problem("test.interval", test.interval, reason);
         }
         let needed = if test.overlap { test.lead.0 } else { self.watched() };
         if self.gap() < needed {
@@ -221,20 +210,20 @@ impl ConsbenchSpec {
                 "a test begins every {gap}, but each takes {needed}: take fewer tests, a longer \
                  duration or a shorter staleness"
             );
-            return problem("test.duration", test.duration.to_string(), reason);
+            return problem("test.duration", test.duration, reason);
         }
         Ok(())
     }
 
-    fn find_wrong_number(&self) -> Option<Problem> {
+    fn check_numbers(&self) -> Result<(), Problem> {
         let (test, warm_up) = (&self.test, &self.warm_up);
-        let numbers = [
+        check_bounds(&[
             ("dataset.tests", self.dataset.tests, 1, TESTS_MAX),
             ("test.replicas", test.replicas, 1, REPLICAS_MAX),
             ("test.readers_per_machine", test.readers_per_machine, 1, 1_000),
             ("warm_up.readers_per_machine", warm_up.readers_per_machine, 1, 1_000),
             ("warm_up.reads", warm_up.reads, 1, READS_MAX),
-        ];
+        ])?;
         let spans = [
             ("test.duration", test.duration, Nanos(1)),
             ("test.lead", test.lead, Nanos::ZERO),
@@ -243,17 +232,12 @@ impl ConsbenchSpec {
             ("warm_up.duration", warm_up.duration, Nanos::ZERO),
             ("warm_up.interval", warm_up.interval, Nanos::from_micros(1)),
         ];
-        let wrong =
-            numbers.into_iter().find(|(_, value, least, most)| !(least..=most).contains(&value));
-        if let Some((key, value, least, most)) = wrong {
-            let reason = format!("it must be from {least} to {most}");
-            return Some(Problem { key, value: value.to_string(), reason });
+        for (key, span, least) in spans {
+            if !(least..=SPAN_MAX).contains(&span.0) {
+                let reason = format!("it must be from {} to a hundred days", Span(least));
+                return problem(key, span, reason);
+            }
         }
-        let is_wrong =
-            |(_, span, least): &(&str, Span, Nanos)| !(*least..=SPAN_MAX).contains(&span.0);
-        spans.into_iter().find(is_wrong).map(|(key, span, least)| {
-            let reason = format!("it must be from {} to a hundred days", Span(least));
-            Problem { key, value: span.to_string(), reason }
-        })
+        Ok(())
     }
 }

@@ -1,12 +1,10 @@
 //! Spec of a workload that is made to be judged.
 
-use std::collections::BTreeMap;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::script::{ScriptDataset, ScriptName};
-use crate::spec::{Problem, number};
+use crate::spec::{Problem, check_bounds, number, problem};
 
 /// Keys are whole numbers of 32 bits.
 const KEYS_MAX: u64 = i32::MAX as u64;
@@ -33,8 +31,7 @@ pub struct ConsistencySpec {
 pub struct ConsistencyDataset {
     /// How many lists, registers, accounts, sets or counters there are. A run that has used all of
     /// them ends, but for accounts and counters.
-    #[serde(deserialize_with = "number::whole")]
-    #[schemars(schema_with = "number::whole_schema")]
+    #[serde(with = "number::Whole")]
     pub keys: u64,
 }
 
@@ -43,22 +40,18 @@ pub struct ConsistencyDataset {
 #[serde(deny_unknown_fields, default)]
 pub struct TransactionSection {
     /// How many keys are in use at a time: fewer bring more conflicts.
-    #[serde(deserialize_with = "number::whole")]
-    #[schemars(schema_with = "number::whole_schema")]
+    #[serde(with = "number::Whole")]
     pub active: u64,
     /// How often a key is written, about, before others are used instead.
-    #[serde(deserialize_with = "number::whole")]
-    #[schemars(schema_with = "number::whole_schema")]
+    #[serde(with = "number::Whole")]
     pub writes_per_key: u64,
     /// The most queries of a transaction (`list-append`), the keys of a group (`long-fork`); of no
     /// meaning elsewhere.
-    #[serde(deserialize_with = "number::whole")]
-    #[schemars(schema_with = "number::whole_schema")]
+    #[serde(with = "number::Whole")]
     pub length: u64,
     /// The share of writes among the queries (`list-append`), of transfers or additions among the
     /// transactions (`bank`, `set`, `counter`); of no meaning elsewhere.
-    #[serde(deserialize_with = "number::share")]
-    #[schemars(schema_with = "number::share_schema")]
+    #[serde(with = "number::Share")]
     pub writes: f64,
 }
 
@@ -87,8 +80,7 @@ impl Default for TransactionSection {
 impl ConsistencySpec {
     /// What load and run must agree on.
     pub(crate) fn describe(&self) -> ScriptDataset {
-        let sizes = BTreeMap::from([("keys".to_owned(), self.dataset.keys)]);
-        ScriptDataset { workload: self.workload.name().to_owned(), sizes, seed: None }
+        ScriptDataset::new(self.workload.name(), &[("keys", self.dataset.keys)])
     }
 
     /// How many keys belong together.
@@ -104,30 +96,21 @@ impl ConsistencySpec {
         let (keys, transactions) = (self.dataset.keys, &self.transactions);
         if self.workload == ScriptName::Bank && keys > LENGTH_MAX {
             let reason = format!("a snapshot reads all accounts: at most {LENGTH_MAX}");
-            return Err(Problem { key: "dataset.keys", value: keys.to_string(), reason });
+            return problem("dataset.keys", keys, reason);
         }
         if self.workload == ScriptName::Bank && keys < 2 {
-            let reason = "a transfer needs two accounts".to_owned();
-            return Err(Problem { key: "dataset.keys", value: keys.to_string(), reason });
+            return problem("dataset.keys", keys, "a transfer needs two accounts");
         }
-        let numbers = [
+        check_bounds(&[
             ("dataset.keys", keys, self.group().max(1), KEYS_MAX),
             ("transactions.active", transactions.active, self.group().max(1), keys),
             ("transactions.writes_per_key", transactions.writes_per_key, 1, WRITES_MAX),
             ("transactions.length", transactions.length, 1, LENGTH_MAX),
-        ];
-        let is_wrong =
-            |(_, value, least, most): &(_, u64, u64, u64)| !(*least..=*most).contains(value);
-        if let Some((key, value, least, most)) = numbers.into_iter().find(is_wrong) {
-            let reason = format!("it must be from {least} to {most}");
-            return Err(Problem { key, value: value.to_string(), reason });
-        }
-        let value = || transactions.writes.to_string();
+        ])?;
         if !(0.01..=0.99).contains(&transactions.writes) {
             let reason = "it must be from 1 % to 99 %: nothing can be judged without both reads \
                           and writes";
-            let reason = reason.to_owned();
-            return Err(Problem { key: "transactions.writes", value: value(), reason });
+            return problem("transactions.writes", transactions.writes, reason);
         }
         Ok(())
     }

@@ -1,7 +1,5 @@
 //! Spec of FMKe.
 
-use std::collections::BTreeMap;
-
 use assay_model::{Setting, named_enum};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::OPERATIONS;
 use super::deck::{BLOCK, Deck};
 use crate::script::{ScriptDataset, ScriptName};
-use crate::spec::{Problem, number};
+use crate::spec::{Problem, check_bounds, number, problem};
 
 /// The most rows of a sort.
 const ROWS_MAX: u64 = 1_000_000_000;
@@ -42,8 +40,7 @@ pub struct FmkeChecks {
     pub verdicts: bool,
     /// This share of the operations that process, add drugs or read a prescription are about one
     /// that others process at about the same time.
-    #[serde(deserialize_with = "number::share")]
-    #[schemars(schema_with = "number::share_schema")]
+    #[serde(with = "number::Share")]
     pub share: f64,
 }
 
@@ -133,29 +130,19 @@ pub struct FmkeDataset {
     /// The sizes that hold unless one of the following is given.
     pub population: PopulationName,
     /// Patients.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[serde(deserialize_with = "number::some_whole", serialize_with = "number::write_some")]
-    #[schemars(schema_with = "number::whole_schema")]
+    #[serde(with = "number::Whole", skip_serializing_if = "Option::is_none")]
     pub patients: Option<u64>,
     /// Pharmacies.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[serde(deserialize_with = "number::some_whole", serialize_with = "number::write_some")]
-    #[schemars(schema_with = "number::whole_schema")]
+    #[serde(with = "number::Whole", skip_serializing_if = "Option::is_none")]
     pub pharmacies: Option<u64>,
     /// Members of the staff, who prescribe.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[serde(deserialize_with = "number::some_whole", serialize_with = "number::write_some")]
-    #[schemars(schema_with = "number::whole_schema")]
+    #[serde(with = "number::Whole", skip_serializing_if = "Option::is_none")]
     pub staff: Option<u64>,
     /// Facilities, which are loaded and never used.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[serde(deserialize_with = "number::some_whole", serialize_with = "number::write_some")]
-    #[schemars(schema_with = "number::whole_schema")]
+    #[serde(with = "number::Whole", skip_serializing_if = "Option::is_none")]
     pub facilities: Option<u64>,
     /// Prescriptions that are there before the run.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[serde(deserialize_with = "number::some_whole", serialize_with = "number::write_some")]
-    #[schemars(schema_with = "number::whole_schema")]
+    #[serde(with = "number::Whole", skip_serializing_if = "Option::is_none")]
     pub prescriptions: Option<u64>,
 }
 
@@ -194,32 +181,23 @@ pub struct Population {
 #[serde(deny_unknown_fields, default)]
 #[allow(missing_docs, reason = "they are named as in the documentation")]
 pub struct FmkeOperations {
-    #[serde(deserialize_with = "number::share")]
-    #[schemars(schema_with = "number::share_schema")]
+    #[serde(with = "number::Share")]
     pub get_pharmacy_prescriptions: f64,
-    #[serde(deserialize_with = "number::share")]
-    #[schemars(schema_with = "number::share_schema")]
+    #[serde(with = "number::Share")]
     pub get_prescription_medication: f64,
-    #[serde(deserialize_with = "number::share")]
-    #[schemars(schema_with = "number::share_schema")]
+    #[serde(with = "number::Share")]
     pub get_staff_prescriptions: f64,
-    #[serde(deserialize_with = "number::share")]
-    #[schemars(schema_with = "number::share_schema")]
+    #[serde(with = "number::Share")]
     pub create_prescription: f64,
-    #[serde(deserialize_with = "number::share")]
-    #[schemars(schema_with = "number::share_schema")]
+    #[serde(with = "number::Share")]
     pub get_processed_prescriptions: f64,
-    #[serde(deserialize_with = "number::share")]
-    #[schemars(schema_with = "number::share_schema")]
+    #[serde(with = "number::Share")]
     pub get_patient: f64,
-    #[serde(deserialize_with = "number::share")]
-    #[schemars(schema_with = "number::share_schema")]
+    #[serde(with = "number::Share")]
     pub process_prescription: f64,
-    #[serde(deserialize_with = "number::share")]
-    #[schemars(schema_with = "number::share_schema")]
+    #[serde(with = "number::Share")]
     pub add_medication: f64,
-    #[serde(deserialize_with = "number::share")]
-    #[schemars(schema_with = "number::share_schema")]
+    #[serde(with = "number::Share")]
     pub get_prescription: f64,
 }
 
@@ -337,63 +315,52 @@ impl FmkeSpec {
             ("facilities", facilities),
             ("prescriptions", prescriptions),
         ];
-        ScriptDataset {
-            workload: match self.through {
-                Through::Store => format!("{} ({})", self.workload.name(), self.layout.name()),
-                Through::Server => self.workload.name().to_owned(),
-            },
-            sizes: BTreeMap::from(sizes.map(|(key, size)| (key.to_owned(), size))),
-            seed: None,
-        }
+        let workload = match self.through {
+            Through::Store => format!("{} ({})", self.workload.name(), self.layout.name()),
+            Through::Server => self.workload.name().to_owned(),
+        };
+        ScriptDataset::new(workload, &sizes)
     }
 
     pub(crate) fn find_problem(&self) -> Result<(), Problem> {
         let Population { patients, pharmacies, staff, facilities, prescriptions } =
             self.population();
-        let sizes = [
-            ("dataset.patients", patients, 1),
-            ("dataset.pharmacies", pharmacies, 1),
-            ("dataset.staff", staff, 1),
-            ("dataset.facilities", facilities, 0),
-            ("dataset.prescriptions", prescriptions, 1),
-        ];
-        let is_wrong = |(_, size, least): &(_, u64, u64)| !(*least..=ROWS_MAX).contains(size);
-        if let Some((key, size, least)) = sizes.into_iter().find(is_wrong) {
-            let reason = format!("it must be from {least} to {ROWS_MAX}");
-            return Err(Problem { key, value: size.to_string(), reason });
-        }
+        check_bounds(&[
+            ("dataset.patients", patients, 1, ROWS_MAX),
+            ("dataset.pharmacies", pharmacies, 1, ROWS_MAX),
+            ("dataset.staff", staff, 1, ROWS_MAX),
+            ("dataset.facilities", facilities, 0, ROWS_MAX),
+            ("dataset.prescriptions", prescriptions, 1, ROWS_MAX),
+        ])?;
         let weights = self.weights();
         if weights.iter().any(|weight| !weight.is_finite() || *weight < 0.0)
             || weights.iter().sum::<f64>() <= 0.0
         {
-            let reason = "weights are numbers from 0, one of them above".to_owned();
-            return Err(Problem { key: "operations", value: format!("{weights:?}"), reason });
+            let reason = "weights are numbers from 0, one of them above";
+            return problem("operations", format!("{weights:?}"), reason);
         }
-        if !(0.0..=1.0).contains(&self.checks.share) {
-            let reason = "it must be from 0 % to 100 %".to_owned();
-            let value = self.checks.share.to_string();
-            return Err(Problem { key: "checks.share", value, reason });
+        let share = self.checks.share;
+        if !(0.0..=1.0).contains(&share) {
+            return problem("checks.share", share, "it must be from 0 % to 100 %");
         }
         let deck = Deck::new(&weights);
-        if self.checks.share > 0.0 && deck.created() == 0 {
-            let reason = "nothing creates prescriptions that they could be about".to_owned();
-            let value = self.checks.share.to_string();
-            return Err(Problem { key: "checks.share", value, reason });
+        if share > 0.0 && deck.created() == 0 {
+            let reason = "nothing creates prescriptions that they could be about";
+            return problem("checks.share", share, reason);
         }
         if self.compat != FmkeCompat::Repo && deck.processed() > deck.created() {
             let reason = format!(
                 "a prescription is processed once: of {BLOCK} operations at most as many process \
                  as create one"
             );
-            let value = self.operations.process_prescription.to_string();
-            return Err(Problem { key: "operations.process_prescription", value, reason });
+            let weight = self.operations.process_prescription;
+            return problem("operations.process_prescription", weight, reason);
         }
         let least = deck.least_prescriptions();
         if self.compat != FmkeCompat::Repo && prescriptions < least {
             let reason =
                 format!("the first operations process {} of them: at least {least}", least - 1);
-            let value = prescriptions.to_string();
-            return Err(Problem { key: "dataset.prescriptions", value, reason });
+            return problem("dataset.prescriptions", prescriptions, reason);
         }
         Ok(())
     }

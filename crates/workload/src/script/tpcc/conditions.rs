@@ -5,7 +5,7 @@
 
 use std::cmp::Ordering;
 
-use assay_model::{Datum, Decimal, Nanos};
+use assay_model::{Datum, Decimal};
 
 use super::DISTRICTS;
 use super::query::Query;
@@ -345,14 +345,6 @@ fn money(datum: &Datum<'_>) -> Option<Decimal> {
         }
         _ => datum.exact(),
     }
-}
-
-/// Completed New-Orders per minute of a window, which TPC-C calls tpmC; those that are undone on
-/// purpose are completed.
-///
-/// It is no audited result of the TPC: see [`NOT_AUDITED`].
-pub fn tpmc(new_orders: u64, window: Nanos) -> f64 {
-    new_orders as f64 * 60.0 / window.as_secs_f64()
 }
 
 /// What must be printed beside every figure of this workload.

@@ -1,13 +1,11 @@
 //! Spec of TPC-C: its size, its mix.
 
-use std::collections::BTreeMap;
-
 use assay_model::Seed;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::script::{ScriptDataset, ScriptName};
-use crate::spec::{Problem, number};
+use crate::spec::{Problem, check_bounds, number, problem};
 
 /// Clause 1.2.1: the sizes of the standard.
 const ITEMS: u64 = 100_000;
@@ -38,25 +36,19 @@ pub struct TpccSpec {
 #[serde(deny_unknown_fields, default)]
 pub struct TpccDataset {
     /// How many warehouses there are, each with ten districts.
-    #[serde(deserialize_with = "number::whole")]
-    #[schemars(schema_with = "number::whole_schema")]
+    #[serde(with = "number::Whole")]
     pub warehouses: u64,
     /// How many items can be ordered; the standard wants 100,000.
-    #[serde(deserialize_with = "number::whole")]
-    #[schemars(schema_with = "number::whole_schema")]
+    #[serde(with = "number::Whole")]
     pub items: u64,
     /// How many customers a district has; the standard wants 3,000.
-    #[serde(deserialize_with = "number::whole")]
-    #[schemars(schema_with = "number::whole_schema")]
+    #[serde(with = "number::Whole")]
     pub customers_per_district: u64,
     /// How many orders a district has in the beginning; the standard wants 3,000.
-    #[serde(deserialize_with = "number::whole")]
-    #[schemars(schema_with = "number::whole_schema")]
+    #[serde(with = "number::Whole")]
     pub orders_per_district: u64,
     /// The seed of the rows, if it is not that of the run.
-    #[serde(deserialize_with = "number::some_whole", serialize_with = "number::write_some")]
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(schema_with = "number::whole_schema")]
+    #[serde(with = "number::Whole", skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
 }
 
@@ -65,29 +57,22 @@ pub struct TpccDataset {
 #[serde(deny_unknown_fields, default)]
 pub struct TpccTransactions {
     /// How many transactions a run has; without an end if left out.
-    #[serde(deserialize_with = "number::some_whole")]
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(schema_with = "number::whole_schema")]
+    #[serde(with = "number::Whole", skip_serializing_if = "Option::is_none")]
     pub count: Option<u64>,
     /// A customer orders.
-    #[serde(deserialize_with = "number::share")]
-    #[schemars(schema_with = "number::share_schema")]
+    #[serde(with = "number::Share")]
     pub new_order: f64,
     /// A customer pays.
-    #[serde(deserialize_with = "number::share")]
-    #[schemars(schema_with = "number::share_schema")]
+    #[serde(with = "number::Share")]
     pub payment: f64,
     /// A customer asks for the status of the last order.
-    #[serde(deserialize_with = "number::share")]
-    #[schemars(schema_with = "number::share_schema")]
+    #[serde(with = "number::Share")]
     pub order_status: f64,
     /// The oldest open order of each district is delivered.
-    #[serde(deserialize_with = "number::share")]
-    #[schemars(schema_with = "number::share_schema")]
+    #[serde(with = "number::Share")]
     pub delivery: f64,
     /// The stock of what was ordered last is looked at.
-    #[serde(deserialize_with = "number::share")]
-    #[schemars(schema_with = "number::share_schema")]
+    #[serde(with = "number::Share")]
     pub stock_level: f64,
 }
 
@@ -96,8 +81,7 @@ pub struct TpccTransactions {
 #[serde(deny_unknown_fields, default)]
 pub struct TpccProcess {
     /// How many transactions a process has.
-    #[serde(deserialize_with = "number::whole")]
-    #[schemars(schema_with = "number::whole_schema")]
+    #[serde(with = "number::Whole")]
     pub transactions: u64,
     /// Whether terminals have keying and think times.
     pub think: Think,
@@ -168,55 +152,41 @@ impl TpccSpec {
     pub(crate) fn describe(&self, seed: Seed) -> ScriptDataset {
         let TpccDataset { warehouses, items, customers_per_district, orders_per_district, .. } =
             self.dataset;
-        let sizes = BTreeMap::from([
-            ("warehouses".to_owned(), warehouses),
-            ("items".to_owned(), items),
-            ("customers_per_district".to_owned(), customers_per_district),
-            ("orders_per_district".to_owned(), orders_per_district),
-        ]);
+        let sizes = [
+            ("warehouses", warehouses),
+            ("items", items),
+            ("customers_per_district", customers_per_district),
+            ("orders_per_district", orders_per_district),
+        ];
         let seed = self.dataset.seed.unwrap_or(seed.0).to_string();
-        ScriptDataset { workload: self.workload.name().to_owned(), sizes, seed: Some(seed) }
+        ScriptDataset { seed: Some(seed), ..ScriptDataset::new(self.workload.name(), &sizes) }
     }
 
     pub(crate) fn find_problem(&self) -> Result<(), Problem> {
-        let problem = |key, value: String, reason: &str| {
-            Err(Problem { key, value, reason: reason.to_owned() })
-        };
         if self.workload != ScriptName::Tpcc {
-            return problem("workload", self.workload.name().to_owned(), "this is TPC-C: tpcc");
+            return problem("workload", self.workload.name(), "this is TPC-C: tpcc");
         }
-        self.find_wrong_size().map_or(Ok(()), Err)?;
-        let weights = self.transactions.weights();
-        if let Some(weight) = weights.iter().find(|weight| !weight.is_finite() || **weight < 0.0) {
-            return problem("transactions", weight.to_string(), "a weight is a number from 0");
-        }
-        let sum: f64 = weights.iter().sum();
-        if !(sum > 0.0 && sum.is_finite()) {
-            let reason = "the sum of the weights must be above 0, and a number";
-            return problem("transactions", sum.to_string(), reason);
-        }
-        if self.transactions.count == Some(0) {
-            let reason = "a run has at least one transaction";
-            return problem("transactions.count", "0".to_owned(), reason);
-        }
-        Ok(())
-    }
-
-    fn find_wrong_size(&self) -> Option<Problem> {
         let TpccDataset { warehouses, items, customers_per_district, orders_per_district, .. } =
             self.dataset;
-        let bounds = [
+        check_bounds(&[
             ("dataset.warehouses", warehouses, 1, WAREHOUSES_MAX),
             ("dataset.items", items, ITEMS_LEAST, ITEMS),
             ("dataset.customers_per_district", customers_per_district, 1, OF_DISTRICT),
             ("dataset.orders_per_district", orders_per_district, 1, OF_DISTRICT),
             ("process.transactions", self.process.transactions, 1, TRANSACTIONS_MAX),
-        ];
-        bounds.into_iter().find(|(_, value, least, most)| !(least..=most).contains(&value)).map(
-            |(key, value, least, most)| {
-                let reason = format!("it must be from {least} to {most}");
-                Problem { key, value: value.to_string(), reason }
-            },
-        )
+        ])?;
+        let weights = self.transactions.weights();
+        if let Some(weight) = weights.iter().find(|weight| !weight.is_finite() || **weight < 0.0) {
+            return problem("transactions", weight, "a weight is a number from 0");
+        }
+        let sum: f64 = weights.iter().sum();
+        if !(sum > 0.0 && sum.is_finite()) {
+            let reason = "the sum of the weights must be above 0, and a number";
+            return problem("transactions", sum, reason);
+        }
+        if self.transactions.count == Some(0) {
+            return problem("transactions.count", 0, "a run has at least one transaction");
+        }
+        Ok(())
     }
 }
