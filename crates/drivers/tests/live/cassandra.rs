@@ -9,52 +9,38 @@ mod opening;
 mod ring;
 mod shared;
 
-use assay_driver_cassandra::Cassandra;
 use assay_lab::Order;
 use assay_model::{Fields, Kind, Layout, Reason, Table};
-use assay_store::conformance::{assert_conforms, check};
-use assay_store::{Existing, Store};
+use assay_store::Existing;
+use assay_store::conformance::assert_conforms;
 
 use crate::lab::Cluster;
 use crate::listening::assert_listens_at_home;
-use crate::ordeal::keeps_its_length;
+use crate::opening::{assert_error, assert_turned_away};
+use crate::ordeal::{Scans, stays_as_long};
+use crate::stores::{
+    ANY_BYTES, ONE_MIB, REPLACED_BY_ONE_MIB, Settings, assert_conforms_but_for, store, test_client,
+};
 use crate::test_client::{
     RequestResult, TestClient, TestRequest, delete, insert, layout, read, scan, update,
 };
 use shared::{cql, shared};
 
-fn store(url: &str) -> Cassandra {
-    Cassandra::from_url(url).expect("the test writes right URLs")
-}
-
-fn test_client(url: &str) -> TestClient {
-    TestClient::open(&store(url)).expect("the cluster is there")
-}
-
 #[test]
 fn cassandra_conforms() {
-    assert_conforms(&store(&shared("/conformance?columns=bytes&in_flight=16")));
+    assert_conforms(&*store(&shared("/conformance?columns=bytes&in_flight=16")));
 }
 
 #[test]
 fn cassandra_conforms_with_conditions() {
     let url = shared("/conditions?columns=bytes&insert=lwt&update=lwt&compression=lz4");
-    assert_conforms(&store(&url));
+    assert_conforms(&*store(&url));
 }
 
 #[test]
 fn cassandra_conforms_but_for_what_is_no_text() {
-    let findings = check(&store(&shared("/texts?in_flight=4")));
-    let rules: Vec<&str> = findings.iter().map(|finding| finding.rule).collect();
-    let expected = [
-        "a value of any bytes comes back unchanged",
-        "a value of one MiB comes back unchanged",
-        "a small value can be replaced by one of one MiB",
-    ];
-    assert_eq!(rules, expected, "{findings:#?}");
-    let refusals =
-        findings.iter().filter(|finding| finding.instead.contains("refused (malformed)"));
-    assert_eq!(refusals.count(), expected.len());
+    let expected = [ANY_BYTES, ONE_MIB, REPLACED_BY_ONE_MIB];
+    assert_conforms_but_for(&shared("/texts?in_flight=4"), &expected);
 }
 
 #[test]
@@ -63,23 +49,17 @@ fn version_4_works_as_well() {
     let mut cluster = Cluster::start_as(&order);
     assert_listens_at_home(&mut cluster);
     let store = store(&cluster.url("/older?insert=lwt"));
-    let mut test_client = TestClient::open(&store).unwrap();
-    assert_eq!(test_client.send(&insert("user1", &["a", "b"])), RequestResult::WRITTEN);
-    assert_eq!(
-        test_client.send(&insert("user1", &["c", "d"])),
-        RequestResult::Refused(Reason::Exists)
-    );
-    assert_eq!(test_client.send(&update("user1", &["e"])), RequestResult::WRITTEN);
-    assert_eq!(test_client.send(&read("user1")), RequestResult::row("field0=e field1=b"));
-    assert_eq!(test_client.send(&scan("user1", 1)), RequestResult::row("field0=e field1=b"));
-    assert_eq!(test_client.send(&delete("user1")), RequestResult::WRITTEN);
-    assert_eq!(test_client.send(&read("user1")), RequestResult::MISSING);
-    let settings = store.settings().unwrap();
-    let value = |name: &str| {
-        settings.iter().find(|setting| setting.name == name).map(|setting| setting.value.as_str())
-    };
-    assert_eq!(value("server"), Some("4.1.10"));
-    assert!(value("durability").is_some_and(|value| value.contains("periodic 10")), "{settings:?}");
+    let mut test_client = TestClient::open(&*store).unwrap();
+    test_client.expect(&insert("user1", &["a", "b"]), RequestResult::WRITTEN);
+    test_client.expect(&insert("user1", &["c", "d"]), RequestResult::Refused(Reason::Exists));
+    test_client.expect(&update("user1", &["e"]), RequestResult::WRITTEN);
+    test_client.expect(&read("user1"), RequestResult::row("field0=e field1=b"));
+    test_client.expect(&scan("user1", 1), RequestResult::row("field0=e field1=b"));
+    test_client.expect(&delete("user1"), RequestResult::WRITTEN);
+    test_client.expect(&read("user1"), RequestResult::MISSING);
+    let settings = Settings::of(&*store);
+    settings.expect(&[("server", "4.1.10")]);
+    assert!(settings.value("durability").contains("periodic 10"), "{settings:?}");
 }
 
 #[test]
@@ -94,50 +74,46 @@ fn records_lie_as_ycsb_lays_them() {
         "INSERT INTO ycsblike.usertable (y_id, field0) VALUES ('user2', 'c')",
     ]);
     let mut test_client = test_client(&url);
-    assert_eq!(test_client.send(&read("user1")), RequestResult::row("field0=a field1=b"));
-    assert_eq!(test_client.send(&read("user2")), RequestResult::row("field0=c"));
-    assert_eq!(test_client.send(&insert("user3", &["d", "e"])), RequestResult::WRITTEN);
+    test_client.expect(&read("user1"), RequestResult::row("field0=a field1=b"));
+    test_client.expect(&read("user2"), RequestResult::row("field0=c"));
+    test_client.expect(&insert("user3", &["d", "e"]), RequestResult::WRITTEN);
     let rows = cql(&["SELECT y_id, field0, field1 FROM ycsblike.usertable WHERE y_id = 'user3'"]);
     assert_eq!(rows, ["user3 d e"]);
-    let error = store(&url).prepare(&layout(3)).unwrap_err().to_string();
-    assert!(error.contains("its table usertable has no column field2"), "{error}");
-    let error = store(&shared("/ycsblike?columns=bytes")).prepare(&layout(2)).unwrap_err();
-    assert!(error.to_string().contains("is text, and columns=bytes wants blob"), "{error}");
-    let error = store(&shared("/ycsblike?replication=3")).prepare(&layout(2)).unwrap_err();
-    assert!(error.to_string().contains("not with replication=3"), "{error}");
+    let error = store(&url).prepare(&layout(3)).unwrap_err();
+    assert_error(&error, "", "its table usertable has no column field2");
+    assert_turned_away(
+        &shared("/ycsblike?columns=bytes"),
+        "",
+        "is text, and columns=bytes wants blob",
+    );
+    assert_turned_away(&shared("/ycsblike?replication=3"), "", "not with replication=3");
 }
 
 #[test]
 fn records_stay_as_long_as_they_were() {
-    let store = store(&shared("/lengths"));
-    let mut test_client = TestClient::open_wide(&store, 10).unwrap();
-    let record = keeps_its_length(&mut test_client);
-    let RequestResult::Done(true, rows) = test_client.send(&scan("user000", 100)) else {
-        panic!("no scan")
-    };
-    assert!(!rows.is_empty() && rows.iter().all(|row| *row == record));
+    stays_as_long(&shared("/lengths"), Scans::Somehow);
 }
 
 #[test]
 fn upserts_find_everything_and_conditions_tell() {
     let mut blind = test_client(&shared("/blind"));
-    assert_eq!(blind.send(&update("user1", &["a"])), RequestResult::WRITTEN);
-    assert_eq!(blind.send(&read("user1")), RequestResult::row("field0=a"));
-    assert_eq!(blind.send(&insert("user1", &["b", "c"])), RequestResult::WRITTEN);
-    assert_eq!(blind.send(&delete("user1")), RequestResult::WRITTEN);
-    assert_eq!(blind.send(&delete("user1")), RequestResult::WRITTEN);
-    assert_eq!(blind.send(&read("user1")), RequestResult::MISSING);
+    blind.expect(&update("user1", &["a"]), RequestResult::WRITTEN);
+    blind.expect(&read("user1"), RequestResult::row("field0=a"));
+    blind.expect(&insert("user1", &["b", "c"]), RequestResult::WRITTEN);
+    blind.expect(&delete("user1"), RequestResult::WRITTEN);
+    blind.expect(&delete("user1"), RequestResult::WRITTEN);
+    blind.expect(&read("user1"), RequestResult::MISSING);
     let mut careful =
         test_client(&shared("/careful?insert=lwt&update=lwt&read_consistency=SERIAL"));
-    assert_eq!(careful.send(&update("user1", &["a"])), RequestResult::MISSING);
-    assert_eq!(careful.send(&read("user1")), RequestResult::MISSING);
-    assert_eq!(careful.send(&insert("user1", &["b", "c"])), RequestResult::WRITTEN);
+    careful.expect(&update("user1", &["a"]), RequestResult::MISSING);
+    careful.expect(&read("user1"), RequestResult::MISSING);
+    careful.expect(&insert("user1", &["b", "c"]), RequestResult::WRITTEN);
     let exists = RequestResult::Refused(Reason::Exists);
-    assert_eq!(careful.send(&insert("user1", &["d", "e"])), exists);
-    assert_eq!(careful.send(&update("user1", &["a"])), RequestResult::WRITTEN);
-    assert_eq!(careful.send(&read("user1")), RequestResult::row("field0=a field1=c"));
-    assert_eq!(careful.send(&delete("user1")), RequestResult::WRITTEN);
-    assert_eq!(careful.send(&delete("user1")), RequestResult::MISSING);
+    careful.expect(&insert("user1", &["d", "e"]), &exists);
+    careful.expect(&update("user1", &["a"]), RequestResult::WRITTEN);
+    careful.expect(&read("user1"), RequestResult::row("field0=a field1=c"));
+    careful.expect(&delete("user1"), RequestResult::WRITTEN);
+    careful.expect(&delete("user1"), RequestResult::MISSING);
 }
 
 #[test]
@@ -179,18 +155,18 @@ fn tables_of_a_mapping_are_scanned_in_the_order_of_their_keys() {
     let ordered = Table { name: "Ordered".into(), fields, needs_key_order: true };
     let layout = Layout { tables: vec![ordered], records: 10 };
     let store = store(&shared("/ordered"));
-    let mut test_client = TestClient::open_laid(&store, &layout).unwrap();
+    let mut test_client = TestClient::open_laid(&*store, &layout).unwrap();
     for key in ["c", "a", "b", "\u{7f}"] {
-        assert_eq!(test_client.send(&insert(key, &[key, "x"])), RequestResult::WRITTEN);
+        test_client.expect(&insert(key, &[key, "x"]), RequestResult::WRITTEN);
     }
     let one = TestRequest { fields: Fields::One(0), ..scan("aa", 5) };
     let rows = ["field0=b", "field0=c", "field0=\u{7f}"].map(str::to_owned).to_vec();
-    assert_eq!(test_client.send(&one), RequestResult::Done(true, rows));
-    assert_eq!(test_client.send(&update("b", &["B"])), RequestResult::WRITTEN);
-    assert_eq!(test_client.send(&delete("a")), RequestResult::WRITTEN);
-    assert_eq!(test_client.send(&read("b")), RequestResult::row("field0=B field1=x"));
+    test_client.expect(&one, RequestResult::Done(true, rows));
+    test_client.expect(&update("b", &["B"]), RequestResult::WRITTEN);
+    test_client.expect(&delete("a"), RequestResult::WRITTEN);
+    test_client.expect(&read("b"), RequestResult::row("field0=B field1=x"));
     let rows = vec!["field0=B field1=x".to_owned()];
-    assert_eq!(test_client.send(&scan("a", 1)), RequestResult::Done(true, rows));
+    test_client.expect(&scan("a", 1), RequestResult::Done(true, rows));
     let error = store.prepare(&crate::test_client::layout(1)).map(|()| store.clear());
     assert!(error.is_ok());
 }
@@ -199,25 +175,25 @@ fn tables_of_a_mapping_are_scanned_in_the_order_of_their_keys() {
 fn what_does_not_fit_is_refused_whole() {
     let mut test_client = test_client(&shared("/fits?columns=bytes"));
     let malformed = RequestResult::Refused(Reason::Malformed);
-    assert_eq!(test_client.send(&insert("user1", &["a", "b"])), RequestResult::WRITTEN);
-    assert_eq!(test_client.send(&insert(&"k".repeat(65_536), &["a", "b"])), malformed);
-    assert_eq!(test_client.send(&insert("", &["a", "b"])), malformed);
+    test_client.expect(&insert("user1", &["a", "b"]), RequestResult::WRITTEN);
+    test_client.expect(&insert(&"k".repeat(65_536), &["a", "b"]), &malformed);
+    test_client.expect(&insert("", &["a", "b"]), &malformed);
     let nothing = TestRequest { kind: Kind::Update, ..read("user1") };
-    assert_eq!(test_client.send(&nothing), malformed);
+    test_client.expect(&nothing, &malformed);
     // Above half of a segment of the commit log.
     let large = "x".repeat(12 << 20);
-    assert_eq!(test_client.send(&update("user1", &[&large])), malformed);
-    assert_eq!(test_client.send(&read("user1")), RequestResult::row("field0=a field1=b"));
+    test_client.expect(&update("user1", &[&large]), &malformed);
+    test_client.expect(&read("user1"), RequestResult::row("field0=a field1=b"));
     let long = "k".repeat(65_535);
-    assert_eq!(test_client.send(&insert(&long, &["a", "b"])), RequestResult::WRITTEN);
-    assert_eq!(test_client.send(&read(&long)), RequestResult::row("field0=a field1=b"));
+    test_client.expect(&insert(&long, &["a", "b"]), RequestResult::WRITTEN);
+    test_client.expect(&read(&long), RequestResult::row("field0=a field1=b"));
 }
 
 #[test]
 fn clearing_takes_our_tables_alone() {
     let ours = store(&shared("/clearing"));
-    let mut test_client = TestClient::open(&ours).unwrap();
-    assert_eq!(test_client.send(&insert("user1", &["a", "b"])), RequestResult::WRITTEN);
+    let mut test_client = TestClient::open(&*ours).unwrap();
+    test_client.expect(&insert("user1", &["a", "b"]), RequestResult::WRITTEN);
     ours.keep_note("loaded").unwrap();
     cql(&["CREATE TABLE IF NOT EXISTS clearing.other (id int PRIMARY KEY)"]);
     ours.clear().unwrap();
@@ -235,19 +211,20 @@ fn clearing_takes_our_tables_alone() {
 fn settings_say_what_they_mean() {
     let store = store(&shared("/settings?write_consistency=ONE&update=lwt&in_flight=7"));
     store.prepare(&layout(1)).unwrap();
-    let settings = store.settings().unwrap();
-    let value = |name: &str| {
-        let found = settings.iter().find(|setting| setting.name == name);
-        found.unwrap_or_else(|| panic!("no {name} in {settings:#?}")).value.as_str()
-    };
-    assert!(value("server").starts_with(|first: char| first.is_ascii_digit()));
-    assert!(value("cluster").contains("1 in datacenter1"), "{}", value("cluster"));
-    assert_eq!(value("replication of settings"), "class=NetworkTopologyStrategy datacenter1=1");
-    assert_eq!((value("read_consistency"), value("write_consistency")), ("QUORUM", "ONE"));
-    assert_eq!(value("visibility"), "1 + 1 > 1");
-    assert!(value("durability").starts_with("commitlog_sync=periodic 10"));
-    assert_eq!(value("lwt"), "update, delete at SERIAL");
-    assert_eq!((value("retries"), value("in_flight")), ("none", "7"));
-    assert!(value("table usertable").contains("CompactionStrategy"));
-    assert!(settings.iter().all(|setting| !setting.meaning.is_empty()));
+    let settings = Settings::of(&*store);
+    assert!(settings.value("server").starts_with(|first: char| first.is_ascii_digit()));
+    assert!(settings.value("cluster").contains("1 in datacenter1"), "{settings:?}");
+    settings.expect(&[
+        ("replication of settings", "class=NetworkTopologyStrategy datacenter1=1"),
+        ("read_consistency", "QUORUM"),
+        ("write_consistency", "ONE"),
+        ("visibility", "1 + 1 > 1"),
+    ]);
+    assert!(settings.value("durability").starts_with("commitlog_sync=periodic 10"));
+    settings.expect(&[
+        ("lwt", "update, delete at SERIAL"),
+        ("retries", "none"),
+        ("in_flight", "7"),
+    ]);
+    assert!(settings.value("table usertable").contains("CompactionStrategy"));
 }

@@ -6,14 +6,13 @@ mod faults;
 mod opening;
 mod transactions;
 
-use assay_driver_etcd::Etcd;
 use assay_lab::{Order, recipes};
 use assay_model::{Fields, Kind, Reason};
-use assay_store::Store;
-use assay_store::conformance::{assert_conforms, find_mark, leave_mark};
 
 use crate::lab::Cluster;
-use crate::ordeal::keeps_its_length;
+use crate::ordeal::Scans;
+use crate::rows::test_rows;
+use crate::stores::{store, test_client};
 use crate::test_client::{
     RequestResult, TestClient, TestRequest, insert, layout, read, scan, update,
 };
@@ -29,46 +28,18 @@ fn start(nodes: usize) -> Cluster {
     Cluster::start_as(&order(nodes))
 }
 
-fn store(url: &str) -> Etcd {
-    Etcd::from_url(url).expect("the test writes right URLs")
-}
-
-fn test_client(url: &str) -> TestClient {
-    TestClient::open(&store(url)).expect("the cluster is there")
-}
-
-#[test]
-fn etcd_conforms() {
-    let cluster = start(1);
-    assert_conforms(&store(&cluster.url("/conformance")));
-    assert_conforms(&store(&cluster.url("/conformance/again?connections=2&read=serializable")));
-}
-
-#[test]
-fn flushed_writes_survive_kill_9() {
-    let mut cluster = start(1);
-    leave_mark(&store(&cluster.url(""))).unwrap();
-    cluster.kill(1);
-    cluster.restart(1);
-    find_mark(&store(&cluster.url(""))).unwrap();
-}
-
-#[test]
-fn records_stay_as_long_as_they_were() {
-    let cluster = start(1);
-    let store = store(&cluster.url("?connections=16"));
-    let mut test_client = TestClient::open_wide(&store, 10).unwrap();
-    let record = keeps_its_length(&mut test_client);
-    let scanned = test_client.send(&scan("user090", 20));
-    assert_eq!(scanned, RequestResult::Done(true, vec![record; 10]));
+test_rows! { ordeal, start(1);
+    it_conforms(&["/conformance", "/conformance/again?connections=2&read=serializable"]);
+    flushed_writes_survive_kill_9("");
+    records_stay_as_long_as_they_were("?connections=16", Scans::InOrder);
 }
 
 #[test]
 fn updates_of_one_record_at_once_lose_nothing() {
     let cluster = start(1);
     let store = store(&cluster.url("?connections=4"));
-    let mut test_client = TestClient::open_wide(&store, 4).unwrap();
-    assert_eq!(test_client.send(&insert("user1", &["0", "0", "0", "0"])), RequestResult::WRITTEN);
+    let mut test_client = TestClient::open_wide(&*store, 4).unwrap();
+    test_client.expect(&insert("user1", &["0", "0", "0", "0"]), RequestResult::WRITTEN);
     // Two fields each, so that nobody may overwrite the record blindly.
     for round in 1..=50 {
         let value = round.to_string();
@@ -80,7 +51,7 @@ fn updates_of_one_record_at_once_lose_nothing() {
             assert_eq!(result, RequestResult::WRITTEN);
         }
         let row = format!("field0={value} field1={value} field2={value} field3=0");
-        assert_eq!(test_client.send(&read("user1")), RequestResult::row(&row));
+        test_client.expect(&read("user1"), RequestResult::row(&row));
     }
 }
 
@@ -88,7 +59,7 @@ fn updates_of_one_record_at_once_lose_nothing() {
 fn what_is_too_large_is_refused_whole() {
     let cluster = start(1);
     let mut test_client = test_client(&cluster.url("?connections=1"));
-    assert_eq!(test_client.send(&insert("user1", &["a", "b"])), RequestResult::WRITTEN);
+    test_client.expect(&insert("user1", &["a", "b"]), RequestResult::WRITTEN);
     // Above etcd's limit; above that of gRPC beneath it.
     for length in [1_600_000, 5_000_000] {
         let value = "x".repeat(length);
@@ -97,13 +68,10 @@ fn what_is_too_large_is_refused_whole() {
         let result = test_client.send(&update("user1", &[&value]));
         assert_eq!(result, RequestResult::Refused(Reason::Malformed), "{length}");
     }
-    assert_eq!(test_client.send(&read("user1")), RequestResult::row("field0=a field1=b"));
+    test_client.expect(&read("user1"), RequestResult::row("field0=a field1=b"));
     let value = "y".repeat(1_500_000);
-    assert_eq!(test_client.send(&insert("user1", &[&value, "b"])), RequestResult::WRITTEN);
-    assert_eq!(
-        test_client.send(&read("user1")),
-        RequestResult::row(&format!("field0={value} field1=b"))
-    );
+    test_client.expect(&insert("user1", &[&value, "b"]), RequestResult::WRITTEN);
+    test_client.expect(&read("user1"), RequestResult::row(&format!("field0={value} field1=b")));
 }
 
 #[test]
@@ -114,25 +82,25 @@ fn what_others_have_put_there_is_of_the_wrong_type() {
     // The note of a store whose prefix is our table is a record of ours by its name.
     let other = store(&cluster.url("/p/usertable"));
     other.keep_note(r#"{"field0":"eA=="}"#).unwrap();
-    let mut test_client = TestClient::open(&ours).unwrap();
+    let mut test_client = TestClient::open(&*ours).unwrap();
     let wrong = RequestResult::Refused(Reason::WrongType);
-    assert_eq!(test_client.send(&read("_assay")), wrong);
-    assert_eq!(test_client.send(&update("_assay", &["x"])), wrong);
-    assert_eq!(test_client.send(&scan("_", 5)), wrong);
+    test_client.expect(&read("_assay"), &wrong);
+    test_client.expect(&update("_assay", &["x"]), &wrong);
+    test_client.expect(&scan("_", 5), &wrong);
     let one = TestRequest { kind: Kind::Read, fields: Fields::One(0), ..read("_assay") };
-    assert_eq!(test_client.send(&one), wrong);
+    test_client.expect(&one, &wrong);
 }
 
 #[test]
 fn clearing_takes_our_tables_alone() {
     let cluster = start(1);
     let (ours, others) = (store(&cluster.url("/p")), store(&cluster.url("/q")));
-    let mut mine = TestClient::open(&ours).unwrap();
-    let mut theirs = TestClient::open(&others).unwrap();
+    let mut mine = TestClient::open(&*ours).unwrap();
+    let mut theirs = TestClient::open(&*others).unwrap();
     for test_client in [&mut mine, &mut theirs] {
-        assert_eq!(test_client.send(&insert("user1", &["a", "b"])), RequestResult::WRITTEN);
+        test_client.expect(&insert("user1", &["a", "b"]), RequestResult::WRITTEN);
     }
     ours.clear().unwrap();
-    assert_eq!(mine.send(&read("user1")), RequestResult::MISSING);
-    assert_eq!(theirs.send(&read("user1")), RequestResult::row("field0=a field1=b"));
+    mine.expect(&read("user1"), RequestResult::MISSING);
+    theirs.expect(&read("user1"), RequestResult::row("field0=a field1=b"));
 }

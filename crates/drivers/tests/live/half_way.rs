@@ -5,9 +5,9 @@ use crate::test_client::{RequestResult, TestClient, delete, insert, read, update
 /// Session 1 begins, makes `user0`, changes `user1`, removes `user2`.
 pub fn half_way(test_client: &mut TestClient) {
     test_client.begin(1);
-    assert_eq!(test_client.send(&insert("user0", &["n", "m"]).of(1)), RequestResult::WRITTEN);
-    assert_eq!(test_client.send(&update("user1", &["c"]).of(1)), RequestResult::WRITTEN);
-    assert_eq!(test_client.send(&delete("user2").of(1)), RequestResult::WRITTEN);
+    test_client.expect(&insert("user0", &["n", "m"]).of(1), RequestResult::WRITTEN);
+    test_client.expect(&update("user1", &["c"]).of(1), RequestResult::WRITTEN);
+    test_client.expect(&delete("user2").of(1), RequestResult::WRITTEN);
 }
 
 /// What `session` sees of the four records.

@@ -8,102 +8,62 @@ mod transactions;
 use std::path::Path;
 use std::process::Command;
 
-use assay_driver_ignite::Ignite;
 use assay_model::{Fields, Reason};
-use assay_store::conformance::{assert_conforms, check, find_mark, leave_mark};
+use assay_store::conformance::{find_mark, leave_mark};
 
 use crate::lab::Cluster;
+use crate::ordeal::Scans;
+use crate::rows::test_rows;
+use crate::stores::{
+    ANY_BYTES, ONE_MIB, REPLACED_BY_ONE_MIB, assert_conforms_but_for, store, test_client,
+};
 use crate::test_client::{
     RequestResult, TestClient, TestRequest, delete, insert, read, scan, update,
 };
 
-fn store(url: &str) -> Ignite {
-    Ignite::from_url(url).expect("the test writes right URLs")
-}
-
-fn test_client(url: &str) -> TestClient {
-    TestClient::open(&store(url)).expect("the cluster is there")
-}
-
-#[test]
-fn ignite_conforms() {
-    let cluster = Cluster::start("ignite", 1);
-    assert_conforms(&store(&cluster.url("/bytes?fields=bytes&keys=bytes&connections=3")));
-    let rest = "/more?fields=bytes&atomicity=transactional&insert=put_if_absent&connections=2\
-                &partition_awareness=off&read_from_backup=off";
-    assert_conforms(&store(&cluster.url(rest)));
-    assert_conforms(&store(&cluster.url("/hash?fields=bytes&index=off&backups=0")));
+test_rows! { ordeal, Cluster::start("ignite", 1);
+    it_conforms(&[
+        "/bytes?fields=bytes&keys=bytes&connections=3",
+        "/more?fields=bytes&atomicity=transactional&insert=put_if_absent&connections=2\
+         &partition_awareness=off&read_from_backup=off",
+        "/hash?fields=bytes&index=off&backups=0",
+    ]);
+    records_stay_as_long_as_they_were("", Scans::InOrder);
 }
 
 #[test]
 fn ignite_conforms_but_for_what_is_no_text() {
     let cluster = Cluster::start("ignite", 1);
-    let findings = check(&store(&cluster.url("?connections=4")));
-    let rules: Vec<&str> = findings.iter().map(|finding| finding.rule).collect();
-    let expected = [
-        "a value of any bytes comes back unchanged",
-        "a value of one MiB comes back unchanged",
-        "a small value can be replaced by one of one MiB",
-    ];
-    assert_eq!(rules, expected, "{findings:#?}");
-    let refusals =
-        findings.iter().filter(|finding| finding.instead.contains("refused (malformed)"));
-    assert_eq!(refusals.count(), expected.len());
+    let expected = [ANY_BYTES, ONE_MIB, REPLACED_BY_ONE_MIB];
+    assert_conforms_but_for(&cluster.url("?connections=4"), &expected);
 }
 
 #[test]
 fn flushed_writes_survive_kill_9_with_persistence() {
     let order = faults::persistent();
     let mut cluster = Cluster::start_as(&order);
-    leave_mark(&store(&cluster.url(""))).unwrap();
+    leave_mark(&*store(&cluster.url(""))).unwrap();
     cluster.kill(1);
     cluster.restart(1);
-    faults::until_prepared(&store(&cluster.url("")));
-    find_mark(&store(&cluster.url(""))).unwrap();
+    faults::until_prepared(&*store(&cluster.url("")));
+    find_mark(&*store(&cluster.url(""))).unwrap();
 }
 
 #[test]
 fn updates_keep_the_other_fields_and_tell_their_requests() {
     let cluster = Cluster::start("ignite", 1);
     let store = store(&cluster.url("?connections=16"));
-    let mut test_client = TestClient::open_wide(&store, 3).unwrap();
-    assert_eq!(test_client.send(&insert("user1", &["a", "b", "c"])), RequestResult::WRITTEN);
-    assert_eq!(test_client.send(&update("user1", &["new"])), RequestResult::WRITTEN);
+    let mut test_client = TestClient::open_wide(&*store, 3).unwrap();
+    test_client.expect(&insert("user1", &["a", "b", "c"]), RequestResult::WRITTEN);
+    test_client.expect(&update("user1", &["new"]), RequestResult::WRITTEN);
     assert_eq!(test_client.last_requests(), 2);
-    assert_eq!(
-        test_client.send(&read("user1")),
-        RequestResult::row("field0=new field1=b field2=c")
-    );
+    test_client.expect(&read("user1"), RequestResult::row("field0=new field1=b field2=c"));
     let one = TestRequest { fields: Fields::One(2), ..read("user1") };
-    assert_eq!(test_client.send(&one), RequestResult::row("field2=c"));
-    assert_eq!(test_client.send(&update("user2", &["new"])), RequestResult::MISSING);
-    assert_eq!(test_client.send(&delete("user2")), RequestResult::MISSING);
-    assert_eq!(test_client.send(&delete("user1")), RequestResult::WRITTEN);
-    assert_eq!(test_client.send(&read("user1")), RequestResult::MISSING);
-}
-
-/// As YCSB's workloads do: ten fields of a hundred bytes, one of which changes again and again.
-#[test]
-fn records_stay_as_long_as_they_were() {
-    let cluster = Cluster::start("ignite", 1);
-    let mut test_client =
-        TestClient::open_wide(&store(&cluster.url("")), 10).expect("the cluster is there");
-    let old: Vec<String> = (0..10).map(|number| format!("{number:0100}")).collect();
-    let old: Vec<&str> = old.iter().map(String::as_str).collect();
-    let keys: Vec<String> = (0..100).map(|number| format!("user{number:03}")).collect();
-    for key in &keys {
-        assert_eq!(test_client.send(&insert(key, &old)), RequestResult::WRITTEN);
-    }
-    let new = format!("new{:097}", 0);
-    for key in keys.iter().cycle().take(300) {
-        assert_eq!(test_client.send(&update(key, &[&new])), RequestResult::WRITTEN);
-    }
-    let mut fields: Vec<String> =
-        old.iter().enumerate().map(|(at, value)| format!("field{at}={value}")).collect();
-    fields[0] = format!("field0={new}");
-    let whole = fields.join(" ");
-    assert!(keys.iter().all(|key| test_client.send(&read(key)) == RequestResult::row(&whole)));
-    assert_eq!(test_client.send(&scan("user020", 50)), RequestResult::Done(true, vec![whole; 50]));
+    test_client.expect(&one, RequestResult::row("field2=c"));
+    test_client.expect(&update("user2", &["new"]), RequestResult::MISSING);
+    test_client.expect(&delete("user2"), RequestResult::MISSING);
+    test_client.expect(&delete("user1"), RequestResult::WRITTEN);
+    test_client.expect(&read("user1"), RequestResult::MISSING);
 }
 
 /// Two sessions at a time change one field each of the same record: nothing may be lost.
@@ -112,11 +72,8 @@ fn changes_at_the_same_time_lose_none_of_each_other() {
     let cluster = Cluster::start("ignite", 1);
     for rest in ["?connections=8", "/tx?connections=8&atomicity=transactional"] {
         let store = store(&cluster.url(rest));
-        let mut test_client = TestClient::open_wide(&store, 4).unwrap();
-        assert_eq!(
-            test_client.send(&insert("user1", &["0", "0", "0", "0"])),
-            RequestResult::WRITTEN
-        );
+        let mut test_client = TestClient::open_wide(&*store, 4).unwrap();
+        test_client.expect(&insert("user1", &["0", "0", "0", "0"]), RequestResult::WRITTEN);
         for round in 1..=25 {
             let value = round.to_string();
             for field in 0..4 {
@@ -126,7 +83,7 @@ fn changes_at_the_same_time_lose_none_of_each_other() {
                 assert_eq!(result, RequestResult::WRITTEN, "{rest} {round}");
             }
             let all = format!("field0={round} field1={round} field2={round} field3={round}");
-            assert_eq!(test_client.send(&read("user1")), RequestResult::row(&all), "{rest}");
+            test_client.expect(&read("user1"), RequestResult::row(&all));
         }
     }
 }
@@ -135,12 +92,12 @@ fn changes_at_the_same_time_lose_none_of_each_other() {
 fn an_insert_over_a_record_overwrites_it_or_is_refused_as_the_url_says() {
     let cluster = Cluster::start("ignite", 1);
     let mut first = test_client(&cluster.url(""));
-    assert_eq!(first.send(&insert("user1", &["a", "b"])), RequestResult::WRITTEN);
-    assert_eq!(first.send(&insert("user1", &["c"])), RequestResult::WRITTEN);
-    assert_eq!(first.send(&read("user1")), RequestResult::row("field0=c"));
+    first.expect(&insert("user1", &["a", "b"]), RequestResult::WRITTEN);
+    first.expect(&insert("user1", &["c"]), RequestResult::WRITTEN);
+    first.expect(&read("user1"), RequestResult::row("field0=c"));
     let mut second = test_client(&cluster.url("?insert=put_if_absent"));
-    assert_eq!(second.send(&insert("user1", &["d"])), RequestResult::Refused(Reason::Exists));
-    assert_eq!(second.send(&insert("user2", &["d"])), RequestResult::WRITTEN);
+    second.expect(&insert("user1", &["d"]), RequestResult::Refused(Reason::Exists));
+    second.expect(&insert("user2", &["d"]), RequestResult::WRITTEN);
 }
 
 #[test]
@@ -149,14 +106,14 @@ fn scans_go_in_the_order_of_the_keys_over_all_nodes() {
     let mut test_client = test_client(&cluster.url(""));
     for number in (0..200).rev() {
         let (key, value) = (format!("user{number:03}"), number.to_string());
-        assert_eq!(test_client.send(&insert(&key, &[&value])), RequestResult::WRITTEN);
+        test_client.expect(&insert(&key, &[&value]), RequestResult::WRITTEN);
     }
     let rows = |range: std::ops::Range<u32>| {
         RequestResult::Done(true, range.map(|number| format!("field0={number}")).collect())
     };
-    assert_eq!(test_client.send(&scan("user050", 100)), rows(50..150));
-    assert_eq!(test_client.send(&scan("user190", 5000)), rows(190..200));
-    assert_eq!(test_client.send(&scan("user2", 5)), RequestResult::MISSING);
+    test_client.expect(&scan("user050", 100), rows(50..150));
+    test_client.expect(&scan("user190", 5000), rows(190..200));
+    test_client.expect(&scan("user2", 5), RequestResult::MISSING);
 }
 
 /// What YCSB's binding does, in Ignite's own client: objects whose fields come in any order.
@@ -206,9 +163,9 @@ fn records_lie_as_ycsb_lays_them() {
     let mut test_client = test_client(&cluster.url("?index=off"));
     let Some(result) = ycsb(at, &["write", "user1"]) else { return };
     assert_eq!(result, "ä b");
-    assert_eq!(test_client.send(&read("user1")), RequestResult::row("field0=ä field1=b"));
-    assert_eq!(test_client.send(&update("user1", &["new"])), RequestResult::WRITTEN);
+    test_client.expect(&read("user1"), RequestResult::row("field0=ä field1=b"));
+    test_client.expect(&update("user1", &["new"]), RequestResult::WRITTEN);
     assert_eq!(ycsb(at, &["read", "user1"]).unwrap(), "new b");
-    assert_eq!(test_client.send(&insert("user2", &["c"])), RequestResult::WRITTEN);
+    test_client.expect(&insert("user2", &["c"]), RequestResult::WRITTEN);
     assert_eq!(ycsb(at, &["read", "user2"]).unwrap(), "c null");
 }

@@ -2,6 +2,7 @@
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::time::Duration;
 
 /// Listens on a free port and answers every connection by `script`, until the test process ends.
 pub fn listen(script: impl Fn(TcpStream) + Send + 'static) -> u16 {
@@ -13,6 +14,22 @@ pub fn listen(script: impl Fn(TcpStream) + Send + 'static) -> u16 {
         }
     });
     port
+}
+
+/// Says the same to every connection before it is asked, then closes it; its port.
+pub fn says(text: &'static [u8]) -> u16 {
+    listen(move |mut socket| drop(socket.write_all(text)))
+}
+
+/// Says the same to everybody who has asked something, and closes the connection when the client
+/// has had time to read it; its port.
+pub fn answers(text: &'static [u8]) -> u16 {
+    listen(move |mut socket| {
+        // A connection that is closed with bytes unread is reset.
+        let _ = socket.read(&mut [0; 4096]);
+        let _ = socket.write_all(text);
+        std::thread::sleep(Duration::from_millis(200));
+    })
 }
 
 /// Replies from `answers` to each command with a word of it, `+PONG` to PING, `+OK` to every other.

@@ -127,11 +127,11 @@ fn records_stay_as_long_as_they_were() {
         let old: Vec<&str> = old.iter().map(String::as_str).collect();
         let keys: Vec<String> = (0..100).map(|number| format!("user{number:03}")).collect();
         for key in &keys {
-            assert_eq!(test_client.send(&insert(key, &old)), RequestResult::WRITTEN);
+            test_client.expect(&insert(key, &old), RequestResult::WRITTEN);
         }
         let new = format!("new{:097}", 0);
         for key in keys.iter().cycle().take(300) {
-            assert_eq!(test_client.send(&update(key, &[&new])), RequestResult::WRITTEN);
+            test_client.expect(&update(key, &[&new]), RequestResult::WRITTEN);
         }
         let mut fields: Vec<String> =
             old.iter().enumerate().map(|(at, value)| format!("field{at}={value}")).collect();
@@ -139,11 +139,8 @@ fn records_stay_as_long_as_they_were() {
         let whole = fields.join(" ");
         assert!(keys.iter().all(|key| test_client.send(&read(key)) == RequestResult::row(&whole)));
         let one = TestRequest { fields: Fields::One(0), ..read("user001") };
-        assert_eq!(test_client.send(&one), RequestResult::row(&fields[0]));
-        assert_eq!(
-            test_client.send(&scan("user020", 5)),
-            RequestResult::Refused(Reason::Unsupported)
-        );
+        test_client.expect(&one, RequestResult::row(&fields[0]));
+        test_client.expect(&scan("user020", 5), RequestResult::Refused(Reason::Unsupported));
     }
 }
 
@@ -162,10 +159,7 @@ fn changes_at_the_same_time_lose_none_of_each_other() {
     for class in ["Rows", "Fields"] {
         let store: Arc<dyn Store> = Arc::from(store(&format!("jvm:assay.chronicle.{class}")));
         let mut test_client = TestClient::open_wide(&*store, 4).unwrap();
-        assert_eq!(
-            test_client.send(&insert("user1", &["0", "0", "0", "0"])),
-            RequestResult::WRITTEN
-        );
+        test_client.expect(&insert("user1", &["0", "0", "0", "0"]), RequestResult::WRITTEN);
         std::thread::scope(|scope| {
             for field in 0..4 {
                 let store = Arc::clone(&store);
@@ -193,7 +187,7 @@ fn a_full_map_refuses_what_has_no_room() {
         let grown = test_client.send(&update("k0", &[&longer]));
         assert_eq!(grown, RequestResult::Refused(Reason::Full), "{class}");
         // What was there stays, and can be read.
-        assert_eq!(test_client.send(&read("k0")), RequestResult::row(&format!("field0={value}")));
+        test_client.expect(&read("k0"), RequestResult::row(&format!("field0={value}")));
     }
 }
 

@@ -7,10 +7,11 @@ use std::time::Instant;
 
 use assay_drivers::registry;
 use assay_lab::{House, Injection, Lab, LabError, Order, Watch, recipes};
-use assay_model::{Nanos, Seed};
+use assay_model::Nanos;
 
 use crate::ordeal::Mortal;
 use crate::server_process::{new_folder, until_stopped};
+use crate::stores::OPTIONS;
 
 /// Asks whether a lab with this URL is ready.
 type Probe<'a> = dyn FnMut(&str) -> Result<(), String> + 'a;
@@ -21,7 +22,6 @@ pub struct Cluster {
     folder: PathBuf,
 }
 
-#[allow(dead_code, reason = "each driver's tests take what they need")]
 impl Cluster {
     /// Starts `nodes` nodes of the recipe `name`.
     pub fn start(name: &str, nodes: usize) -> Cluster {
@@ -117,6 +117,10 @@ pub fn now() -> Nanos {
 
 /// Its first node.
 impl Mortal for Cluster {
+    fn url(&self, rest: &str) -> String {
+        Cluster::url(self, rest)
+    }
+
     fn freeze(&mut self) {
         Cluster::freeze(self, 1);
     }
@@ -168,12 +172,7 @@ fn house() -> House {
 
 /// Writes something, then reads it.
 fn probe(url: &str) -> Result<(), String> {
-    let options = registry::Options {
-        clock: || 0,
-        seed: Seed(1),
-        surroundings: registry::Surroundings::NONE,
-    };
-    let requested = registry::open(url, &options).and_then(|store| {
+    let requested = registry::open(url, &OPTIONS).and_then(|store| {
         store.keep_note("it answers")?;
         let note = store.note()?;
         store.clear()?;

@@ -4,16 +4,35 @@
 //! missing and it may: redis-server, memcached, postgresql, mariadb-server, galera-4, rsync, lsof
 //! for the servers, openssl for certificates, a JDK with maven for the Java bindings.
 
+#![cfg_attr(
+    not(all(
+        feature = "antidote",
+        feature = "cassandra",
+        feature = "dynamodb",
+        feature = "etcd",
+        feature = "ignite",
+        feature = "jvm",
+        feature = "mariadb",
+        feature = "memcached",
+        feature = "mongodb",
+        feature = "nats",
+        feature = "postgres",
+        feature = "redis",
+        feature = "tikv"
+    )),
+    allow(
+        dead_code,
+        unused_imports,
+        unused_macros,
+        reason = "each driver's tests take what they need"
+    )
+)]
+
 #[cfg(feature = "antidote")]
 mod antidote;
 #[cfg(feature = "antidote")]
 #[path = "../antidote_stand_in/server.rs"]
 mod antidote_stand_in;
-#[cfg(any(feature = "cassandra", feature = "etcd", feature = "ignite", feature = "tikv"))]
-#[cfg_attr(
-    not(feature = "etcd"),
-    allow(dead_code, reason = "each driver's tests take what they need")
-)]
 mod batches;
 #[cfg(feature = "cassandra")]
 mod cassandra;
@@ -21,38 +40,14 @@ mod cassandra;
 mod dynamodb;
 #[cfg(feature = "etcd")]
 mod etcd;
-#[cfg(any(feature = "antidote", feature = "ignite", feature = "tikv"))]
 mod half_way;
 #[cfg(feature = "ignite")]
 mod ignite;
-#[cfg_attr(
-    not(feature = "redis"),
-    allow(dead_code, reason = "each driver's tests take what they need")
-)]
 mod impostor;
 #[cfg(feature = "jvm")]
 mod jvm;
-#[cfg(any(
-    feature = "cassandra",
-    feature = "dynamodb",
-    feature = "etcd",
-    feature = "ignite",
-    feature = "mariadb",
-    feature = "memcached",
-    feature = "mongodb",
-    feature = "nats",
-    feature = "postgres",
-    feature = "redis",
-    feature = "tikv"
-))]
-#[cfg_attr(
-    not(feature = "etcd"),
-    allow(dead_code, reason = "each driver's tests take what they need")
-)]
 mod lab;
-#[cfg(feature = "cassandra")]
 mod listening;
-#[cfg(any(feature = "etcd", feature = "ignite"))]
 mod mapped;
 #[cfg(feature = "mariadb")]
 mod mariadb;
@@ -62,29 +57,16 @@ mod memcached;
 mod mongodb;
 #[cfg(feature = "nats")]
 mod nats;
-#[cfg_attr(
-    not(feature = "etcd"),
-    allow(dead_code, reason = "each driver's tests take what they need")
-)]
+mod opening;
 mod ordeal;
 #[cfg(feature = "postgres")]
 mod postgres;
 #[cfg(feature = "redis")]
 mod redis;
-#[cfg_attr(
-    not(feature = "redis"),
-    allow(dead_code, reason = "each driver's tests take what they need")
-)]
+mod rows;
 mod server;
-#[cfg_attr(
-    not(feature = "redis"),
-    allow(dead_code, reason = "each driver's tests take what they need")
-)]
 mod server_process;
-#[cfg_attr(
-    not(feature = "redis"),
-    allow(dead_code, reason = "each driver's tests take what they need")
-)]
+mod stores;
 mod test_client;
 #[cfg(feature = "tikv")]
 mod tikv;

@@ -8,7 +8,7 @@ use assay_store::conformance::queries::{assert_queries_conform, catalogue};
 
 /// Checks the rules about queries with rows as the schema has them, then as the advisor would keep
 /// them; `open` gives a store without records for each.
-pub fn queries_conform<S: Store + 'static>(open: impl Fn(usize) -> S) {
+pub fn queries_conform(open: impl Fn(usize) -> Arc<dyn Store>) {
     let catalogue = catalogue();
     let frequencies = vec![1.0; catalogue.queries.len()];
     let expected = Expected {
@@ -21,6 +21,6 @@ pub fn queries_conform<S: Store + 'static>(open: impl Fn(usize) -> S) {
     let best = advised.expect("a schema can be advised").best;
     let plain = Physical::plain(&catalogue.schema, Class::KeyValue);
     for (number, physical) in [plain, best].into_iter().enumerate() {
-        assert_queries_conform(&Mapped::new(Arc::new(open(number)), physical));
+        assert_queries_conform(&Mapped::new(open(number), physical));
     }
 }

@@ -4,59 +4,35 @@ mod faults;
 mod opening;
 mod server;
 
-use assay_driver_memcached::Memcached;
 use assay_lab::{Order, recipes};
 use assay_model::{Fields, Reason};
-use assay_store::conformance::check;
-use assay_store::{OpenError, Store};
 
 use crate::lab::Cluster;
+use crate::opening::assert_error;
+use crate::stores::{
+    LONG_KEYS, ONE_MIB, REPLACED_BY_ONE_MIB, Settings, assert_conforms_but_for, store, test_client,
+    wide_client,
+};
 use crate::test_client::{RequestResult, TestClient, TestRequest, delete, insert, read, update};
 use server::{Server, url};
-
-fn store(url: &str) -> Memcached {
-    Memcached::from_url(url).expect("the test writes right URLs")
-}
-
-fn test_client(url: &str) -> TestClient {
-    TestClient::open(&store(url)).expect("the server is there")
-}
-
-/// Checks that the store conforms except for these rules, whose requests it refuses as `reason`.
-fn assert_conforms_but_for(store: &Memcached, expected: &[(&str, &str)]) {
-    let findings = check(store);
-    let rules: Vec<&str> = findings.iter().map(|finding| finding.rule).collect();
-    let names: Vec<&str> = expected.iter().map(|(rule, _)| *rule).collect();
-    assert_eq!(rules, names, "{findings:#?}");
-    for (finding, (_, reason)) in findings.iter().zip(expected) {
-        assert!(finding.instead.contains(&format!("refused ({reason})")), "{finding:?}");
-    }
-}
-
-const LONG_KEYS: (&str, &str) =
-    ("keys of 512 bytes that differ in the last are two keys", "malformed");
 
 #[test]
 fn memcached_conforms_but_for_long_keys() {
     let server = Server::start(&["-I", "4m"]);
-    assert_conforms_but_for(&store(&server.url("")), &[LONG_KEYS]);
+    assert_conforms_but_for(&server.url(""), &[LONG_KEYS]);
 }
 
 #[test]
 fn memcached_conforms_but_for_what_does_not_fit() {
     let server = Server::start(&[]);
-    let large = [
-        ("a value of one MiB comes back unchanged", "full"),
-        ("a small value can be replaced by one of one MiB", "full"),
-        LONG_KEYS,
-    ];
-    assert_conforms_but_for(&store(&server.url("/?connections=1&depth=8")), &large);
+    let large = [(ONE_MIB.0, "full"), (REPLACED_BY_ONE_MIB.0, "full"), LONG_KEYS];
+    assert_conforms_but_for(&server.url("/?connections=1&depth=8"), &large);
 }
 
 #[test]
 fn several_servers_conform_together() {
     let servers = [(); 3].map(|()| Server::start(&["-I", "4m"]));
-    assert_conforms_but_for(&store(&url(&servers, "/?connections=2")), &[LONG_KEYS]);
+    assert_conforms_but_for(&url(&servers, "/?connections=2"), &[LONG_KEYS]);
 }
 
 #[test]
@@ -64,7 +40,7 @@ fn the_labs_servers_conform() {
     let recipe = recipes::find("memcached").expect("the lab has it");
     let order = Order::of(recipe).nodes(2).choose("item-size", "4m");
     let cluster = Cluster::start_as(&order);
-    assert_conforms_but_for(&store(&cluster.url("")), &[LONG_KEYS]);
+    assert_conforms_but_for(&cluster.url(""), &[LONG_KEYS]);
 }
 
 #[test]
@@ -72,10 +48,7 @@ fn keys_are_spread_over_the_servers_without_copies() {
     let servers = [(); 3].map(|()| Server::start(&[]));
     let mut test_client = test_client(&url(&servers, ""));
     for number in 0..300 {
-        assert_eq!(
-            test_client.send(&insert(&format!("user{number}"), &["a", "b"])),
-            RequestResult::WRITTEN
-        );
+        test_client.expect(&insert(&format!("user{number}"), &["a", "b"]), RequestResult::WRITTEN);
     }
     let counts: Vec<u32> =
         servers.iter().map(|server| server.stat("curr_items").parse().unwrap()).collect();
@@ -84,7 +57,7 @@ fn keys_are_spread_over_the_servers_without_copies() {
     assert!(counts.iter().all(|count| *count > 60), "{counts:?}");
     for number in 0..300 {
         let key = format!("user{number}");
-        assert_eq!(test_client.send(&read(&key)), RequestResult::row("field0=a field1=b"));
+        test_client.expect(&read(&key), RequestResult::row("field0=a field1=b"));
     }
 }
 
@@ -92,19 +65,19 @@ fn keys_are_spread_over_the_servers_without_copies() {
 fn a_record_is_one_value_under_its_table_and_key() {
     let server = Server::start(&[]);
     let mut test_client = test_client(&server.url(""));
-    assert_eq!(test_client.send(&insert("user1", &["a", "b"])), RequestResult::WRITTEN);
+    test_client.expect(&insert("user1", &["a", "b"]), RequestResult::WRITTEN);
     let result = server.send("mg usertable-user1 v f\r\n");
     assert!(result.starts_with("VA 28 f16723\r\n"), "{result:?}");
-    assert_eq!(test_client.send(&update("user1", &["c"])), RequestResult::WRITTEN);
+    test_client.expect(&update("user1", &["c"]), RequestResult::WRITTEN);
     assert_eq!(test_client.last_requests(), 2);
-    assert_eq!(test_client.send(&read("user1")), RequestResult::row("field0=c field1=b"));
+    test_client.expect(&read("user1"), RequestResult::row("field0=c field1=b"));
     let one = TestRequest { fields: Fields::One(1), ..read("user1") };
-    assert_eq!(test_client.send(&one), RequestResult::row("field1=b"));
-    assert_eq!(test_client.send(&update("user2", &["c"])), RequestResult::MISSING);
+    test_client.expect(&one, RequestResult::row("field1=b"));
+    test_client.expect(&update("user2", &["c"]), RequestResult::MISSING);
     assert_eq!(test_client.last_requests(), 1);
-    assert_eq!(test_client.send(&read("user2")), RequestResult::MISSING);
-    assert_eq!(test_client.send(&delete("user1")), RequestResult::WRITTEN);
-    assert_eq!(test_client.send(&delete("user1")), RequestResult::MISSING);
+    test_client.expect(&read("user2"), RequestResult::MISSING);
+    test_client.expect(&delete("user1"), RequestResult::WRITTEN);
+    test_client.expect(&delete("user1"), RequestResult::MISSING);
 }
 
 #[test]
@@ -115,13 +88,10 @@ fn foreign_values_are_distinguished_from_records() {
     let json = r#"{"field0":"a","field1":"b"}"#;
     let command = format!("set usertable-user1 0 2147483647 {}\r\n{json}\r\n", json.len());
     assert_eq!(server.send(&command), "STORED\r\n");
-    assert_eq!(test_client.send(&read("user1")), RequestResult::Refused(Reason::WrongType));
-    assert_eq!(
-        test_client.send(&update("user1", &["c"])),
-        RequestResult::Refused(Reason::WrongType)
-    );
-    assert_eq!(test_client.send(&insert("user1", &["a", "b"])), RequestResult::WRITTEN);
-    assert_eq!(test_client.send(&read("user1")), RequestResult::row("field0=a field1=b"));
+    test_client.expect(&read("user1"), RequestResult::Refused(Reason::WrongType));
+    test_client.expect(&update("user1", &["c"]), RequestResult::Refused(Reason::WrongType));
+    test_client.expect(&insert("user1", &["a", "b"]), RequestResult::WRITTEN);
+    test_client.expect(&read("user1"), RequestResult::row("field0=a field1=b"));
 }
 
 #[test]
@@ -129,9 +99,9 @@ fn updates_that_meet_keep_each_others_fields() {
     const SESSIONS: usize = 8;
     const STEPS: usize = 200;
     let server = Server::start(&[]);
-    let mut test_client = TestClient::open_wide(&store(&server.url("")), SESSIONS).unwrap();
+    let mut test_client = wide_client(&server.url(""), SESSIONS);
     let zeros = [""; SESSIONS];
-    assert_eq!(test_client.send(&insert("user1", &zeros)), RequestResult::WRITTEN);
+    test_client.expect(&insert("user1", &zeros), RequestResult::WRITTEN);
     let mut conflicts = 0;
     let mut again = 0;
     let mut last = [const { String::new() }; SESSIONS];
@@ -156,14 +126,14 @@ fn updates_that_meet_keep_each_others_fields() {
     assert!(again > 0, "some have met, and {conflicts} gave up");
     let row: Vec<String> =
         last.iter().enumerate().map(|(field, value)| format!("field{field}={value}")).collect();
-    assert_eq!(test_client.send(&read("user1")), RequestResult::row(&row.join(" ")));
+    test_client.expect(&read("user1"), RequestResult::row(&row.join(" ")));
 }
 
 #[test]
 fn clearing_removes_records_while_foreign_items_stay() {
     let servers = [(); 2].map(|()| Server::start(&[]));
     let memcached = store(&url(&servers, ""));
-    let mut test_client = TestClient::open(&memcached).unwrap();
+    let mut test_client = TestClient::open(&*memcached).unwrap();
     for server in &servers {
         assert_eq!(server.send("set foreign 0 0 1\r\nx\r\n"), "STORED\r\n");
     }
@@ -175,33 +145,26 @@ fn clearing_removes_records_while_foreign_items_stay() {
     assert_eq!(memcached.note().unwrap().as_deref(), Some("loaded"));
     memcached.clear().unwrap();
     assert_eq!(memcached.note().unwrap(), None);
-    assert_eq!(test_client.send(&read("user 7")), RequestResult::MISSING);
+    test_client.expect(&read("user 7"), RequestResult::MISSING);
     for server in &servers {
         assert_eq!(server.send("mg foreign v\r\n"), "VA 1\r\nx\r\n");
     }
     memcached.clear().unwrap();
     let silent = Server::start(&["-o", "no_lru_crawler"]);
     let error = store(&silent.url("")).clear().unwrap_err();
-    assert!(matches!(error, OpenError::Unsupported { .. }), "{error}");
-    assert!(error.to_string().contains("flush_all"), "{error}");
+    assert_error(&error, "Unsupported", "flush_all");
 }
 
 #[test]
 fn settings_say_what_they_mean() {
     let servers = [Server::start(&["-m", "32"]), Server::start(&["-m", "64", "-M"])];
-    let settings = store(&url(&servers, "")).settings().unwrap();
-    let value = |name: &str| {
-        let setting = settings.iter().find(|setting| setting.name == name);
-        setting.map_or("", |setting| setting.value.as_str())
-    };
-    assert!(value("server").starts_with("memcached 1."), "{settings:?}");
-    assert_eq!(value("nodes"), "2");
-    assert_eq!(value("durability"), "none");
+    let settings = Settings::at(&url(&servers, ""));
+    assert!(settings.value("server").starts_with("memcached 1."), "{settings:?}");
+    settings.expect(&[("nodes", "2"), ("durability", "none")]);
     let each = |first: &str, second: &str| {
         format!("{first} (127.0.0.1:{}), {second} (127.0.0.1:{})", servers[0].port, servers[1].port)
     };
-    assert_eq!(value("maxbytes"), each("33554432", "67108864"));
-    assert_eq!(value("evictions"), each("on", "off"));
-    assert_eq!(value("item_size_max"), "1048576");
-    assert!(settings.iter().all(|setting| !setting.meaning.is_empty()));
+    assert_eq!(settings.value("maxbytes"), each("33554432", "67108864"));
+    assert_eq!(settings.value("evictions"), each("on", "off"));
+    settings.expect(&[("item_size_max", "1048576")]);
 }

@@ -46,12 +46,6 @@ impl ServerProcess<Redis> {
         start_in(folder.clone(), &arguments, true)
     }
 
-    /// `redis://127.0.0.1:port` followed by `rest`.
-    pub fn url(&self, rest: &str) -> String {
-        let scheme = if self.launch.is_tls { "rediss" } else { "redis" };
-        format!("{scheme}://127.0.0.1:{}{rest}", self.port)
-    }
-
     /// What redis-cli prints for these words.
     pub fn cli(&self, words: &str) -> String {
         let output = self.client().args(words.split_whitespace()).output();
@@ -89,6 +83,11 @@ impl Launch for Redis {
         command.args(["--bind", "127.0.0.1", "--save", "", "--dir"]).arg(folder);
         command.args(ports).args(&self.arguments);
         command
+    }
+
+    fn url(&self, port: u16) -> String {
+        let scheme = if self.is_tls { "rediss" } else { "redis" };
+        format!("{scheme}://127.0.0.1:{port}")
     }
 
     fn is_answering(&self, port: u16) -> bool {

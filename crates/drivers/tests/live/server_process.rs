@@ -18,6 +18,9 @@ pub trait Launch {
     /// The program that serves `port` and keeps what it keeps in `folder`.
     fn command(&self, port: u16, folder: &Path) -> Command;
 
+    /// The URL of its store without options.
+    fn url(&self, port: u16) -> String;
+
     /// Whether it answers at `port`.
     fn is_answering(&self, port: u16) -> bool;
 
@@ -48,6 +51,11 @@ impl<L: Launch> ServerProcess<L> {
             end(&mut process);
         }
         panic!("no server came up; its log is {}", log_of(&folder));
+    }
+
+    /// The URL of its store followed by `rest`.
+    pub fn url(&self, rest: &str) -> String {
+        format!("{}{rest}", self.launch.url(self.port))
     }
 
     /// Where the server keeps what it keeps.

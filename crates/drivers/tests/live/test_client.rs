@@ -1,5 +1,6 @@
 //! A client with a real clock, for what depends on time passing.
 
+use std::borrow::Borrow;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::time::{Duration, Instant};
@@ -99,19 +100,10 @@ pub fn scan(key: &str, limit: u32) -> TestRequest<'_> {
 }
 
 /// Makes final what the transaction of its session did.
-#[cfg(feature = "etcd")]
 pub fn commit() -> TestRequest<'static> {
     TestRequest { kind: Kind::Commit, ..read("") }
 }
 
-#[cfg(any(
-    feature = "antidote",
-    feature = "etcd",
-    feature = "ignite",
-    feature = "mariadb",
-    feature = "redis",
-    feature = "tikv"
-))]
 impl TestRequest<'_> {
     /// The same question in this session.
     pub fn of(self, session: u32) -> Self {
@@ -121,6 +113,8 @@ impl TestRequest<'_> {
 
 /// A client of a store.
 pub struct TestClient {
+    /// The URL of the store, if failures shall name it.
+    pub name: String,
     client: Box<dyn Client>,
     epoch: Instant,
     next: u64,
@@ -142,7 +136,13 @@ impl TestClient {
     pub fn open_laid(store: &dyn Store, layout: &Layout) -> Result<TestClient, OpenError> {
         store.prepare(layout)?;
         let client = store.open(0)?;
-        Ok(TestClient { client, epoch: Instant::now(), next: 0, inbox: Inbox::default() })
+        let (name, inbox) = (String::new(), Inbox::default());
+        Ok(TestClient { name, client, epoch: Instant::now(), next: 0, inbox })
+    }
+
+    /// The same, whose failures name this URL.
+    pub fn named(self, url: &str) -> TestClient {
+        TestClient { name: url.to_owned(), ..self }
     }
 
     pub fn is_ready(&self) -> bool {
@@ -164,25 +164,22 @@ impl TestClient {
             values: Values::new(&spans, &bytes),
             ..Request::new(question.kind, question.key.as_bytes())
         };
-        self.next += 1;
-        let ticket = Ticket(self.next);
-        let now = self.now();
-        self.client.start(now, ticket, &request, &mut self.inbox);
-        ticket
+        self.start_request(&request)
     }
 
     /// Starts an update of one field.
-    #[cfg(any(feature = "ignite", feature = "jvm", feature = "memcached"))]
     pub fn start_changing(&mut self, session: u32, key: &str, field: u16, value: &str) -> Ticket {
         let spans = [(field, 0..value.len() as u32)];
         let values = Values::new(&spans, value.as_bytes());
-        let (kind, fields) = (Kind::Update, Fields::All);
-        let key = key.as_bytes();
-        let request = Request { session, fields, values, ..Request::new(kind, key) };
+        let request = Request::new(Kind::Update, key.as_bytes());
+        self.start_request(&Request { session, fields: Fields::All, values, ..request })
+    }
+
+    fn start_request(&mut self, request: &Request<'_>) -> Ticket {
         self.next += 1;
         let ticket = Ticket(self.next);
         let now = self.now();
-        self.client.start(now, ticket, &request, &mut self.inbox);
+        self.client.start(now, ticket, request, &mut self.inbox);
         ticket
     }
 
@@ -202,25 +199,22 @@ impl TestClient {
     }
 
     /// The next requests of `session` are one transaction.
-    #[cfg(any(feature = "antidote", feature = "etcd", feature = "ignite", feature = "tikv"))]
     pub fn begin(&mut self, session: u32) {
         self.client.begin(session);
     }
 
     /// `session` goes without ending its transaction.
-    #[cfg(any(feature = "antidote", feature = "ignite", feature = "tikv"))]
     pub fn abort(&mut self, session: u32) {
         self.client.abort(session);
     }
 
     /// Ends the transaction of `session`, by a commit or a rollback.
-    #[cfg(any(feature = "antidote", feature = "ignite", feature = "tikv"))]
     pub fn end(&mut self, session: u32, kind: Kind) -> RequestResult {
         self.send(&TestRequest { kind, ..read("") }.of(session))
     }
 
     /// The answer to `ticket`, waited for; others that come meanwhile are kept.
-    #[cfg(feature = "tikv")]
+    #[track_caller]
     pub fn take_of(&mut self, ticket: Ticket) -> RequestResult {
         let start = Instant::now();
         loop {
@@ -248,6 +242,7 @@ impl TestClient {
     }
 
     /// The next `count` answers, waited for.
+    #[track_caller]
     pub fn take(&mut self, count: usize) -> Vec<(Ticket, RequestResult)> {
         let start = Instant::now();
         while self.inbox.0.len() < count {
@@ -262,6 +257,7 @@ impl TestClient {
     }
 
     /// Sends and waits for the response.
+    #[track_caller]
     pub fn send(&mut self, question: &TestRequest<'_>) -> RequestResult {
         let ticket = self.start(question);
         let (answered, result) = self.take(1).remove(0);
@@ -269,7 +265,17 @@ impl TestClient {
         result
     }
 
+    /// Sends; the response is `expected`.
+    #[track_caller]
+    pub fn expect(&mut self, question: &TestRequest<'_>, expected: impl Borrow<RequestResult>) {
+        let result = self.send(question);
+        let (kind, key, session) = (question.kind, question.key, question.session);
+        let name = &self.name;
+        assert_eq!(result, *expected.borrow(), "{name}: {kind:?} {key:?} of session {session}");
+    }
+
     /// Sends again and again until the response is `expected`.
+    #[track_caller]
     pub fn send_until(&mut self, question: &TestRequest<'_>, expected: &RequestResult) {
         let start = Instant::now();
         loop {

@@ -12,13 +12,13 @@ mod opening;
 mod real;
 mod transactions;
 
-use assay_driver_tikv::TiKv;
 use assay_lab::{Order, recipes};
 use assay_model::Reason;
-use assay_store::conformance::{assert_conforms, find_mark, leave_mark};
+use assay_store::conformance::assert_conforms;
 
 use crate::lab::Cluster;
-use crate::ordeal::keeps_its_length;
+use crate::ordeal::{self, Scans};
+use crate::stores::{store, test_client};
 use crate::test_client::{RequestResult, TestClient, delete, insert, read, scan, update};
 
 /// What stands behind the host: each of the driver's modes, with its ways to update.
@@ -34,20 +34,12 @@ fn start() -> Cluster {
     Cluster::start_marked(&order())
 }
 
-fn store(url: &str) -> TiKv {
-    TiKv::from_url(url).expect("the test writes right URLs")
-}
-
-fn test_client(url: &str) -> TestClient {
-    TestClient::open(&store(url)).expect("the server is there")
-}
-
 #[test]
 fn the_stand_in_conforms_in_each_mode() {
     // One for each mode: raw mode and transactions must not share a cluster.
     for mode in MODES {
         let cluster = start();
-        assert_conforms(&store(&cluster.url(&format!("{mode}&connections=4"))));
+        assert_conforms(&*store(&cluster.url(&format!("{mode}&connections=4"))));
     }
 }
 
@@ -62,7 +54,7 @@ fn a_table_in_several_regions_conforms() {
         let cluster = Cluster::start_marked(&order().choose("split", split));
         // With such regions the lab's own URL says raw.
         let url = cluster.url(options);
-        assert_conforms(&store(&url));
+        assert_conforms(&*store(&url));
         scans_cross_regions(&url);
     }
 }
@@ -71,48 +63,36 @@ fn a_table_in_several_regions_conforms() {
 fn scans_cross_regions(url: &str) {
     let mut test_client = test_client(url);
     for number in 0..100 {
-        let result =
-            test_client.send(&insert(&format!("user{number:02}"), &[&number.to_string(), "x"]));
-        assert_eq!(result, RequestResult::WRITTEN);
+        test_client.expect(
+            &insert(&format!("user{number:02}"), &[&number.to_string(), "x"]),
+            RequestResult::WRITTEN,
+        );
     }
     let rows = |from: u32, count: u32| {
         let row = |number| format!("field0={number} field1=x");
         RequestResult::Done(true, (from..from + count).map(row).collect())
     };
     for (from, limit) in [(0, 100), (0, 20), (19, 1), (19, 2), (20, 60), (15, 70)] {
-        assert_eq!(test_client.send(&scan(&format!("user{from:02}"), limit)), rows(from, limit));
+        test_client.expect(&scan(&format!("user{from:02}"), limit), rows(from, limit));
     }
     // More than there are: it ends with the table, not with the last region.
-    assert_eq!(test_client.send(&scan("user95", 1000)), rows(95, 5));
-    assert_eq!(test_client.send(&scan("", 1000)), rows(0, 100));
-    assert_eq!(test_client.send(&scan("user99z", 10)), RequestResult::MISSING);
+    test_client.expect(&scan("user95", 1000), rows(95, 5));
+    test_client.expect(&scan("", 1000), rows(0, 100));
+    test_client.expect(&scan("user99z", 10), RequestResult::MISSING);
 }
 
 #[test]
 fn flushed_writes_survive_kill_9() {
     for mode in MODES {
-        let mut cluster = start();
-        leave_mark(&store(&cluster.url(mode))).unwrap();
-        cluster.kill(1);
-        cluster.restart(1);
-        find_mark(&store(&cluster.url(mode))).unwrap();
+        ordeal::flushed_writes_survive_kill_9(&mut start(), mode);
     }
 }
 
 #[test]
 fn records_stay_as_long_as_they_were() {
     for mode in MODES {
-        let cluster = start();
-        stays_as_long(&cluster.url(mode));
+        ordeal::records_stay_as_long_as_they_were(&mut start(), mode, Scans::InOrder);
     }
-}
-
-/// Loads a hundred records, changes a field of each, then reads and scans them.
-fn stays_as_long(url: &str) {
-    let store = store(url);
-    let mut test_client = TestClient::open_wide(&store, 10).expect("the server is there");
-    let record = keeps_its_length(&mut test_client);
-    assert_eq!(test_client.send(&scan("user090", 20)), RequestResult::Done(true, vec![record; 10]));
 }
 
 #[test]
@@ -120,16 +100,16 @@ fn a_response_tells_whether_the_record_existed() {
     for mode in MODES {
         let cluster = start();
         let mut test_client = test_client(&cluster.url(&format!("{mode}&connections=1")));
-        assert_eq!(test_client.send(&read("user1")), RequestResult::MISSING);
-        assert_eq!(test_client.send(&update("user1", &["a", "b"])), RequestResult::MISSING);
-        assert_eq!(test_client.send(&delete("user1")), RequestResult::MISSING);
-        assert_eq!(test_client.send(&insert("user1", &["a", "b"])), RequestResult::WRITTEN);
-        assert_eq!(test_client.send(&insert("user1", &["c", "d"])), RequestResult::WRITTEN);
-        assert_eq!(test_client.send(&update("user1", &["e"])), RequestResult::WRITTEN);
-        assert_eq!(test_client.send(&read("user1")), RequestResult::row("field0=e field1=d"));
-        assert_eq!(test_client.send(&delete("user1")), RequestResult::WRITTEN);
-        assert_eq!(test_client.send(&read("user1")), RequestResult::MISSING);
-        assert_eq!(test_client.send(&scan("", 10)), RequestResult::MISSING);
+        test_client.expect(&read("user1"), RequestResult::MISSING);
+        test_client.expect(&update("user1", &["a", "b"]), RequestResult::MISSING);
+        test_client.expect(&delete("user1"), RequestResult::MISSING);
+        test_client.expect(&insert("user1", &["a", "b"]), RequestResult::WRITTEN);
+        test_client.expect(&insert("user1", &["c", "d"]), RequestResult::WRITTEN);
+        test_client.expect(&update("user1", &["e"]), RequestResult::WRITTEN);
+        test_client.expect(&read("user1"), RequestResult::row("field0=e field1=d"));
+        test_client.expect(&delete("user1"), RequestResult::WRITTEN);
+        test_client.expect(&read("user1"), RequestResult::MISSING);
+        test_client.expect(&scan("", 10), RequestResult::MISSING);
     }
 }
 
@@ -161,7 +141,7 @@ fn a_conflict_of_two_sessions_is_found() {
     for (mode, usual) in [("raw", 2), ("optimistic", 5), ("pessimistic", 8)] {
         let cluster = start();
         let mut test_client = test_client(&cluster.url(&format!("?mode={mode}&connections=2")));
-        assert_eq!(test_client.send(&insert("user1", &["0", "x"])), RequestResult::WRITTEN);
+        test_client.expect(&insert("user1", &["0", "x"]), RequestResult::WRITTEN);
         assert_eq!(
             change_at_once(&mut test_client, 1, 1),
             [(RequestResult::WRITTEN, usual)],
@@ -185,7 +165,7 @@ fn too_many_conflicts_are_refused_and_lose_nothing() {
     for mode in ["raw", "optimistic"] {
         let cluster = start();
         let mut test_client = test_client(&cluster.url(&format!("?mode={mode}&connections=40")));
-        assert_eq!(test_client.send(&insert("user1", &["0", "x"])), RequestResult::WRITTEN);
+        test_client.expect(&insert("user1", &["0", "x"]), RequestResult::WRITTEN);
         let mut is_refused = false;
         for round in 1..10 {
             let ended = change_at_once(&mut test_client, 40, round);
@@ -204,11 +184,8 @@ fn updates_of_other_fields_at_once_lose_nothing() {
     for mode in ["raw", "optimistic", "pessimistic"] {
         let cluster = start();
         let store = store(&cluster.url(&format!("?mode={mode}&connections=4")));
-        let mut test_client = TestClient::open_wide(&store, 4).unwrap();
-        assert_eq!(
-            test_client.send(&insert("user1", &["0", "0", "0", "0"])),
-            RequestResult::WRITTEN
-        );
+        let mut test_client = TestClient::open_wide(&*store, 4).unwrap();
+        test_client.expect(&insert("user1", &["0", "0", "0", "0"]), RequestResult::WRITTEN);
         for round in 1..=50 {
             let value = round.to_string();
             let sent =
@@ -218,7 +195,7 @@ fn updates_of_other_fields_at_once_lose_nothing() {
                 assert_eq!(result, RequestResult::WRITTEN, "{mode}");
             }
             let row = format!("field0={value} field1={value} field2={value} field3=0");
-            assert_eq!(test_client.send(&read("user1")), RequestResult::row(&row), "{mode}");
+            test_client.expect(&read("user1"), RequestResult::row(&row));
         }
     }
 }
@@ -228,25 +205,16 @@ fn what_is_too_large_is_refused_whole() {
     for mode in ["raw", "optimistic", "pessimistic"] {
         let cluster = start();
         let mut test_client = test_client(&cluster.url(&format!("?mode={mode}&connections=1")));
-        assert_eq!(test_client.send(&insert("user1", &["a", "b"])), RequestResult::WRITTEN);
+        test_client.expect(&insert("user1", &["a", "b"]), RequestResult::WRITTEN);
         let value = "x".repeat(9 << 20);
-        let result = test_client.send(&insert("user1", &[&value, "b"]));
-        assert_eq!(result, RequestResult::Refused(Reason::Malformed), "{mode}");
-        let result = test_client.send(&update("user1", &[&value]));
-        assert_eq!(result, RequestResult::Refused(Reason::Malformed), "{mode}");
-        assert_eq!(
-            test_client.send(&read("user1")),
-            RequestResult::row("field0=a field1=b"),
-            "{mode}"
-        );
+        test_client
+            .expect(&insert("user1", &[&value, "b"]), RequestResult::Refused(Reason::Malformed));
+        test_client.expect(&update("user1", &[&value]), RequestResult::Refused(Reason::Malformed));
+        test_client.expect(&read("user1"), RequestResult::row("field0=a field1=b"));
         // Above what the library takes by itself.
         let value = "y".repeat(5 << 20);
-        assert_eq!(
-            test_client.send(&insert("user1", &[&value, "b"])),
-            RequestResult::WRITTEN,
-            "{mode}"
-        );
+        test_client.expect(&insert("user1", &[&value, "b"]), RequestResult::WRITTEN);
         let row = RequestResult::row(&format!("field0={value} field1=b"));
-        assert_eq!(test_client.send(&read("user1")), row, "{mode}");
+        test_client.expect(&read("user1"), &row);
     }
 }

@@ -2,23 +2,30 @@
 
 use assay_model::{Kind, Reason};
 
-use super::{start, test_client};
+use super::start;
 use crate::antidote_stand_in::{Fault, StandIn};
-use crate::ordeal::{
-    Mortal, comes_back, goes_on, keeps_what_it_has_done, killed_while_it_stands_still, stands_still,
-};
+use crate::ordeal::Mortal;
+use crate::rows::test_rows;
+use crate::stores::test_client;
 use crate::test_client::{RequestResult, TestClient, insert, read, update};
 
 impl Mortal for StandIn {
+    fn url(&self, rest: &str) -> String {
+        format!("{}{rest}", StandIn::url(self))
+    }
+
     fn freeze(&mut self) {
         StandIn::freeze(self);
     }
+
     fn thaw(&mut self) {
         StandIn::thaw(self);
     }
+
     fn kill(&mut self) {
         StandIn::kill(self);
     }
+
     fn restart(&mut self) {
         StandIn::restart(self);
     }
@@ -39,7 +46,7 @@ const GARBLED: [&[u8]; 6] = [
 
 fn with_one(stand_in: &StandIn, connections: usize) -> TestClient {
     let mut test_client = test_client(&format!("{}?connections={connections}", stand_in.url()));
-    assert_eq!(test_client.send(&insert("user1", &["a", "b"])), RequestResult::WRITTEN);
+    test_client.expect(&insert("user1", &["a", "b"]), RequestResult::WRITTEN);
     test_client
 }
 
@@ -47,27 +54,10 @@ fn there() -> RequestResult {
     RequestResult::row("field0=a field1=b")
 }
 
-#[test]
-fn a_server_that_is_killed_leaves_unknown_what_was_sent() {
-    let mut stand_in = start();
-    let mut test_client = test_client(&format!("{}?connections=2", stand_in.url()));
-    killed_while_it_stands_still(&mut stand_in, &mut test_client);
-    comes_back(&mut stand_in, &mut test_client);
-}
-
-#[test]
-fn a_server_that_stands_still_is_waited_for() {
-    let mut stand_in = start();
-    let mut test_client = test_client(&format!("{}?connections=1", stand_in.url()));
-    stands_still(&mut stand_in, &mut test_client);
-    goes_on(&mut stand_in, &mut test_client);
-}
-
-#[test]
-fn what_was_done_stays_done() {
-    let mut stand_in = start();
-    let mut test_client = test_client(&format!("{}?connections=4", stand_in.url()));
-    keeps_what_it_has_done(&mut stand_in, &mut test_client, 200);
+test_rows! { ordeal, start();
+    a_killed_server_leaves_what_was_sent_unknown("?connections=2");
+    a_frozen_server_keeps_requests_waiting_until_it_goes_on("?connections=1");
+    acknowledged_writes_survive_kill_9("?connections=4", 200);
 }
 
 #[test]
@@ -92,7 +82,7 @@ fn a_single_request_fails_as_the_table_says() {
     }
     // It was carried out all the same.
     stand_in.fault(122, Fault::CloseAfterwards);
-    assert_eq!(test_client.send(&update("user1", &["c"])), UNKNOWN(ConnectionLost));
+    test_client.expect(&update("user1", &["c"]), UNKNOWN(ConnectionLost));
     test_client.send_until(&read("user1"), &RequestResult::row("field0=c field1=b"));
 }
 
@@ -120,11 +110,11 @@ fn a_step_of_a_transaction_fails_and_nothing_of_it_is_there() {
     // A read is as unknown within a transaction as alone.
     test_client.begin(1);
     stand_in.fault(116, Fault::Close);
-    assert_eq!(test_client.send(&read("user1").of(1)), UNKNOWN(ConnectionLost));
+    test_client.expect(&read("user1").of(1), UNKNOWN(ConnectionLost));
     test_client.begin(1);
     stand_in.fault(116, Fault::Error);
     test_client.send_until(&read("user1"), &there());
-    assert_eq!(test_client.send(&read("user1").of(1)), REFUSED(StoreError));
+    test_client.expect(&read("user1").of(1), REFUSED(StoreError));
 }
 
 #[test]
@@ -158,7 +148,7 @@ fn a_rollback_without_its_answer_has_happened() {
     let mut test_client = with_one(&stand_in, 2);
     for fault in [Fault::Error, Fault::Close, Fault::Denied(0)] {
         test_client.begin(1);
-        assert_eq!(test_client.send(&update("user1", &["c"]).of(1)), RequestResult::WRITTEN);
+        test_client.expect(&update("user1", &["c"]).of(1), RequestResult::WRITTEN);
         stand_in.fault(120, fault);
         assert_eq!(test_client.end(1, Kind::Rollback), RequestResult::WRITTEN, "{fault:?}");
         test_client.send_until(&read("user1"), &there());
@@ -182,7 +172,7 @@ fn answers_that_are_none_are_garbled_and_take_no_memory() {
     // 60 MiB are announced, and three bytes come: room is made for what comes.
     let before = resident();
     stand_in.fault(123, Fault::Bytes(b"\x03\xc0\0\0\x80\x08\x01"));
-    assert_eq!(test_client.send(&read("user1")), UNKNOWN(Reason::ConnectionLost));
+    test_client.expect(&read("user1"), UNKNOWN(Reason::ConnectionLost));
     let grown = resident().saturating_sub(before);
     assert!(grown < 30 << 20, "{grown} bytes more");
 }
@@ -213,8 +203,8 @@ fn a_key_that_others_have_used_as_another_type_is_an_error_of_the_store() {
     // One key under two types in one bucket: the server fails every later read of it, and a static
     // read by closing the connection.
     stand_in.assign_register("assay", "usertable/user1", "x");
-    assert_eq!(test_client.send(&read("user1")), UNKNOWN(Reason::ConnectionLost));
+    test_client.expect(&read("user1"), UNKNOWN(Reason::ConnectionLost));
     test_client.send_until(&read("user2"), &RequestResult::MISSING);
     test_client.begin(1);
-    assert_eq!(test_client.send(&read("user1").of(1)), REFUSED(Reason::StoreError));
+    test_client.expect(&read("user1").of(1), REFUSED(Reason::StoreError));
 }

@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::{start, test_client};
+use super::start;
+use crate::stores::test_client;
 use crate::test_client::{RequestResult, insert, read};
 
 /// The clients as they are published, at versions that work with today's node and Python.
@@ -62,9 +63,9 @@ fn the_python_client_works_with_the_stand_in_and_shares_records_with_us() {
     }
     let stand_in = start();
     let mut ours = test_client(&stand_in.url());
-    assert_eq!(ours.send(&insert("user1", &["from", "us"])), RequestResult::WRITTEN);
+    ours.expect(&insert("user1", &["from", "us"]), RequestResult::WRITTEN);
     let mut command = Command::new("python3");
     command.arg(script("python.py")).arg(stand_in.ports[0].to_string());
     check(command.env("PYTHONPATH", &folder).env("PYTHONDONTWRITEBYTECODE", "1"));
-    assert_eq!(ours.send(&read("user2")), RequestResult::row("field0=from field1=them"));
+    ours.expect(&read("user2"), RequestResult::row("field0=from field1=them"));
 }

@@ -1,9 +1,9 @@
 //! A real AntidoteDB, where the environment names one.
 
-use assay_store::Store;
 use assay_store::conformance::assert_conforms;
 
-use super::{sessions, store};
+use super::sessions;
+use crate::stores::{Settings, store};
 
 /// Where it is; the tests empty the table `usertable`.
 const URL: &str = "ASSAY_ANTIDOTE";
@@ -19,13 +19,11 @@ fn a_real_antidotedb_conforms() {
     };
     let url = url.into_string().expect("URLs are text");
     let one_host = url.split(',').next().expect("there is a first host");
-    assert_conforms(&store(one_host));
+    assert_conforms(&*store(one_host));
     if url.contains(',') {
         sessions::never_misses_its_own_writes(&url);
     }
     let antidote = store(one_host);
-    let settings = antidote.settings().unwrap();
-    let server = settings.iter().find(|setting| setting.name == "server").unwrap();
-    eprintln!("tested: {}", server.value);
+    eprintln!("tested: {}", Settings::of(&*antidote).value("server"));
     antidote.clear().unwrap();
 }

@@ -1,17 +1,18 @@
 //! Sessions that change their data centre between a write and the read of it.
 
-use super::{start_two, store};
+use super::start_two;
+use crate::stores::{store, test_client};
 use crate::test_client::{RequestResult, TestClient, insert, read, update};
 
 /// Writes and reads in turn at two data centres: how many reads did not see the write before them.
 fn misses(url: &str, rounds: usize) -> usize {
     let store = store(url);
-    let mut test_client = TestClient::open(&store).expect("the servers are there");
-    assert_eq!(test_client.send(&insert("user1", &["start", "x"])), RequestResult::WRITTEN);
+    let mut test_client = TestClient::open(&*store).expect("the servers are there");
+    test_client.expect(&insert("user1", &["start", "x"]), RequestResult::WRITTEN);
     let mut misses = 0;
     for round in 0..rounds {
         let value = round.to_string();
-        assert_eq!(test_client.send(&update("user1", &[&value])), RequestResult::WRITTEN);
+        test_client.expect(&update("user1", &[&value]), RequestResult::WRITTEN);
         let expected = RequestResult::row(&format!("field0={value} field1=x"));
         misses += usize::from(test_client.send(&read("user1")) != expected);
     }
@@ -42,13 +43,12 @@ fn a_session_stays_at_its_host_unless_told_otherwise() {
     let stand_in = start_two(10_000);
     let url = stand_in.url();
     for more in ["?session=none", "?session=none&host=first"] {
-        let mut test_client = TestClient::open(&store(&format!("{url}{more}"))).unwrap();
+        let mut test_client = test_client(&format!("{url}{more}"));
         for session in 0..4 {
             let key = format!("user{session}{more}");
-            let written = test_client.send(&insert(&key, &["a", "b"]).of(session));
-            assert_eq!(written, RequestResult::WRITTEN);
+            test_client.expect(&insert(&key, &["a", "b"]).of(session), RequestResult::WRITTEN);
             let row = RequestResult::row("field0=a field1=b");
-            assert_eq!(test_client.send(&read(&key).of(session)), row);
+            test_client.expect(&read(&key).of(session), &row);
             // The next session is at the other data centre, unless all are at the first.
             let other = test_client.send(&read(&key).of(session + 1));
             let expected = if more.ends_with("first") { row } else { RequestResult::MISSING };
@@ -60,8 +60,8 @@ fn a_session_stays_at_its_host_unless_told_otherwise() {
 #[test]
 fn the_clock_of_one_session_is_not_that_of_another() {
     let stand_in = start_two(60_000);
-    let mut test_client = TestClient::open(&store(&stand_in.url())).unwrap();
-    assert_eq!(test_client.send(&insert("user1", &["a", "b"]).of(0)), RequestResult::WRITTEN);
+    let mut test_client = test_client(&stand_in.url());
+    test_client.expect(&insert("user1", &["a", "b"]).of(0), RequestResult::WRITTEN);
     // It would wait for a minute if it had the other's clock.
-    assert_eq!(test_client.send(&read("user1").of(1)), RequestResult::MISSING);
+    test_client.expect(&read("user1").of(1), RequestResult::MISSING);
 }

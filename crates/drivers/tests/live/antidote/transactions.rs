@@ -2,15 +2,16 @@
 
 use assay_model::{Kind, Reason};
 
-use super::{start, start_two, test_client};
+use super::{start, start_two};
 use crate::antidote_stand_in::{Config, StandIn};
 use crate::half_way::{afterwards, before, half_way, observed};
+use crate::stores::test_client;
 use crate::test_client::{RequestResult, TestClient, insert, read, update};
 
 fn with_four(url: &str) -> TestClient {
     let mut test_client = test_client(url);
     for key in ["user1", "user2", "user3"] {
-        assert_eq!(test_client.send(&insert(key, &["a", "b"])), RequestResult::WRITTEN);
+        test_client.expect(&insert(key, &["a", "b"]), RequestResult::WRITTEN);
     }
     test_client
 }
@@ -49,14 +50,13 @@ fn the_first_to_commit_wins() {
     for session in [1, 2] {
         test_client.begin(session);
         let row = RequestResult::row("field0=a field1=b");
-        assert_eq!(test_client.send(&read("user1").of(session)), row);
+        test_client.expect(&read("user1").of(session), &row);
         let value = session.to_string();
-        let written = test_client.send(&update("user1", &[&value]).of(session));
-        assert_eq!(written, RequestResult::WRITTEN);
+        test_client.expect(&update("user1", &[&value]).of(session), RequestResult::WRITTEN);
     }
     assert_eq!(test_client.end(2, Kind::Commit), RequestResult::WRITTEN);
     assert_eq!(test_client.end(1, Kind::Commit), RequestResult::Refused(Reason::Conflict));
-    assert_eq!(test_client.send(&read("user1")), RequestResult::row("field0=2 field1=b"));
+    test_client.expect(&read("user1"), RequestResult::row("field0=2 field1=b"));
 }
 
 #[test]
@@ -70,7 +70,7 @@ fn without_certification_the_last_to_commit_wins() {
     }
     assert_eq!(test_client.end(2, Kind::Commit), RequestResult::WRITTEN);
     assert_eq!(test_client.end(1, Kind::Commit), RequestResult::WRITTEN);
-    assert_eq!(test_client.send(&read("user1")), RequestResult::row("field0=1 field1=b"));
+    test_client.expect(&read("user1"), RequestResult::row("field0=1 field1=b"));
 }
 
 #[test]
@@ -89,7 +89,7 @@ fn two_data_centres_certify_nothing_between_them_and_agree_afterwards() {
     assert_eq!(test_client.end(1, Kind::Commit), RequestResult::WRITTEN);
     let last = RequestResult::row("field0=1 field1=b");
     test_client.send_until(&read("user1").of(2), &last);
-    assert_eq!(test_client.send(&read("user1").of(1)), last);
+    test_client.expect(&read("user1").of(1), &last);
 }
 
 #[test]
@@ -101,11 +101,11 @@ fn a_transaction_includes_what_its_session_has_seen() {
         // Each transaction is at the other data centre than the one before it.
         test_client.begin(0);
         let value = round.to_string();
-        assert_eq!(test_client.send(&update("user1", &[&value])), RequestResult::WRITTEN);
+        test_client.expect(&update("user1", &[&value]), RequestResult::WRITTEN);
         assert_eq!(test_client.end(0, Kind::Commit), RequestResult::WRITTEN);
         let row = RequestResult::row(&format!("field0={value} field1=b"));
         test_client.begin(0);
-        assert_eq!(test_client.send(&read("user1")), row);
+        test_client.expect(&read("user1"), &row);
         assert_eq!(test_client.end(0, Kind::Commit), RequestResult::WRITTEN);
     }
 }

@@ -1,22 +1,21 @@
 //! Inserts that travel together, as a `BATCH`.
 
-use assay_store::Store;
 use assay_store::conformance::assert_conforms;
 
 use super::shared::{order, shared};
-use super::{store, test_client};
 use crate::batches::{
     holds_what_was_loaded, refuses_alone_what_is_wrong, refuses_whole_what_is_too_large,
 };
 use crate::lab::Cluster;
-use crate::ordeal::keeps_what_it_has_done;
+use crate::rows::test_rows;
+use crate::stores::{Settings, store, test_client};
 use crate::test_client::TestClient;
 
 #[test]
 fn cassandra_conforms_with_batches() {
-    assert_conforms(&store(&shared("/batches?columns=bytes&batch=8&in_flight=16")));
+    assert_conforms(&*store(&shared("/batches?columns=bytes&batch=8&in_flight=16")));
     let rest = "/logged_batches?columns=bytes&batch=8&batch_type=logged&in_flight=1";
-    assert_conforms(&store(&shared(rest)));
+    assert_conforms(&*store(&shared(rest)));
 }
 
 #[test]
@@ -41,16 +40,15 @@ fn a_batch_that_is_too_large_is_refused_whole() {
 #[test]
 fn of_a_batch_only_what_is_wrong_is_refused() {
     let store = store(&shared("/wrong_in_batch?batch=3&in_flight=1"));
-    refuses_alone_what_is_wrong(&mut TestClient::open(&store).unwrap());
-    let settings = store.settings().unwrap();
-    let batch = settings.iter().find(|setting| setting.name == "batch");
-    assert_eq!(batch.map(|setting| &*setting.value), Some("3 unlogged"));
+    refuses_alone_what_is_wrong(&mut TestClient::open(&*store).unwrap());
+    Settings::of(&*store).expect(&[("batch", "3 unlogged")]);
 }
 
-#[test]
-fn acknowledged_batches_survive_kill_9() {
-    // With a periodic commit log a kill loses what was acknowledged since the log's last mark.
-    let mut cluster = Cluster::start_as(&order(1).choose("commitlog", "batch"));
-    let mut test_client = test_client(&cluster.url("/batches?in_flight=4&batch=8"));
-    keeps_what_it_has_done(&mut cluster, &mut test_client, 500);
+/// With a periodic commit log a kill loses what was acknowledged since the log's last mark.
+fn with_every_write_on_disk() -> Cluster {
+    Cluster::start_as(&order(1).choose("commitlog", "batch"))
+}
+
+test_rows! { ordeal, with_every_write_on_disk();
+    acknowledged_writes_survive_kill_9("/batches?in_flight=4&batch=8", 500);
 }

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use assay_store::{Store, Ticket};
+use assay_store::Ticket;
 
 use super::shared::order;
-use super::{store, test_client};
 use crate::lab::Cluster;
 use crate::ordeal::{LOST, UNREACHABLE, keeps_what_it_has_done};
+use crate::stores::{Settings, test_client};
 use crate::test_client::{RequestResult, TestClient, TestRequest, insert, read};
 
 /// Starts it as soon as there is a place for it.
@@ -30,11 +30,9 @@ fn a_suspended_node_can_be_killed_and_restarted() {
     let mut cluster = Cluster::start_as(&order(1).choose("commitlog", "batch"));
     let url = cluster.url("/faults?in_flight=8");
     let mut test_client = test_client(&url);
-    assert_eq!(test_client.send(&insert("user", &["a", "b"])), RequestResult::WRITTEN);
+    test_client.expect(&insert("user", &["a", "b"]), RequestResult::WRITTEN);
     let row = RequestResult::row("field0=a field1=b");
-    let settings = store(&url).settings().unwrap();
-    let durability = settings.iter().find(|setting| setting.name == "durability");
-    assert_eq!(durability.map(|setting| &*setting.value), Some("commitlog_sync=batch"));
+    Settings::at(&url).expect(&[("durability", "commitlog_sync=batch")]);
 
     // Suspended: requests wait until it goes on, those that are given up lose their place.
     cluster.freeze(1);

@@ -4,12 +4,11 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use assay_model::Reason;
-use assay_store::Store;
 
 use super::shared::order;
-use super::store;
 use crate::lab::Cluster;
 use crate::listening::assert_listens_at_home;
+use crate::stores::{self, Settings, store, test_client};
 use crate::test_client::{RequestResult, TestClient, insert, read};
 
 /// The time between two inserts of the open loop, whatever becomes of them.
@@ -79,22 +78,18 @@ fn insert_until(test_client: &mut TestClient, expected: &RequestResult, in_a_row
 fn quorum_goes_on_when_one_of_three_nodes_dies_and_all_does_not() {
     let mut cluster = Cluster::start_as(&order(3));
     let quorum = store(&cluster.url("/ring?consistency=QUORUM&in_flight=256"));
-    let mut test_client = TestClient::open(&quorum).unwrap();
+    let mut test_client = TestClient::open(&*quorum).unwrap();
     insert_until(&mut test_client, &RequestResult::WRITTEN, 100);
     let whole = open_loop(&mut test_client, "whole", Duration::from_secs(2));
     let done = count(&whole, |outcome_of| *outcome_of == RequestResult::WRITTEN);
     assert!(done * 2 > whole.len(), "{whole:?}");
-    let settings = quorum.settings().unwrap();
-    let outcome_of = |name: &str| {
-        settings.iter().find(|setting| setting.name == name).map(|setting| setting.value.as_str())
-    };
-    assert_eq!(
-        outcome_of("replication of ring"),
-        Some("class=NetworkTopologyStrategy datacenter1=3")
-    );
-    assert_eq!(outcome_of("visibility"), Some("2 + 2 > 3"));
+    let settings = Settings::of(&*quorum);
+    settings.expect(&[
+        ("replication of ring", "class=NetworkTopologyStrategy datacenter1=3"),
+        ("visibility", "2 + 2 > 3"),
+    ]);
 
-    let mut all = TestClient::open(&store(&cluster.url("/ring?write_consistency=ALL"))).unwrap();
+    let mut all = stores::test_client(&cluster.url("/ring?write_consistency=ALL"));
     insert_until(&mut all, &RequestResult::WRITTEN, 5);
     cluster.kill(3);
     let during = open_loop(&mut test_client, "during", Duration::from_secs(8));
@@ -135,16 +130,16 @@ fn quorum_goes_on_when_one_of_three_nodes_dies_and_all_does_not() {
 #[test]
 fn nothing_is_lost_when_nodes_join_and_leave() {
     let mut cluster = Cluster::start_as(&order(1));
-    let mut test_client = TestClient::open(&store(&cluster.url("/grows"))).unwrap();
+    let mut test_client = test_client(&cluster.url("/grows"));
     let before = open_loop(&mut test_client, "before", Duration::from_secs(1));
     cluster.scale(2);
     assert_all_there(&mut test_client, "before", &before);
     // The node that joined has a share of the ring: a new session uses it too.
-    let mut wider = TestClient::open(&store(&cluster.url("/grows"))).unwrap();
+    let mut wider = stores::test_client(&cluster.url("/grows"));
     let within = open_loop(&mut wider, "within", Duration::from_secs(1));
     assert!(count(&within, |outcome_of| *outcome_of == RequestResult::WRITTEN) > 0, "{within:?}");
     cluster.scale(1);
-    let mut after = TestClient::open(&store(&cluster.url("/grows"))).unwrap();
+    let mut after = stores::test_client(&cluster.url("/grows"));
     assert_all_there(&mut after, "before", &before);
     assert_all_there(&mut after, "within", &within);
 }
@@ -154,7 +149,7 @@ fn a_node_starts_again_although_the_others_are_down() {
     let mut cluster = Cluster::start_as(&order(2));
     assert_listens_at_home(&mut cluster);
     let url = cluster.url("/alone?write_consistency=ALL");
-    let mut test_client = TestClient::open(&store(&url)).unwrap();
+    let mut test_client = test_client(&url);
     insert_until(&mut test_client, &RequestResult::WRITTEN, 5);
     cluster.kill(2);
     cluster.kill(1);
@@ -162,6 +157,6 @@ fn a_node_starts_again_although_the_others_are_down() {
     cluster.restart(2);
     cluster.restart(1);
     assert_listens_at_home(&mut cluster);
-    let mut test_client = TestClient::open(&store(&url)).unwrap();
+    let mut test_client = stores::test_client(&url);
     insert_until(&mut test_client, &RequestResult::WRITTEN, 5);
 }

@@ -1,55 +1,37 @@
 //! Tests of opening DynamoDB: errors when there is none, settings when there is one.
 
-use std::io::{Read, Write};
 use std::path::PathBuf;
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
-use assay_store::{OpenError, Store};
-
-use super::{start, store};
+use super::start;
 use crate::impostor;
-use crate::server::{Server as Redis, free_port, make_certificates, new_folder};
+use crate::opening::{assert_turned_away, check_unreachable};
+use crate::rows::test_rows;
+use crate::server::{free_port, make_certificates, new_folder};
+use crate::stores::{Settings, store, test_client};
 use crate::test_client::{RequestResult, TIMEOUT, TestClient, insert, layout, read};
 
-fn turned_away(url: &str) -> OpenError {
-    store(url).prepare(&layout(1)).expect_err("there is nothing to prepare")
-}
-
-fn check_unreachable(url: &str, part: &str) {
-    match turned_away(url) {
-        OpenError::Unreachable { reason, .. } => assert!(reason.contains(part), "{url}: {reason}"),
-        other => panic!("{url}: {other:?}"),
-    }
-}
-
-#[test]
-fn a_closed_port_is_an_error_that_asks_whether_the_server_runs() {
-    check_unreachable(&format!("dynamodb://127.0.0.1:{}/", free_port()), "is it running");
-}
-
-#[test]
-fn redis_behind_the_port_is_no_dynamodb() {
-    let redis = Redis::start(&[]);
-    let url = format!("dynamodb://127.0.0.1:{}/?connect_timeout=2000", redis.port);
-    check_unreachable(&url, "check host and port");
-}
-
-#[test]
-fn a_server_that_says_something_else_is_no_dynamodb() {
-    for said in [
-        "SSH-2.0-OpenSSH_9.2\r\n",
-        "HTTP/1.1 404 Not Found\r\nContent-Length: 5\r\n\r\nnginx",
-        "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello",
-    ] {
-        let port = impostor::listen(move |mut socket| {
-            let _ = socket.read(&mut [0; 4096]);
-            let _ = socket.write_all(said.as_bytes());
-            std::thread::sleep(Duration::from_millis(200));
-        });
-        let url = format!("dynamodb://127.0.0.1:{port}/?connect_timeout=2000");
-        check_unreachable(&url, "is no DynamoDB");
-    }
+test_rows! { opening;
+    a_closed_port_is_an_error_that_asks_whether_the_server_runs(&[
+        ("dynamodb://127.0.0.1:PORT/", "is it running"),
+    ]);
+    redis_behind_the_port_is_another_store(&[
+        ("dynamodb://127.0.0.1:PORT/?connect_timeout=2000", "check host and port"),
+    ]);
+    a_server_that_says_something_else_is_another_store(
+        impostor::answers,
+        "dynamodb://127.0.0.1:PORT/?connect_timeout=2000",
+        "is no DynamoDB",
+        &[
+            "SSH-2.0-OpenSSH_9.2\r\n",
+            "HTTP/1.1 404 Not Found\r\nContent-Length: 5\r\n\r\nnginx",
+            "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello",
+        ],
+    );
+    a_silent_server_is_given_up(&[
+        ("dynamodb://127.0.0.1:PORT/?connect_timeout=300", "no answer came within 300 ms"),
+    ]);
 }
 
 /// TLS before a server that speaks none.
@@ -98,42 +80,42 @@ fn tls_is_spoken_where_the_url_says_so() {
     while store(&trusting).note().is_err() && start.elapsed() < TIMEOUT {
         std::thread::sleep(Duration::from_millis(50));
     }
-    let mut test_client = TestClient::open(&store(&trusting)).expect("the server is there");
-    assert_eq!(test_client.send(&insert("user1", &["a", "b"])), RequestResult::WRITTEN);
-    assert_eq!(test_client.send(&read("user1")), RequestResult::row("field0=a field1=b"));
+    let mut test_client = test_client(&trusting);
+    test_client.expect(&insert("user1", &["a", "b"]), RequestResult::WRITTEN);
+    test_client.expect(&read("user1"), RequestResult::row("field0=a field1=b"));
     check_unreachable(&url("connections=2"), "ca_file= names the authority");
     let unveiled = plain.replace("dynamodb://", "dynamodbs://");
     check_unreachable(&unveiled, "if it speaks no TLS, write dynamodb://");
 }
 
 #[test]
-fn a_server_that_says_nothing_is_given_up() {
-    let port = impostor::listen(|_socket| std::thread::sleep(Duration::from_secs(3)));
-    let url = format!("dynamodb://127.0.0.1:{port}/?connect_timeout=300");
-    check_unreachable(&url, "no answer came within 300 ms");
-}
-
-#[test]
 fn refused_keys_are_reported_without_their_secret() {
     let cluster = start();
     let url = cluster.url("").replacen("dynamodb://", "dynamodb://not-a-key:s3cret@", 1);
-    let error = turned_away(&url);
-    assert!(matches!(error, OpenError::NotPermitted { .. }), "{error:?}");
-    let result = error.to_string();
-    assert!(result.contains("check access key, secret and region"), "{result}");
-    assert!(!result.contains("s3cret"), "{result}");
+    let part = "check access key, secret and region";
+    let said = assert_turned_away(&url, "NotPermitted", part);
+    assert!(!said.contains("s3cret"), "{said}");
 }
 
 #[test]
 fn a_table_of_another_shape_is_reported() {
     let cluster = start();
     store(&cluster.url("?key=id&connections=1")).prepare(&layout(1)).unwrap();
-    let result = turned_away(&cluster.url("?connections=1")).to_string();
-    assert!(result.contains("the key of its table usertable is \"id\"; say key=id"), "{result}");
-    let result = turned_away(&cluster.url("?key=id&columns=bytes")).to_string();
-    assert!(result.contains("usertable is of type S; say columns=text"), "{result}");
-    let result = turned_away(&cluster.url("?key=field0")).to_string();
-    assert!(result.contains("field0 is both the key's attribute and a field"), "{result}");
+    assert_turned_away(
+        &cluster.url("?connections=1"),
+        "",
+        "the key of its table usertable is \"id\"; say key=id",
+    );
+    assert_turned_away(
+        &cluster.url("?key=id&columns=bytes"),
+        "",
+        "usertable is of type S; say columns=text",
+    );
+    assert_turned_away(
+        &cluster.url("?key=field0"),
+        "",
+        "field0 is both the key's attribute and a field",
+    );
 }
 
 #[test]
@@ -141,23 +123,20 @@ fn settings_say_that_it_is_a_stand_in() {
     let cluster = start();
     let store = store(&cluster.url("?consistent_read=off"));
     store.prepare(&layout(1)).unwrap();
-    let settings = store.settings().unwrap();
-    let value = |name: &str| {
-        let setting = settings.iter().find(|setting| setting.name == name);
-        setting.map_or("", |setting| setting.value.as_str())
-    };
-    assert_eq!(value("server"), "DynamoDB Local");
-    assert_eq!(value("durability"), "unknown");
-    assert_eq!(value("consistent_read"), "off");
-    assert_eq!(value("capacity"), "on demand");
-    assert_eq!(value("connections"), "16");
-    assert!(settings.iter().all(|setting| !setting.meaning.is_empty()));
+    let settings = Settings::of(&*store);
+    settings.expect(&[
+        ("server", "DynamoDB Local"),
+        ("durability", "unknown"),
+        ("consistent_read", "off"),
+        ("capacity", "on demand"),
+        ("connections", "16"),
+    ]);
 }
 
 #[test]
 fn opening_does_not_wait_for_tables() {
     let cluster = start();
     let store = store(&cluster.url("?connections=3"));
-    let test_client = TestClient::open(&store).unwrap();
+    let test_client = TestClient::open(&*store).unwrap();
     assert!(test_client.is_ready());
 }

@@ -1,24 +1,15 @@
 //! Requests that travel together, as one transaction.
 
 use assay_model::Reason;
-use assay_store::Store;
-use assay_store::conformance::assert_conforms;
 
-use super::{start, store, test_client};
+use super::start;
 use crate::batches::{
     holds_what_was_loaded, read_together, refuses_alone_what_is_wrong,
     refuses_whole_what_is_too_large,
 };
-use crate::ordeal::keeps_what_it_has_done;
+use crate::rows::test_rows;
+use crate::stores::{store, test_client};
 use crate::test_client::{RequestResult, TestClient, commit, insert, layout, read};
-
-#[test]
-fn etcd_conforms_with_batches() {
-    let cluster = start(1);
-    assert_conforms(&store(&cluster.url("/conformance?batch=8")));
-    let one = "/conformance/again?batch=8&connections=2&read=serializable";
-    assert_conforms(&store(&cluster.url(one)));
-}
 
 #[test]
 fn what_was_loaded_in_batches_is_there() {
@@ -42,7 +33,7 @@ fn of_a_batch_only_what_is_wrong_is_refused() {
     ours.prepare(&layout(2)).unwrap();
     // The note of a store whose prefix is our table is a record of ours by its name.
     store(&cluster.url("/p/usertable")).keep_note(r#"{"field0":"eA=="}"#).unwrap();
-    let mut test_client = TestClient::open(&ours).unwrap();
+    let mut test_client = TestClient::open(&*ours).unwrap();
     refuses_alone_what_is_wrong(&mut test_client);
     let result = read_together(&mut test_client, &["a", "_assay", "missing"]);
     assert_eq!(
@@ -55,11 +46,12 @@ fn of_a_batch_only_what_is_wrong_is_refused() {
     );
 }
 
-#[test]
-fn acknowledged_batches_survive_kill_9() {
-    let mut cluster = start(1);
-    let mut test_client = test_client(&cluster.url("?connections=4&batch=8"));
-    keeps_what_it_has_done(&mut cluster, &mut test_client, 500);
+test_rows! { ordeal, start(1);
+    it_conforms(&[
+        "/conformance?batch=8",
+        "/conformance/again?batch=8&connections=2&read=serializable",
+    ]);
+    acknowledged_writes_survive_kill_9("?connections=4&batch=8", 500);
 }
 
 #[test]
@@ -67,8 +59,8 @@ fn a_batch_after_a_commit_is_none() {
     let cluster = start(1);
     let mut test_client = test_client(&cluster.url("?batch=2&connections=1"));
     test_client.begin(1);
-    assert_eq!(test_client.send(&insert("user0", &["a", "b"]).of(1)), RequestResult::WRITTEN);
-    assert_eq!(test_client.send(&commit().of(1)), RequestResult::WRITTEN);
+    test_client.expect(&insert("user0", &["a", "b"]).of(1), RequestResult::WRITTEN);
+    test_client.expect(&commit().of(1), RequestResult::WRITTEN);
     let keys = ["user1", "user2"];
     for (session, key) in (2..).zip(keys) {
         test_client.start(&insert(key, &["c", "d"]).of(session));
@@ -77,6 +69,6 @@ fn a_batch_after_a_commit_is_none() {
         test_client.take(keys.len()).into_iter().map(|(_, result)| result).collect();
     assert_eq!(result, [RequestResult::WRITTEN, RequestResult::WRITTEN]);
     for key in keys {
-        assert_eq!(test_client.send(&read(key)), RequestResult::row("field0=c field1=d"), "{key}");
+        test_client.expect(&read(key), RequestResult::row("field0=c field1=d"));
     }
 }

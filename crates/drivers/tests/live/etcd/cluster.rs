@@ -4,22 +4,19 @@ use std::time::{Duration, Instant};
 
 use assay_lab::Order;
 use assay_model::Reason;
-use assay_store::Store;
 
 use super::opening::etcdctl;
-use super::{order, start, store, test_client};
+use super::{order, start};
 use crate::lab::{Cluster, now};
+use crate::ordeal::assert_kept;
+use crate::stores::{self, Settings, store, test_client};
 use crate::test_client::{RequestResult, TIMEOUT, TestClient, insert, read, update};
 
 /// The node that is the leader, by what the cluster says about itself.
 fn leader(cluster: &Cluster) -> usize {
-    let settings = store(&cluster.url("")).settings().expect("the cluster is there");
-    let members = settings.iter().find(|setting| setting.name == "members");
-    let leader = members
-        .expect("members are reported")
-        .value
-        .split(", ")
-        .find(|member| member.contains(" leader"));
+    let settings = Settings::at(&cluster.url(""));
+    let mut members = settings.value("members").split(", ");
+    let leader = members.find(|member| member.contains(" leader"));
     let name = leader.and_then(|member| member.split(' ').next()).expect("there is a leader");
     name.trim_start_matches('n').parse().expect("nodes are named by their numbers")
 }
@@ -55,15 +52,11 @@ fn done(ended: &[(u32, RequestResult)]) -> usize {
 #[test]
 fn a_cluster_conforms_and_tells_its_roles() {
     let cluster = start(3);
-    assay_store::conformance::assert_conforms(&store(&cluster.url("/conformance")));
-    let settings = store(&cluster.url("")).settings().unwrap();
-    let value = |name: &str| {
-        let setting = settings.iter().find(|setting| setting.name == name);
-        setting.map_or("", |setting| setting.value.as_str())
-    };
-    assert_eq!(value("replication"), "3 voters");
-    assert_eq!(value("endpoints").matches("(follower)").count(), 2, "{settings:?}");
-    assert_eq!(value("endpoints").matches("(leader)").count(), 1, "{settings:?}");
+    assay_store::conformance::assert_conforms(&*store(&cluster.url("/conformance")));
+    let settings = Settings::at(&cluster.url(""));
+    settings.expect(&[("replication", "3 voters")]);
+    assert_eq!(settings.value("endpoints").matches("(follower)").count(), 2, "{settings:?}");
+    assert_eq!(settings.value("endpoints").matches("(leader)").count(), 1, "{settings:?}");
 }
 
 #[test]
@@ -94,17 +87,8 @@ fn a_cluster_goes_on_when_its_leader_dies() {
     test_client.send_until(&insert("settled", &["a", "b"]), &RequestResult::WRITTEN);
     let after = load(&mut test_client, first + during.len() as u32, Duration::from_millis(500));
     assert_eq!(done(&after), after.len());
-    // What is done is there, what was refused is not.
-    for (number, result) in before.iter().chain(&during).chain(&after) {
-        let found = test_client.send(&read(&format!("user{number}")));
-        match result {
-            RequestResult::Done(..) => {
-                assert_eq!(found, RequestResult::row(&format!("field0={number} field1=x")))
-            }
-            RequestResult::Refused(_) => assert_eq!(found, RequestResult::MISSING, "{number}"),
-            RequestResult::Unknown(_) => {}
-        }
-    }
+    let ended = before.into_iter().chain(during).chain(after);
+    assert_kept(&mut test_client, ended);
 }
 
 #[test]
@@ -122,7 +106,7 @@ fn a_leader_whose_peers_do_not_hear_it_loses_its_office_and_writes_go_on() {
     }
     // The majority writes; the old leader is still there for its clients, and answers nothing.
     let url = format!("etcd://{}", authority_of(&url, old % 3 + 1));
-    let mut others = super::test_client(&url);
+    let mut others = stores::test_client(&url);
     others.send_until(&insert("during", &["c", "d"]), &RequestResult::WRITTEN);
     assert_eq!(cluster.inject("heal").len(), 3);
     test_client.send_until(&insert("after", &["e", "f"]), &RequestResult::WRITTEN);
@@ -141,7 +125,7 @@ fn a_frozen_member_is_left_for_another() {
     let mut cluster = start(3);
     let frozen = leader(&cluster) % 3 + 1;
     let mut test_client = test_client(&cluster.url("?connections=3&connect_timeout=300"));
-    assert_eq!(test_client.send(&insert("user1", &["a", "b"])), RequestResult::WRITTEN);
+    test_client.expect(&insert("user1", &["a", "b"]), RequestResult::WRITTEN);
     cluster.freeze(frozen);
     // One request to each member: that to the frozen one is given up.
     let sent: Vec<_> = (0..3).map(|_| test_client.start(&read("user1"))).collect();
@@ -163,11 +147,11 @@ fn a_frozen_member_is_left_for_another() {
 fn without_a_majority_nothing_is_written_but_stale_reads_go_on() {
     let mut cluster = start(3);
     let mut test_client = test_client(&cluster.url("?connections=3&connect_timeout=500"));
-    assert_eq!(test_client.send(&insert("user1", &["a", "b"])), RequestResult::WRITTEN);
-    let mut stale = TestClient::open(&store(&cluster.url("?read=serializable"))).unwrap();
+    test_client.expect(&insert("user1", &["a", "b"]), RequestResult::WRITTEN);
+    let mut stale = stores::test_client(&cluster.url("?read=serializable"));
     // Until the remaining member knows of it.
     let last = cluster.url("").rsplit_once(',').expect("there are three").1.to_owned();
-    let mut third = TestClient::open(&store(&format!("etcd://{last}?read=serializable"))).unwrap();
+    let mut third = stores::test_client(&format!("etcd://{last}?read=serializable"));
     third.send_until(&read("user1"), &RequestResult::row("field0=a field1=b"));
     cluster.kill(1);
     cluster.kill(2);
@@ -192,28 +176,24 @@ fn members_join_and_leave_under_load() {
         let ended = load(&mut test_client, from, Duration::from_millis(300));
         assert_eq!(done(&ended), ended.len(), "with {nodes} nodes");
         from += ended.len() as u32;
-        let settings = store(&cluster.url("")).settings().unwrap();
-        let replication = settings.iter().find(|setting| setting.name == "replication").unwrap();
-        assert_eq!(replication.value, format!("{nodes} voters"));
+        assert_eq!(voters(&cluster), format!("{nodes} voters"));
     }
     for number in 0..from {
         let expected = RequestResult::row(&format!("field0={number} field1=x"));
-        assert_eq!(test_client.send(&read(&format!("user{number}"))), expected);
+        test_client.expect(&read(&format!("user{number}")), &expected);
     }
 }
 
 /// How many voters the cluster says that it has.
 fn voters(cluster: &Cluster) -> String {
-    let settings = store(&cluster.url("")).settings().expect("the cluster is there");
-    let replication = settings.into_iter().find(|setting| setting.name == "replication");
-    replication.expect("replication is reported").value
+    Settings::at(&cluster.url("")).value("replication").to_owned()
 }
 
 #[test]
 fn a_member_that_is_dead_can_leave() {
     let mut cluster = start(3);
     let mut test_client = test_client(&cluster.url("?connections=3"));
-    assert_eq!(test_client.send(&insert("user1", &["a", "b"])), RequestResult::WRITTEN);
+    test_client.expect(&insert("user1", &["a", "b"]), RequestResult::WRITTEN);
     cluster.kill(3);
     cluster.scale(2);
     assert_eq!(voters(&cluster), "2 voters");

@@ -2,44 +2,17 @@
 
 use assay_model::Reason;
 
-use super::{order, start, test_client};
+use super::{order, start};
 use crate::lab::Cluster;
-use crate::ordeal::{
-    UNREACHABLE, comes_back, goes_on, keeps_what_it_has_done, killed_before_an_update_is_written,
-    killed_while_it_stands_still, stands_still,
-};
+use crate::rows::test_rows;
+use crate::stores::test_client;
 use crate::test_client::{RequestResult, insert, read};
 
-#[test]
-fn a_killed_server_leaves_what_was_sent_unknown() {
-    let mut cluster = start(1);
-    let mut test_client = test_client(&cluster.url("?connections=2"));
-    killed_while_it_stands_still(&mut cluster, &mut test_client);
-    comes_back(&mut cluster, &mut test_client);
-}
-
-#[test]
-fn an_update_that_lost_its_server_before_it_wrote_did_not_happen() {
-    let mut cluster = start(1);
-    let mut test_client = test_client(&cluster.url("?connections=1"));
-    killed_before_an_update_is_written(&mut cluster, &mut test_client);
-    comes_back(&mut cluster, &mut test_client);
-}
-
-#[test]
-fn a_frozen_server_keeps_requests_waiting_until_it_goes_on() {
-    let mut cluster = start(1);
-    let mut test_client = test_client(&cluster.url("?connections=1&connect_timeout=300"));
-    stands_still(&mut cluster, &mut test_client);
-    test_client.send_until(&read("user1"), &UNREACHABLE);
-    goes_on(&mut cluster, &mut test_client);
-}
-
-#[test]
-fn acknowledged_writes_survive_kill_9() {
-    let mut cluster = start(1);
-    let mut test_client = test_client(&cluster.url("?connections=32"));
-    keeps_what_it_has_done(&mut cluster, &mut test_client, 500);
+test_rows! { ordeal, start(1);
+    a_killed_server_leaves_what_was_sent_unknown("?connections=2");
+    an_update_that_lost_its_server_before_it_wrote_did_not_happen("?connections=1");
+    a_frozen_server_is_unreachable_until_it_goes_on("?connections=1&connect_timeout=300");
+    acknowledged_writes_survive_kill_9("?connections=32", 500);
 }
 
 /// Far more records of a megabyte than a quota of eight takes.

@@ -5,24 +5,14 @@ use std::path::PathBuf;
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
-use assay_store::{OpenError, Store};
-
-use super::{start, store, test_client};
+use super::start;
 use crate::impostor;
 use crate::lab::Cluster;
-use crate::server::{Server as Redis, free_port, make_certificates, new_folder};
-use crate::test_client::{RequestResult, TIMEOUT, insert, layout, read};
-
-fn turned_away(url: &str) -> OpenError {
-    store(url).prepare(&layout(1)).expect_err("there is nothing to prepare")
-}
-
-fn check_unreachable(url: &str, part: &str) {
-    match turned_away(url) {
-        OpenError::Unreachable { reason, .. } => assert!(reason.contains(part), "{url}: {reason}"),
-        other => panic!("{url}: {other:?}"),
-    }
-}
+use crate::opening::{assert_turned_away, check_unreachable};
+use crate::rows::test_rows;
+use crate::server::{free_port, make_certificates, new_folder};
+use crate::stores::{Settings, store, test_client};
+use crate::test_client::{RequestResult, TIMEOUT, insert, read};
 
 /// Lets a cluster's administrator do something; what is printed, or what is wrong.
 pub(super) fn etcdctl(cluster: &Cluster, words: &str) -> Result<String, String> {
@@ -40,35 +30,22 @@ pub(super) fn etcdctl(cluster: &Cluster, words: &str) -> Result<String, String> 
     }
 }
 
-#[test]
-fn a_closed_port_is_an_error_that_asks_whether_the_server_runs() {
-    check_unreachable(&format!("etcd://127.0.0.1:{}", free_port()), "is the server running");
-}
-
-#[test]
-fn redis_behind_the_port_is_no_etcd() {
-    let redis = Redis::start(&[]);
-    let url = format!("etcd://127.0.0.1:{}?connect_timeout=1000", redis.port);
-    check_unreachable(&url, "speaks no gRPC");
-}
-
-#[test]
-fn servers_that_say_something_else_are_no_etcd() {
-    use std::io::{Read, Write};
-    let said = ["SSH-2.0-OpenSSH_9.2\r\n", "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n"];
-    for said in said {
-        let port = impostor::listen(move |mut socket| {
-            let _ = socket.read(&mut [0; 64]);
-            let _ = socket.write_all(said.as_bytes());
-        });
-        check_unreachable(&format!("etcd://127.0.0.1:{port}"), "check host and port");
-    }
-    let port = impostor::listen(|mut socket| {
-        // Takes what comes, says nothing.
-        while socket.read(&mut [0; 64]).is_ok_and(|count| count > 0) {}
-    });
-    let url = format!("etcd://127.0.0.1:{port}?connect_timeout=200");
-    check_unreachable(&url, "no greeting came within 200 ms");
+test_rows! { opening;
+    a_closed_port_is_an_error_that_asks_whether_the_server_runs(&[
+        ("etcd://127.0.0.1:PORT", "is the server running"),
+    ]);
+    redis_behind_the_port_is_another_store(&[
+        ("etcd://127.0.0.1:PORT?connect_timeout=1000", "speaks no gRPC"),
+    ]);
+    a_server_that_says_something_else_is_another_store(
+        impostor::answers,
+        "etcd://127.0.0.1:PORT",
+        "check host and port",
+        &["SSH-2.0-OpenSSH_9.2\r\n", "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n"],
+    );
+    a_silent_server_is_given_up(&[
+        ("etcd://127.0.0.1:PORT?connect_timeout=200", "no greeting came within 200 ms"),
+    ]);
 }
 
 #[test]
@@ -77,19 +54,18 @@ fn a_dead_endpoint_is_passed_over() {
     let live = cluster.url("").replace("etcd://", "");
     let url = format!("etcd://127.0.0.1:{},{live}/p?connections=4", free_port());
     let mut test_client = test_client(&url);
-    assert_eq!(test_client.send(&insert("user1", &["a", "b"])), RequestResult::WRITTEN);
-    let settings = store(&url).settings().unwrap();
-    let endpoints = settings.iter().find(|setting| setting.name == "endpoints").unwrap();
-    assert!(endpoints.value.contains("(did not answer)"), "{endpoints:?}");
-    assert!(endpoints.value.contains(&format!("{live} (leader)")), "{endpoints:?}");
+    test_client.expect(&insert("user1", &["a", "b"]), RequestResult::WRITTEN);
+    let settings = Settings::at(&url);
+    let endpoints = settings.value("endpoints");
+    assert!(endpoints.contains("(did not answer)"), "{endpoints}");
+    assert!(endpoints.contains(&format!("{live} (leader)")), "{endpoints}");
 }
 
 #[test]
 fn refused_users_are_reported_without_their_password() {
     let cluster = start(1);
     let at = |who: &str| cluster.url("/p?connections=2").replace("://", &format!("://{who}"));
-    let error = turned_away(&at("ann:wrong@"));
-    assert!(error.to_string().contains("leave user and password out of the URL"), "{error}");
+    assert_turned_away(&at("ann:wrong@"), "", "leave user and password out of the URL");
     for words in [
         "user add root:root",
         "user grant-role root root",
@@ -103,7 +79,7 @@ fn refused_users_are_reported_without_their_password() {
         etcdctl(&cluster, words).unwrap();
     }
     let mut let_in = test_client(&at("ann:right@"));
-    assert_eq!(let_in.send(&insert("user1", &["a", "b"])), RequestResult::WRITTEN);
+    let_in.expect(&insert("user1", &["a", "b"]), RequestResult::WRITTEN);
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), "right\n").unwrap();
     let url = format!("{}&password_file={}", at("ann@"), file.path().display());
@@ -115,11 +91,7 @@ fn refused_users_are_reported_without_their_password() {
         ("", "name user and password in the URL"),
     ];
     for (who, advice) in advices {
-        let error = turned_away(&at(who));
-        assert!(matches!(error, OpenError::NotPermitted { .. }), "{who}: {error:?}");
-        let result = error.to_string();
-        assert!(result.contains(advice), "{who}: {result}");
-        assert!(!result.contains("wrong@") && !result.contains("right@"), "{result}");
+        assert_turned_away(&at(who), "NotPermitted", advice);
     }
     assert!(store(&at("ann:right@")).settings().is_ok());
 }
@@ -175,8 +147,8 @@ fn tls_is_spoken_where_the_url_says_so() {
     }
     for url in [trusting, url("etcds", "?tls_insecure=true")] {
         let mut test_client = test_client(&url);
-        assert_eq!(test_client.send(&insert("user1", &["a", "b"])), RequestResult::WRITTEN);
-        assert_eq!(test_client.send(&read("user1")), RequestResult::row("field0=a field1=b"));
+        test_client.expect(&insert("user1", &["a", "b"]), RequestResult::WRITTEN);
+        test_client.expect(&read("user1"), RequestResult::row("field0=a field1=b"));
     }
     check_unreachable(&url("etcds", ""), "name the authority that signed its certificate");
     check_unreachable(&url("etcd", ""), "one that wants TLS (etcds://)");
@@ -187,16 +159,13 @@ fn tls_is_spoken_where_the_url_says_so() {
 #[test]
 fn settings_say_what_they_mean() {
     let cluster = start(1);
-    let settings = store(&cluster.url("?read=serializable")).settings().unwrap();
-    let value = |name: &str| {
-        let setting = settings.iter().find(|setting| setting.name == name);
-        setting.map_or("", |setting| setting.value.as_str())
-    };
-    assert!(value("server").starts_with("etcd 3."), "{settings:?}");
-    assert_eq!(value("durability"), "every commit");
-    assert_eq!(value("replication"), "1 voters");
-    assert_eq!(value("read"), "serializable");
-    assert!(value("members").starts_with("n1 leader http://"), "{settings:?}");
-    assert!(value("endpoints").ends_with("(leader)"), "{settings:?}");
-    assert!(settings.iter().all(|setting| !setting.meaning.is_empty()));
+    let settings = Settings::at(&cluster.url("?read=serializable"));
+    assert!(settings.value("server").starts_with("etcd 3."), "{settings:?}");
+    settings.expect(&[
+        ("durability", "every commit"),
+        ("replication", "1 voters"),
+        ("read", "serializable"),
+    ]);
+    assert!(settings.value("members").starts_with("n1 leader http://"), "{settings:?}");
+    assert!(settings.value("endpoints").ends_with("(leader)"), "{settings:?}");
 }

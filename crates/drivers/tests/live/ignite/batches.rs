@@ -1,21 +1,19 @@
 //! Requests that travel together, by `getAll` or `putAll`.
 
-use assay_store::conformance::assert_conforms;
-
-use super::faults::{assert_true, insert_around, persistent};
-use super::{store, test_client};
+use super::faults::{insert_around, persistent};
 use crate::batches::{holds_what_was_loaded, read_together, refuses_alone_what_is_wrong};
 use crate::lab::Cluster;
-use crate::ordeal::insert_until_killed;
+use crate::ordeal::{assert_kept, insert_until_killed};
+use crate::rows::test_rows;
+use crate::stores::test_client;
 use crate::test_client::{RequestResult, read};
 
-#[test]
-fn ignite_conforms_with_batches() {
-    let cluster = Cluster::start("ignite", 1);
-    assert_conforms(&store(&cluster.url("/bytes?fields=bytes&batch=8")));
-    let rest = "/more?fields=bytes&atomicity=transactional&insert=put_if_absent&connections=2\
-                &partition_awareness=off&batch=8";
-    assert_conforms(&store(&cluster.url(rest)));
+test_rows! { ordeal, Cluster::start("ignite", 1);
+    it_conforms(&[
+        "/bytes?fields=bytes&batch=8",
+        "/more?fields=bytes&atomicity=transactional&insert=put_if_absent&connections=2\
+         &partition_awareness=off&batch=8",
+    ]);
 }
 
 #[test]
@@ -50,7 +48,7 @@ fn acknowledged_batches_survive_kill_9() {
     let ended = insert_until_killed(&mut cluster, &mut test_client, 500);
     cluster.restart(1);
     test_client.send_until(&read("user0"), &RequestResult::row("field0=0 field1=x"));
-    assert_true(&mut test_client, ended);
+    assert_kept(&mut test_client, ended);
 }
 
 #[test]
@@ -60,5 +58,5 @@ fn batches_go_on_when_one_of_three_nodes_is_killed() {
     let ended = insert_around(&mut test_client, &mut || cluster.kill(2));
     let done = ended.values().filter(|result| **result == RequestResult::WRITTEN).count();
     assert!(done > ended.len() / 2, "only {done} of {} were done", ended.len());
-    assert_true(&mut test_client, ended);
+    assert_kept(&mut test_client, ended);
 }

@@ -3,16 +3,13 @@
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-use assay_driver_ignite::Ignite;
 use assay_lab::{Order, recipes};
 use assay_store::{Store, Ticket};
 
-use super::{store, test_client};
 use crate::lab::Cluster;
-use crate::ordeal::{
-    comes_back, goes_on, killed_before_an_update_is_written, killed_while_it_stands_still,
-    stands_still,
-};
+use crate::ordeal::{assert_kept, killed_before_an_update_is_written};
+use crate::rows::test_rows;
+use crate::stores::{store, test_client};
 use crate::test_client::{RequestResult, TIMEOUT, TestClient, insert, layout, read};
 
 /// One node whose records are on disk.
@@ -22,7 +19,7 @@ pub fn persistent() -> Order {
 }
 
 /// Waits until the cluster is active again.
-pub fn until_prepared(store: &Ignite) {
+pub fn until_prepared(store: &dyn Store) {
     let start = Instant::now();
     while let Err(error) = store.prepare(&layout(2)) {
         assert!(start.elapsed() < TIMEOUT, "{error}");
@@ -30,12 +27,12 @@ pub fn until_prepared(store: &Ignite) {
     }
 }
 
-#[test]
-fn a_killed_node_leaves_what_was_sent_unknown() {
-    let mut cluster = Cluster::start_as(&persistent());
-    let mut test_client = test_client(&cluster.url("?connections=2"));
-    killed_while_it_stands_still(&mut cluster, &mut test_client);
-    comes_back(&mut cluster, &mut test_client);
+test_rows! { ordeal, Cluster::start_as(&persistent());
+    a_killed_server_leaves_what_was_sent_unknown("?connections=2");
+}
+
+test_rows! { ordeal, Cluster::start("ignite", 1);
+    a_frozen_server_keeps_requests_waiting_until_it_goes_on("?connections=1");
 }
 
 #[test]
@@ -43,14 +40,6 @@ fn an_update_whose_record_could_not_be_read_is_refused() {
     let mut cluster = Cluster::start("ignite", 1);
     let mut test_client = test_client(&cluster.url("?connections=1"));
     killed_before_an_update_is_written(&mut cluster, &mut test_client);
-}
-
-#[test]
-fn a_frozen_node_keeps_requests_waiting_until_it_goes_on() {
-    let mut cluster = Cluster::start("ignite", 1);
-    let mut test_client = test_client(&cluster.url("?connections=1"));
-    stands_still(&mut cluster, &mut test_client);
-    goes_on(&mut cluster, &mut test_client);
 }
 
 /// How the inserts before, during and after the fault `act` ended.
@@ -86,21 +75,6 @@ pub fn insert_around(
     ended
 }
 
-/// What was done is there; what was refused is not.
-pub fn assert_true(test_client: &mut TestClient, ended: HashMap<u32, RequestResult>) {
-    for (number, result) in ended {
-        let found = test_client.send(&read(&format!("user{number}")));
-        let there = RequestResult::row(&format!("field0={number} field1=x"));
-        match result {
-            RequestResult::Done(..) => assert_eq!(found, there),
-            RequestResult::Refused(_) => assert_eq!(found, RequestResult::MISSING, "{number}"),
-            RequestResult::Unknown(_) => {
-                assert!([there, RequestResult::MISSING].contains(&found), "{found:?}")
-            }
-        }
-    }
-}
-
 #[test]
 fn a_cluster_goes_on_when_one_of_three_nodes_is_killed() {
     let mut cluster = Cluster::start("ignite", 3);
@@ -111,7 +85,7 @@ fn a_cluster_goes_on_when_one_of_three_nodes_is_killed() {
         ended.values().filter(|result| **result != RequestResult::WRITTEN).collect();
     eprintln!("{done} of {} were done, the others: {others:?}", ended.len());
     assert!(done > ended.len() - 50, "only {done} were done: {others:?}");
-    assert_true(&mut test_client, ended);
+    assert_kept(&mut test_client, ended);
     // The node comes back as another, and is used again.
     cluster.restart(2);
     let ended = insert_around(&mut test_client, &mut || ());
@@ -129,7 +103,7 @@ fn nothing_is_lost_or_repeated_when_nodes_join_and_leave() {
             ended.values().filter(|result| **result != RequestResult::WRITTEN).collect();
         eprintln!("to {nodes} nodes: not done were {others:?}");
         assert!(others.len() <= 4, "{nodes}: {others:?}");
-        assert_true(&mut test_client, ended);
+        assert_kept(&mut test_client, ended);
     }
 }
 
@@ -139,10 +113,10 @@ fn a_node_dead_at_the_start_does_not_matter() {
     cluster.kill(1);
     let url = cluster.url("?connections=2");
     let store = store(&url);
-    until_prepared(&store);
-    let mut test_client = TestClient::open(&store).unwrap();
-    assert_eq!(test_client.send(&insert("user1", &["a", "b"])), RequestResult::WRITTEN);
-    assert_eq!(test_client.send(&read("user1")), RequestResult::row("field0=a field1=b"));
+    until_prepared(&*store);
+    let mut test_client = TestClient::open(&*store).unwrap();
+    test_client.expect(&insert("user1", &["a", "b"]), RequestResult::WRITTEN);
+    test_client.expect(&read("user1"), RequestResult::row("field0=a field1=b"));
 }
 
 /// The links that waited for it are given up; the others, and new ones, do without it.
@@ -152,7 +126,7 @@ fn a_frozen_node_of_three_costs_what_it_owns_until_it_is_left_alone() {
     let mut test_client = test_client(&cluster.url("?connections=4&backups=0"));
     let keys: Vec<String> = (0..60).map(|number| format!("user{number}")).collect();
     for key in &keys {
-        assert_eq!(test_client.send(&insert(key, &["a"])), RequestResult::WRITTEN);
+        test_client.expect(&insert(key, &["a"]), RequestResult::WRITTEN);
     }
     cluster.freeze(3);
     let mut found = 0;

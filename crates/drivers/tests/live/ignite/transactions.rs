@@ -5,14 +5,14 @@ use std::time::{Duration, Instant};
 
 use assay_model::{Kind, Reason};
 use assay_store::conformance::assert_conforms;
-use assay_store::{Isolation, Store, Ticket};
+use assay_store::{Isolation, Ticket};
 
 use super::faults::{persistent, until_prepared};
-use super::store;
 use crate::half_way::{afterwards, before, half_way, observed};
 use crate::lab::Cluster;
 use crate::mapped::queries_conform;
 use crate::ordeal::{LOST, UNREACHABLE};
+use crate::stores::{store, test_client};
 use crate::test_client::{
     RequestResult, TIMEOUT, TestClient, TestRequest, delete, insert, read, scan, update,
 };
@@ -25,10 +25,9 @@ const LONG: &str = "transaction_timeout=60000";
 /// A client of transactions in caches of its own, with records `user1`, `user2` and `user3`.
 fn with_three(cluster: &Cluster, prefix: &str, options: &str) -> TestClient {
     let rest = format!("/{prefix}?atomicity=transactional&{options}");
-    let mut test_client =
-        TestClient::open(&store(&cluster.url(&rest))).expect("the cluster is there");
+    let mut test_client = test_client(&cluster.url(&rest));
     for key in ["user1", "user2", "user3"] {
-        assert_eq!(test_client.send(&insert(key, &["a", "b"])), RequestResult::WRITTEN);
+        test_client.expect(&insert(key, &["a", "b"]), RequestResult::WRITTEN);
     }
     test_client
 }
@@ -96,7 +95,7 @@ fn each_isolation_conforms() {
     for level in LEVELS {
         let prefix = level.replace('-', "");
         let rest = format!("/{prefix}?atomicity=transactional&isolation={level}&fields=bytes");
-        assert_conforms(&store(&cluster.url(&format!("{rest}&connections=3"))));
+        assert_conforms(&*store(&cluster.url(&format!("{rest}&connections=3"))));
     }
 }
 
@@ -176,29 +175,29 @@ fn a_scan_sees_what_its_transaction_wrote() {
         };
         for number in (0..1200).step_by(2) {
             let (key, value) = (format!("key{number:04}"), number.to_string());
-            assert_eq!(test_client.send(&insert(&key, &[&value])), RequestResult::WRITTEN);
+            test_client.expect(&insert(&key, &[&value]), RequestResult::WRITTEN);
         }
         test_client.begin(1);
         for number in (1..100).step_by(2) {
             let (key, value) = (format!("key{number:04}"), number.to_string());
-            assert_eq!(test_client.send(&insert(&key, &[&value]).of(1)), RequestResult::WRITTEN);
+            test_client.expect(&insert(&key, &[&value]).of(1), RequestResult::WRITTEN);
             let gone = format!("key{:04}", 1000 + number);
-            assert_eq!(test_client.send(&delete(&gone).of(1)), RequestResult::MISSING);
+            test_client.expect(&delete(&gone).of(1), RequestResult::MISSING);
             let gone = format!("key{:04}", 1000 + number - 1);
-            assert_eq!(test_client.send(&delete(&gone).of(1)), RequestResult::WRITTEN);
+            test_client.expect(&delete(&gone).of(1), RequestResult::WRITTEN);
         }
         let own = |number: &u32| {
             (*number < 100 || number.is_multiple_of(2)) && !(1000..1100).contains(number)
         };
         let all = rows(&mut (0..1200).filter(own));
-        assert_eq!(test_client.send(&scan("key", 600).of(1)), all, "{level}");
+        test_client.expect(&scan("key", 600).of(1), &all);
         let some = rows(&mut (980..1200).filter(own).take(20));
-        assert_eq!(test_client.send(&scan("key0980", 20).of(1)), some, "{level}");
-        assert_eq!(test_client.send(&scan("key1198", 1).of(1)), rows(&mut std::iter::once(1198)));
+        test_client.expect(&scan("key0980", 20).of(1), &some);
+        test_client.expect(&scan("key1198", 1).of(1), rows(&mut std::iter::once(1198)));
         let others = rows(&mut (0..1200_u32).filter(|number| number.is_multiple_of(2)));
-        assert_eq!(test_client.send(&scan("key", 600).of(2)), others, "{level}");
+        test_client.expect(&scan("key", 600).of(2), &others);
         assert_eq!(test_client.end(1, Kind::Commit), RequestResult::WRITTEN, "{level}");
-        assert_eq!(test_client.send(&scan("key", 600).of(2)), all, "{level}");
+        test_client.expect(&scan("key", 600).of(2), &all);
     }
 }
 
@@ -208,7 +207,7 @@ fn of_two_that_read_before_they_write_no_update_is_lost() {
     let cluster = Cluster::start("ignite", 1);
     let mut test_client = with_three(&cluster, "locks", &format!("{LONG}&connections=4"));
     test_client.begin(1);
-    assert_eq!(test_client.send(&read("user1").of(1)), RequestResult::row("field0=a field1=b"));
+    test_client.expect(&read("user1").of(1), RequestResult::row("field0=a field1=b"));
     test_client.begin(2);
     let second = test_client.start(&read("user1").of(2));
     assert_eq!(test_client.drain_for(Duration::from_millis(100)), [], "it waits for the lock");
@@ -222,14 +221,13 @@ fn of_two_that_read_before_they_write_no_update_is_lost() {
     let mut test_client = with_three(&cluster, "compared", "isolation=serializable&connections=4");
     for session in [1, 2] {
         test_client.begin(session);
-        let outcome_of = test_client.send(&read("user1").of(session));
-        assert_eq!(outcome_of, RequestResult::row("field0=a field1=b"));
+        test_client.expect(&read("user1").of(session), RequestResult::row("field0=a field1=b"));
     }
-    assert_eq!(test_client.send(&update("user1", &["c"]).of(1)), RequestResult::WRITTEN);
-    assert_eq!(test_client.send(&update("user1", &["d"]).of(2)), RequestResult::WRITTEN);
+    test_client.expect(&update("user1", &["c"]).of(1), RequestResult::WRITTEN);
+    test_client.expect(&update("user1", &["d"]).of(2), RequestResult::WRITTEN);
     assert_eq!(test_client.end(2, Kind::Commit), RequestResult::WRITTEN);
     assert_eq!(test_client.end(1, Kind::Commit), RequestResult::Refused(Reason::Conflict));
-    assert_eq!(test_client.send(&read("user1")), RequestResult::row("field0=d field1=b"));
+    test_client.expect(&read("user1"), RequestResult::row("field0=d field1=b"));
     assert!(test_client.is_ready());
 }
 
@@ -266,7 +264,7 @@ fn a_serializable_commit_is_refused_if_what_it_read_changed() {
             "{number}"
         );
     }
-    assert_eq!(test_client.send(&read("new2")), RequestResult::row("field0=x"));
+    test_client.expect(&read("new2"), RequestResult::row("field0=x"));
 }
 
 /// Where reads do not lock, updates still keep each other's fields, and an insert finds out.
@@ -276,11 +274,11 @@ fn read_committed_transactions_lose_no_fields() {
     let options = format!("isolation=read-committed&insert=put_if_absent&{LONG}&connections=4");
     let mut test_client = with_three(&cluster, "tx", &options);
     test_client.begin(1);
-    assert_eq!(test_client.send(&read("user1").of(1)), RequestResult::row("field0=a field1=b"));
+    test_client.expect(&read("user1").of(1), RequestResult::row("field0=a field1=b"));
     let other = test_client.start_changing(2, "user1", 1, "d");
     assert_eq!(test_client.take(1), [(other, RequestResult::WRITTEN)]);
-    assert_eq!(test_client.send(&read("user1").of(1)), RequestResult::row("field0=a field1=d"));
-    assert_eq!(test_client.send(&update("user1", &["c"]).of(1)), RequestResult::WRITTEN);
+    test_client.expect(&read("user1").of(1), RequestResult::row("field0=a field1=d"));
+    test_client.expect(&update("user1", &["c"]).of(1), RequestResult::WRITTEN);
     let waiting = test_client.start_changing(2, "user1", 1, "e");
     assert_eq!(test_client.drain_for(Duration::from_millis(100)), [], "it waits for the lock");
     let commit = test_client.start(&TestRequest { kind: Kind::Commit, ..read("") }.of(1));
@@ -288,10 +286,9 @@ fn read_committed_transactions_lose_no_fields() {
         in_order(&mut test_client, [commit, waiting]),
         [RequestResult::WRITTEN, RequestResult::WRITTEN]
     );
-    assert_eq!(test_client.send(&read("user1")), RequestResult::row("field0=c field1=e"));
+    test_client.expect(&read("user1"), RequestResult::row("field0=c field1=e"));
     test_client.begin(1);
-    let again = test_client.send(&insert("user1", &["x"]).of(1));
-    assert_eq!(again, RequestResult::Refused(Reason::Exists));
+    test_client.expect(&insert("user1", &["x"]).of(1), RequestResult::Refused(Reason::Exists));
     nothing_is_locked(&mut test_client);
 }
 
@@ -344,13 +341,9 @@ fn a_transaction_that_takes_too_long_is_undone_and_refused() {
                 };
                 assert_eq!(last, TIMED_OUT, "{level}");
             }
-            assert_eq!(
-                test_client.send(&read("user1")),
-                RequestResult::row("field0=a field1=b"),
-                "{level}"
-            );
+            test_client.expect(&read("user1"), RequestResult::row("field0=a field1=b"));
             nothing_is_locked(&mut test_client);
-            assert_eq!(test_client.send(&update("user1", &["a", "b"])), RequestResult::WRITTEN);
+            test_client.expect(&update("user1", &["a", "b"]), RequestResult::WRITTEN);
         }
     }
 }
@@ -363,7 +356,7 @@ fn a_killed_node_leaves_a_commit_unknown_and_undoes_what_is_open() {
     let mut test_client = with_three(&cluster, "tx", &format!("{LONG}&connections=3"));
     for (session, key) in [(1, "user1"), (2, "user2"), (3, "user3")] {
         test_client.begin(session);
-        assert_eq!(test_client.send(&update(key, &["c"]).of(session)), RequestResult::WRITTEN);
+        test_client.expect(&update(key, &["c"]).of(session), RequestResult::WRITTEN);
     }
     cluster.freeze(1);
     let commit = test_client.start(&TestRequest { kind: Kind::Commit, ..read("") }.of(1));
@@ -380,11 +373,11 @@ fn a_killed_node_leaves_a_commit_unknown_and_undoes_what_is_open() {
     assert_eq!(test_client.end(3, Kind::Commit), UNREACHABLE);
     cluster.restart(1);
     let url = cluster.url("/tx?atomicity=transactional");
-    until_prepared(&store(&url));
+    until_prepared(&*store(&url));
     let (old, new) =
         (RequestResult::row("field0=a field1=b"), RequestResult::row("field0=c field1=b"));
     test_client.send_until(&read("user3"), &old);
-    assert_eq!(test_client.send(&read("user2")), old);
+    test_client.expect(&read("user2"), &old);
     assert!([old, new].contains(&test_client.send(&read("user1"))));
     nothing_is_locked(&mut test_client);
 }
@@ -395,18 +388,14 @@ fn a_killed_node_leaves_a_commit_unknown_and_undoes_what_is_open() {
 fn a_killed_node_of_two_loses_only_its_own_transactions() {
     let mut cluster = Cluster::start("ignite", 2);
     let rest = format!("/tx?atomicity=transactional&backups=1&connections=20&{LONG}");
-    let mut test_client =
-        TestClient::open(&store(&cluster.url(&rest))).expect("the cluster is there");
+    let mut test_client = test_client(&cluster.url(&rest));
     let key = |session: u32| format!("user{session}");
     for session in 0..20 {
-        assert_eq!(test_client.send(&insert(&key(session), &["a", "b"])), RequestResult::WRITTEN);
+        test_client.expect(&insert(&key(session), &["a", "b"]), RequestResult::WRITTEN);
     }
     for session in 0..20 {
         test_client.begin(session);
-        assert_eq!(
-            test_client.send(&update(&key(session), &["c"]).of(session)),
-            RequestResult::WRITTEN
-        );
+        test_client.expect(&update(&key(session), &["c"]).of(session), RequestResult::WRITTEN);
     }
     cluster.kill(2);
     let mut committed = BTreeSet::new();

@@ -36,19 +36,19 @@ fn every_status_means_what_the_table_says() {
         assert_eq!(test_client.send(&read(status)), of_read, "read {status}");
     }
     // The run goes on.
-    assert_eq!(test_client.send(&insert("usual", &["a", "b"])), RequestResult::WRITTEN);
-    assert_eq!(test_client.send(&read("usual")), RequestResult::row("field0=a field1=b"));
-    assert_eq!(test_client.send(&update("usual", &["c"])), RequestResult::WRITTEN);
-    assert_eq!(test_client.send(&read("usual")), RequestResult::row("field0=c field1=b"));
-    assert_eq!(test_client.send(&delete("usual")), RequestResult::WRITTEN);
-    assert_eq!(test_client.send(&delete("usual")), RequestResult::MISSING);
-    assert_eq!(test_client.send(&update("NOT_FOUND", &["c"])), RequestResult::MISSING);
+    test_client.expect(&insert("usual", &["a", "b"]), RequestResult::WRITTEN);
+    test_client.expect(&read("usual"), RequestResult::row("field0=a field1=b"));
+    test_client.expect(&update("usual", &["c"]), RequestResult::WRITTEN);
+    test_client.expect(&read("usual"), RequestResult::row("field0=c field1=b"));
+    test_client.expect(&delete("usual"), RequestResult::WRITTEN);
+    test_client.expect(&delete("usual"), RequestResult::MISSING);
+    test_client.expect(&update("NOT_FOUND", &["c"]), RequestResult::MISSING);
 }
 
 #[test]
 fn a_read_without_data_is_a_miss() {
     let (_store, mut test_client) = test_client();
-    assert_eq!(test_client.send(&read("empty")), RequestResult::MISSING);
+    test_client.expect(&read("empty"), RequestResult::MISSING);
 }
 
 #[test]
@@ -61,7 +61,7 @@ fn scans_bring_their_rows_in_memory_that_grows() {
         panic!("the scan is done")
     };
     assert_eq!((rows.len(), rows[4999].len()), (5000, "field0=".len() + 400 + 4));
-    assert_eq!(test_client.send(&scan("s", 0)), RequestResult::MISSING);
+    test_client.expect(&scan("s", 0), RequestResult::MISSING);
 }
 
 #[test]
@@ -75,8 +75,10 @@ fn properties_arrive_as_ycsbs_client_would_give_them() {
         // What was given is stronger than what is known of the layout.
         ("recordcount", "7"),
     ] {
-        let result = test_client.send(&read(&format!("property {name}")));
-        assert_eq!(result, RequestResult::row(&format!("field0={value}")));
+        test_client.expect(
+            &read(&format!("property {name}")),
+            RequestResult::row(&format!("field0={value}")),
+        );
     }
 }
 
@@ -86,29 +88,26 @@ fn workers_have_instances_of_their_own() {
     let store = store(&trial("Trial", ""));
     let mut first = TestClient::open(&*store).unwrap();
     let second = TestClient::open(&*store).unwrap();
-    assert_eq!(first.send(&read("instances")), RequestResult::row("field0=2 field1=true"));
+    first.expect(&read("instances"), RequestResult::row("field0=2 field1=true"));
     drop(second);
-    assert_eq!(first.send(&read("instances")), RequestResult::row("field0=1 field1=true"));
+    first.expect(&read("instances"), RequestResult::row("field0=1 field1=true"));
     let shared: Arc<dyn Store> = Arc::from(self::store(&trial("Trial", "")));
     let blocking_threads = BlockingThreads::new(Arc::clone(&shared), 3);
     let mut test_client = TestClient::open(&blocking_threads).unwrap();
-    assert_eq!(test_client.send(&read("instances")), RequestResult::row("field0=3 field1=true"));
+    test_client.expect(&read("instances"), RequestResult::row("field0=3 field1=true"));
     drop(test_client);
     let mut alone = TestClient::open(&*shared).unwrap();
-    assert_eq!(alone.send(&read("instances")), RequestResult::row("field0=1 field1=true"));
+    alone.expect(&read("instances"), RequestResult::row("field0=1 field1=true"));
 }
 
 #[test]
 fn what_java_cannot_express_is_refused() {
     let store = store(&trial("Trial", "&kinds=read,insert"));
     let mut test_client = TestClient::open(&*store).unwrap();
-    assert_eq!(test_client.send(&update("k", &["a"])), RequestResult::Refused(Reason::Unsupported));
-    assert_eq!(
-        test_client.send(&insert("k", &["a", "b", "c"])),
-        RequestResult::Refused(Reason::Malformed)
-    );
+    test_client.expect(&update("k", &["a"]), RequestResult::Refused(Reason::Unsupported));
+    test_client.expect(&insert("k", &["a", "b", "c"]), RequestResult::Refused(Reason::Malformed));
     let beyond = TestRequest { fields: Fields::One(2), ..read("k") };
-    assert_eq!(test_client.send(&beyond), RequestResult::Refused(Reason::Malformed));
+    test_client.expect(&beyond, RequestResult::Refused(Reason::Malformed));
 }
 
 #[test]
@@ -130,10 +129,7 @@ fn a_key_that_is_no_text_is_refused() {
 fn large_values_travel_both_ways() {
     let (_store, mut test_client) = test_client();
     let large = "x".repeat(3 << 20);
-    assert_eq!(test_client.send(&insert("large", &[&large, "b"])), RequestResult::WRITTEN);
-    assert_eq!(
-        test_client.send(&read("large")),
-        RequestResult::row(&format!("field0={large} field1=b"))
-    );
-    assert_eq!(test_client.send(&delete("large")), RequestResult::WRITTEN);
+    test_client.expect(&insert("large", &[&large, "b"]), RequestResult::WRITTEN);
+    test_client.expect(&read("large"), RequestResult::row(&format!("field0={large} field1=b")));
+    test_client.expect(&delete("large"), RequestResult::WRITTEN);
 }

@@ -5,14 +5,13 @@ use std::time::Duration;
 use assay_lab::{Order, recipes};
 use assay_model::{Datum, Decimal, Kind, Reason};
 use assay_store::conformance::queries::{Caller, QueryAnswer, catalogue};
-use assay_store::{Existing, Step, Store};
+use assay_store::{Existing, Step};
 
 use super::server::Server;
-use super::{store, test_client};
 use crate::lab::{Cluster, now};
-use crate::ordeal::{
-    LOST, comes_back, goes_on, keeps_what_it_has_done, killed_while_it_stands_still, stands_still,
-};
+use crate::ordeal::LOST;
+use crate::rows::test_rows;
+use crate::stores::{store, test_client};
 use crate::test_client::{RequestResult, insert, read, update};
 
 /// Queries of the suite's bank: open an account, read it, raise its balance.
@@ -37,30 +36,13 @@ fn bank(url: &str) -> Caller {
     let store = store(url);
     let prepared = store.prepare_queries(&catalogue().into(), Existing::Replace);
     prepared.expect("the server takes the bank");
-    Caller::open(&store, 0).expect("the server is there")
+    Caller::open(&*store, 0).expect("the server is there")
 }
 
-#[test]
-fn a_killed_server_leaves_what_was_sent_unknown() {
-    let mut server = Server::start(&[]);
-    let mut test_client = test_client(&server.url("?connections=2"));
-    killed_while_it_stands_still(&mut server, &mut test_client);
-    comes_back(&mut server, &mut test_client);
-}
-
-#[test]
-fn a_frozen_server_keeps_requests_waiting_until_it_goes_on() {
-    let mut server = Server::start(&[]);
-    let mut test_client = test_client(&server.url("?connections=1"));
-    stands_still(&mut server, &mut test_client);
-    goes_on(&mut server, &mut test_client);
-}
-
-#[test]
-fn acknowledged_writes_survive_kill_9() {
-    let mut server = Server::start(&[]);
-    let mut test_client = test_client(&server.url("?connections=8"));
-    keeps_what_it_has_done(&mut server, &mut test_client, 500);
+test_rows! { ordeal, Server::start(&[]);
+    a_killed_server_leaves_what_was_sent_unknown("?connections=2");
+    a_frozen_server_keeps_requests_waiting_until_it_goes_on("?connections=1");
+    acknowledged_writes_survive_kill_9("?connections=8", 500);
 }
 
 #[test]
@@ -87,7 +69,7 @@ fn transactions_survive_kill_9_whole_or_not_at_all() {
     server.restart();
     let again = store(&url);
     again.prepare_queries(&catalogue().into(), Existing::Use).unwrap();
-    let mut caller = Caller::open(&again, 0).unwrap();
+    let mut caller = Caller::open(&*again, 0).unwrap();
     let at = |number| [Datum::Int(1), Datum::Int(number)];
     for number in committed {
         assert_eq!(caller.send(0, ACCOUNT, &at(number)), QueryAnswer::rows(&["'Ann' 1"]));
@@ -128,11 +110,11 @@ fn a_lock_waited_for_too_long_undoes_the_whole_transaction() {
 fn a_connection_that_the_server_ends_is_made_anew() {
     let server = Server::start(&[]);
     let mut test_client = test_client(&server.url("?connections=1"));
-    assert_eq!(test_client.send(&insert("user1", &["a", "b"])), RequestResult::WRITTEN);
+    test_client.expect(&insert("user1", &["a", "b"]), RequestResult::WRITTEN);
     let threads = "SELECT id FROM information_schema.processlist WHERE user = 'root' \
                    AND id <> CONNECTION_ID() AND db = 'test'";
     server.sql(&format!("KILL {}", server.sql(threads)));
-    assert_eq!(test_client.send(&read("user1")), LOST);
+    test_client.expect(&read("user1"), LOST);
     test_client.send_until(&read("user1"), &RequestResult::row("field0=a field1=b"));
 }
 
@@ -142,18 +124,12 @@ fn a_server_that_refuses_writes_or_permission_says_so() {
     server.sql("CREATE USER ann IDENTIFIED BY 'pw'; GRANT CREATE, SELECT, INSERT ON test.* TO ann");
     let url = format!("mysql://ann:pw@127.0.0.1:{}/test?connections=1", server.port);
     let mut test_client = test_client(&url);
-    assert_eq!(test_client.send(&insert("user1", &["a", "b"])), RequestResult::WRITTEN);
-    assert_eq!(
-        test_client.send(&update("user1", &["c"])),
-        RequestResult::Refused(Reason::NotPermitted)
-    );
+    test_client.expect(&insert("user1", &["a", "b"]), RequestResult::WRITTEN);
+    test_client.expect(&update("user1", &["c"]), RequestResult::Refused(Reason::NotPermitted));
     server.sql("SET GLOBAL read_only = 1");
-    assert_eq!(
-        test_client.send(&insert("user2", &["a", "b"])),
-        RequestResult::Refused(Reason::ReadOnly)
-    );
-    assert_eq!(test_client.send(&read("user1")), RequestResult::row("field0=a field1=b"));
-    assert_eq!(test_client.send(&read("user2")), RequestResult::MISSING);
+    test_client.expect(&insert("user2", &["a", "b"]), RequestResult::Refused(Reason::ReadOnly));
+    test_client.expect(&read("user1"), RequestResult::row("field0=a field1=b"));
+    test_client.expect(&read("user2"), RequestResult::MISSING);
 }
 
 #[test]
@@ -161,18 +137,12 @@ fn a_row_that_does_not_fit_is_refused_as_a_whole() {
     let server = Server::start(&[]);
     let mut test_client = test_client(&server.url("?connections=1"));
     let long = "k".repeat(300);
-    assert_eq!(
-        test_client.send(&insert(&long, &["a", "b"])),
-        RequestResult::Refused(Reason::Malformed)
-    );
-    assert_eq!(test_client.send(&insert("user1", &["a", "b"])), RequestResult::WRITTEN);
-    assert_eq!(
-        test_client.send(&insert("user1", &["c", "d"])),
-        RequestResult::Refused(Reason::Exists)
-    );
+    test_client.expect(&insert(&long, &["a", "b"]), RequestResult::Refused(Reason::Malformed));
+    test_client.expect(&insert("user1", &["a", "b"]), RequestResult::WRITTEN);
+    test_client.expect(&insert("user1", &["c", "d"]), RequestResult::Refused(Reason::Exists));
     let nothing = crate::test_client::TestRequest { kind: Kind::Update, ..read("user1") };
-    assert_eq!(test_client.send(&nothing), RequestResult::Refused(Reason::Malformed));
-    assert_eq!(test_client.send(&read("user1")), RequestResult::row("field0=a field1=b"));
+    test_client.expect(&nothing, RequestResult::Refused(Reason::Malformed));
+    test_client.expect(&read("user1"), RequestResult::row("field0=a field1=b"));
 }
 
 #[test]
@@ -181,7 +151,7 @@ fn a_commit_waits_for_a_replica_behind_a_cut_link() {
     let order = Order::of(recipe).nodes(2).choose("commit", "replicated");
     let mut cluster = Cluster::start_as(&Order { peer_proxy: Some(now), ..order });
     let mut test_client = test_client(&cluster.url("?connections=1"));
-    assert_eq!(test_client.send(&insert("user1", &["a", "b"])), RequestResult::WRITTEN);
+    test_client.expect(&insert("user1", &["a", "b"]), RequestResult::WRITTEN);
     assert_eq!(cluster.inject("blackhole peers of 2"), [2]);
     test_client.start(&insert("user2", &["a", "b"]));
     assert_eq!(test_client.drain_for(Duration::from_millis(500)), [], "no replica has it");

@@ -5,8 +5,8 @@ use std::time::Instant;
 use assay_model::Reason;
 use assay_store::conformance::assert_conforms;
 
-use super::{store, test_client};
 use crate::lab::Cluster;
+use crate::stores::{store, test_client};
 use crate::test_client::{RequestResult, TIMEOUT, TestClient, insert, read, update};
 
 /// Its first node alone.
@@ -57,7 +57,7 @@ fn what_all_nodes_had_outlives_a_crash_of_all(cluster: &mut Cluster) {
 #[test]
 fn a_galera_cluster_conforms_and_outlives_crashes_of_one_node_and_of_all() {
     let mut cluster = Cluster::start("galera", 3);
-    assert_conforms(&store(&first_node(&cluster)));
+    assert_conforms(&*store(&first_node(&cluster)));
     a_session_is_refused_while_its_node_is_down(&mut cluster);
     what_all_nodes_had_outlives_a_crash_of_all(&mut cluster);
     cluster.scale(4);

@@ -1,53 +1,33 @@
 //! Tests of opening MariaDB: errors when there is none, settings when there is one.
 
-use std::io::Write;
-
+use assay_store::Existing;
 use assay_store::conformance::queries::catalogue;
-use assay_store::{Existing, OpenError, Store};
 
 use super::server::Server;
-use super::{assert_works, store, test_client};
 use crate::impostor;
-use crate::server::{Server as Redis, free_port};
+use crate::opening::{assert_error, assert_turned_away};
+use crate::rows::test_rows;
+use crate::stores::{Settings, assert_works, store, test_client};
 use crate::test_client::{RequestResult, TestClient, insert, layout, read, scan};
 
-fn turned_away(url: &str) -> OpenError {
-    store(url).prepare(&layout(1)).expect_err("there is nothing to prepare")
-}
-
-fn check_unreachable(url: &str, part: &str) {
-    match turned_away(url) {
-        OpenError::Unreachable { reason, .. } => assert!(reason.contains(part), "{url}: {reason}"),
-        other => panic!("{url}: {other:?}"),
-    }
-}
-
-#[test]
-fn a_closed_port_is_an_error_that_asks_whether_the_server_runs() {
-    let url = format!("mariadb://127.0.0.1:{}/test", free_port());
-    check_unreachable(&url, "is the server running");
-    check_unreachable("mariadb://127.0.0.1/test?socket=/no/such/socket", "is the server running");
-}
-
-#[test]
-fn redis_behind_the_port_is_no_mariadb() {
-    let redis = Redis::start(&[]);
-    let url = format!("mariadb://127.0.0.1:{}/test?connect_timeout=300", redis.port);
-    check_unreachable(&url, "no greeting came within 300 ms");
-    check_unreachable(&url, "PostgreSQL and Redis wait for their clients to speak first");
-}
-
-#[test]
-fn a_server_that_says_something_else_is_no_mariadb() {
-    for said in ["SSH-2.0-OpenSSH_9.2\r\n", "220 mail ESMTP\r\n", "-ERR unknown\r\n"] {
-        let port = impostor::listen(move |mut socket| {
-            let _ = socket.write_all(said.as_bytes());
-        });
-        let url = format!("mariadb://127.0.0.1:{port}/test?connect_timeout=2000");
-        let error = turned_away(&url);
-        assert!(matches!(error, OpenError::Unreachable { .. }), "{said}: {error:?}");
-        assert!(error.to_string().contains("check host and port"), "{said}: {error}");
-    }
+test_rows! { opening;
+    a_closed_port_is_an_error_that_asks_whether_the_server_runs(&[
+        ("mariadb://127.0.0.1:PORT/test", "is the server running"),
+        ("mariadb://127.0.0.1/test?socket=/no/such/socket", "is the server running"),
+    ]);
+    redis_behind_the_port_is_another_store(&[
+        ("mariadb://127.0.0.1:PORT/test?connect_timeout=300", "no greeting came within 300 ms"),
+        (
+            "mariadb://127.0.0.1:PORT/test?connect_timeout=300",
+            "PostgreSQL and Redis wait for their clients to speak first",
+        ),
+    ]);
+    a_server_that_says_something_else_is_another_store(
+        impostor::says,
+        "mariadb://127.0.0.1:PORT/test?connect_timeout=2000",
+        "check host and port",
+        &["SSH-2.0-OpenSSH_9.2\r\n", "220 mail ESMTP\r\n", "-ERR unknown\r\n"],
+    );
 }
 
 #[test]
@@ -62,14 +42,10 @@ fn refused_users_are_reported_without_their_password() {
     std::fs::write(file.path(), "right\n").unwrap();
     assert_works(&format!("{}&password_file={}", at("ann", "test"), file.path().display()));
     for (who, database) in [("ann:wrong", "test"), ("bob:wrong", "test"), ("ann:right", "mysql")] {
-        let error = turned_away(&at(who, database));
-        assert!(matches!(error, OpenError::NotPermitted { .. }), "{who} {database}: {error:?}");
-        let result = error.to_string();
-        assert!(result.contains("check user, password and their rights"), "{result}");
-        assert!(!result.contains("wrong@") && !result.contains("right@"), "{result}");
+        let part = "check user, password and their rights";
+        assert_turned_away(&at(who, database), "NotPermitted", part);
     }
-    let error = turned_away(&at("root", "nowhere"));
-    assert!(error.to_string().contains("create the database or name another"), "{error}");
+    assert_turned_away(&at("root", "nowhere"), "", "create the database or name another");
 }
 
 #[test]
@@ -78,7 +54,7 @@ fn too_many_connections_are_reported() {
     let store = store(&server.url("?connections=40"));
     store.prepare(&layout(1)).unwrap();
     let error = store.open(0).err().expect("there is no room for 40");
-    assert!(error.to_string().contains("raise max_connections"), "{error}");
+    assert_error(&error, "", "raise max_connections");
 }
 
 #[test]
@@ -97,15 +73,15 @@ fn records_lie_as_ycsb_lays_them() {
          INSERT INTO test.usertable VALUES ('user1', 'a', 'b'), ('user2', 'c', NULL)",
     );
     let mut test_client = test_client(&server.url("?connections=1"));
-    assert_eq!(test_client.send(&read("user1")), RequestResult::row("field0=a field1=b"));
-    assert_eq!(test_client.send(&read("user2")), RequestResult::row("field0=c"));
-    assert_eq!(test_client.send(&insert("user3", &["d", "e"])), RequestResult::WRITTEN);
+    test_client.expect(&read("user1"), RequestResult::row("field0=a field1=b"));
+    test_client.expect(&read("user2"), RequestResult::row("field0=c"));
+    test_client.expect(&insert("user3", &["d", "e"]), RequestResult::WRITTEN);
     let rows = ["field0=c", "field0=d field1=e"].map(str::to_owned).to_vec();
-    assert_eq!(test_client.send(&scan("user11", 5)), RequestResult::Done(true, rows));
+    test_client.expect(&scan("user11", 5), RequestResult::Done(true, rows));
     let row = server.sql("SELECT * FROM test.usertable WHERE YCSB_KEY = 'user3'");
     assert_eq!(row, "user3\td\te");
-    let error = store(&server.url("")).prepare(&layout(3)).unwrap_err().to_string();
-    assert!(error.contains("its table usertable has no column field2"), "{error}");
+    let error = store(&server.url("")).prepare(&layout(3)).unwrap_err();
+    assert_error(&error, "", "its table usertable has no column field2");
 }
 
 #[test]
@@ -132,19 +108,16 @@ fn relations_that_are_there_are_refused_replaced_or_used() {
 #[test]
 fn settings_say_what_they_mean() {
     let server = Server::start(&["--log-bin=log", "--sync-binlog=0"]);
-    let settings = store(&server.url("?isolation=read-committed")).settings().unwrap();
-    let value = |name: &str| {
-        let setting = settings.iter().find(|setting| setting.name == name);
-        setting.map_or("", |setting| setting.value.as_str())
-    };
-    assert!(value("server").contains("MariaDB"), "{settings:?}");
-    assert_eq!(value("innodb_flush_log_at_trx_commit"), "1");
-    assert_eq!(value("log_bin"), "ON");
-    assert_eq!(value("sync_binlog"), "0");
-    assert_eq!(value("durability"), "process");
-    assert_eq!(value("isolation"), "read-committed");
-    assert_eq!(value("connections"), "16");
-    assert!(settings.iter().all(|setting| !setting.meaning.is_empty()));
+    let settings = Settings::at(&server.url("?isolation=read-committed"));
+    assert!(settings.value("server").contains("MariaDB"), "{settings:?}");
+    settings.expect(&[
+        ("innodb_flush_log_at_trx_commit", "1"),
+        ("log_bin", "ON"),
+        ("sync_binlog", "0"),
+        ("durability", "process"),
+        ("isolation", "read-committed"),
+        ("connections", "16"),
+    ]);
 }
 
 #[test]
@@ -152,9 +125,8 @@ fn opening_prepares_what_was_prepared() {
     let server = Server::start(&[]);
     let store = store(&server.url("?connections=2"));
     store.prepare(&layout(2)).unwrap();
-    let mut test_client = TestClient::open(&store).unwrap();
-    assert_eq!(test_client.send(&read("user1")), RequestResult::MISSING);
+    let mut test_client = TestClient::open(&*store).unwrap();
+    test_client.expect(&read("user1"), RequestResult::MISSING);
     server.sql("DROP TABLE test.usertable");
-    let result = test_client.send(&read("user1"));
-    assert_eq!(result, RequestResult::Refused(assay_model::Reason::Malformed));
+    test_client.expect(&read("user1"), RequestResult::Refused(assay_model::Reason::Malformed));
 }

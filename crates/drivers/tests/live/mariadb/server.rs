@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use rustix::process::getuid;
 
-use crate::ordeal::Mortal;
 use crate::server_process::{Launch, ServerProcess, complaint_of, need, new_folder, runs, tied};
 
 /// A running server. Its user `root` needs no password, its database is `test`.
@@ -28,11 +27,6 @@ impl ServerProcess<MariaDb> {
         server
     }
 
-    /// `mariadb://root@127.0.0.1:port/test` followed by `rest`.
-    pub fn url(&self, rest: &str) -> String {
-        format!("mariadb://root@127.0.0.1:{}/test{rest}", self.port)
-    }
-
     /// The server's unix socket.
     pub fn socket(&self) -> PathBuf {
         self.folder().join("socket")
@@ -48,24 +42,6 @@ impl ServerProcess<MariaDb> {
             .expect("the client comes with the server");
         assert!(output.status.success(), "{statement}: {}", complaint_of(&output));
         String::from_utf8_lossy(&output.stdout).trim_end().to_owned()
-    }
-}
-
-impl Mortal for Server {
-    fn freeze(&mut self) {
-        ServerProcess::freeze(self);
-    }
-
-    fn thaw(&mut self) {
-        ServerProcess::thaw(self);
-    }
-
-    fn kill(&mut self) {
-        ServerProcess::kill(self);
-    }
-
-    fn restart(&mut self) {
-        ServerProcess::restart(self);
     }
 }
 
@@ -87,6 +63,10 @@ impl Launch for MariaDb {
         }
         command.args(&self.0);
         command
+    }
+
+    fn url(&self, port: u16) -> String {
+        format!("mariadb://root@127.0.0.1:{port}/test")
     }
 
     /// A server that accepts connections sends its greeting before the first request.

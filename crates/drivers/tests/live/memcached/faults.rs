@@ -3,25 +3,24 @@
 use std::time::Duration;
 
 use assay_model::Reason;
-use assay_store::{Store, Ticket};
+use assay_store::Ticket;
 
 use super::server::{Server, url};
-use super::{store, test_client};
 use crate::impostor;
-use crate::ordeal::{LOST, UNREACHABLE, answers_in_order};
+use crate::ordeal::{LOST, UNREACHABLE};
+use crate::rows::test_rows;
+use crate::stores::{Settings, store, test_client};
 use crate::test_client::{RequestResult, delete, insert, read, update};
 
-#[test]
-fn ten_thousand_requests_in_flight_are_answered_in_order() {
-    let server = Server::start(&[]);
-    answers_in_order(&mut test_client(&server.url("/?connections=1&depth=10000")), 10_000);
+test_rows! { ordeal, Server::start(&[]);
+    ten_thousand_requests_in_flight_are_answered_in_order("/?connections=1&depth=10000");
 }
 
 #[test]
 fn a_killed_server_leaves_unknown_what_may_have_happened() {
     let mut server = Server::start(&[]);
     let mut test_client = test_client(&server.url("/?connections=1"));
-    assert_eq!(test_client.send(&insert("user1", &["a"])), RequestResult::WRITTEN);
+    test_client.expect(&insert("user1", &["a"]), RequestResult::WRITTEN);
     server.freeze();
     let sent = [
         test_client.start(&read("user1")),
@@ -35,14 +34,14 @@ fn a_killed_server_leaves_unknown_what_may_have_happened() {
     let ends = [LOST, LOST, LOST, RequestResult::Refused(Reason::ConnectionLost)];
     let expected: Vec<(Ticket, RequestResult)> = sent.into_iter().zip(ends).collect();
     assert_eq!(test_client.take(4), expected);
-    assert_eq!(test_client.send(&read("user1")), UNREACHABLE);
+    test_client.expect(&read("user1"), UNREACHABLE);
     assert_eq!(test_client.drain_for(Duration::from_millis(100)), []);
-    assert_eq!(test_client.send(&update("user1", &["b"])), UNREACHABLE);
+    test_client.expect(&update("user1", &["b"]), UNREACHABLE);
     assert!(test_client.is_ready());
     server.restart();
     test_client.send_until(&read("user1"), &RequestResult::MISSING);
-    assert_eq!(test_client.send(&insert("user1", &["b"])), RequestResult::WRITTEN);
-    assert_eq!(test_client.send(&update("user1", &["c"])), RequestResult::WRITTEN);
+    test_client.expect(&insert("user1", &["b"]), RequestResult::WRITTEN);
+    test_client.expect(&update("user1", &["c"]), RequestResult::WRITTEN);
 }
 
 #[test]
@@ -51,7 +50,7 @@ fn keys_of_other_servers_go_on_while_one_is_gone() {
     let mut test_client = test_client(&url(&servers, ""));
     let keys: Vec<String> = (0..60).map(|number| format!("user{number}")).collect();
     for key in &keys {
-        assert_eq!(test_client.send(&insert(key, &["a", "b"])), RequestResult::WRITTEN);
+        test_client.expect(&insert(key, &["a", "b"]), RequestResult::WRITTEN);
     }
     let held: usize = servers[1].stat("curr_items").parse().unwrap();
     servers[1].kill();
@@ -72,7 +71,7 @@ fn keys_of_other_servers_go_on_while_one_is_gone() {
 fn a_frozen_server_keeps_requests_waiting_until_it_goes_on() {
     let server = Server::start(&[]);
     let mut test_client = test_client(&server.url("/?connections=1&depth=2"));
-    assert_eq!(test_client.send(&insert("user1", &["a", "b"])), RequestResult::WRITTEN);
+    test_client.expect(&insert("user1", &["a", "b"]), RequestResult::WRITTEN);
     server.freeze();
     let first = test_client.start(&update("user1", &["c"]));
     let second = test_client.start(&read("user1"));
@@ -87,7 +86,7 @@ fn a_frozen_server_keeps_requests_waiting_until_it_goes_on() {
         came,
         [(first, RequestResult::WRITTEN), (second, RequestResult::row("field0=a field1=b"))]
     );
-    assert_eq!(test_client.send(&read("user1")), RequestResult::row("field0=c field1=b"));
+    test_client.expect(&read("user1"), RequestResult::row("field0=c field1=b"));
 }
 
 #[test]
@@ -109,15 +108,12 @@ fn full_memory_evicts_records_silently() {
     let mut test_client = test_client(&server.url(""));
     let value = "x".repeat(10_000);
     for number in 0..2000 {
-        assert_eq!(
-            test_client.send(&insert(&format!("user{number}"), &[&value])),
-            RequestResult::WRITTEN
-        );
+        test_client.expect(&insert(&format!("user{number}"), &[&value]), RequestResult::WRITTEN);
     }
-    assert_eq!(test_client.send(&read("user0")), RequestResult::MISSING);
-    let settings = memcached.settings().unwrap();
-    let evicted = settings.iter().find(|setting| setting.name == "evictions so far").unwrap();
-    assert!(evicted.value.parse::<u32>().unwrap() > 500, "{evicted:?}");
+    test_client.expect(&read("user0"), RequestResult::MISSING);
+    let settings = Settings::of(&*memcached);
+    let evicted = settings.value("evictions so far");
+    assert!(evicted.parse::<u32>().unwrap() > 500, "{evicted}");
 }
 
 #[test]
@@ -132,34 +128,27 @@ fn without_eviction_a_write_without_room_is_unknown() {
         assert!(number < 2000, "8 MB do not hold 20");
     }
     // That is why: memcached removes the record that it has no room to write over.
-    assert_eq!(test_client.send(&read("user0")), RequestResult::row(&format!("field0={value}")));
-    let result = test_client.send(&update("user0", &[&"y".repeat(9_000)]));
-    assert_eq!(result, full);
-    assert_eq!(test_client.send(&read("user0")), RequestResult::MISSING);
+    test_client.expect(&read("user0"), RequestResult::row(&format!("field0={value}")));
+    test_client.expect(&update("user0", &[&"y".repeat(9_000)]), &full);
+    test_client.expect(&read("user0"), RequestResult::MISSING);
 }
 
 #[test]
 fn records_that_are_too_large_are_refused_and_stay() {
     let server = Server::start(&[]);
     let mut test_client = test_client(&server.url(""));
-    assert_eq!(test_client.send(&insert("user1", &["a", "b"])), RequestResult::WRITTEN);
+    test_client.expect(&insert("user1", &["a", "b"]), RequestResult::WRITTEN);
     let large = "x".repeat(1 << 20);
-    assert_eq!(test_client.send(&insert("user1", &[&large])), RequestResult::Refused(Reason::Full));
-    assert_eq!(test_client.send(&update("user1", &[&large])), RequestResult::Refused(Reason::Full));
-    assert_eq!(test_client.send(&read("user1")), RequestResult::row("field0=a field1=b"));
+    test_client.expect(&insert("user1", &[&large]), RequestResult::Refused(Reason::Full));
+    test_client.expect(&update("user1", &[&large]), RequestResult::Refused(Reason::Full));
+    test_client.expect(&read("user1"), RequestResult::row("field0=a field1=b"));
     // The largest that fits: 1 MiB less 63 bytes, the key, and the names and lengths of fields.
     let most = (1 << 20) - 63 - "usertable-user1".len() - 2 - 2 * 6 - 2 * 6 - 1;
     let value = "x".repeat(most);
-    assert_eq!(test_client.send(&insert("user1", &[&value, "b"])), RequestResult::WRITTEN);
+    test_client.expect(&insert("user1", &[&value, "b"]), RequestResult::WRITTEN);
     let more = "x".repeat(most + 1);
-    assert_eq!(
-        test_client.send(&insert("user1", &[&more, "b"])),
-        RequestResult::Refused(Reason::Full)
-    );
-    assert_eq!(
-        test_client.send(&read("user1")),
-        RequestResult::row(&format!("field0={value} field1=b"))
-    );
+    test_client.expect(&insert("user1", &[&more, "b"]), RequestResult::Refused(Reason::Full));
+    test_client.expect(&read("user1"), RequestResult::row(&format!("field0={value} field1=b")));
 }
 
 #[test]

@@ -2,30 +2,35 @@
 
 use std::io::{Read, Write};
 
-use assay_store::{OpenError, Store};
-
 use super::server::Server;
-use super::store;
 use crate::impostor;
+use crate::opening::{assert_turned_away, check_unreachable};
+use crate::rows::test_rows;
 use crate::server::free_port;
-use crate::test_client::{RequestResult, TestClient, insert, layout, read};
+use crate::stores::test_client;
+use crate::test_client::{RequestResult, insert, read};
 
-fn complaint(url: &str) -> OpenError {
-    store(url).prepare(&layout(1)).expect_err("it must not open")
-}
-
-fn check_unreachable(url: &str, part: &str) {
-    match complaint(url) {
-        OpenError::Unreachable { reason, .. } => assert!(reason.contains(part), "{url}: {reason}"),
-        other => panic!("{url}: {other:?}"),
-    }
+test_rows! { opening;
+    a_closed_port_is_an_error_that_asks_whether_the_server_runs(&[
+        ("memcached://127.0.0.1:PORT", "is the server running"),
+        ("memcached://no-such-host.invalid", "the name \"no-such-host.invalid\""),
+    ]);
+    redis_behind_the_port_is_another_store(&[("memcached://127.0.0.1:PORT", "it is no memcached")]);
+    a_server_that_says_something_else_is_another_store(
+        impostor::answers,
+        "memcached://127.0.0.1:PORT",
+        "it says \"HTTP/1.1 400 Bad Request",
+        &["HTTP/1.1 400 Bad Request\r\n\r\n"],
+    );
+    a_silent_server_is_given_up(&[
+        ("memcached://127.0.0.1:PORT/?connect_timeout=100", "nothing came back within 100ms"),
+    ]);
 }
 
 #[test]
-fn a_closed_port_is_an_error_that_asks_whether_the_server_runs() {
-    let url = format!("memcached://127.0.0.1:{}", free_port());
-    check_unreachable(&url, "is the server running");
-    check_unreachable("memcached://no-such-host.invalid", "the name \"no-such-host.invalid\"");
+fn a_memcached_of_the_binary_protocol_is_none() {
+    let binary = Server::start(&["-B", "binary"]);
+    check_unreachable(&binary.url("/?connect_timeout=500"), "no memcached");
 }
 
 #[test]
@@ -37,39 +42,19 @@ fn one_dead_server_of_several_is_reported() {
 }
 
 #[test]
-fn another_kind_of_server_is_no_memcached() {
-    let redis = crate::server::Server::start(&[]);
-    check_unreachable(&format!("memcached://127.0.0.1:{}", redis.port), "it is no memcached");
-    let port = impostor::listen(|mut socket| {
-        let _ = socket.read(&mut [0; 1024]);
-        let _ = socket.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n");
-    });
-    let url = format!("memcached://127.0.0.1:{port}");
-    check_unreachable(&url, "it says \"HTTP/1.1 400 Bad Request");
-    let port = impostor::listen(std::mem::forget);
-    let url = format!("memcached://127.0.0.1:{port}/?connect_timeout=100");
-    check_unreachable(&url, "nothing came back within 100ms");
-    let binary = Server::start(&["-B", "binary"]);
-    check_unreachable(&binary.url("/?connect_timeout=500"), "no memcached");
-}
-
-#[test]
 fn an_old_version_is_reported() {
-    let port = impostor::listen(|mut socket| {
-        let _ = socket.read(&mut [0; 1024]);
-        let _ = socket.write_all(b"VERSION 1.5.22\r\n");
-    });
-    let error = complaint(&format!("memcached://127.0.0.1:{port}"));
-    assert!(matches!(error, OpenError::Unsupported { .. }), "{error}");
-    assert!(error.to_string().contains("memcached 1.5.22, whose protocol"), "{error}");
+    let port = impostor::answers(b"VERSION 1.5.22\r\n");
+    assert_turned_away(
+        &format!("memcached://127.0.0.1:{port}"),
+        "Unsupported",
+        "memcached 1.5.22, whose protocol",
+    );
 }
 
 #[test]
 fn a_server_that_numbers_no_changes_is_refused() {
     let server = Server::start(&["-C"]);
-    let error = complaint(&server.url(""));
-    assert!(matches!(error, OpenError::Unsupported { .. }), "{error}");
-    assert!(error.to_string().contains("start it without -C"), "{error}");
+    assert_turned_away(&server.url(""), "Unsupported", "start it without -C");
 }
 
 /// Connections to `server` that were answered, until it refused one.
@@ -97,9 +82,7 @@ fn too_many_connections_are_reported() {
     let server = Server::start(&["-c", "100"]);
     let guests = fill(&server);
     assert!(guests.len() < 100, "{}", guests.len());
-    let error = complaint(&server.url(""));
-    assert!(matches!(error, OpenError::Failed { .. }), "{error}");
-    assert!(error.to_string().contains("raise -c"), "{error}");
+    assert_turned_away(&server.url(""), "Failed", "raise -c");
 }
 
 #[test]
@@ -108,17 +91,12 @@ fn a_password_opens_the_door() {
     let file = folder.join("users");
     std::fs::write(&file, "ann:s3cret\n").unwrap();
     let mut server = Server::start(&["-Y", file.to_str().unwrap()]);
-    let error = complaint(&server.url(""));
-    assert!(matches!(error, OpenError::NotPermitted { .. }), "{error}");
-    assert!(error.to_string().contains("memcached://user:password@host"), "{error}");
-    let error = complaint(&format!("memcached://ann:wr0ng@127.0.0.1:{}", server.port));
-    assert!(matches!(error, OpenError::NotPermitted { .. }), "{error}");
-    assert!(error.to_string().contains("check user and password"), "{error}");
-    assert!(!error.to_string().contains("wr0ng"), "{error}");
-    let mut test_client =
-        TestClient::open(&store(&format!("memcached://ann:s3cret@127.0.0.1:{}", server.port)))
-            .unwrap();
-    assert_eq!(test_client.send(&insert("user1", &["a", "b"])), RequestResult::WRITTEN);
+    assert_turned_away(&server.url(""), "NotPermitted", "memcached://user:password@host");
+    let wrong = format!("memcached://ann:wr0ng@127.0.0.1:{}", server.port);
+    let said = assert_turned_away(&wrong, "NotPermitted", "check user and password");
+    assert!(!said.contains("wr0ng"), "{said}");
+    let mut test_client = test_client(&format!("memcached://ann:s3cret@127.0.0.1:{}", server.port));
+    test_client.expect(&insert("user1", &["a", "b"]), RequestResult::WRITTEN);
     server.kill();
     test_client
         .send_until(&read("user1"), &RequestResult::Refused(assay_model::Reason::Unreachable));

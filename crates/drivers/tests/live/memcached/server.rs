@@ -23,11 +23,6 @@ impl ServerProcess<Memcached> {
         ServerProcess::start_in(new_folder(), || Memcached(own()))
     }
 
-    /// `memcached://127.0.0.1:port` followed by `rest`.
-    pub fn url(&self, rest: &str) -> String {
-        format!("memcached://127.0.0.1:{}{rest}", self.port)
-    }
-
     /// What the server answers to these bytes within a moment.
     pub fn send(&self, command: &str) -> String {
         let mut socket = TcpStream::connect(("127.0.0.1", self.port)).expect("it is running");
@@ -83,6 +78,10 @@ impl Launch for Memcached {
         }
         command.args(&self.0);
         command
+    }
+
+    fn url(&self, port: u16) -> String {
+        format!("memcached://127.0.0.1:{port}")
     }
 
     fn is_answering(&self, port: u16) -> bool {

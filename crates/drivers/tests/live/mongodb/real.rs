@@ -1,9 +1,9 @@
 //! A real MongoDB, where the environment names one.
 
-use assay_store::Store;
 use assay_store::conformance::assert_conforms;
 
-use super::store;
+use crate::ordeal::{Scans, stays_as_long};
+use crate::stores::{Settings, store};
 
 /// Where it is, with a database that the tests may empty.
 const URL: &str = "ASSAY_TEST_MONGODB_URL";
@@ -19,10 +19,8 @@ fn a_real_mongodb_conforms() {
     };
     let url = url.into_string().expect("URLs are text");
     let mongodb = store(&url);
-    assert_conforms(&mongodb);
-    super::stays_as_long(&url);
-    let settings = mongodb.settings().unwrap();
-    let server = settings.iter().find(|setting| setting.name == "server").unwrap();
-    eprintln!("tested: {}", server.value);
+    assert_conforms(&*mongodb);
+    stays_as_long(&url, Scans::InOrder);
+    eprintln!("tested: {}", Settings::of(&*mongodb).value("server"));
     mongodb.clear().unwrap();
 }

@@ -5,11 +5,11 @@ use std::time::{Duration, Instant};
 
 use assay_lab::{LabError, Order, Watch, recipes};
 use assay_model::Reason;
-use assay_store::Store;
 use assay_store::conformance::assert_conforms;
 
-use super::{roomy, store, test_client};
+use super::roomy;
 use crate::lab::{Cluster, now};
+use crate::stores::{Settings, store, test_client};
 use crate::test_client::{RequestResult, TestClient, insert, layout, read};
 
 /// The longest wait.
@@ -18,9 +18,7 @@ const TIMEOUT: Duration = Duration::from_secs(2);
 fn value(url: &str, name: &str) -> String {
     let store = store(url);
     store.prepare(&layout(2)).expect("the cluster makes the bucket");
-    let settings = store.settings().expect("the cluster tells");
-    let setting = settings.into_iter().find(|setting| setting.name == name);
-    setting.map_or_else(String::new, |setting| setting.value)
+    Settings::of(&*store).value(name).to_owned()
 }
 
 /// Inserts records one by one until one is written, giving up each after a while; tells how all
@@ -57,7 +55,7 @@ fn insert_until_written(test_client: &mut TestClient, from: u32) -> Vec<(u32, Re
 #[test]
 fn three_replicas_conform() {
     let cluster = roomy(3);
-    assert_conforms(&store(&cluster.url("/three?replicas=3&read=leader")));
+    assert_conforms(&*store(&cluster.url("/three?replicas=3&read=leader")));
 }
 
 #[test]
@@ -117,12 +115,12 @@ fn a_bucket_with_replicas_goes_on_when_its_leader_dies() {
 fn servers_join_and_leave() {
     let mut cluster = Cluster::start("nats", 3);
     let mut three = test_client(&cluster.url("?replicas=3"));
-    assert_eq!(three.send(&insert("user1", &["a", "b"])), RequestResult::WRITTEN);
+    three.expect(&insert("user1", &["a", "b"]), RequestResult::WRITTEN);
     cluster.scale(4);
     // One of the four has each of them, alone.
     for number in 0..12 {
         let mut one = test_client(&cluster.url(&format!("/one{number}")));
-        assert_eq!(one.send(&insert("user1", &["a", "b"])), RequestResult::WRITTEN);
+        one.expect(&insert("user1", &["a", "b"]), RequestResult::WRITTEN);
     }
     cluster.scale(3);
     let row = RequestResult::row("field0=a field1=b");

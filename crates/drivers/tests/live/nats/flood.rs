@@ -5,10 +5,9 @@ use std::net::TcpStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use assay_store::{OpenError, Store};
-
-use super::store;
 use crate::impostor;
+use crate::opening::assert_error;
+use crate::stores::store;
 use crate::test_client::layout;
 
 const MIB: u64 = 1 << 20;
@@ -58,8 +57,7 @@ fn flood_a_request(mut socket: TcpStream, said: &AtomicU64) {
 fn an_endless_first_line_is_no_nats() {
     let (url, said) = flooding(|mut socket, said| flood(&mut socket, b"INFO ", said));
     let error = store(&url).prepare(&layout(1)).unwrap_err();
-    assert!(matches!(error, OpenError::Unreachable { .. }), "{error}");
-    assert!(error.to_string().contains("no NATS that we understand"), "{error}");
+    assert_error(&error, "Unreachable", "no NATS that we understand");
     let said = said.load(Ordering::Relaxed);
     assert!(said < 32 * MIB, "{said} bytes were taken");
 }

@@ -5,28 +5,23 @@ use std::time::Duration;
 
 use assay_model::{Datum, Reason};
 use assay_store::conformance::queries::{Caller, QueryAnswer, catalogue};
-use assay_store::{Existing, Step, Store};
+use assay_store::{Existing, Step};
 
 use super::server::Server;
-use super::store;
-use crate::test_client::{RequestResult, TestClient, insert, read, update};
-
-const LOST: RequestResult = RequestResult::Unknown(Reason::ConnectionLost);
-const UNREACHABLE: RequestResult = RequestResult::Refused(Reason::Unreachable);
+use crate::ordeal::{LOST, UNREACHABLE};
+use crate::rows::test_rows;
+use crate::stores::{store, test_client};
+use crate::test_client::{RequestResult, insert, read, update};
 
 /// The numbers of two queries of the suite's catalogue.
 const OPEN: u16 = 2;
 const ACCOUNT: u16 = 3;
 
-fn test_client(server: &Server, rest: &str) -> TestClient {
-    TestClient::open(&store(&server.url(rest))).expect("the server is there")
-}
-
 /// A conversation in queries; the relations are new.
 fn caller(server: &Server, rest: &str) -> Caller {
     let store = store(&server.url(rest));
     let prepared = store.prepare_queries(&Arc::new(catalogue()), Existing::Replace);
-    prepared.and_then(|()| Caller::open(&store, 0)).expect("the server is there")
+    prepared.and_then(|()| Caller::open(&*store, 0)).expect("the server is there")
 }
 
 fn account(number: i64) -> [Datum<'static>; 4] {
@@ -36,8 +31,8 @@ fn account(number: i64) -> [Datum<'static>; 4] {
 #[test]
 fn a_killed_server_leaves_what_was_sent_unknown() {
     let mut server = Server::start(&[]);
-    let mut test_client = test_client(&server, "?connections=2");
-    assert_eq!(test_client.send(&insert("user1", &["a", "b"])), RequestResult::WRITTEN);
+    let mut test_client = test_client(&server.url("?connections=2"));
+    test_client.expect(&insert("user1", &["a", "b"]), RequestResult::WRITTEN);
     server.freeze();
     let sent = [test_client.start(&read("user1")), test_client.start(&update("user1", &["c"]))];
     assert!(!test_client.is_ready());
@@ -46,20 +41,16 @@ fn a_killed_server_leaves_what_was_sent_unknown() {
     let mut answers = test_client.take(2);
     answers.sort_by_key(|(ticket, _)| ticket.0);
     assert_eq!(answers, sent.map(|ticket| (ticket, LOST)));
-    assert_eq!(test_client.send(&read("user1")), UNREACHABLE);
+    test_client.expect(&read("user1"), UNREACHABLE);
     assert!(test_client.is_ready());
 
     server.restart();
     test_client.send_until(&read("user1"), &RequestResult::row("field0=a field1=b"));
 }
 
-#[test]
-fn an_idle_client_notices_that_the_server_is_gone() {
-    let mut server = Server::start(&[]);
-    let mut test_client = test_client(&server, "?connections=2");
-    server.kill();
-    assert_eq!(test_client.drain_for(Duration::from_millis(50)), []);
-    assert_eq!(test_client.send(&read("user1")), UNREACHABLE);
+test_rows! { ordeal, Server::start(&[]);
+    an_idle_client_notices_that_the_server_is_gone("?connections=2");
+    a_frozen_server_keeps_requests_waiting_until_it_goes_on("?connections=1");
 }
 
 #[test]
@@ -121,8 +112,8 @@ fn what_was_committed_survives_a_server_killed_in_the_midst() {
 #[test]
 fn a_connection_that_the_server_ends_is_made_anew() {
     let server = Server::start(&[]);
-    let mut test_client = test_client(&server, "?connections=1");
-    assert_eq!(test_client.send(&insert("user1", &["a", "b"])), RequestResult::WRITTEN);
+    let mut test_client = test_client(&server.url("?connections=1"));
+    test_client.expect(&insert("user1", &["a", "b"]), RequestResult::WRITTEN);
     let ours = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
                 WHERE application_name = 'assay'";
     // The connection that prepared may not be gone yet.
@@ -132,28 +123,15 @@ fn a_connection_that_the_server_ends_is_made_anew() {
 }
 
 #[test]
-fn a_frozen_connection_is_given_up_after_the_timeout() {
-    let server = Server::start(&[]);
-    let mut test_client = test_client(&server, "?connections=1");
-    assert_eq!(test_client.send(&insert("user1", &["a", "b"])), RequestResult::WRITTEN);
-    server.freeze();
-    let first = test_client.start(&read("user1"));
-    test_client.abandon(first);
-    assert_eq!(test_client.take(1), [(first, LOST)]);
-    server.thaw();
-    test_client.send_until(&read("user1"), &RequestResult::row("field0=a field1=b"));
-}
-
-#[test]
 fn a_server_that_is_read_only_refuses_writes() {
     let server = Server::start(&[]);
-    let mut first = test_client(&server, "");
-    assert_eq!(first.send(&insert("user1", &["a", "b"])), RequestResult::WRITTEN);
+    let mut first = test_client(&server.url(""));
+    first.expect(&insert("user1", &["a", "b"]), RequestResult::WRITTEN);
     server.sql("ALTER SYSTEM SET default_transaction_read_only = on");
     server.sql("SELECT pg_reload_conf()");
     first.send_until(&insert("user2", &["a", "b"]), &RequestResult::Refused(Reason::ReadOnly));
-    assert_eq!(first.send(&update("user1", &["c"])), RequestResult::Refused(Reason::ReadOnly));
-    assert_eq!(first.send(&read("user1")), RequestResult::row("field0=a field1=b"));
+    first.expect(&update("user1", &["c"]), RequestResult::Refused(Reason::ReadOnly));
+    first.expect(&read("user1"), RequestResult::row("field0=a field1=b"));
 }
 
 #[test]

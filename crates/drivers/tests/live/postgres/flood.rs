@@ -6,11 +6,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use assay_model::Reason;
-use assay_store::Store;
 
-use super::store;
 use crate::impostor;
-use crate::test_client::{RequestResult, TestClient, layout, read};
+use crate::stores::{store, wide_client};
+use crate::test_client::{RequestResult, layout, read};
 
 const MIB: u64 = 1 << 20;
 /// The operating system's buffers of a connection, both ends together.
@@ -141,8 +140,8 @@ fn an_answer_without_an_end_beside_a_run_is_cut_off() {
 #[test]
 fn rows_without_an_end_are_cut_off() {
     let (url, said) = flooding(Where::Query);
-    let mut test_client = TestClient::open_wide(&store(&url), 1).unwrap();
-    assert_eq!(test_client.send(&read("user1")), RequestResult::Unknown(Reason::ConnectionLost));
+    let mut test_client = wide_client(&url, 1);
+    test_client.expect(&read("user1"), RequestResult::Unknown(Reason::ConnectionLost));
     // The connection is made anew at once, and no request is sent.
     check(&said, 64 * MIB);
 }

@@ -1,22 +1,24 @@
 //! Opening, preparing, clearing: what is said when it cannot be done.
 
 use std::fs;
-use std::io::Read as _;
 use std::sync::Arc;
 
-use assay_driver_postgres::Postgres;
+use assay_store::Existing;
 use assay_store::conformance::queries::{Caller, QueryAnswer, catalogue};
-use assay_store::conformance::{find_mark, leave_mark};
-use assay_store::{Existing, OpenError, Store};
 
 use super::server::Server;
-use super::store;
-use crate::impostor::listen;
-use crate::server::free_port;
+use crate::opening::assert_turned_away;
+use crate::rows::test_rows;
+use crate::stores::{Settings, store, test_client};
 use crate::test_client::{RequestResult, TestClient, insert, layout, read};
 
-fn error(store: &Postgres) -> OpenError {
-    store.prepare(&layout(2)).expect_err("it cannot be opened")
+test_rows! { opening;
+    a_closed_port_is_an_error_that_asks_whether_the_server_runs(&[
+        ("postgres://127.0.0.1:PORT/postgres", "is the server running"),
+    ]);
+    a_silent_server_is_given_up(&[
+        ("postgres://127.0.0.1:PORT/postgres?connect_timeout=50", "within 50 ms"),
+    ]);
 }
 
 #[test]
@@ -24,9 +26,9 @@ fn a_unix_socket_is_a_host_too() {
     let server = Server::start(&[]);
     let folder = server.folder().display().to_string().replace('/', "%2F");
     let url = format!("postgres://postgres@{folder}:{}/postgres", server.port);
-    let mut test_client = TestClient::open(&store(&url)).unwrap();
-    assert_eq!(test_client.send(&insert("user1", &["a", "b"])), RequestResult::WRITTEN);
-    assert_eq!(test_client.send(&read("user1")), RequestResult::row("field0=a field1=b"));
+    let mut test_client = test_client(&url);
+    test_client.expect(&insert("user1", &["a", "b"]), RequestResult::WRITTEN);
+    test_client.expect(&read("user1"), RequestResult::row("field0=a field1=b"));
 }
 
 #[test]
@@ -37,10 +39,10 @@ fn records_lie_as_ycsb_lays_them() {
     );
     server.sql("INSERT INTO usertable VALUES ('user1', 'a', 'b'), ('user2', 'c', NULL)");
     let store = store(&server.url(""));
-    let mut test_client = TestClient::open(&store).unwrap();
-    assert_eq!(test_client.send(&read("user1")), RequestResult::row("field0=a field1=b"));
-    assert_eq!(test_client.send(&read("user2")), RequestResult::row("field0=c"));
-    assert_eq!(test_client.send(&insert("user3", &["d", "e"])), RequestResult::WRITTEN);
+    let mut test_client = TestClient::open(&*store).unwrap();
+    test_client.expect(&read("user1"), RequestResult::row("field0=a field1=b"));
+    test_client.expect(&read("user2"), RequestResult::row("field0=c"));
+    test_client.expect(&insert("user3", &["d", "e"]), RequestResult::WRITTEN);
     assert_eq!(server.sql("SELECT * FROM usertable WHERE ycsb_key = 'user3'"), "user3|d|e");
 }
 
@@ -48,41 +50,14 @@ fn records_lie_as_ycsb_lays_them() {
 fn a_table_without_a_field_is_reported() {
     let server = Server::start(&[]);
     server.sql("CREATE TABLE usertable (YCSB_KEY VARCHAR(255) PRIMARY KEY, FIELD0 TEXT)");
-    let outcome_of = error(&store(&server.url(""))).to_string();
-    assert!(outcome_of.contains("table usertable has no column field1"), "{outcome_of}");
-}
-
-#[test]
-fn what_was_written_is_there_after_the_server_was_killed() {
-    let mut server = Server::start(&[]);
-    leave_mark(&store(&server.url(""))).unwrap();
-    server.kill();
-    server.restart();
-    find_mark(&store(&server.url(""))).unwrap();
-}
-
-#[test]
-fn a_closed_port_is_unreachable() {
-    let url = format!("postgres://127.0.0.1:{}/postgres", free_port());
-    let outcome_of = error(&store(&url));
-    assert!(matches!(outcome_of, OpenError::Unreachable { .. }), "{outcome_of}");
-    assert!(outcome_of.to_string().contains("is the server running"), "{outcome_of}");
-}
-
-#[test]
-fn a_server_that_never_responds_times_out() {
-    let port = listen(|mut socket| drop(socket.read_to_end(&mut Vec::new())));
-    let outcome_of =
-        error(&store(&format!("postgres://127.0.0.1:{port}/postgres?connect_timeout=50")));
-    assert!(matches!(outcome_of, OpenError::Unreachable { .. }), "{outcome_of}");
-    assert!(outcome_of.to_string().contains("within 50 ms"), "{outcome_of}");
+    assert_turned_away(&server.url(""), "", "table usertable has no column field1");
 }
 
 #[test]
 fn a_database_that_is_not_there_is_reported() {
     let server = Server::start(&[]);
-    let outcome_of = error(&store(&format!("postgres://postgres@127.0.0.1:{}/shop", server.port)));
-    assert!(outcome_of.to_string().contains("createdb"), "{outcome_of}");
+    let url = format!("postgres://postgres@127.0.0.1:{}/shop", server.port);
+    assert_turned_away(&url, "", "createdb");
 }
 
 #[test]
@@ -111,55 +86,49 @@ fn passwords_are_checked() {
         store(&right).prepare(&layout(2)).unwrap();
     }
     for wrong in [url("ann:no", ""), url("ann", "")] {
-        let outcome_of = error(&store(&wrong));
-        assert!(matches!(outcome_of, OpenError::NotPermitted { .. }), "{outcome_of}");
-        assert!(outcome_of.to_string().contains("password"), "{outcome_of}");
+        assert_turned_away(&wrong, "NotPermitted", "password");
     }
 }
 
 #[test]
 fn tls_is_used_if_the_url_requires_it() {
     let server = Server::start_tls();
-    let encrypted = |store: &Postgres| {
-        let mut test_client = TestClient::open(store).expect("the server is there");
-        assert_eq!(test_client.send(&read("user1")), RequestResult::MISSING);
+    let encrypted = |rest: &str| {
+        let mut test_client = test_client(&server.url(rest));
+        test_client.expect(&read("user1"), RequestResult::MISSING);
         server.sql(
             "SELECT bool_or(ssl) FROM pg_stat_ssl JOIN pg_stat_activity USING (pid) \
                     WHERE application_name = 'assay'",
         )
     };
     let ca = server.folder().join("ca.crt").display().to_string();
-    assert_eq!(encrypted(&store(&server.url(""))), "f");
-    assert_eq!(encrypted(&store(&server.url("?sslmode=require"))), "t");
+    assert_eq!(encrypted(""), "f");
+    assert_eq!(encrypted("?sslmode=require"), "t");
     let verified = format!("?sslmode=verify-full&ca_file={ca}");
-    assert_eq!(encrypted(&store(&server.url(&verified))), "t");
-    let outcome_of = error(&store(&server.url("?sslmode=verify-full"))).to_string();
-    assert!(outcome_of.contains("ca_file="), "{outcome_of}");
+    assert_eq!(encrypted(&verified), "t");
+    assert_turned_away(&server.url("?sslmode=verify-full"), "", "ca_file=");
 }
 
 #[test]
 fn a_server_without_tls_is_reported() {
     let server = Server::start(&[]);
-    let outcome_of = error(&store(&server.url("?sslmode=require"))).to_string();
-    assert!(outcome_of.contains("sslmode=disable"), "{outcome_of}");
+    assert_turned_away(&server.url("?sslmode=require"), "", "sslmode=disable");
 }
 
 #[test]
 fn settings_are_read_back() {
     let server = Server::start(&["fsync=off", "synchronous_commit=local"]);
-    let settings = store(&server.url("?isolation=serializable")).settings().unwrap();
-    let value = |name: &str| {
-        let setting = settings.iter().find(|setting| setting.name == name);
-        setting.map(|setting| setting.value.as_str()).unwrap_or("missing")
-    };
-    assert!(value("server").starts_with("PostgreSQL "), "{}", value("server"));
-    assert_eq!(value("fsync"), "off");
-    assert_eq!(value("synchronous_commit"), "local");
-    assert_eq!(value("default_transaction_isolation"), "serializable");
-    assert_eq!(value("shared_buffers"), "32MB");
-    assert_eq!(value("lock_timeout"), "0");
-    assert_eq!(value("durability"), "operating system");
-    assert_eq!(value("role"), "primary");
+    let settings = Settings::at(&server.url("?isolation=serializable"));
+    assert!(settings.value("server").starts_with("PostgreSQL "), "{}", settings.value("server"));
+    settings.expect(&[
+        ("fsync", "off"),
+        ("synchronous_commit", "local"),
+        ("default_transaction_isolation", "serializable"),
+        ("shared_buffers", "32MB"),
+        ("lock_timeout", "0"),
+        ("durability", "operating system"),
+        ("role", "primary"),
+    ]);
 }
 
 #[test]
@@ -181,7 +150,7 @@ fn relations_that_differ_are_named() {
     let missing = outcome_of(Existing::Use);
     assert!(missing.contains("table account has no column owner"), "{missing}");
     store.prepare_queries(&catalogue, Existing::Replace).unwrap();
-    let mut caller = Caller::open(&store, 0).unwrap();
+    let mut caller = Caller::open(&*store, 0).unwrap();
     assert_eq!(caller.send(0, 6, &[assay_model::Datum::Text("Ann")]), QueryAnswer::MISSING);
     drop(caller);
     server.sql("CREATE VIEW cities AS SELECT city FROM branch");

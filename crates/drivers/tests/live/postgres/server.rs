@@ -42,11 +42,6 @@ impl ServerProcess<Postgres> {
         start_in(folder, &settings.each_ref().map(String::as_str))
     }
 
-    /// `postgres://127.0.0.1:port/postgres` followed by `rest`.
-    pub fn url(&self, rest: &str) -> String {
-        format!("postgres://postgres@127.0.0.1:{}/postgres{rest}", self.port)
-    }
-
     /// What psql prints for this statement, without headings.
     pub fn sql(&self, statement: &str) -> String {
         let output = Command::new(program("psql"))
@@ -83,6 +78,10 @@ impl Launch for Postgres {
             command.args(["-c", setting]);
         }
         command
+    }
+
+    fn url(&self, port: u16) -> String {
+        format!("postgres://postgres@127.0.0.1:{port}/postgres")
     }
 
     fn is_answering(&self, port: u16) -> bool {

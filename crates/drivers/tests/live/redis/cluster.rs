@@ -2,15 +2,16 @@
 
 use std::collections::HashMap;
 use std::process::Command;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use assay_driver_redis::Redis;
 use assay_model::{Kind, Reason};
 use assay_store::conformance::assert_conforms;
-use assay_store::{OpenError, Store, Ticket};
+use assay_store::{Store, Ticket};
 
-use super::store;
+use crate::opening::assert_turned_away;
 use crate::server::{FREE_PORT, Server, free_port};
+use crate::stores::{Settings, store, test_client};
 use crate::test_client::{
     RequestResult, TIMEOUT, TestClient, delete, insert, layout, read, scan, update,
 };
@@ -53,12 +54,12 @@ impl Cluster {
         format!("redis+cluster://{}{rest}", hosts.join(","))
     }
 
-    fn store(&self, rest: &str) -> Redis {
+    fn store(&self, rest: &str) -> Arc<dyn Store> {
         store(&self.url(rest))
     }
 
     fn test_client(&self, rest: &str) -> TestClient {
-        TestClient::open(&self.store(rest)).expect("the cluster is there")
+        test_client(&self.url(rest))
     }
 
     /// Until each of as many replicas as masters has what its master has: the rest is lost with it.
@@ -121,8 +122,8 @@ const BUSY: RequestResult = RequestResult::Refused(Reason::Busy);
 #[test]
 fn a_cluster_conforms() {
     let cluster = Cluster::start(3, 0);
-    assert_conforms(&cluster.store(""));
-    assert_conforms(&cluster.store("?connections=2&depth=8"));
+    assert_conforms(&*cluster.store(""));
+    assert_conforms(&*cluster.store("?connections=2&depth=8"));
     let capabilities = cluster.store("").capabilities();
     assert_eq!(capabilities.name, "redis-cluster");
     assert!(capabilities.hidden_retries.unwrap().contains("MOVED"));
@@ -132,10 +133,10 @@ fn a_cluster_conforms() {
 fn records_are_spread_while_the_index_is_in_one_place() {
     let cluster = Cluster::start(3, 0);
     let redis = cluster.store("");
-    let mut test_client = TestClient::open(&redis).unwrap();
+    let mut test_client = TestClient::open(&*redis).unwrap();
     for number in 0..90 {
         let key = format!("user{number}");
-        assert_eq!(test_client.send(&insert(&key, &["a", "b"])), RequestResult::WRITTEN);
+        test_client.expect(&insert(&key, &["a", "b"]), RequestResult::WRITTEN);
         assert_eq!(test_client.last_requests(), 2);
     }
     let sizes: Vec<u32> =
@@ -144,15 +145,15 @@ fn records_are_spread_while_the_index_is_in_one_place() {
     assert!(sizes.iter().all(|size| *size > 10), "{sizes:?}");
     let index = &cluster.nodes[cluster.place_of("_indices")];
     assert_eq!(index.cli("ZCARD _indices"), "90");
-    assert_eq!(test_client.send(&update("user7", &["c"])), RequestResult::WRITTEN);
+    test_client.expect(&update("user7", &["c"]), RequestResult::WRITTEN);
     assert_eq!(test_client.last_requests(), 1);
-    assert_eq!(test_client.send(&read("user7")), RequestResult::row("field0=c field1=b"));
+    test_client.expect(&read("user7"), RequestResult::row("field0=c field1=b"));
     let RequestResult::Done(true, rows) = test_client.send(&scan("user1", 5)) else {
         panic!("it finds rows")
     };
     assert_eq!((rows.len(), test_client.last_requests()), (5, 6));
-    assert_eq!(test_client.send(&delete("user7")), RequestResult::WRITTEN);
-    assert_eq!(test_client.send(&delete("user7")), RequestResult::MISSING);
+    test_client.expect(&delete("user7"), RequestResult::WRITTEN);
+    test_client.expect(&delete("user7"), RequestResult::MISSING);
     redis.keep_note("loaded").unwrap();
     assert_eq!(redis.note().unwrap().as_deref(), Some("loaded"));
     redis.clear().unwrap();
@@ -164,18 +165,15 @@ fn without_the_index_every_request_is_one_command() {
     let cluster = Cluster::start(3, 0);
     let redis = cluster.store("?index=off");
     redis.clear().unwrap();
-    let mut test_client = TestClient::open(&redis).unwrap();
+    let mut test_client = TestClient::open(&*redis).unwrap();
     for number in 0..9 {
-        assert_eq!(
-            test_client.send(&insert(&format!("user{number}"), &["a", "b"])),
-            RequestResult::WRITTEN
-        );
+        test_client.expect(&insert(&format!("user{number}"), &["a", "b"]), RequestResult::WRITTEN);
         assert_eq!(test_client.last_requests(), 1);
     }
-    assert_eq!(test_client.send(&scan("user1", 1)), RequestResult::Refused(Reason::Unsupported));
+    test_client.expect(&scan("user1", 1), RequestResult::Refused(Reason::Unsupported));
     assert!(redis.clear().unwrap_err().to_string().contains("index=off"));
     for number in 0..9 {
-        assert_eq!(test_client.send(&delete(&format!("user{number}"))), RequestResult::WRITTEN);
+        test_client.expect(&delete(&format!("user{number}")), RequestResult::WRITTEN);
     }
     redis.keep_note("loaded").unwrap();
     redis.clear().unwrap();
@@ -187,16 +185,16 @@ fn tables_in_key_order_are_scanned_over_all_nodes() {
     let cluster = Cluster::start(3, 0);
     let mut layout = layout(2);
     layout.tables[0].needs_key_order = true;
-    let mut test_client = TestClient::open_laid(&cluster.store(""), &layout).unwrap();
+    let mut test_client = TestClient::open_laid(&*cluster.store(""), &layout).unwrap();
     for key in ["user3", "user1", "user2"] {
-        assert_eq!(test_client.send(&insert(key, &[key, "x"])), RequestResult::WRITTEN);
+        test_client.expect(&insert(key, &[key, "x"]), RequestResult::WRITTEN);
     }
-    assert_eq!(test_client.send(&update("user9", &["c"])), RequestResult::MISSING);
-    assert_eq!(test_client.send(&update("user2", &["c"])), RequestResult::WRITTEN);
+    test_client.expect(&update("user9", &["c"]), RequestResult::MISSING);
+    test_client.expect(&update("user2", &["c"]), RequestResult::WRITTEN);
     let place = cluster.place_of("usertable:user3");
     cluster.nodes[place].cli("DEL usertable:user3");
     let rows = vec!["field0=user1 field1=x".into(), "field0=c field1=x".into(), String::new()];
-    assert_eq!(test_client.send(&scan("user1", 9)), RequestResult::Done(true, rows));
+    test_client.expect(&scan("user1", 9), RequestResult::Done(true, rows));
 }
 
 #[test]
@@ -204,7 +202,7 @@ fn a_slot_that_moved_is_followed_once_then_known() {
     let cluster = Cluster::start(3, 0);
     let mut test_client = cluster.test_client("");
     let key = cluster.key_at(0, "moved");
-    assert_eq!(test_client.send(&insert(&key, &["a", "b"])), RequestResult::WRITTEN);
+    test_client.expect(&insert(&key, &["a", "b"]), RequestResult::WRITTEN);
     let from = cluster.id(0);
     // All of the first node's slots.
     cli(&["--cluster", "reshard", &format!("127.0.0.1:{}", cluster.nodes[0].port)]
@@ -213,15 +211,15 @@ fn a_slot_that_moved_is_followed_once_then_known() {
         .chain(["--cluster-slots", "5461", "--cluster-yes"])
         .map(str::to_owned)
         .collect::<Vec<_>>());
-    assert_eq!(test_client.send(&read(&key)), RequestResult::row("field0=a field1=b"));
+    test_client.expect(&read(&key), RequestResult::row("field0=a field1=b"));
     assert_eq!(test_client.last_requests(), 2);
     // Meanwhile the client requests the slot map.
     cluster.until(|| {
-        assert_eq!(test_client.send(&read(&key)), RequestResult::row("field0=a field1=b"));
+        test_client.expect(&read(&key), RequestResult::row("field0=a field1=b"));
         test_client.last_requests() == 1
     });
     let other = format!("{key}again");
-    assert_eq!(test_client.send(&insert(&other, &["a", "b"])), RequestResult::WRITTEN);
+    test_client.expect(&insert(&other, &["a", "b"]), RequestResult::WRITTEN);
     assert_eq!(test_client.last_requests(), 2);
 }
 
@@ -235,11 +233,11 @@ fn a_migrating_slot_is_looked_up_on_both_nodes() {
     cluster.nodes[1].cli(&format!("CLUSTER SETSLOT {slot} IMPORTING {from}"));
     cluster.nodes[0].cli(&format!("CLUSTER SETSLOT {slot} MIGRATING {to}"));
     // The record's command, ASKING and the command again, and the entry in the index.
-    assert_eq!(test_client.send(&insert(&key, &["a", "b"])), RequestResult::WRITTEN);
+    test_client.expect(&insert(&key, &["a", "b"]), RequestResult::WRITTEN);
     assert_eq!(test_client.last_requests(), 4);
-    assert_eq!(test_client.send(&read(&key)), RequestResult::row("field0=a field1=b"));
+    test_client.expect(&read(&key), RequestResult::row("field0=a field1=b"));
     assert_eq!(test_client.last_requests(), 3);
-    assert_eq!(test_client.send(&scan(&key, 1)), RequestResult::row("field0=a field1=b"));
+    test_client.expect(&scan(&key, 1), RequestResult::row("field0=a field1=b"));
     assert_eq!(test_client.last_requests(), 4);
 }
 
@@ -251,7 +249,7 @@ fn a_redirection_loop_is_refused() {
     let slot = cluster.nodes[0].cli(&format!("CLUSTER KEYSLOT {key}"));
     // The first sends it to the second, which does not take it in.
     cluster.nodes[0].cli(&format!("CLUSTER SETSLOT {slot} MIGRATING {}", cluster.id(1)));
-    assert_eq!(test_client.send(&read(&key)), BUSY);
+    test_client.expect(&read(&key), BUSY);
     assert_eq!(test_client.last_requests(), 3);
 }
 
@@ -261,7 +259,7 @@ fn a_killed_master_is_replaced_by_its_replica() {
     let mut test_client = cluster.test_client("?connections=2");
     let keys: Vec<String> = (0..60).map(|number| format!("user{number}")).collect();
     for key in &keys {
-        assert_eq!(test_client.send(&insert(key, &["a", "b"])), RequestResult::WRITTEN);
+        test_client.expect(&insert(key, &["a", "b"]), RequestResult::WRITTEN);
     }
     cluster.until_replicated();
     // Not the one with the index, so that scans go on being possible for those who look.
@@ -278,7 +276,7 @@ fn a_killed_master_is_replaced_by_its_replica() {
         assert!(sent.contains_key(&ticket));
         assert_eq!(result, RequestResult::Unknown(Reason::ConnectionLost));
     }
-    assert_eq!(test_client.send(&read(&lost[0])), RequestResult::Refused(Reason::Unreachable));
+    test_client.expect(&read(&lost[0]), RequestResult::Refused(Reason::Unreachable));
     let start = Instant::now();
     let mut refused = HashMap::new();
     let again = loop {
@@ -309,7 +307,7 @@ fn a_frozen_master_is_replaced_too() {
     let cluster = Cluster::start(3, 1);
     let mut test_client = cluster.test_client("?connect_timeout=500");
     let chosen = cluster.place_of("user1");
-    assert_eq!(test_client.send(&insert("user1", &["a", "b"])), RequestResult::WRITTEN);
+    test_client.expect(&insert("user1", &["a", "b"]), RequestResult::WRITTEN);
     cluster.until_replicated();
     cluster.nodes[chosen].freeze();
     let given_up = test_client.start(&read("user1"));
@@ -320,7 +318,7 @@ fn a_frozen_master_is_replaced_too() {
     cluster.nodes[chosen].thaw();
     test_client.drain_for(Duration::from_millis(500));
     test_client.send_until(&update("user1", &["c"]), &RequestResult::WRITTEN);
-    assert_eq!(test_client.send(&read("user1")), RequestResult::row("field0=c field1=b"));
+    test_client.expect(&read("user1"), RequestResult::row("field0=c field1=b"));
 }
 
 #[test]
@@ -337,10 +335,7 @@ fn without_a_replica_the_keys_of_a_killed_master_are_refused() {
     cluster.nodes[(index + 1) % 3].kill();
     test_client.send_until(&read(&gone), &RequestResult::Refused(Reason::Unreachable));
     // Half of an insert does not happen where the other half cannot.
-    assert_eq!(
-        test_client.send(&insert(&gone, &["a", "b"])),
-        RequestResult::Refused(Reason::Unreachable)
-    );
+    test_client.expect(&insert(&gone, &["a", "b"]), RequestResult::Refused(Reason::Unreachable));
     test_client.send_until(&read(&there), &BUSY);
     cluster.nodes[(index + 1) % 3].restart();
     test_client.send_until(&read(&there), &RequestResult::MISSING);
@@ -350,40 +345,41 @@ fn without_a_replica_the_keys_of_a_killed_master_are_refused() {
 #[test]
 fn settings_tell_the_clusters_shape() {
     let cluster = Cluster::start(3, 1);
-    let settings = cluster.store("").settings().unwrap();
-    let value = |name: &str| {
-        let found = settings.iter().find(|setting| setting.name == name);
-        found.map_or("", |setting| setting.value.as_str())
-    };
-    assert_eq!((value("masters"), value("replicas")), ("3", "3"));
-    assert_eq!(value("cluster-node-timeout"), "1000");
-    assert_eq!(value("cluster-require-full-coverage"), "yes");
-    assert_eq!(value("durability"), "none");
-    assert_eq!(value("role"), "master");
-    assert!(settings.iter().all(|setting| !setting.meaning.is_empty()));
-}
-
-fn complaint(url: &str) -> OpenError {
-    store(url).prepare(&layout(1)).expect_err("it must not open")
+    let settings = Settings::of(&*cluster.store(""));
+    settings.expect(&[
+        ("masters", "3"),
+        ("replicas", "3"),
+        ("cluster-node-timeout", "1000"),
+        ("cluster-require-full-coverage", "yes"),
+        ("durability", "none"),
+        ("role", "master"),
+    ]);
 }
 
 #[test]
 fn what_is_no_whole_cluster_is_reported() {
     let single = Server::start(&[]);
-    let error = complaint(&format!("redis+cluster://127.0.0.1:{}", single.port));
-    assert!(matches!(error, OpenError::Unsupported { .. }), "{error}");
-    assert!(error.to_string().contains("redis://"), "{error}");
+    assert_turned_away(
+        &format!("redis+cluster://127.0.0.1:{}", single.port),
+        "Unsupported",
+        "redis://",
+    );
     let fresh = node();
-    let error = complaint(&format!("redis+cluster://127.0.0.1:{}", fresh.port));
-    assert!(error.to_string().contains("16384 of its 16384 slots"), "{error}");
-    let error = complaint(&format!("redis+cluster://127.0.0.1:{}", free_port()));
-    assert!(matches!(error, OpenError::Unreachable { .. }), "{error}");
+    assert_turned_away(
+        &format!("redis+cluster://127.0.0.1:{}", fresh.port),
+        "",
+        "16384 of its 16384 slots",
+    );
+    assert_turned_away(&format!("redis+cluster://127.0.0.1:{}", free_port()), "Unreachable", "");
     let cluster = Cluster::start(3, 0);
     let dead = free_port();
     let url = format!("redis-cluster://127.0.0.1:{dead},127.0.0.1:{}", cluster.nodes[2].port);
-    let mut test_client = TestClient::open(&store(&url)).unwrap();
-    assert_eq!(test_client.send(&insert("user1", &["a", "b"])), RequestResult::WRITTEN);
+    let mut test_client = test_client(&url);
+    test_client.expect(&insert("user1", &["a", "b"]), RequestResult::WRITTEN);
     assert!(store(&url).capabilities().can(Kind::Scan));
-    let error = complaint(&format!("redis://127.0.0.1:{}", cluster.nodes[0].port));
-    assert!(error.to_string().contains("redis+cluster://"), "{error}");
+    assert_turned_away(
+        &format!("redis://127.0.0.1:{}", cluster.nodes[0].port),
+        "",
+        "redis+cluster://",
+    );
 }

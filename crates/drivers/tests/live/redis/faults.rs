@@ -7,23 +7,23 @@ use std::time::Duration;
 use assay_model::Reason;
 use assay_store::Ticket;
 
-use super::{store, test_client};
 use crate::impostor;
-use crate::ordeal::{LOST, UNREACHABLE, answers_in_order};
+use crate::ordeal::{LOST, UNREACHABLE};
+use crate::rows::test_rows;
 use crate::server::Server;
-use crate::test_client::{RequestResult, TestClient, delete, insert, read, update};
+use crate::stores::test_client;
+use crate::test_client::{RequestResult, delete, insert, read, update};
 
-#[test]
-fn ten_thousand_requests_in_flight_are_answered_in_order() {
-    let server = Server::start(&[]);
-    answers_in_order(&mut test_client(&server.url("?depth=10000")), 10_000);
+test_rows! { ordeal, Server::start(&[]);
+    ten_thousand_requests_in_flight_are_answered_in_order("?depth=10000");
+    an_idle_client_notices_that_the_server_is_gone("?connections=2");
 }
 
 #[test]
 fn a_killed_server_leaves_what_was_sent_unknown() {
     let mut server = Server::start(&[]);
     let mut test_client = test_client(&server.url(""));
-    assert_eq!(test_client.send(&insert("user1", &["a"])), RequestResult::WRITTEN);
+    test_client.expect(&insert("user1", &["a"]), RequestResult::WRITTEN);
     server.freeze();
     let sent = [
         test_client.start(&read("user1")),
@@ -33,14 +33,14 @@ fn a_killed_server_leaves_what_was_sent_unknown() {
     test_client.poll();
     server.kill();
     assert_eq!(test_client.take(3), sent.map(|ticket| (ticket, LOST)));
-    assert_eq!(test_client.send(&read("user1")), UNREACHABLE);
+    test_client.expect(&read("user1"), UNREACHABLE);
     assert_eq!(test_client.drain_for(Duration::from_millis(100)), []);
-    assert_eq!(test_client.send(&read("user1")), UNREACHABLE);
+    test_client.expect(&read("user1"), UNREACHABLE);
     assert!(test_client.is_ready());
 
     server.restart();
     test_client.send_until(&read("user1"), &RequestResult::MISSING);
-    assert_eq!(test_client.send(&insert("user1", &["b"])), RequestResult::WRITTEN);
+    test_client.expect(&insert("user1", &["b"]), RequestResult::WRITTEN);
 }
 
 #[test]
@@ -63,15 +63,6 @@ fn a_request_that_was_never_sent_is_refused() {
 }
 
 #[test]
-fn an_idle_client_notices_that_the_server_is_gone() {
-    let mut server = Server::start(&[]);
-    let mut test_client = test_client(&server.url("?connections=2"));
-    server.kill();
-    assert_eq!(test_client.drain_for(Duration::from_millis(50)), []);
-    assert_eq!(test_client.send(&read("user1")), UNREACHABLE);
-}
-
-#[test]
 fn a_password_with_a_database_is_given_again_after_a_restart() {
     let mut server = Server::start(&["--requirepass", "pw"]);
     let mut test_client = test_client(&format!("redis://:pw@127.0.0.1:{}/5", server.port));
@@ -87,7 +78,7 @@ fn a_tls_connection_comes_back_too() {
     let mut server = Server::start_tls();
     let ca = server.folder().join("ca.crt");
     let mut test_client = test_client(&server.url(&format!("?ca_file={}", ca.display())));
-    assert_eq!(test_client.send(&insert("user1", &["a"])), RequestResult::WRITTEN);
+    test_client.expect(&insert("user1", &["a"]), RequestResult::WRITTEN);
     server.kill();
     test_client.send_until(&read("user1"), &UNREACHABLE);
     server.restart();
@@ -150,7 +141,7 @@ fn a_server_that_accepts_connections_but_no_requests_says_why() {
         false => impostor::converse(socket, &[("HGETALL", "*0\r\n"), ("DEL", "-ERR no\r\n!")]),
     });
     let mut test_client = test_client(&format!("redis://127.0.0.1:{port}"));
-    assert_eq!(test_client.send(&read("user1")), RequestResult::MISSING);
+    test_client.expect(&read("user1"), RequestResult::MISSING);
     is_loading.store(true, Ordering::Relaxed);
     test_client.send(&delete("user1"));
     test_client.send_until(&read("user1"), &RequestResult::Refused(Reason::Busy));
@@ -162,9 +153,9 @@ fn a_server_that_accepts_connections_but_no_requests_says_why() {
 fn full_memory_refuses_writes_while_reads_go_on() {
     let server = Server::start(&["--maxmemory", "500kb", "--maxmemory-policy", "noeviction"]);
     let mut test_client = test_client(&server.url(""));
-    assert_eq!(test_client.send(&insert("user1", &["a"])), RequestResult::Refused(Reason::Full));
-    assert_eq!(test_client.send(&update("user1", &["a"])), RequestResult::Refused(Reason::Full));
-    assert_eq!(test_client.send(&read("user1")), RequestResult::MISSING);
+    test_client.expect(&insert("user1", &["a"]), RequestResult::Refused(Reason::Full));
+    test_client.expect(&update("user1", &["a"]), RequestResult::Refused(Reason::Full));
+    test_client.expect(&read("user1"), RequestResult::MISSING);
 }
 
 #[test]
@@ -173,11 +164,8 @@ fn a_replica_refuses_writes() {
     let port = primary.port.to_string();
     let replica = Server::start(&["--replicaof", "127.0.0.1", &port]);
     let mut test_client = test_client(&replica.url(""));
-    assert_eq!(
-        test_client.send(&insert("user1", &["a"])),
-        RequestResult::Refused(Reason::ReadOnly)
-    );
-    assert_eq!(test_client.send(&read("user1")), RequestResult::MISSING);
+    test_client.expect(&insert("user1", &["a"]), RequestResult::Refused(Reason::ReadOnly));
+    test_client.expect(&read("user1"), RequestResult::MISSING);
 }
 
 #[test]
@@ -185,11 +173,8 @@ fn another_type_under_the_key_is_reported() {
     let server = Server::start(&[]);
     server.cli("SET user1 text");
     let mut test_client = test_client(&server.url(""));
-    assert_eq!(test_client.send(&read("user1")), RequestResult::Refused(Reason::WrongType));
-    assert_eq!(
-        test_client.send(&update("user1", &["a"])),
-        RequestResult::Refused(Reason::WrongType)
-    );
+    test_client.expect(&read("user1"), RequestResult::Refused(Reason::WrongType));
+    test_client.expect(&update("user1", &["a"]), RequestResult::Refused(Reason::WrongType));
 }
 
 #[test]
@@ -209,11 +194,11 @@ fn an_answer_of_another_shape_is_garbled_too() {
     let port = impostor::listen(move |socket| impostor::converse(socket, &answers));
     let mut test_client = test_client(&format!("redis://127.0.0.1:{port}"));
     let garbled = RequestResult::Unknown(Reason::Garbled);
-    assert_eq!(test_client.send(&read("user1")), garbled);
+    test_client.expect(&read("user1"), &garbled);
     test_client.send_until(&update("user1", &["a"]), &RequestResult::WRITTEN);
-    assert_eq!(test_client.send(&crate::test_client::scan("user1", 3)), garbled);
+    test_client.expect(&crate::test_client::scan("user1", 3), &garbled);
     test_client.send_until(&update("user1", &["a"]), &RequestResult::WRITTEN);
-    assert_eq!(test_client.send(&delete("user1")), garbled);
+    test_client.expect(&delete("user1"), &garbled);
     test_client.send_until(&update("user1", &["a"]), &RequestResult::WRITTEN);
 }
 
@@ -229,7 +214,7 @@ fn half_an_insert_is_unknown_with_the_reason_of_the_other_half() {
 fn answers_before_the_end_of_a_connection_count() {
     let answers = [("HGETALL", "%1\r\n+field0\r\n+a\r\n!")];
     let port = impostor::listen(move |socket| impostor::converse(socket, &answers));
-    let mut test_client = TestClient::open(&store(&format!("redis://127.0.0.1:{port}"))).unwrap();
+    let mut test_client = test_client(&format!("redis://127.0.0.1:{port}"));
     let tickets = [test_client.start(&read("user1")), test_client.start(&update("user1", &["a"]))];
     let expected = [(tickets[0], RequestResult::row("field0=a")), (tickets[1], LOST)];
     assert_eq!(test_client.take(2), expected);
@@ -241,6 +226,6 @@ fn messages_out_of_band_are_no_answers() {
         [("HGETALL", ">2\r\n+invalidate\r\n*0\r\n|1\r\n+ttl\r\n:5\r\n%1\r\n+f\r\n+a\r\n")];
     let port = impostor::listen(move |socket| impostor::converse(socket, &answers));
     let mut test_client = test_client(&format!("redis://127.0.0.1:{port}"));
-    assert_eq!(test_client.send(&read("user1")), RequestResult::row("f=a"));
-    assert_eq!(test_client.send(&update("user1", &["a"])), RequestResult::WRITTEN);
+    test_client.expect(&read("user1"), RequestResult::row("f=a"));
+    test_client.expect(&update("user1", &["a"]), RequestResult::WRITTEN);
 }

@@ -7,8 +7,8 @@ use assay_lab::{Order, recipes};
 use assay_model::Reason;
 use assay_store::conformance::assert_conforms;
 
-use super::{store, test_client};
 use crate::lab::{Cluster, now};
+use crate::stores::{store, test_client};
 use crate::test_client::{RequestResult, TIMEOUT, insert, read, update};
 
 /// Reads until a record comes; meanwhile the reads are refused.
@@ -54,21 +54,18 @@ fn until_replicated(url: &str, fewest: u64) {
 #[test]
 fn the_labs_cluster_grows_then_shrinks_under_requests() {
     let mut cluster = Cluster::start("redis-cluster", 3);
-    assert_conforms(&store(&cluster.url("")));
+    assert_conforms(&*store(&cluster.url("")));
     let mut test_client = test_client(&cluster.url(""));
     for number in 0..300 {
-        assert_eq!(
-            test_client.send(&insert(&format!("user{number}"), &["a", "b"])),
-            RequestResult::WRITTEN
-        );
+        test_client.expect(&insert(&format!("user{number}"), &["a", "b"]), RequestResult::WRITTEN);
     }
     for nodes in [4, 3] {
         cluster.scale(nodes);
         for number in 0..300 {
             let key = format!("user{number}");
             until_back(&mut test_client, &key);
-            assert_eq!(test_client.send(&update(&key, &["c"])), RequestResult::WRITTEN);
-            assert_eq!(test_client.send(&read(&key)), RequestResult::row("field0=c field1=b"));
+            test_client.expect(&update(&key, &["c"]), RequestResult::WRITTEN);
+            test_client.expect(&read(&key), RequestResult::row("field0=c field1=b"));
         }
     }
 }
@@ -81,10 +78,7 @@ fn the_labs_cluster_outlives_a_master() {
     let mut cluster = Cluster::start_as(&order);
     let mut test_client = test_client(&cluster.url("?connections=2"));
     for number in 0..100 {
-        assert_eq!(
-            test_client.send(&insert(&format!("user{number}"), &["a", "b"])),
-            RequestResult::WRITTEN
-        );
+        test_client.expect(&insert(&format!("user{number}"), &["a", "b"]), RequestResult::WRITTEN);
     }
     until_replicated(&cluster.url(""), 100);
     // redis-cli makes the first ones the masters.
@@ -92,17 +86,17 @@ fn the_labs_cluster_outlives_a_master() {
     for number in 0..100 {
         let key = format!("user{number}");
         until_back(&mut test_client, &key);
-        assert_eq!(test_client.send(&update(&key, &["c"])), RequestResult::WRITTEN);
+        test_client.expect(&update(&key, &["c"]), RequestResult::WRITTEN);
     }
     cluster.restart(2);
-    assert_eq!(test_client.send(&read("user1")), RequestResult::row("field0=c field1=b"));
+    test_client.expect(&read("user1"), RequestResult::row("field0=c field1=b"));
 }
 
 #[test]
 fn the_labs_sentinels_find_a_new_master() {
     let mut cluster = Cluster::start("redis-sentinel", 3);
     let mut test_client = test_client(&cluster.url(""));
-    assert_eq!(test_client.send(&insert("user1", &["a", "b"])), RequestResult::WRITTEN);
+    test_client.expect(&insert("user1", &["a", "b"]), RequestResult::WRITTEN);
     cluster.kill(1);
     // What the old master had may be lost with it.
     test_client.send_until(&insert("user1", &["a", "b"]), &RequestResult::WRITTEN);
@@ -117,7 +111,7 @@ fn the_labs_sentinels_find_a_new_master() {
 fn replicas_behind_sentinels_are_read() {
     let mut cluster = Cluster::start("redis-sentinel", 3);
     let mut test_client = test_client(&cluster.url("?read=replica"));
-    assert_eq!(test_client.send(&insert("user1", &["a", "b"])), RequestResult::WRITTEN);
+    test_client.expect(&insert("user1", &["a", "b"]), RequestResult::WRITTEN);
     let row = RequestResult::row("field0=a field1=b");
     for session in 0..2 {
         test_client.send_until(&read("user1").of(session), &row);

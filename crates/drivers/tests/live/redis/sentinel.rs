@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 
 use assay_model::Reason;
 use assay_store::conformance::assert_conforms;
-use assay_store::{OpenError, Store};
 
-use super::store;
+use crate::opening::assert_turned_away;
 use crate::server::{Server, free_port, new_folder};
-use crate::test_client::{RequestResult, TIMEOUT, TestClient, insert, layout, read, update};
+use crate::stores::{Settings, store, test_client};
+use crate::test_client::{RequestResult, TIMEOUT, insert, read, update};
 
 /// A sentinel, gone when the test is.
 struct Sentinel {
@@ -100,22 +100,21 @@ impl Watched {
 #[test]
 fn a_master_that_sentinels_know_conforms() {
     let watched = Watched::start();
-    assert_conforms(&store(&watched.url("/m1/2?connections=2")));
-    let settings = store(&watched.url("/m1")).settings().unwrap();
-    let value = |name: &str| {
-        let found = settings.iter().find(|setting| setting.name == name);
-        found.map_or("", |setting| setting.value.as_str())
-    };
-    assert_eq!((value("role"), value("sentinels"), value("quorum")), ("master", "3", "2"));
-    assert_eq!(value("down-after-milliseconds"), "500");
-    assert!(settings.iter().all(|setting| !setting.meaning.is_empty()));
+    assert_conforms(&*store(&watched.url("/m1/2?connections=2")));
+    let settings = Settings::at(&watched.url("/m1"));
+    settings.expect(&[
+        ("role", "master"),
+        ("sentinels", "3"),
+        ("quorum", "2"),
+        ("down-after-milliseconds", "500"),
+    ]);
 }
 
 #[test]
 fn a_killed_master_is_replaced_by_a_replica() {
     let mut watched = Watched::start();
-    let mut test_client = TestClient::open(&store(&watched.url("/m1?connections=2"))).unwrap();
-    assert_eq!(test_client.send(&insert("user1", &["a", "b"])), RequestResult::WRITTEN);
+    let mut test_client = test_client(&watched.url("/m1?connections=2"));
+    test_client.expect(&insert("user1", &["a", "b"]), RequestResult::WRITTEN);
     let start = Instant::now();
     while watched.servers[1..].iter().any(|server| server.cli("DBSIZE") != "2") {
         assert!(start.elapsed() < TIMEOUT);
@@ -126,7 +125,7 @@ fn a_killed_master_is_replaced_by_a_replica() {
     test_client.poll();
     watched.servers[0].kill();
     assert_eq!(test_client.take(1), [(sent, RequestResult::Unknown(Reason::ConnectionLost))]);
-    assert_eq!(test_client.send(&read("user1")), RequestResult::Refused(Reason::Unreachable));
+    test_client.expect(&read("user1"), RequestResult::Refused(Reason::Unreachable));
     test_client.send_until(&read("user1"), &RequestResult::row("field0=a field1=b"));
     // Sentinels may change their minds again on a busy machine, with what was written in between.
     let start = Instant::now();
@@ -152,14 +151,10 @@ fn sentinels_that_are_gone_are_passed_over() {
     let dead = free_port();
     let rest = watched.url("/m1").split_off("redis+sentinel://".len());
     let url = format!("redis-sentinel://127.0.0.1:{dead},{rest}");
-    let mut test_client = TestClient::open(&store(&url)).unwrap();
-    assert_eq!(test_client.send(&insert("user1", &["a", "b"])), RequestResult::WRITTEN);
+    let mut test_client = test_client(&url);
+    test_client.expect(&insert("user1", &["a", "b"]), RequestResult::WRITTEN);
     watched.servers[0].kill();
     test_client.send_until(&insert("user2", &["a", "b"]), &RequestResult::WRITTEN);
-}
-
-fn complaint(url: &str) -> OpenError {
-    store(url).prepare(&layout(1)).expect_err("it must not open")
 }
 
 #[test]
@@ -174,17 +169,19 @@ fn a_sentinel_that_does_not_know_the_master_says_so() {
     let file = sentinel.folder.join("password");
     fs::write(&file, "s3cret\n").unwrap();
     let at = format!("redis+sentinel://127.0.0.1:{}", sentinel.port);
-    let error = complaint(&format!("{at}/m1"));
-    assert!(matches!(error, OpenError::NotPermitted { .. }), "{error}");
-    assert!(error.to_string().contains("sentinel_password_file="), "{error}");
+    assert_turned_away(&format!("{at}/m1"), "NotPermitted", "sentinel_password_file=");
     let rest = format!("?sentinel_password_file={}", file.display());
-    let error = complaint(&format!("{at}/m2{rest}"));
-    assert!(matches!(error, OpenError::Unsupported { .. }), "{error}");
-    assert!(error.to_string().contains("knows no master \"m2\" but m1"), "{error}");
-    let mut test_client = TestClient::open(&store(&format!("{at}/m1{rest}"))).unwrap();
-    assert_eq!(test_client.send(&insert("user1", &["a", "b"])), RequestResult::WRITTEN);
-    let error = complaint(&format!("redis+sentinel://127.0.0.1:{}/m1", master.port));
-    assert!(error.to_string().contains("is no sentinel"), "{error}");
-    let error = complaint(&format!("redis+sentinel://127.0.0.1:{}/m1", free_port()));
-    assert!(matches!(error, OpenError::Unreachable { .. }), "{error}");
+    assert_turned_away(&format!("{at}/m2{rest}"), "Unsupported", "knows no master \"m2\" but m1");
+    let mut test_client = test_client(&format!("{at}/m1{rest}"));
+    test_client.expect(&insert("user1", &["a", "b"]), RequestResult::WRITTEN);
+    assert_turned_away(
+        &format!("redis+sentinel://127.0.0.1:{}/m1", master.port),
+        "",
+        "is no sentinel",
+    );
+    assert_turned_away(
+        &format!("redis+sentinel://127.0.0.1:{}/m1", free_port()),
+        "Unreachable",
+        "",
+    );
 }

@@ -5,18 +5,14 @@ use std::time::Duration;
 
 use assay_model::Reason;
 
-use super::{start, test_client};
-use crate::ordeal::{
-    LOST, UNREACHABLE, comes_back, insert_until_killed, killed_while_it_stands_still,
-};
+use super::start;
+use crate::ordeal::{LOST, UNREACHABLE, assert_found, insert_until_killed};
+use crate::rows::test_rows;
+use crate::stores::test_client;
 use crate::test_client::{RequestResult, TestClient, insert, read, update};
 
-#[test]
-fn a_killed_server_leaves_what_was_sent_unknown() {
-    let mut cluster = start();
-    let mut test_client = test_client(&cluster.url("?mode=raw&connections=2"));
-    killed_while_it_stands_still(&mut cluster, &mut test_client);
-    comes_back(&mut cluster, &mut test_client);
+test_rows! { ordeal, start();
+    a_killed_server_leaves_what_was_sent_unknown("?mode=raw&connections=2");
 }
 
 #[test]
@@ -30,7 +26,7 @@ fn what_lost_its_server_before_it_wrote_did_not_happen() {
         let mut cluster = start();
         let mut test_client =
             test_client(&cluster.url(&format!("?mode={mode}&connections=1&connect_timeout=1000")));
-        assert_eq!(test_client.send(&insert("user1", &["a", "b"])), RequestResult::WRITTEN);
+        test_client.expect(&insert("user1", &["a", "b"]), RequestResult::WRITTEN);
         cluster.freeze(1);
         let sent = test_client.start(&update("user1", &["c"]));
         assert_eq!(test_client.drain_for(Duration::from_millis(50)), []);
@@ -48,7 +44,7 @@ fn a_frozen_server_keeps_requests_waiting_until_it_goes_on() {
         // In it a timestamp has to come too, after the pause that follows.
         let mut test_client =
             test_client(&cluster.url(&format!("?mode={mode}&connections=1&connect_timeout=5000")));
-        assert_eq!(test_client.send(&insert("user0", &["a", "b"])), RequestResult::WRITTEN);
+        test_client.expect(&insert("user0", &["a", "b"]), RequestResult::WRITTEN);
         cluster.freeze(1);
         let first = test_client.start(&insert("user1", &["a", "b"]));
         assert!(!test_client.is_ready());
@@ -78,7 +74,7 @@ fn acknowledged_writes_survive_kill_9() {
         assert!(done >= 300 && done < ended.len(), "{mode}: {done} of {} were done", ended.len());
         assert!(unknown_because(&ended).all(|reason| reason == Reason::ConnectionLost), "{mode}");
         cluster.restart(1);
-        assert_true(&mut test_client, ended, mode);
+        assert_true(&mut test_client, ended);
     }
 }
 
@@ -91,27 +87,13 @@ fn unknown_because(ended: &HashMap<u32, RequestResult>) -> impl Iterator<Item = 
 }
 
 /// What was done is there; what was refused is not.
-pub fn assert_true(test_client: &mut TestClient, ended: HashMap<u32, RequestResult>, mode: &str) {
+pub fn assert_true(test_client: &mut TestClient, ended: HashMap<u32, RequestResult>) {
     test_client.send_until(&read("user0"), &RequestResult::row("field0=0 field1=x"));
-    for (number, result) in ended {
+    assert_found(test_client, ended, |test_client, key| match test_client.send(&read(key)) {
         // A lock that was left behind is waited for, then removed.
-        let found = match test_client.send(&read(&format!("user{number}"))) {
-            RequestResult::Refused(Reason::Conflict) => {
-                test_client.send(&read(&format!("user{number}")))
-            }
-            found => found,
-        };
-        let there = RequestResult::row(&format!("field0={number} field1=x"));
-        match result {
-            RequestResult::Done(..) => assert_eq!(found, there, "{mode}"),
-            RequestResult::Refused(_) => {
-                assert_eq!(found, RequestResult::MISSING, "{mode}: {number} {result:?}")
-            }
-            RequestResult::Unknown(_) => {
-                assert!([there, RequestResult::MISSING].contains(&found), "{mode}: {found:?}");
-            }
-        }
-    }
+        RequestResult::Refused(Reason::Conflict) => test_client.send(&read(key)),
+        found => found,
+    });
 }
 
 #[test]
@@ -120,7 +102,7 @@ fn all_sessions_reconnect_to_a_restarted_server() {
         let mut cluster = start();
         let url = cluster.url(&format!("?mode={mode}&connections=8&connect_timeout=500"));
         let mut test_client = test_client(&url);
-        assert_eq!(test_client.send(&insert("user1", &["a", "b"])), RequestResult::WRITTEN);
+        test_client.expect(&insert("user1", &["a", "b"]), RequestResult::WRITTEN);
         for _ in 0..2 {
             cluster.kill(1);
             test_client.send_until(&read("user1"), &UNREACHABLE);

@@ -1,9 +1,9 @@
 //! A real cluster, where the environment names one.
 
-use assay_store::Store;
 use assay_store::conformance::assert_conforms;
 
-use super::store;
+use crate::ordeal::{Scans, stays_as_long};
+use crate::stores::{Settings, store};
 
 /// Where it is, with all options; the tests empty the table `usertable`.
 const URL: &str = "ASSAY_TEST_TIKV_URL";
@@ -19,12 +19,10 @@ fn a_real_tikv_conforms() {
     };
     let url = url.into_string().expect("URLs are text");
     let tikv = store(&url);
-    assert_conforms(&tikv);
-    super::stays_as_long(&url);
+    assert_conforms(&*tikv);
+    stays_as_long(&url, Scans::InOrder);
     tikv.clear().unwrap();
     super::scans_cross_regions(&url);
-    let settings = tikv.settings().unwrap();
-    let server = settings.iter().find(|setting| setting.name == "server").unwrap();
-    eprintln!("tested: {}", server.value);
+    eprintln!("tested: {}", Settings::of(&*tikv).value("server"));
     tikv.clear().unwrap();
 }

@@ -3,12 +3,13 @@
 use std::time::{Duration, Instant};
 
 use assay_model::{Kind, Reason};
-use assay_store::{Isolation, Store};
+use assay_store::Isolation;
 
-use super::{order, start, store, test_client};
+use super::{order, start};
 use crate::half_way::{afterwards, before, half_way, observed};
 use crate::lab::Cluster;
 use crate::ordeal::{LOST, UNREACHABLE};
+use crate::stores::{store, test_client};
 use crate::test_client::{
     RequestResult, TestClient, TestRequest, delete, insert, read, scan, update,
 };
@@ -23,7 +24,7 @@ const OUTLIVES_LOCKS: Duration = Duration::from_secs(120);
 fn with_three(url: &str) -> TestClient {
     let mut test_client = test_client(url);
     for key in ["user1", "user2", "user3"] {
-        assert_eq!(test_client.send(&insert(key, &["a", "b"])), RequestResult::WRITTEN);
+        test_client.expect(&insert(key, &["a", "b"]), RequestResult::WRITTEN);
     }
     test_client
 }
@@ -40,7 +41,7 @@ fn start_with_three(mode: &str) -> (Cluster, TestClient) {
 fn nothing_is_locked(test_client: &mut TestClient, mode: &str) {
     let usual = if mode == "optimistic" { 5 } else { 8 };
     for key in ["user1", "user2", "user3"] {
-        assert_eq!(test_client.send(&update(key, &["a", "b"])), RequestResult::WRITTEN, "{mode}");
+        test_client.expect(&update(key, &["a", "b"]), RequestResult::WRITTEN);
         assert_eq!(test_client.last_requests(), usual, "{mode}");
     }
 }
@@ -91,10 +92,7 @@ fn each_step_tells_its_requests() {
         assert_eq!(test_client.last_requests(), commit, "{mode}");
         test_client.begin(1);
         for requests in [2, 0] {
-            assert_eq!(
-                test_client.send(&read("user3").of(1)),
-                RequestResult::row("field0=a field1=b")
-            );
+            test_client.expect(&read("user3").of(1), RequestResult::row("field0=a field1=b"));
             assert_eq!(test_client.last_requests(), requests, "{mode}");
         }
         assert_eq!(test_client.end(1, Kind::Commit), RequestResult::WRITTEN);
@@ -135,8 +133,10 @@ fn a_scan_sees_what_the_transaction_wrote_in_every_region() {
         let cluster = Cluster::start_marked(&split);
         let mut test_client = test_client(&cluster.url(&format!("?mode={mode}&connections=2")));
         for number in (0..100).step_by(2) {
-            let result = test_client.send(&insert(&format!("user{number:02}"), &["old", "x"]));
-            assert_eq!(result, RequestResult::WRITTEN);
+            test_client.expect(
+                &insert(&format!("user{number:02}"), &["old", "x"]),
+                RequestResult::WRITTEN,
+            );
         }
         // Afterwards there is 0, 1, 3, 4, 6, 7, 9 and so on: every third one is gone.
         test_client.begin(1);
@@ -161,7 +161,7 @@ fn a_scan_sees_what_the_transaction_wrote_in_every_region() {
         };
         check(&mut test_client, 1);
         let old = RequestResult::Done(true, vec!["field0=old field1=x".to_owned(); 50]);
-        assert_eq!(test_client.send(&scan("", 1000)), old, "{mode}");
+        test_client.expect(&scan("", 1000), &old);
         assert_eq!(test_client.end(1, Kind::Commit), RequestResult::WRITTEN, "{mode}");
         check(&mut test_client, 2);
     }
@@ -172,15 +172,11 @@ fn a_transaction_reads_one_moment() {
     for mode in MODES {
         let (_cluster, mut test_client) = start_with_three(mode);
         test_client.begin(1);
-        assert_eq!(test_client.send(&read("user1").of(1)), RequestResult::row("field0=a field1=b"));
+        test_client.expect(&read("user1").of(1), RequestResult::row("field0=a field1=b"));
         half_way_of_another(&mut test_client);
         assert_eq!(observed(&mut test_client, 1), before(), "{mode}");
         let rows = vec!["field0=a field1=b".to_owned(); 3];
-        assert_eq!(
-            test_client.send(&scan("", 10).of(1)),
-            RequestResult::Done(true, rows),
-            "{mode}"
-        );
+        test_client.expect(&scan("", 10).of(1), RequestResult::Done(true, rows));
         assert_eq!(test_client.end(1, Kind::Commit), RequestResult::WRITTEN);
         assert_eq!(observed(&mut test_client, 1), afterwards(), "{mode}");
     }
@@ -188,18 +184,18 @@ fn a_transaction_reads_one_moment() {
 
 /// The same changes, one by one.
 fn half_way_of_another(test_client: &mut TestClient) {
-    assert_eq!(test_client.send(&insert("user0", &["n", "m"]).of(2)), RequestResult::WRITTEN);
-    assert_eq!(test_client.send(&update("user1", &["c"]).of(2)), RequestResult::WRITTEN);
-    assert_eq!(test_client.send(&delete("user2").of(2)), RequestResult::WRITTEN);
+    test_client.expect(&insert("user0", &["n", "m"]).of(2), RequestResult::WRITTEN);
+    test_client.expect(&update("user1", &["c"]).of(2), RequestResult::WRITTEN);
+    test_client.expect(&delete("user2").of(2), RequestResult::WRITTEN);
 }
 
 /// The last write of session 1 comes too late, which is found as it locks the record, or commits.
 fn refuses(test_client: &mut TestClient, mode: &str, write: &TestRequest<'_>) {
     if mode == "optimistic" {
-        assert_eq!(test_client.send(write), RequestResult::WRITTEN);
+        test_client.expect(write, RequestResult::WRITTEN);
         assert_eq!(test_client.end(1, Kind::Commit), CONFLICT);
     } else {
-        assert_eq!(test_client.send(write), CONFLICT);
+        test_client.expect(write, CONFLICT);
     }
 }
 
@@ -230,14 +226,10 @@ fn a_scanned_record_that_was_changed_is_not_overwritten() {
         let (_cluster, mut test_client) = start_with_three(mode);
         test_client.begin(1);
         let rows = vec!["field0=a field1=b".to_owned(); 3];
-        assert_eq!(test_client.send(&scan("", 10).of(1)), RequestResult::Done(true, rows));
-        assert_eq!(test_client.send(&update("user1", &["c"]).of(2)), RequestResult::WRITTEN);
+        test_client.expect(&scan("", 10).of(1), RequestResult::Done(true, rows));
+        test_client.expect(&update("user1", &["c"]).of(2), RequestResult::WRITTEN);
         refuses(&mut test_client, mode, &update("user1", &["late"]).of(1));
-        assert_eq!(
-            test_client.send(&read("user1")),
-            RequestResult::row("field0=c field1=b"),
-            "{mode}"
-        );
+        test_client.expect(&read("user1"), RequestResult::row("field0=c field1=b"));
     }
 }
 
@@ -246,13 +238,9 @@ fn an_update_of_what_was_not_read_keeps_what_another_has_written() {
     for mode in MODES {
         let (_cluster, mut test_client) = start_with_three(mode);
         test_client.begin(1);
-        assert_eq!(test_client.send(&read("user3").of(1)), RequestResult::row("field0=a field1=b"));
-        assert_eq!(test_client.send(&update("user1", &["c", "d"]).of(2)), RequestResult::WRITTEN);
-        assert_eq!(
-            test_client.send(&update("user1", &["late"]).of(1)),
-            RequestResult::WRITTEN,
-            "{mode}"
-        );
+        test_client.expect(&read("user3").of(1), RequestResult::row("field0=a field1=b"));
+        test_client.expect(&update("user1", &["c", "d"]).of(2), RequestResult::WRITTEN);
+        test_client.expect(&update("user1", &["late"]).of(1), RequestResult::WRITTEN);
         // TiKV takes it if it was locked, the stand-in does not.
         let row = match test_client.end(1, Kind::Commit) {
             RequestResult::Done(..) if mode == "pessimistic" => "field0=late field1=d",
@@ -261,7 +249,7 @@ fn an_update_of_what_was_not_read_keeps_what_another_has_written() {
                 "field0=c field1=d"
             }
         };
-        assert_eq!(test_client.send(&read("user1")), RequestResult::row(row), "{mode}");
+        test_client.expect(&read("user1"), RequestResult::row(row));
     }
 }
 
@@ -274,7 +262,7 @@ fn of_two_that_change_one_record_one_goes_through() {
             let done = both_change(&mut test_client, value);
             assert_eq!(done.len(), 1, "{mode}");
             let row = format!("field0={} field1=b", value(done[0]));
-            assert_eq!(test_client.send(&read("user1")), RequestResult::row(&row), "{mode}");
+            test_client.expect(&read("user1"), RequestResult::row(&row));
         }
     }
 }
@@ -314,10 +302,10 @@ fn a_conflict_in_one_record_leaves_no_lock_on_the_others() {
     for mode in MODES {
         let (_cluster, mut test_client) = start_with_three(mode);
         test_client.begin(1);
-        assert_eq!(test_client.send(&read("user3").of(1)), RequestResult::row("field0=a field1=b"));
-        assert_eq!(test_client.send(&update("user1", &["x"]).of(1)), RequestResult::WRITTEN);
-        assert_eq!(test_client.send(&update("user2", &["x"]).of(1)), RequestResult::WRITTEN);
-        assert_eq!(test_client.send(&update("user3", &["y"])), RequestResult::WRITTEN);
+        test_client.expect(&read("user3").of(1), RequestResult::row("field0=a field1=b"));
+        test_client.expect(&update("user1", &["x"]).of(1), RequestResult::WRITTEN);
+        test_client.expect(&update("user2", &["x"]).of(1), RequestResult::WRITTEN);
+        test_client.expect(&update("user3", &["y"]), RequestResult::WRITTEN);
         refuses(&mut test_client, mode, &update("user3", &["x"]).of(1));
         nothing_is_locked(&mut test_client, mode);
     }
@@ -328,30 +316,14 @@ fn a_record_that_is_not_there_is_locked_at_most() {
     for mode in MODES {
         let (_cluster, mut test_client) = start_with_three(mode);
         test_client.begin(1);
-        assert_eq!(
-            test_client.send(&update("user9", &["x"]).of(1)),
-            RequestResult::MISSING,
-            "{mode}"
-        );
-        assert_eq!(test_client.send(&delete("user8").of(1)), RequestResult::MISSING, "{mode}");
-        assert_eq!(
-            test_client.send(&update("user1", &["c"]).of(1)),
-            RequestResult::WRITTEN,
-            "{mode}"
-        );
+        test_client.expect(&update("user9", &["x"]).of(1), RequestResult::MISSING);
+        test_client.expect(&delete("user8").of(1), RequestResult::MISSING);
+        test_client.expect(&update("user1", &["c"]).of(1), RequestResult::WRITTEN);
         assert_eq!(test_client.end(1, Kind::Commit), RequestResult::WRITTEN, "{mode}");
-        assert_eq!(
-            test_client.send(&read("user1")),
-            RequestResult::row("field0=c field1=b"),
-            "{mode}"
-        );
-        assert_eq!(test_client.send(&read("user9")), RequestResult::MISSING, "{mode}");
+        test_client.expect(&read("user1"), RequestResult::row("field0=c field1=b"));
+        test_client.expect(&read("user9"), RequestResult::MISSING);
         test_client.begin(1);
-        assert_eq!(
-            test_client.send(&update("user9", &["x"]).of(1)),
-            RequestResult::MISSING,
-            "{mode}"
-        );
+        test_client.expect(&update("user9", &["x"]).of(1), RequestResult::MISSING);
         assert_eq!(test_client.end(1, Kind::Commit), RequestResult::WRITTEN, "{mode}");
         nothing_is_locked(&mut test_client, mode);
     }
@@ -362,35 +334,19 @@ fn a_record_is_changed_again_and_again_in_one_transaction() {
     for mode in MODES {
         let (_cluster, mut test_client) = start_with_three(mode);
         test_client.begin(1);
-        assert_eq!(test_client.send(&update("user1", &["c"]).of(1)), RequestResult::WRITTEN);
-        assert_eq!(test_client.send(&update("user1", &["c", "d"]).of(1)), RequestResult::WRITTEN);
-        assert_eq!(test_client.send(&update("user1", &["e"]).of(1)), RequestResult::WRITTEN);
-        assert_eq!(
-            test_client.send(&read("user1").of(1)),
-            RequestResult::row("field0=e field1=d"),
-            "{mode}"
-        );
-        assert_eq!(test_client.send(&delete("user2").of(1)), RequestResult::WRITTEN);
-        assert_eq!(
-            test_client.send(&update("user2", &["x"]).of(1)),
-            RequestResult::MISSING,
-            "{mode}"
-        );
-        assert_eq!(test_client.send(&insert("user2", &["x", "y"]).of(1)), RequestResult::WRITTEN);
-        assert_eq!(test_client.send(&insert("user4", &["x", "y"]).of(1)), RequestResult::WRITTEN);
-        assert_eq!(test_client.send(&delete("user4").of(1)), RequestResult::WRITTEN);
+        test_client.expect(&update("user1", &["c"]).of(1), RequestResult::WRITTEN);
+        test_client.expect(&update("user1", &["c", "d"]).of(1), RequestResult::WRITTEN);
+        test_client.expect(&update("user1", &["e"]).of(1), RequestResult::WRITTEN);
+        test_client.expect(&read("user1").of(1), RequestResult::row("field0=e field1=d"));
+        test_client.expect(&delete("user2").of(1), RequestResult::WRITTEN);
+        test_client.expect(&update("user2", &["x"]).of(1), RequestResult::MISSING);
+        test_client.expect(&insert("user2", &["x", "y"]).of(1), RequestResult::WRITTEN);
+        test_client.expect(&insert("user4", &["x", "y"]).of(1), RequestResult::WRITTEN);
+        test_client.expect(&delete("user4").of(1), RequestResult::WRITTEN);
         assert_eq!(test_client.end(1, Kind::Commit), RequestResult::WRITTEN, "{mode}");
-        assert_eq!(
-            test_client.send(&read("user1")),
-            RequestResult::row("field0=e field1=d"),
-            "{mode}"
-        );
-        assert_eq!(
-            test_client.send(&read("user2")),
-            RequestResult::row("field0=x field1=y"),
-            "{mode}"
-        );
-        assert_eq!(test_client.send(&read("user4")), RequestResult::MISSING, "{mode}");
+        test_client.expect(&read("user1"), RequestResult::row("field0=e field1=d"));
+        test_client.expect(&read("user2"), RequestResult::row("field0=x field1=y"));
+        test_client.expect(&read("user4"), RequestResult::MISSING);
     }
 }
 
@@ -428,8 +384,8 @@ fn a_transaction_whose_locks_outlived_their_time_is_refused_not_lost() {
         assert!(begun.elapsed() < OUTLIVES_LOCKS, "a lock lives for ever");
     }
     assert_eq!(test_client.end(1, Kind::Commit), CONFLICT);
-    assert_eq!(test_client.send(&read("user1")), RequestResult::row("field0=theirs field1=b"));
-    assert_eq!(test_client.send(&read("user0")), RequestResult::MISSING);
+    test_client.expect(&read("user1"), RequestResult::row("field0=theirs field1=b"));
+    test_client.expect(&read("user0"), RequestResult::MISSING);
 }
 
 #[test]

@@ -1,0 +1,26 @@
+//! Tests that are rows: what is shown, with what one store expects.
+
+/// Tests of what stores show alike.
+///
+/// Each row is a test of the function of its name in `crate::$room`, with the arguments of the row.
+/// If `$start` starts a server, each has one of its own, which is its first argument.
+macro_rules! test_rows {
+    ($room:ident; $($shown:ident($($argument:expr),* $(,)?);)+) => {
+        $(
+            #[test]
+            fn $shown() {
+                $crate::$room::$shown($($argument),*);
+            }
+        )+
+    };
+    ($room:ident, $start:expr; $($shown:ident($($argument:expr),* $(,)?);)+) => {
+        $(
+            #[test]
+            fn $shown() {
+                $crate::$room::$shown(&mut $start, $($argument),*);
+            }
+        )+
+    };
+}
+
+pub(crate) use test_rows;
