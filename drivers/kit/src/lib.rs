@@ -6,6 +6,7 @@ pub mod address;
 pub mod embedded;
 mod engine_tests;
 pub mod java_hash;
+pub mod known_settings;
 pub mod latest;
 pub mod read_server;
 pub mod record_texts;

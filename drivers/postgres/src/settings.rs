@@ -1,34 +1,82 @@
 //! Settings of a PostgreSQL that a reader of its figures must know.
 
+use assay_driver_kit::known_settings::{KnownSetting, UNKNOWN};
 use assay_driver_kit::read_server::ReadServer;
 use assay_model::Setting;
 
-/// A setting of `pg_settings`, with what its value means.
-struct Known {
-    name: &'static str,
-    meaning: fn(&str) -> String,
-}
-
-const KNOWN: &[Known] = &[
-    Known { name: "fsync", meaning: fsync },
-    Known { name: "synchronous_commit", meaning: synchronous_commit },
-    Known { name: "full_page_writes", meaning: full_page_writes },
-    Known { name: "wal_level", meaning: |_| "how much the log says, for replicas".into() },
-    Known { name: "synchronous_standby_names", meaning: standbys },
-    Known { name: "commit_delay", meaning: commit_delay },
-    Known { name: "default_transaction_isolation", meaning: isolation },
-    Known { name: "shared_buffers", meaning: |_| "the server's own cache of pages".into() },
-    Known { name: "max_wal_size", meaning: |_| "log between checkpoints, roughly".into() },
-    Known { name: "checkpoint_timeout", meaning: checkpoint_timeout },
-    Known { name: "autovacuum", meaning: autovacuum },
-    Known { name: "jit", meaning: |_| "compiling of costly queries".into() },
-    Known { name: "max_connections", meaning: |_| "each connection is a process".into() },
-    Known { name: "deadlock_timeout", meaning: deadlock_timeout },
-    Known { name: "lock_timeout", meaning: lock_timeout },
-    Known { name: "statement_timeout", meaning: statement_timeout },
+/// Settings of `pg_settings`.
+const KNOWN: &[KnownSetting] = &[
+    KnownSetting::new(
+        "fsync",
+        &[("on", "what is to be on disk is flushed there")],
+        "nothing is ever flushed: a crash of the machine may destroy everything",
+    ),
+    KnownSetting::new(
+        "synchronous_commit",
+        &[
+            ("off", "a commit is answered before its log is on disk"),
+            ("local", "a commit is answered when its log is on this server's disk"),
+            (
+                "remote_write",
+                "a commit waits for standbys to have its log in memory, if there are any",
+            ),
+            ("remote_apply", "a commit waits for standbys to show it, if there are any"),
+        ],
+        "a commit is answered when its log is on disk, on standbys too if there are any",
+    ),
+    KnownSetting::new(
+        "full_page_writes",
+        &[("on", "the log has whole pages after each checkpoint, so that torn ones are mended")],
+        "the log is smaller, but a page torn by a power cut stays so",
+    ),
+    KnownSetting::plain("wal_level", "how much the log says, for replicas"),
+    KnownSetting::new(
+        "synchronous_standby_names",
+        &[("", "no commit waits for another server")],
+        "these servers must have a commit before it is answered",
+    ),
+    KnownSetting::new(
+        "commit_delay",
+        &[("0", "a commit is flushed at once")],
+        "microseconds that a commit waits for others to be flushed with it",
+    ),
+    KnownSetting::new(
+        "default_transaction_isolation",
+        &[
+            ("read committed", "each statement sees what was committed before it"),
+            ("repeatable read", "snapshot isolation: write skew is possible"),
+            ("serializable", "serializable snapshot isolation: as if one after another"),
+        ],
+        "a level of its own",
+    ),
+    KnownSetting::plain("shared_buffers", "the server's own cache of pages"),
+    KnownSetting::plain("max_wal_size", "log between checkpoints, roughly"),
+    KnownSetting::plain(
+        "checkpoint_timeout",
+        "how often dirty pages are written at the latest, which shows as latency",
+    ),
+    KnownSetting::new(
+        "autovacuum",
+        &[("on", "old versions of rows are removed in the background, which shows as latency")],
+        "old versions of rows stay: tables grow with every update",
+    ),
+    KnownSetting::plain("jit", "compiling of costly queries"),
+    KnownSetting::plain("max_connections", "each connection is a process"),
+    KnownSetting::plain(
+        "deadlock_timeout",
+        "how long a wait for a lock lasts before a deadlock is looked for",
+    ),
+    KnownSetting::new(
+        "lock_timeout",
+        &[("0", "statements wait for locks without a bound of the server")],
+        "statements that wait longer for a lock are refused as busy",
+    ),
+    KnownSetting::new(
+        "statement_timeout",
+        &[("0", "statements take as long as they take")],
+        "statements that take longer are refused as a timeout",
+    ),
 ];
-
-const UNKNOWN: &str = "unknown";
 
 /// Queries for names and numbers, of views that every supported version has.
 pub(super) const READINGS: [&str; 3] = [
@@ -67,15 +115,8 @@ pub(super) fn explain(reported: &[(String, String)]) -> Vec<Setting> {
         |name: &str| reported.iter().find(|(there, _)| there == name).map(|(_, v)| v.as_str());
     let version = get("server_version").unwrap_or(UNKNOWN);
     let mut settings = vec![Setting::new("server", version, "the software that was measured")];
-    for known in KNOWN {
-        settings.push(match get(known.name) {
-            Some(value) => {
-                let displayed = if value.is_empty() { "(none)" } else { value };
-                Setting::new(known.name, displayed, (known.meaning)(value))
-            }
-            None => Setting::new(known.name, UNKNOWN, "the server does not tell"),
-        });
-    }
+    let untold = "the server does not tell";
+    settings.extend(KNOWN.iter().map(|known| known.explain(get(known.name), untold)));
     let names = ["fsync", "synchronous_commit", "full_page_writes", "synchronous_standby_names"];
     settings.push(durability(names.map(get)));
     settings.push(role(get("in_recovery")));
@@ -136,85 +177,6 @@ fn role(in_recovery: Option<&str>) -> Setting {
         None => (UNKNOWN, "the server does not tell"),
     };
     Setting::new("role", value, meaning)
-}
-
-fn fsync(value: &str) -> String {
-    match value {
-        "on" => "what is to be on disk is flushed there".into(),
-        _ => "nothing is ever flushed: a crash of the machine may destroy everything".into(),
-    }
-}
-
-fn synchronous_commit(value: &str) -> String {
-    match value {
-        "off" => "a commit is answered before its log is on disk",
-        "local" => "a commit is answered when its log is on this server's disk",
-        "remote_write" => "a commit waits for standbys to have its log in memory, if there are any",
-        "remote_apply" => "a commit waits for standbys to show it, if there are any",
-        _ => "a commit is answered when its log is on disk, on standbys too if there are any",
-    }
-    .into()
-}
-
-fn full_page_writes(value: &str) -> String {
-    match value {
-        "on" => "the log has whole pages after each checkpoint, so that torn ones are mended",
-        _ => "the log is smaller, but a page torn by a power cut stays so",
-    }
-    .into()
-}
-
-fn standbys(value: &str) -> String {
-    match value {
-        "" => "no commit waits for another server".into(),
-        _ => "these servers must have a commit before it is answered".into(),
-    }
-}
-
-fn commit_delay(value: &str) -> String {
-    match value {
-        "0" => "a commit is flushed at once".into(),
-        _ => "microseconds that a commit waits for others to be flushed with it".into(),
-    }
-}
-
-fn isolation(value: &str) -> String {
-    match value {
-        "read committed" => "each statement sees what was committed before it",
-        "repeatable read" => "snapshot isolation: write skew is possible",
-        "serializable" => "serializable snapshot isolation: as if one after another",
-        _ => "a level of its own",
-    }
-    .into()
-}
-
-fn checkpoint_timeout(_value: &str) -> String {
-    "how often dirty pages are written at the latest, which shows as latency".into()
-}
-
-fn autovacuum(value: &str) -> String {
-    match value {
-        "on" => "old versions of rows are removed in the background, which shows as latency".into(),
-        _ => "old versions of rows stay: tables grow with every update".into(),
-    }
-}
-
-fn deadlock_timeout(_value: &str) -> String {
-    "how long a wait for a lock lasts before a deadlock is looked for".into()
-}
-
-fn lock_timeout(value: &str) -> String {
-    match value {
-        "0" => "statements wait for locks without a bound of the server".into(),
-        _ => "statements that wait longer for a lock are refused as busy".into(),
-    }
-}
-
-fn statement_timeout(value: &str) -> String {
-    match value {
-        "0" => "statements take as long as they take".into(),
-        _ => "statements that take longer are refused as a timeout".into(),
-    }
 }
 
 #[cfg(test)]

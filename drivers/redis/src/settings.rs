@@ -1,5 +1,6 @@
 //! Settings of a Redis that a reader of its figures must know.
 
+use assay_driver_kit::known_settings::{KnownSetting, UNKNOWN};
 use assay_model::Setting;
 use assay_store::reading::{self, ServerReading};
 use assay_store::resp::Value;
@@ -111,23 +112,49 @@ impl Facts {
     }
 }
 
-/// A setting that CONFIG GET tells, with what its value means.
-struct Known {
-    name: &'static str,
-    meaning: fn(&str) -> String,
-}
-
-const KNOWN: &[Known] = &[
-    Known { name: "appendonly", meaning: append_only },
-    Known { name: "appendfsync", meaning: append_fsync },
-    Known { name: "save", meaning: snapshots },
-    Known { name: "maxmemory", meaning: max_memory },
-    Known { name: "maxmemory-policy", meaning: eviction },
-    Known { name: "io-threads", meaning: io_threads },
-    Known { name: "min-replicas-to-write", meaning: min_replicas },
+/// Settings that CONFIG GET tells.
+const KNOWN: &[KnownSetting] = &[
+    KnownSetting::new(
+        "appendonly",
+        &[("yes", "writes go to a log; appendfsync says when it reaches the disk")],
+        "writes are in memory only, until a snapshot is saved",
+    ),
+    KnownSetting::new(
+        "appendfsync",
+        &[
+            ("always", "the log, if there is one, is flushed to disk before each answer"),
+            ("everysec", "the log, if there is one, is flushed to disk once a second"),
+        ],
+        "the log, if there is one, is flushed to disk when the operating system likes",
+    ),
+    KnownSetting::new(
+        "save",
+        &[("", "no snapshots are saved by themselves")],
+        "pairs of seconds with numbers of writes after which a snapshot is saved; saving forks the \
+         server, which shows as latency",
+    ),
+    KnownSetting::new(
+        "maxmemory",
+        &[("0", "no bound; the machine's memory is one")],
+        "bytes; beyond them maxmemory-policy decides what happens",
+    ),
+    KnownSetting::new(
+        "maxmemory-policy",
+        &[("noeviction", "with full memory writes are refused, nothing is removed")],
+        "with full memory keys are removed: later reads of them are misses",
+    ),
+    KnownSetting::new(
+        "io-threads",
+        &[("1", "one thread does everything: one core is the server's limit")],
+        "threads that write to sockets; commands still run on one",
+    ),
+    KnownSetting::new(
+        "min-replicas-to-write",
+        &[("0", "writes are taken however few replicas follow")],
+        "writes are refused while fewer replicas follow",
+    ),
 ];
 
-const UNKNOWN: &str = "unknown";
 const UNTOLD: &str =
     "the server does not tell: CONFIG is forbidden here, or it has no such setting";
 
@@ -138,7 +165,7 @@ pub(super) fn read(admin: &mut AdminConnection) -> Result<Vec<Setting>, RequestE
     let mut values = Vec::new();
     for known in KNOWN {
         let value = config(admin, known.name)?;
-        settings.push(explain(known, value.as_deref()));
+        settings.push(known.explain(value.as_deref(), UNTOLD));
         values.push(value);
     }
     settings.push(durability(values[0].as_deref(), values[1].as_deref(), values[2].as_deref()));
@@ -187,16 +214,6 @@ fn replicas_in(nodes: &str) -> usize {
     flags.filter(|flags| flags.contains("slave") && !flags.contains("fail")).count()
 }
 
-fn explain(known: &Known, value: Option<&str>) -> Setting {
-    match value {
-        Some(value) => {
-            let displayed = if value.is_empty() { "(none)" } else { value };
-            Setting::new(known.name, displayed, (known.meaning)(value))
-        }
-        None => Setting::new(known.name, UNKNOWN, UNTOLD),
-    }
-}
-
 /// The value of a setting; `None` if the server does not tell.
 fn config(admin: &mut AdminConnection, name: &str) -> Result<Option<String>, RequestError> {
     let answer = admin.query(&[b"CONFIG", b"GET", name.as_bytes()])?;
@@ -222,59 +239,6 @@ fn durability(append: Option<&str>, fsync: Option<&str>, save: Option<&str>) -> 
         _ => (UNKNOWN, "the server does not tell what a crash would lose"),
     };
     Setting::new("durability", value, meaning)
-}
-
-fn append_only(value: &str) -> String {
-    match value {
-        "yes" => "writes go to a log; appendfsync says when it reaches the disk".into(),
-        _ => "writes are in memory only, until a snapshot is saved".into(),
-    }
-}
-
-fn append_fsync(value: &str) -> String {
-    let when = match value {
-        "always" => "before each answer",
-        "everysec" => "once a second",
-        _ => "when the operating system likes",
-    };
-    format!("the log, if there is one, is flushed to disk {when}")
-}
-
-fn snapshots(value: &str) -> String {
-    match value {
-        "" => "no snapshots are saved by themselves".into(),
-        _ => "pairs of seconds with numbers of writes after which a snapshot is saved; saving \
-              forks the server, which shows as latency"
-            .into(),
-    }
-}
-
-fn max_memory(value: &str) -> String {
-    match value {
-        "0" => "no bound; the machine's memory is one".into(),
-        _ => "bytes; beyond them maxmemory-policy decides what happens".into(),
-    }
-}
-
-fn eviction(value: &str) -> String {
-    match value {
-        "noeviction" => "with full memory writes are refused, nothing is removed".into(),
-        _ => "with full memory keys are removed: later reads of them are misses".into(),
-    }
-}
-
-fn io_threads(value: &str) -> String {
-    match value {
-        "1" => "one thread does everything: one core is the server's limit".into(),
-        _ => "threads that write to sockets; commands still run on one".into(),
-    }
-}
-
-fn min_replicas(value: &str) -> String {
-    match value {
-        "0" => "writes are taken however few replicas follow".into(),
-        _ => "writes are refused while fewer replicas follow".into(),
-    }
 }
 
 #[cfg(test)]
@@ -328,9 +292,9 @@ mod tests {
 
     #[test]
     fn forbidden_settings_are_unknown() {
-        let message = explain(&KNOWN[0], None);
+        let message = KNOWN[0].explain(None, UNTOLD);
         assert_eq!((message.name.as_str(), message.value.as_str()), ("appendonly", "unknown"));
         assert!(message.meaning.contains("forbidden"));
-        assert_eq!(explain(&KNOWN[2], Some("")).value, "(none)");
+        assert_eq!(KNOWN[2].explain(Some(""), UNTOLD).value, "(none)");
     }
 }
