@@ -1,6 +1,6 @@
 //! Makes connections to memcached servers, with the greeting that finds out whom we talk to.
 
-use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
+use std::net::SocketAddr;
 
 use assay_driver_kit::StoreErrors;
 use assay_driver_kit::address::Address;
@@ -23,30 +23,13 @@ impl Connector {
     /// The addresses of a server, resolved now.
     pub(super) fn resolve(&self, server: usize) -> Result<Vec<SocketAddr>, OpenError> {
         let (host, port) = &self.options.address.hosts[server];
-        let found = (host.as_str(), *port).to_socket_addrs();
-        let found = found.map_err(|error| format!("({error})")).map(Iterator::collect::<Vec<_>>);
-        match found {
-            Ok(addresses) if !addresses.is_empty() => Ok(addresses),
-            Ok(_) => {
-                Err(self.options.unreachable(format!("the name {host:?} has no address; check it")))
-            }
-            Err(why) => Err(self
-                .options
-                .unreachable(format!("the name {host:?} was not found {why}; check it"))),
-        }
+        connect::resolve(host, *port).map_err(|reason| self.options.unreachable(reason))
     }
 
     /// A connection with a server that has been greeted, in blocking mode.
     pub(super) fn dial(&self, server: usize) -> Result<AdminConnection, OpenError> {
-        let socket = self.connect(&self.resolve(server)?)?;
-        let timeout = Some(self.options.connect_timeout);
-        let ready = socket
-            .set_nodelay(true)
-            .and_then(|()| socket.set_read_timeout(timeout))
-            .and_then(|()| socket.set_write_timeout(timeout));
-        ready.map_err(|error| {
-            self.options.unreachable(format!("the socket cannot be set up: {error}"))
-        })?;
+        let socket = connect::to_any(&self.resolve(server)?, self.options.connect_timeout);
+        let socket = socket.map_err(|reason| self.options.unreachable(reason))?;
         let mut admin = AdminConnection::new(socket);
         if let Some(login) = self.login() {
             let reported = admin.line(&login).map_err(|error| self.explain(server, &error))?;
@@ -113,11 +96,6 @@ impl Connector {
             "something answers at {at} but it is no memcached (it says {reported:?}); check the \
              port"
         ))
-    }
-
-    fn connect(&self, addresses: &[SocketAddr]) -> Result<TcpStream, OpenError> {
-        let timeout = self.options.connect_timeout;
-        connect::to_any(addresses, timeout).map_err(|reason| self.options.unreachable(reason))
     }
 
     /// What a failed conversation means to the one who started us.

@@ -1,7 +1,7 @@
 //! Makes connections to a Redis: TCP, TLS if wanted, then the greeting.
 
 use std::io;
-use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
+use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 
 use assay_driver_kit::StoreErrors;
@@ -97,17 +97,8 @@ impl Connector {
 
     /// A server whose addresses are resolved now.
     pub(super) fn target(&self, host: &str, port: u16) -> Result<Target, OpenError> {
-        let addresses: Vec<SocketAddr> = (host, port)
-            .to_socket_addrs()
-            .map_err(|error| {
-                self.options
-                    .unreachable(format!("the name {host:?} was not found ({error}); check it"))
-            })?
-            .collect();
-        if addresses.is_empty() {
-            let reason = format!("the name {host:?} has no address; check it");
-            return Err(self.options.unreachable(reason));
-        }
+        let addresses =
+            connect::resolve(host, port).map_err(|reason| self.options.unreachable(reason))?;
         let name = match &self.tls {
             Some(_) => Some(tls::name(&self.options, host)?),
             None => None,
@@ -141,15 +132,8 @@ impl Connector {
 
     /// A connection that has not been greeted, in blocking mode.
     pub(super) fn call(&self, target: &Target) -> Result<AdminConnection, OpenError> {
-        let socket = self.connect(&target.addresses)?;
-        let timeout = Some(self.options.connect_timeout);
-        let ready = socket
-            .set_nodelay(true)
-            .and_then(|()| socket.set_read_timeout(timeout))
-            .and_then(|()| socket.set_write_timeout(timeout));
-        ready.map_err(|error| {
-            self.options.unreachable(format!("the socket cannot be set up: {error}"))
-        })?;
+        let socket = connect::to_any(&target.addresses, self.options.connect_timeout);
+        let socket = socket.map_err(|reason| self.options.unreachable(reason))?;
         let transport = self.secure(socket, target);
         Ok(AdminConnection::new(
             transport.map_err(|error| self.options.unreachable(error.to_string()))?,
@@ -219,11 +203,6 @@ impl Connector {
             Topology::Single | Topology::Cluster => name.clone(),
         };
         Transport::tls(socket, config.clone(), name)
-    }
-
-    fn connect(&self, addresses: &[SocketAddr]) -> Result<TcpStream, OpenError> {
-        let timeout = self.options.connect_timeout;
-        connect::to_any(addresses, timeout).map_err(|reason| self.options.unreachable(reason))
     }
 
     /// What a failed conversation means to the one who started us.

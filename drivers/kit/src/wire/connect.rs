@@ -1,7 +1,7 @@
 //! Makes TCP connections, for a worker without waiting.
 
 use std::io;
-use std::net::{SocketAddr, TcpStream};
+use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::time::Duration;
 
 use rustix::io::{Errno, FdFlags, fcntl_setfd, ioctl_fionbio};
@@ -34,17 +34,40 @@ pub(crate) fn finish(socket: &TcpStream) -> io::Result<bool> {
     }
 }
 
-/// Waits for a connection to the first of `addresses` that accepts one, `timeout` for each. An
-/// error is a reason for the author of the URL, about the last of them.
+/// The addresses of a host, at least one. An error is a reason for the author of the URL.
+pub fn resolve(host: &str, port: u16) -> Result<Vec<SocketAddr>, String> {
+    let found = (host, port).to_socket_addrs();
+    let found =
+        found.map_err(|error| format!("the name {host:?} was not found ({error}); check it"))?;
+    let addresses: Vec<SocketAddr> = found.collect();
+    match addresses.is_empty() {
+        true => Err(format!("the name {host:?} has no address; check it")),
+        false => Ok(addresses),
+    }
+}
+
+/// Waits for a connection to the first of `addresses` that accepts one, `timeout` for each and
+/// later for each read and write. An error is a reason for the author of the URL, about the last of
+/// them.
 pub fn to_any(addresses: &[SocketAddr], timeout: Duration) -> Result<TcpStream, String> {
     let mut reason = String::new();
     for address in addresses {
         match TcpStream::connect_timeout(address, timeout) {
-            Ok(socket) => return Ok(socket),
+            Ok(socket) => {
+                return set_up(&socket, timeout)
+                    .map(|()| socket)
+                    .map_err(|error| format!("the socket cannot be set up: {error}"));
+            }
             Err(error) => reason = explain(address, timeout, &error),
         }
     }
     Err(reason)
+}
+
+fn set_up(socket: &TcpStream, timeout: Duration) -> io::Result<()> {
+    socket.set_nodelay(true)?;
+    socket.set_read_timeout(Some(timeout))?;
+    socket.set_write_timeout(Some(timeout))
 }
 
 fn explain(address: &SocketAddr, timeout: Duration, error: &io::Error) -> String {
