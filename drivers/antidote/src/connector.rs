@@ -1,8 +1,7 @@
 //! Makes connections to the nodes, or says in words why none can be made.
 
-use std::io;
-
 use assay_driver_kit::StoreErrors;
+use assay_driver_kit::unavailable::unconnected;
 use assay_store::OpenError;
 
 use super::messages::{BoundObject, GROW_ONLY_MAP, StartTransaction, StaticRead};
@@ -45,10 +44,7 @@ pub(super) async fn dial_any(options: &Options) -> Result<Socket, OpenError> {
 
 async fn greet(options: &Options, place: usize) -> Result<Socket, String> {
     let (host, port) = &options.address.hosts[place];
-    let mut socket = Socket::connect(host, *port).await.map_err(|error| match error.kind() {
-        io::ErrorKind::ConnectionRefused => format!("{error}; is the server running?"),
-        _ => format!("{error}; check host and port"),
-    })?;
+    let mut socket = Socket::connect(host, *port).await.map_err(|error| unconnected(&error))?;
     let transaction = StartTransaction::after(None);
     let question = StaticRead { transaction, objects: vec![notes(options)] };
     match socket.send(&question).await {

@@ -81,13 +81,8 @@ impl Library for Links {
         match ended {
             Ok(found) => {
                 let after = if is_open { ConnectionState::Held } else { ConnectionState::Free };
-                JobCompletion {
-                    ending: Completion::Done { found },
-                    after,
-                    requests,
-                    node: 0,
-                    version: 0,
-                }
+                let ending = Completion::Done { found };
+                JobCompletion { requests, ..JobCompletion::new(ending, after) }
             }
             Err(Failure { ending, after }) => {
                 rows.clear();
@@ -95,7 +90,7 @@ impl Library for Links {
                     ConnectionState::Free if is_open => ConnectionState::Undo,
                     other => other,
                 };
-                JobCompletion { ending, after, requests, node: 0, version: 0 }
+                JobCompletion { requests, ..JobCompletion::new(ending, after) }
             }
         }
     }

@@ -3,6 +3,7 @@
 use std::io;
 use std::task::{Context, Poll};
 
+use assay_driver_kit::task::poll_broken;
 use prost::Message;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -91,17 +92,7 @@ impl Socket {
 
     /// Whether the idle connection broke.
     pub(super) fn poll_broken(&self, context: &mut Context<'_>) -> Poll<()> {
-        loop {
-            match self.stream.poll_read_ready(context) {
-                Poll::Pending => return Poll::Pending,
-                Poll::Ready(Err(_)) => return Poll::Ready(()),
-                Poll::Ready(Ok(())) => match self.stream.try_read(&mut [0]) {
-                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                    // Its end, or something unasked.
-                    _ => return Poll::Ready(()),
-                },
-            }
-        }
+        poll_broken(&self.stream, context)
     }
 }
 

@@ -1,15 +1,16 @@
 //! Makes connections to the members, or says in words why none can be made.
 
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::io;
 use std::sync::Arc;
 
 use assay_driver_kit::StoreErrors;
+use assay_driver_kit::task::SharedConnection;
 use assay_driver_kit::trust;
+use assay_driver_kit::unavailable::{Unavailable, unconnected};
 use assay_store::OpenError;
 use rustls::pki_types::ServerName;
 use tokio::net::TcpStream;
-use tokio::sync::Mutex;
 use tokio_rustls::TlsConnector;
 use tonic::Code;
 use tonic::codegen::http::Uri;
@@ -24,21 +25,6 @@ use super::wire::{CallError, Wire, chain};
 pub(super) struct Connector {
     pub(super) options: Options,
     tls: Option<TlsConnector>,
-}
-
-/// Why a member cannot be used.
-#[derive(Clone, Debug)]
-pub(super) struct Unavailable {
-    kind: UnavailableKind,
-    reason: String,
-}
-
-/// In the order in which they are reported, if members differ.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum UnavailableKind {
-    NotPermitted,
-    Unsupported,
-    Unreachable,
 }
 
 impl Connector {
@@ -63,7 +49,7 @@ impl Connector {
         let greeted = tokio::time::timeout(timeout, self.greet(place)).await;
         greeted.unwrap_or_else(|_| {
             let millis = timeout.as_millis();
-            Err(unreachable(format!(
+            Err(Unavailable::unreachable(format!(
                 "no greeting came within {millis} ms; is it an etcd, and does it run?"
             )))
         })
@@ -77,7 +63,7 @@ impl Connector {
             let answer: AuthenticateResponse =
                 wire.send(method::AUTHENTICATE, question).await.map_err(|error| of_call(&error))?;
             if !wire.carry(&answer.token) {
-                return Err(unreachable("it gave a token that no request can carry".into()));
+                return Err(Unavailable::unreachable("it gave a token that no request can carry"));
             }
         }
         let status: StatusResponse =
@@ -86,7 +72,7 @@ impl Connector {
         if major.is_none_or(|major: u32| major < 3) {
             let reason =
                 format!("it says that its version is {:?}; etcd 3 is needed", status.version);
-            return Err(Unavailable { kind: UnavailableKind::Unsupported, reason });
+            return Err(Unavailable::unsupported(reason));
         }
         Ok((wire, status))
     }
@@ -97,36 +83,19 @@ impl Connector {
         socket.set_nodelay(true).map_err(|error| of_io(&error))?;
         let scheme = if self.tls.is_some() { "https" } else { "http" };
         let uri = format!("{scheme}://{}", self.options.address.authority(place)).parse::<Uri>();
-        let uri = uri.map_err(|error| unreachable(format!("{host:?} is no host: {error}")))?;
+        let uri =
+            uri.map_err(|error| Unavailable::unreachable(format!("{host:?} is no host: {error}")))?;
         let opened = match &self.tls {
             None => Wire::open(socket, uri).await,
             Some(connector) => {
                 let name = ServerName::try_from(host.clone()).map_err(|error| {
-                    unreachable(format!("{host:?} is no name for TLS: {error}"))
+                    Unavailable::unreachable(format!("{host:?} is no name for TLS: {error}"))
                 })?;
                 let stream = connector.connect(name, socket).await.map_err(|e| of_tls(&e))?;
                 Wire::open(stream, uri).await
             }
         };
         opened.map_err(|error| no_etcd(&chain(&error)))
-    }
-
-    /// Why no member can be used.
-    fn explain(&self, unavailable: &[(usize, Unavailable)]) -> OpenError {
-        let store = &self.options;
-        let kind = unavailable.iter().map(|(_, unavailable)| unavailable.kind).min();
-        let describe =
-            |(place, unavailable): &(usize, Unavailable)| match self.options.address.hosts.len() {
-                1 => unavailable.reason.clone(),
-                _ => format!("{}: {}", self.options.address.authority(*place), unavailable.reason),
-            };
-        let describe: Vec<String> = unavailable.iter().map(describe).collect();
-        let reason = describe.join("; ");
-        match kind {
-            Some(UnavailableKind::NotPermitted) => store.not_permitted(reason),
-            Some(UnavailableKind::Unsupported) => store.unsupported(reason),
-            Some(UnavailableKind::Unreachable) | None => store.unreachable(reason),
-        }
     }
 
     /// The error while the store was set up or inspected.
@@ -148,26 +117,19 @@ impl Connector {
     }
 }
 
-fn unreachable(reason: String) -> Unavailable {
-    Unavailable { kind: UnavailableKind::Unreachable, reason }
-}
-
 fn no_etcd(why: &str) -> Unavailable {
-    unreachable(format!(
+    Unavailable::unreachable(format!(
         "what answers speaks no gRPC ({why}), so it is no etcd, or one that wants TLS (etcds://); \
          check host and port"
     ))
 }
 
 fn of_io(error: &io::Error) -> Unavailable {
-    unreachable(match error.kind() {
-        io::ErrorKind::ConnectionRefused => format!("{error}; is the server running?"),
-        _ => format!("{error}; check host and port"),
-    })
+    Unavailable::unreachable(unconnected(error))
 }
 
 fn of_tls(error: &io::Error) -> Unavailable {
-    unreachable(format!(
+    Unavailable::unreachable(format!(
         "no TLS with it: {error}; name the authority that signed its certificate with ca_file=, \
          or, if it speaks none, write etcd://"
     ))
@@ -192,14 +154,14 @@ fn of_call(error: &CallError) -> Unavailable {
                 _ => "check user, password and their rights",
             };
             let reason = format!("it says: {message}; {advice}");
-            Unavailable { kind: UnavailableKind::NotPermitted, reason }
+            Unavailable::not_permitted(reason)
         }
         CallError::Told(Code::Unimplemented, message) => {
             let reason =
                 format!("what answers speaks gRPC, but it is no etcd of version 3 ({message})");
-            Unavailable { kind: UnavailableKind::Unsupported, reason }
+            Unavailable::unsupported(reason)
         }
-        CallError::Told(..) => unreachable(format!("it says: {error}")),
+        CallError::Told(..) => Unavailable::unreachable(format!("it says: {error}")),
         CallError::Unsent(why) | CallError::Broken(why) | CallError::Garbled(why) => no_etcd(why),
     }
 }
@@ -207,24 +169,16 @@ fn of_call(error: &CallError) -> Unavailable {
 /// The members as one worker uses them: one connection to each that was needed.
 pub(super) struct Endpoints {
     connector: Arc<Connector>,
-    places: Vec<Place>,
+    places: Vec<SharedConnection<Wire, Unavailable>>,
     /// The member of the next connection.
     next: Cell<usize>,
-}
-
-#[derive(Default)]
-struct Place {
-    wire: Mutex<Option<Wire>>,
-    /// How often dialling failed, and how it failed last.
-    failures: Cell<u64>,
-    last: RefCell<Option<Unavailable>>,
 }
 
 impl Endpoints {
     /// Nothing is connected yet; `first` is the member that is used first.
     pub(super) fn new(connector: Arc<Connector>, first: usize) -> Endpoints {
         let count = connector.options.address.hosts.len();
-        let places = std::iter::repeat_with(Place::default).take(count).collect();
+        let places = std::iter::repeat_with(SharedConnection::default).take(count).collect();
         Endpoints { connector, places, next: Cell::new(first % count) }
     }
 
@@ -243,44 +197,25 @@ impl Endpoints {
         for place in (0..count).map(|step| (first + step) % count) {
             match self.reach(place).await {
                 Ok(wire) => return Ok((wire, place)),
-                Err(error) => unavailable.push((place, error)),
+                Err(error) => {
+                    unavailable.push((self.connector.options.address.authority(place), error));
+                }
             }
         }
-        Err(self.connector.explain(&unavailable))
+        Err(Unavailable::all(&unavailable).explain(&self.connector.options))
     }
 
     /// The connection to one member: that which there is, or a new one.
-    ///
-    /// Those who wait while one dials in vain take that for an answer instead of dialling as well.
-    async fn reach(&self, number: usize) -> Result<Wire, Unavailable> {
-        let place = &self.places[number];
-        let failures = place.failures.get();
-        let mut kept = place.wire.lock().await;
-        if let Some(wire) = kept.as_ref().filter(|wire| wire.is_usable()) {
-            return Ok(wire.clone());
-        }
-        if place.failures.get() != failures
-            && let Some(unavailable) = &*place.last.borrow()
-        {
-            return Err(unavailable.clone());
-        }
-        match self.connector.dial(number).await {
-            Ok((wire, _)) => {
-                *kept = Some(wire.clone());
-                Ok(wire)
-            }
-            Err(unavailable) => {
-                *kept = None;
-                place.failures.set(failures + 1);
-                place.last.replace(Some(unavailable.clone()));
-                Err(unavailable)
-            }
-        }
+    async fn reach(&self, place: usize) -> Result<Wire, Unavailable> {
+        let dial = async { self.connector.dial(place).await.map(|(wire, _)| wire) };
+        self.places[place].reach(Wire::is_usable, dial).await
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use assay_driver_kit::unavailable::UnavailableKind;
+
     use super::*;
 
     fn check(code: Code, message: &str, kind: UnavailableKind, part: &str) {
@@ -305,14 +240,5 @@ mod tests {
     fn another_grpc_server_is_no_etcd() {
         let message = "unknown service etcdserverpb.Maintenance";
         check(Code::Unimplemented, message, UnavailableKind::Unsupported, "no etcd of version 3");
-    }
-
-    #[test]
-    fn of_several_failures_the_most_important_gives_the_kind() {
-        let connector = Connector::new("etcd://one:1,two:2/p".parse().unwrap()).unwrap();
-        let denied = Unavailable { kind: UnavailableKind::NotPermitted, reason: "no".into() };
-        let message = connector.explain(&[(0, unreachable("gone".into())), (1, denied)]);
-        assert!(matches!(message, OpenError::NotPermitted { .. }), "{message:?}");
-        assert!(message.to_string().ends_with("one:1: gone; two:2: no"), "{message}");
     }
 }

@@ -38,7 +38,7 @@ use std::time::Duration;
 use assay_driver_kit::StoreErrors;
 use assay_driver_kit::latest::Latest;
 use assay_driver_kit::task::{self, Gathering, RecordsClient};
-use assay_model::{Layout, Setting};
+use assay_model::{Layout, Setting, Table};
 use assay_store::{Capabilities, Client, Isolation, OpenError, ScanOrder, Store};
 use bytes::Bytes;
 
@@ -133,7 +133,8 @@ impl Store for Etcd {
         // Keys need nothing made for them; this shows that the cluster answers, and lets us in.
         self.note()?;
         let prefix = &self.options().prefix;
-        let plan = layout.tables.iter().map(|table| KeyPrefix::new(prefix, table)).collect();
+        let key_prefix = |table: &Table| KeyPrefix::new(format!("{prefix}/{}/", table.name), table);
+        let plan = layout.tables.iter().map(key_prefix).collect();
         self.plan.set(Arc::new(plan));
         Ok(())
     }

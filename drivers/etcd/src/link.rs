@@ -86,18 +86,13 @@ impl Library for Etcd {
         match ended {
             Ok(found) => {
                 let after = if goes_on { ConnectionState::Held } else { ConnectionState::Free };
-                JobCompletion {
-                    ending: Completion::Done { found },
-                    after,
-                    requests,
-                    node: 0,
-                    version,
-                }
+                let ending = Completion::Done { found };
+                JobCompletion { requests, version, ..JobCompletion::new(ending, after) }
             }
             Err(Failure { ending, source }) => {
                 rows.clear();
                 let after = undone(self.after(&link.wire, source), context);
-                JobCompletion { ending, after, requests, node: 0, version: 0 }
+                JobCompletion { requests, ..JobCompletion::new(ending, after) }
             }
         }
     }

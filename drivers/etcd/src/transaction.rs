@@ -170,13 +170,14 @@ impl Turn<'_> {
             }
             Kind::Scan => self.scan_within(transaction, request, rows).await,
             Kind::Insert => {
-                transaction.write(key, Some(self.make(&request.values)?.into()));
+                transaction.write(key, Some(self.key_prefix.make(&request.values)?.into()));
                 Ok(true)
             }
             Kind::Update => {
                 let old = self.fetch(transaction, key.clone(), Doing::ReadingToWrite).await?;
                 let Some(old) = old else { return Ok(false) };
-                transaction.write(key, Some(self.merge(&old, &request.values)?.into()));
+                let new = self.key_prefix.merge(&old.value, &request.values)?;
+                transaction.write(key, Some(new.into()));
                 Ok(true)
             }
             Kind::Delete => {

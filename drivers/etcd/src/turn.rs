@@ -4,7 +4,7 @@ pub(super) mod batch;
 
 use assay_driver_kit::task::Completion;
 use assay_model::{Kind, Reason};
-use assay_store::{Request, Values, row};
+use assay_store::Request;
 use bytes::Bytes;
 
 use super::failure::{Doing, Failure, FailureSource, failure};
@@ -79,16 +79,13 @@ impl Turn<'_> {
         rows: &mut Vec<u8>,
     ) -> Result<bool, Failure> {
         for KeyValue { value, .. } in found {
-            if !row::is_whole(value) {
-                return Err(refused(Reason::WrongType));
-            }
-            row::copy(value, request.fields, &self.key_prefix.fields, rows).map_err(refused)?;
+            self.key_prefix.hand_out(value, request, rows)?;
         }
         Ok(!found.is_empty())
     }
 
     async fn insert(&mut self, request: &Request<'_>) -> Result<bool, Failure> {
-        let put = self.put(request.key, self.make(&request.values)?);
+        let put = self.put(request.key, self.key_prefix.make(&request.values)?);
         let answer: PutResponse = self.send(method::PUT, put, Doing::Writing).await?;
         self.revision = revision(answer.header);
         Ok(true)
@@ -113,7 +110,7 @@ impl Turn<'_> {
         let mut found = self.range(question, Doing::ReadingToWrite).await?.pop();
         for _ in 0..ATTEMPTS {
             let Some(old) = found else { return Ok(false) };
-            let new = self.merge(&old, &request.values)?;
+            let new = self.key_prefix.merge(&old.value, &request.values)?;
             let unchanged = Compare::is_unchanged(key.clone(), old.mod_revision);
             let put = self.put(request.key, new);
             match self.put_if(unchanged, put, Some(key.clone())).await? {
@@ -126,7 +123,7 @@ impl Turn<'_> {
 
     /// An update that leaves nothing of the old record needs not know it.
     async fn replace(&mut self, key: Bytes, request: &Request<'_>) -> Result<bool, Failure> {
-        let put = self.put(request.key, self.make(&request.values)?);
+        let put = self.put(request.key, self.key_prefix.make(&request.values)?);
         let swap = self.put_if(Compare::is_there(key), put, None).await?;
         Ok(matches!(swap, Swap::Done))
     }
@@ -154,22 +151,6 @@ impl Turn<'_> {
         }
         let read = answer.responses.into_iter().find_map(|response| response.response_range);
         Ok(Swap::Found(read.and_then(|mut range| range.kvs.pop())))
-    }
-
-    pub(super) fn make(&self, values: &Values<'_>) -> Result<Vec<u8>, Failure> {
-        let mut made = Vec::new();
-        row::make(values, &self.key_prefix.fields, &mut made).map_err(refused)?;
-        Ok(made)
-    }
-
-    /// The record `old` with these fields changed.
-    pub(super) fn merge(&self, old: &KeyValue, values: &Values<'_>) -> Result<Vec<u8>, Failure> {
-        if !row::is_whole(&old.value) {
-            return Err(refused(Reason::WrongType));
-        }
-        let mut new = Vec::with_capacity(old.value.len());
-        row::merge(&old.value, values, &self.key_prefix.fields, &mut new).map_err(refused)?;
-        Ok(new)
     }
 
     fn put(&self, key: &[u8], value: Vec<u8>) -> PutRequest {
@@ -210,6 +191,12 @@ enum Swap {
     Done,
     /// The condition did not hold; this is there instead.
     Found(Option<KeyValue>),
+}
+
+impl From<Reason> for Failure {
+    fn from(reason: Reason) -> Failure {
+        refused(reason)
+    }
 }
 
 pub(super) fn refused(reason: Reason) -> Failure {

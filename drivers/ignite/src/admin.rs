@@ -1,15 +1,16 @@
 //! Admin connection to a cluster: prepares it, reads its settings.
 
 use assay_driver_kit::StoreErrors;
+use assay_driver_kit::address::authority;
 use assay_driver_kit::java_hash::java_hash;
+use assay_driver_kit::unavailable::Unavailable;
 use assay_store::OpenError;
 
 use super::cache::{Cache, configuration, type_name};
 use super::cluster::put_type;
-use super::link::explain;
 use super::options::Options;
 use super::plan::Table;
-use super::socket::{Refusal, Socket, Trouble};
+use super::socket::{Socket, Trouble};
 use super::wire::{Reader, Value, code, operation, put_i32, put_i64, put_text};
 
 /// The most rows that are fetched at once; no query here has as many.
@@ -35,15 +36,9 @@ impl AdminConnection<'_> {
                 Err(reason) => drop(refusal.get_or_insert((host, reason))),
             }
         }
-        let (host, refusal) = refusal.expect("a URL without a host is refused");
-        let at =
-            |reason| format!("{}: {reason}", assay_driver_kit::address::authority(&host.0, host.1));
-        let refusal = match refusal {
-            Refusal::Unreachable(reason) => Refusal::Unreachable(at(reason)),
-            Refusal::Unsupported(reason) => Refusal::Unsupported(at(reason)),
-            Refusal::NotPermitted(reason) => Refusal::NotPermitted(at(reason)),
-        };
-        Err(explain(refusal, options))
+        let ((host, port), unavailable) = refusal.expect("a URL without a host is refused");
+        let reason = format!("{}: {}", authority(host, *port), unavailable.reason);
+        Err(Unavailable { reason, ..unavailable }.explain(options))
     }
 
     async fn send(

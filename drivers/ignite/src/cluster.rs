@@ -10,10 +10,12 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
+use assay_driver_kit::unavailable::Unavailable;
+
 use super::affinity::Owners;
 use super::object::{self, Types};
 use super::options::{Content, Options};
-use super::socket::{Refusal, Socket, Topology, Trouble};
+use super::socket::{Socket, Topology, Trouble};
 use super::wire::{Garbled, Reader, code, operation, put_i32, put_i64, put_length, put_text};
 
 /// The first pause before a node that did not answer is looked at again; each failure doubles it.
@@ -39,6 +41,13 @@ pub(super) struct Node {
     is_forgotten: Cell<bool>,
 }
 
+impl Node {
+    fn new(id: Option<u128>, addresses: Vec<(String, u16)>, is_named: bool) -> Rc<Node> {
+        let (is_down, is_forgotten) = (Cell::new(false), Cell::new(false));
+        Rc::new(Node { addresses, id: Cell::new(id), is_named, is_down, is_forgotten })
+    }
+}
+
 /// What the worker's connections share.
 pub(super) struct Cluster {
     pub(super) options: Arc<Options>,
@@ -54,15 +63,7 @@ pub(super) struct Cluster {
 impl Cluster {
     /// The nodes that the options name, and what is kept in these caches.
     pub(super) fn new(options: Arc<Options>, caches: Vec<i32>, types: Types) -> Rc<Cluster> {
-        let node = |address: &(String, u16)| {
-            Rc::new(Node {
-                addresses: vec![address.clone()],
-                id: Cell::new(None),
-                is_named: true,
-                is_down: Cell::new(false),
-                is_forgotten: Cell::new(false),
-            })
-        };
+        let node = |address: &(String, u16)| Node::new(None, vec![address.clone()], true);
         let nodes = options.address.hosts.iter().map(node).collect();
         Rc::new(Cluster {
             options,
@@ -76,7 +77,7 @@ impl Cluster {
     }
 
     /// Connections to every node that answers, or to one of them without partition awareness.
-    pub(super) async fn connect(self: &Rc<Cluster>) -> Result<Vec<Socket>, Refusal> {
+    pub(super) async fn connect(self: &Rc<Cluster>) -> Result<Vec<Socket>, Unavailable> {
         let mut sockets = Vec::new();
         let mut refusal = None;
         self.connect_more(&mut sockets, &mut refusal).await;
@@ -89,7 +90,7 @@ impl Cluster {
             }
             self.connect_more(&mut sockets, &mut refusal).await;
         }
-        let nothing = || Refusal::Unreachable("none of its nodes answers at present".into());
+        let nothing = || Unavailable::unreachable("none of its nodes answers at present");
         if sockets.is_empty() { Err(refusal.unwrap_or_else(nothing)) } else { Ok(sockets) }
     }
 
@@ -97,7 +98,7 @@ impl Cluster {
     async fn connect_more(
         self: &Rc<Cluster>,
         sockets: &mut Vec<Socket>,
-        refusal: &mut Option<Refusal>,
+        refusal: &mut Option<Unavailable>,
     ) {
         for node in self.up() {
             if !sockets.is_empty() && !self.options.is_partition_aware {
@@ -148,7 +149,7 @@ impl Cluster {
         self: &Rc<Cluster>,
         node: &Rc<Node>,
         timeout: Duration,
-    ) -> Result<Socket, Refusal> {
+    ) -> Result<Socket, Unavailable> {
         let dialled = self.try_dial(node, timeout).await;
         if dialled.is_err() && !node.is_down.replace(true) {
             tokio::task::spawn_local(look_after(Rc::clone(self), Rc::clone(node)));
@@ -156,8 +157,8 @@ impl Cluster {
         dialled
     }
 
-    async fn try_dial(&self, node: &Node, timeout: Duration) -> Result<Socket, Refusal> {
-        let mut refusal = Refusal::Unreachable("it has no address".into());
+    async fn try_dial(&self, node: &Node, timeout: Duration) -> Result<Socket, Unavailable> {
+        let mut refusal = Unavailable::unreachable("it has no address");
         for address in &node.addresses {
             match Socket::dial(address, &self.options, timeout).await {
                 // Nodes in the cluster's list may share an address in their own networks.
@@ -256,13 +257,7 @@ impl Cluster {
             let reachable = addresses.into_iter().filter(|(host, _)| is_near || !is_loopback(host));
             let addresses: Vec<_> = reachable.collect();
             if !addresses.is_empty() {
-                nodes.push(Rc::new(Node {
-                    addresses,
-                    id: Cell::new(Some(id)),
-                    is_named: false,
-                    is_down: Cell::new(false),
-                    is_forgotten: Cell::new(false),
-                }));
+                nodes.push(Node::new(Some(id), addresses, false));
             }
         }
     }

@@ -5,7 +5,6 @@ pub(super) mod batch;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use assay_driver_kit::StoreErrors;
 use assay_driver_kit::task::{
     Completion, ConnectionState, Context, JobCompletion, Library, Lost, RecordJob,
 };
@@ -17,9 +16,9 @@ use super::cluster::{Cluster, put_type};
 use super::failure::{Stage, ending};
 use super::object::{self, Draft, Object};
 use super::open::{Open, put_cache};
-use super::options::{Insert, Options};
+use super::options::Insert;
 use super::plan::{Plan, Table};
-use super::socket::{Refusal, Socket, Trouble};
+use super::socket::{Socket, Trouble};
 use super::wire::{Reader, Value, code, operation, put_i32, put_i64, put_text};
 
 /// How often an update is tried whose record changed between its read and its write.
@@ -48,9 +47,8 @@ impl Library for Links {
 
     async fn connect(&self) -> Result<Link, OpenError> {
         let sockets = self.cluster.connect().await;
-        let options = &self.cluster.options;
         let link = |sockets| Link { sockets, open: None };
-        sockets.map(link).map_err(|reason| explain(reason, options))
+        sockets.map(link).map_err(|unavailable| unavailable.explain(&self.cluster.options))
     }
 
     async fn perform(
@@ -67,8 +65,7 @@ impl Library for Links {
         };
         let ending = match performed {
             Ok(found) => Completion::Done { found },
-            Err(Fault::Refused(reason)) => Completion::Refused(reason),
-            Err(Fault::Trouble(trouble)) => ending(&trouble, turn.stage.within(job.context)),
+            Err(fault) => fault.ending(turn.stage.within(job.context)),
         };
         let is_done = matches!(ending, Completion::Done { .. });
         if !is_done {
@@ -104,21 +101,22 @@ impl Library for Links {
     }
 }
 
-/// Why there is no connection, for people.
-pub(super) fn explain(refusal: Refusal, options: &Options) -> OpenError {
-    match refusal {
-        Refusal::Unreachable(reason) => options.unreachable(reason),
-        Refusal::Unsupported(reason) => options.unsupported(reason),
-        Refusal::NotPermitted(reason) => options.not_permitted(reason),
-    }
-}
-
 /// Why an operation did not come to a good end.
 pub(super) enum Fault {
     /// It certainly did nothing, whatever its stage.
     Refused(Reason),
     /// What it means depends on the stage.
     Trouble(Trouble),
+}
+
+impl Fault {
+    /// How an operation ends that it meets in `stage`.
+    pub(super) fn ending(&self, stage: Stage) -> Completion {
+        match self {
+            Fault::Refused(reason) => Completion::Refused(*reason),
+            Fault::Trouble(trouble) => ending(trouble, stage),
+        }
+    }
 }
 
 impl From<Trouble> for Fault {

@@ -1,9 +1,11 @@
 //! A connection to one node, with one request under way at a time.
 
 use std::io;
-use std::task::Poll;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
+use assay_driver_kit::task::poll_broken;
+use assay_driver_kit::unavailable::Unavailable;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
@@ -59,17 +61,6 @@ impl From<Garbled> for Trouble {
     }
 }
 
-/// Why there is no connection.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Refusal {
-    /// The response is not that of an Ignite node.
-    Unreachable(String),
-    /// A node of another version or kind.
-    Unsupported(String),
-    /// Permission denied.
-    NotPermitted(String),
-}
-
 /// A connection to one node that let us in.
 pub(super) struct Socket {
     stream: TcpStream,
@@ -91,10 +82,10 @@ impl Socket {
         at: &(String, u16),
         options: &Options,
         timeout: Duration,
-    ) -> Result<Socket, Refusal> {
+    ) -> Result<Socket, Unavailable> {
         match tokio::time::timeout(timeout, greet(at, options)).await {
             Ok(socket) => socket,
-            Err(_) => Err(Refusal::Unreachable(format!(
+            Err(_) => Err(Unavailable::unreachable(format!(
                 "no greeting came within {} ms: either the node hangs or what listens there is no \
                  Ignite; check host and port",
                 timeout.as_millis()
@@ -160,24 +151,14 @@ impl Socket {
     }
 
     /// Whether the idle connection broke.
-    pub(super) fn poll_broken(&self, context: &mut std::task::Context<'_>) -> Poll<()> {
-        loop {
-            match self.stream.poll_read_ready(context) {
-                Poll::Pending => return Poll::Pending,
-                Poll::Ready(Err(_)) => return Poll::Ready(()),
-                Poll::Ready(Ok(())) => match self.stream.try_read(&mut [0]) {
-                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                    // Its end, or something unasked.
-                    _ => return Poll::Ready(()),
-                },
-            }
-        }
+    pub(super) fn poll_broken(&self, context: &mut Context<'_>) -> Poll<()> {
+        poll_broken(&self.stream, context)
     }
 }
 
-async fn greet(at: &(String, u16), options: &Options) -> Result<Socket, Refusal> {
+async fn greet(at: &(String, u16), options: &Options) -> Result<Socket, Unavailable> {
     let unreachable = |error: io::Error| {
-        Refusal::Unreachable(match error.kind() {
+        Unavailable::unreachable(match error.kind() {
             io::ErrorKind::ConnectionRefused => format!("{error}; is the node running?"),
             _ => format!("{error}; check host and port"),
         })
@@ -210,7 +191,7 @@ fn hello(options: &Options) -> Vec<u8> {
 }
 
 /// The node after the handshake, or why permission was denied.
-fn read_greeting(bytes: &[u8]) -> Result<Result<u128, Refusal>, Garbled> {
+fn read_greeting(bytes: &[u8]) -> Result<Result<u128, Unavailable>, Garbled> {
     let mut greeting = Reader::new(bytes);
     if greeting.truth()? {
         let Value::Bytes(_features) = greeting.value()? else { return Err(Garbled) };
@@ -222,28 +203,29 @@ fn read_greeting(bytes: &[u8]) -> Result<Result<u128, Refusal>, Garbled> {
     let status = greeting.i32().unwrap_or_default();
     if status == WRONG_LOGIN {
         let reason = format!("it says: {reported}; check user and password");
-        return Ok(Err(Refusal::NotPermitted(reason)));
+        return Ok(Err(Unavailable::not_permitted(reason)));
     }
     let [major, minor, patch] = version;
-    Ok(Err(Refusal::Unsupported(format!(
+    Ok(Err(Unavailable::unsupported(format!(
         "it says: {reported}; it speaks protocol {major}.{minor}.{patch}, we speak 1.7.0, which \
          Ignite 2.9 and later 2.x understand"
     ))))
 }
 
 /// Something that does not greet as Ignite 2 does.
-fn stranger(input: &[u8]) -> Refusal {
+fn stranger(input: &[u8]) -> Unavailable {
     if input.starts_with(b"IGNI") {
-        return Refusal::Unsupported(
-            "what answers is Ignite 3, whose protocol is another; name a cluster of Ignite 2"
-                .into(),
+        return Unavailable::unsupported(
+            "what answers is Ignite 3, whose protocol is another; name a cluster of Ignite 2",
         );
     }
-    Refusal::Unreachable("what answers is no Ignite that we understand; check host and port".into())
+    Unavailable::unreachable("what answers is no Ignite that we understand; check host and port")
 }
 
 #[cfg(test)]
 mod tests {
+    use assay_driver_kit::unavailable::UnavailableKind;
+
     use super::*;
 
     #[test]
@@ -276,16 +258,21 @@ mod tests {
     #[test]
     fn a_node_that_refuses_the_handshake_says_why() {
         let refused = read_greeting(&greeting(Some(2000)));
-        assert!(matches!(refused, Ok(Err(Refusal::NotPermitted(_)))), "{refused:?}");
+        assert!(
+            matches!(&refused, Ok(Err(it)) if it.kind == UnavailableKind::NotPermitted),
+            "{refused:?}"
+        );
         let refused = read_greeting(&greeting(None));
-        let Ok(Err(Refusal::Unsupported(reason))) = refused else { panic!("{refused:?}") };
+        let Ok(Err(Unavailable { kind: UnavailableKind::Unsupported, reason })) = refused else {
+            panic!("{refused:?}")
+        };
         assert!(reason.contains("it speaks protocol 1.6.0"), "{reason}");
     }
 
     #[test]
     fn ignite_3_is_distinguished_from_other_servers() {
-        assert!(matches!(stranger(b"IGNI\0\0"), Refusal::Unsupported(_)));
-        assert!(matches!(stranger(b"HTTP/1.1"), Refusal::Unreachable(_)));
+        assert_eq!(stranger(b"IGNI\0\0").kind, UnavailableKind::Unsupported);
+        assert_eq!(stranger(b"HTTP/1.1").kind, UnavailableKind::Unreachable);
         assert_eq!(read_greeting(b"\x01HTTP"), Err(Garbled));
     }
 }

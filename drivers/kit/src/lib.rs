@@ -6,6 +6,7 @@ pub mod address;
 pub mod embedded;
 mod engine_tests;
 pub mod java_hash;
+pub mod key_prefix;
 pub mod known_settings;
 pub mod latest;
 pub mod read_server;
@@ -18,6 +19,7 @@ mod surroundings;
 pub mod task;
 #[cfg(feature = "trust")]
 pub mod trust;
+pub mod unavailable;
 pub mod url_options;
 mod url_tests;
 #[cfg(feature = "wire")]

@@ -24,11 +24,13 @@
 
 mod admin;
 mod alarm;
+mod broken;
 mod failure;
 mod gather;
 mod notifier;
 mod pool;
 mod records;
+mod shared;
 mod slot;
 #[cfg(test)]
 mod tests;
@@ -39,10 +41,12 @@ use assay_model::Reason;
 use assay_store::{OpenError, number_of};
 
 pub use admin::{admin_task, admin_task_within};
+pub use broken::poll_broken;
 pub use failure::{JobFailure, completion};
 pub use gather::Gathering;
 pub use pool::{Answered, Pool};
 pub use records::{BatchOutcome, RecordJob, RecordsClient};
+pub use shared::SharedConnection;
 
 /// A client library, as far as a [`Pool`] needs it.
 pub trait Library: 'static {

@@ -2,6 +2,7 @@
 
 use assay_driver_kit::StoreErrors;
 use assay_driver_kit::address::authority;
+use assay_driver_kit::unavailable::unconnected;
 use assay_store::{OpenError, number_of};
 use mysql_async::{Conn, Error, IoError, Opts};
 
@@ -118,13 +119,13 @@ impl Connector {
 }
 
 fn of_io(error: &std::io::Error) -> String {
-    use std::io::ErrorKind::{ConnectionRefused, NotFound, UnexpectedEof};
+    use std::io::ErrorKind::{NotFound, UnexpectedEof};
     match error.kind() {
-        ConnectionRefused | NotFound => format!("{error}; is the server running?"),
+        NotFound => format!("{error}; is the server running?"),
         UnexpectedEof => {
             format!("it hung up before its greeting was over ({error}); check host and port")
         }
-        _ => format!("{error}; check host and port"),
+        _ => unconnected(error),
     }
 }
 

@@ -7,7 +7,6 @@ use assay_model::Kind;
 use assay_store::OwnedRequest;
 use tikv_client::KvPair;
 
-use super::failure::Failure;
 use super::key_prefix::KeyPrefix;
 
 /// The kinds that are gathered.
@@ -55,7 +54,7 @@ impl<'a> Batch<'a> {
                     pairs.push((self.key_prefix.key(request.key), value));
                     Completion::Done { found: true }
                 }
-                Err(Failure { ending, .. }) => ending,
+                Err(reason) => Completion::Refused(reason),
             };
             outcomes.push(BatchOutcome { ending, rows_end: 0 });
         }
@@ -73,18 +72,11 @@ impl<'a> Batch<'a> {
         let found: HashMap<Vec<u8>, Vec<u8>> = pairs.collect();
         let outcome = |own: &OwnedRequest| {
             let (request, begin) = (own.request(), rows.len());
-            let handed = found
-                .get(&self.key_prefix.key(request.key))
-                .map(|value| self.key_prefix.hand_out(value, &request, rows));
-            let ending = match handed {
-                None => Completion::Done { found: false },
-                Some(Ok(())) => Completion::Done { found: true },
-                Some(Err(Failure { ending, .. })) => {
-                    rows.truncate(begin);
-                    ending
-                }
+            let ended = match found.get(&self.key_prefix.key(request.key)) {
+                None => Ok(false),
+                Some(value) => self.key_prefix.hand_out(value, &request, rows).map(|()| true),
             };
-            BatchOutcome { ending, rows_end: rows.len() }
+            BatchOutcome::of(ended.map_err(Completion::Refused), begin, rows)
         };
         self.requests.iter().map(outcome).collect()
     }
@@ -99,7 +91,8 @@ mod tests {
 
     fn key_prefix() -> KeyPrefix {
         let fields = vec!["a".to_owned()];
-        KeyPrefix::new(&Table { name: "t".into(), fields, needs_key_order: false })
+        let table = Table { name: "t".into(), fields, needs_key_order: false };
+        KeyPrefix::new("t:".into(), &table)
     }
 
     /// Requests for these keys, each with a value for a field of this number.

@@ -1,14 +1,15 @@
 //! Finds a cluster through its placement drivers, or says in words why it cannot.
 
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
 use assay_driver_kit::StoreErrors;
+use assay_driver_kit::task::SharedConnection;
+use assay_driver_kit::unavailable::Unavailable;
 use assay_store::OpenError;
 use tikv_client::{Backoff, Config, Error, RawClient, SecurityManager, TransactionClient};
-use tokio::sync::Mutex;
 use tonic_of_tikv::Code;
 
 use super::options::{Mode, Options, Update};
@@ -26,14 +27,6 @@ const UP: i32 = 0;
 pub(super) struct Connector {
     pub(super) options: Options,
     security: SecurityManager,
-}
-
-/// Why the cluster cannot be used.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Unavailable {
-    NotPermitted(String),
-    Unsupported(String),
-    Unreachable(String),
 }
 
 /// The leading placement driver, with its settings.
@@ -82,10 +75,10 @@ impl Connector {
         for address in &self.options.placement_drivers {
             match self.bounded(self.greet(address)).await {
                 Ok(met) => return Ok(met),
-                Err(reason) => unavailable.push((address, reason)),
+                Err(reason) => unavailable.push((address.clone(), reason)),
             }
         }
-        Err(worst(&unavailable))
+        Err(Unavailable::all(&unavailable))
     }
 
     async fn bounded<T>(
@@ -94,7 +87,7 @@ impl Connector {
     ) -> Result<T, Unavailable> {
         let done = tokio::time::timeout(self.timeout(), act).await;
         done.unwrap_or_else(|_| {
-            Err(Unavailable::Unreachable(format!(
+            Err(Unavailable::unreachable(format!(
                 "no greeting came within {} ms; is it a placement driver (PD), and does it run?",
                 self.timeout().as_millis()
             )))
@@ -107,11 +100,11 @@ impl Connector {
         let leader = members.leader.as_ref().and_then(|leader| leader.client_urls.first());
         let Some(leader) = leader.cloned() else {
             let reason = "the placement drivers have no leader now; do most of them run?";
-            return Err(Unavailable::Unreachable(reason.into()));
+            return Err(Unavailable::unreachable(reason));
         };
         if leader.split_once("://").map_or(&*leader, |(_, host)| host) != address {
             let unavailable = |error: RequestError| {
-                Unavailable::Unreachable(format!(
+                Unavailable::unreachable(format!(
                     "it says that its leader is at {leader}, which cannot be reached ({error}); is \
                      that address (--advertise-client-urls) right for this machine?"
                 ))
@@ -123,7 +116,7 @@ impl Connector {
         if !nodes.iter().any(|node| node.state == UP) {
             let reason = "PD answers, but it knows no TiKV server that is up; start one, with \
                           this PD as its --pd-endpoints";
-            return Err(Unavailable::Unreachable(reason.into()));
+            return Err(Unavailable::unreachable(reason));
         }
         Ok(DiscoveredLeader { driver, members, nodes })
     }
@@ -156,18 +149,8 @@ impl Connector {
             };
             Ok::<Clients, Error>(clients)
         };
-        let made = async { made.await.map_err(|error| Unavailable::Unreachable(display(&error))) };
+        let made = async { made.await.map_err(|error| Unavailable::unreachable(display(&error))) };
         self.bounded(made).await
-    }
-
-    /// The error of a store that cannot be opened.
-    pub(super) fn explain(&self, unavailable: Unavailable) -> OpenError {
-        let store = &self.options;
-        match unavailable {
-            Unavailable::NotPermitted(reason) => store.not_permitted(reason),
-            Unavailable::Unsupported(reason) => store.unsupported(reason),
-            Unavailable::Unreachable(reason) => store.unreachable(reason),
-        }
     }
 }
 
@@ -181,52 +164,28 @@ pub(super) fn display(error: &Error) -> String {
     }
 }
 
-/// The error if no placement driver can be reached.
-fn worst(unavailable: &[(&String, Unavailable)]) -> Unavailable {
-    let text = |unavailable: &Unavailable| match unavailable {
-        Unavailable::NotPermitted(why)
-        | Unavailable::Unsupported(why)
-        | Unavailable::Unreachable(why) => why.clone(),
-    };
-    let reported: Vec<String> = match unavailable {
-        [(_, only)] => vec![text(only)],
-        several => several.iter().map(|(at, why)| format!("{at}: {}", text(why))).collect(),
-    };
-    let reason = reported.join("; ");
-    let has = |kind: fn(&Unavailable) -> bool| {
-        unavailable.iter().any(|(_, unavailable)| kind(unavailable))
-    };
-    if has(|unavailable| matches!(unavailable, Unavailable::NotPermitted(_))) {
-        Unavailable::NotPermitted(reason)
-    } else if has(|unavailable| matches!(unavailable, Unavailable::Unsupported(_))) {
-        Unavailable::Unsupported(reason)
-    } else {
-        Unavailable::Unreachable(reason)
-    }
-}
-
 /// Why a supposed placement driver cannot be used.
 fn of_send(error: &RequestError) -> Unavailable {
     match error {
         RequestError::Unreachable(why) if why.contains("Connection refused") => {
-            Unavailable::Unreachable(format!("{why}; is the placement driver (PD) running?"))
+            Unavailable::unreachable(format!("{why}; is the placement driver (PD) running?"))
         }
         RequestError::Unreachable(why) => {
-            Unavailable::Unreachable(format!("{why}; check host and port"))
+            Unavailable::unreachable(format!("{why}; check host and port"))
         }
-        RequestError::Broken(why) => Unavailable::Unreachable(format!(
+        RequestError::Broken(why) => Unavailable::unreachable(format!(
             "what answers speaks no gRPC ({why}), so it is no placement driver (PD), or one that \
              wants TLS (ca_file, cert_file, key_file); check host and port"
         )),
-        RequestError::Told(Code::Unimplemented, why) => Unavailable::Unsupported(format!(
+        RequestError::Told(Code::Unimplemented, why) => Unavailable::unsupported(format!(
             "what answers speaks gRPC, but it is no placement driver ({why}); name PD's address, \
              usually with port 2379, not that of a TiKV server or of an etcd"
         )),
         RequestError::Told(Code::Unauthenticated | Code::PermissionDenied, why) => {
-            Unavailable::NotPermitted(format!("it says: {why}; check cert_file"))
+            Unavailable::not_permitted(format!("it says: {why}; check cert_file"))
         }
         RequestError::Told(..) | RequestError::Said(_) => {
-            Unavailable::Unreachable(format!("it says: {error}; is the cluster bootstrapped?"))
+            Unavailable::unreachable(format!("it says: {error}; is the cluster bootstrapped?"))
         }
     }
 }
@@ -275,91 +234,56 @@ impl Drop for Watch {
 /// A worker's client of the cluster.
 pub(super) struct ClusterConnection {
     connector: Arc<Connector>,
-    shared: Mutex<Option<Rc<Shared>>>,
-    /// How often dialling failed, and how it failed last.
-    failures: Cell<u64>,
-    last: RefCell<Option<Unavailable>>,
+    shared: SharedConnection<Rc<Shared>, Unavailable>,
 }
 
 impl ClusterConnection {
     /// Nothing is connected yet.
     pub(super) fn new(connector: Arc<Connector>) -> ClusterConnection {
-        let shared = Mutex::new(None);
-        ClusterConnection { connector, shared, failures: Cell::new(0), last: RefCell::default() }
+        ClusterConnection { connector, shared: SharedConnection::default() }
     }
 
     /// The shared client of the worker's connections: the existing one, or a new one.
-    ///
-    /// Those who wait while one dials in vain take that for an answer instead of dialling as well.
     pub(super) async fn reach(&self) -> Result<Rc<Shared>, OpenError> {
-        let failures = self.failures.get();
-        let mut kept = self.shared.lock().await;
-        if let Some(shared) = kept.as_ref().filter(|shared| !shared.is_retired.get()) {
-            return Ok(Rc::clone(shared));
-        }
-        if self.failures.get() != failures
-            && let Some(unavailable) = &*self.last.borrow()
-        {
-            return Err(self.connector.explain(unavailable.clone()));
-        }
-        match self.dial().await {
-            Ok(shared) => {
-                let shared = Rc::new(shared);
-                *kept = Some(Rc::clone(&shared));
-                Ok(shared)
-            }
-            Err(unavailable) => {
-                *kept = None;
-                self.failures.set(failures + 1);
-                self.last.replace(Some(unavailable.clone()));
-                Err(self.connector.explain(unavailable))
-            }
-        }
+        let is_usable = |shared: &Rc<Shared>| !shared.is_retired.get();
+        let reached = self.shared.reach(is_usable, self.dial()).await;
+        reached.map_err(|unavailable| unavailable.explain(&self.connector.options))
     }
 
-    async fn dial(&self) -> Result<Shared, Unavailable> {
+    async fn dial(&self) -> Result<Rc<Shared>, Unavailable> {
         let DiscoveredLeader { driver, nodes, .. } = self.connector.meet().await?;
         let clients = self.connector.clients().await?;
         let regions = Regions::new(self.connector.options.mode);
-        Ok(Shared { clients, driver, regions, nodes: nodes.len(), is_retired: Cell::new(false) })
+        let (nodes, is_retired) = (nodes.len(), Cell::new(false));
+        Ok(Rc::new(Shared { clients, driver, regions, nodes, is_retired }))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use assay_driver_kit::unavailable::UnavailableKind::{
+        self, NotPermitted, Unreachable, Unsupported,
+    };
 
-    fn unreachable(text: &str) -> Unavailable {
-        Unavailable::Unreachable(text.into())
-    }
+    use super::*;
 
     #[test]
     fn a_server_that_is_no_placement_driver_is_reported() {
-        let reported = of_send(&RequestError::Told(Code::Unimplemented, "unknown service".into()));
-        assert!(
-            matches!(&reported, Unavailable::Unsupported(why) if why.contains("name PD's address"))
-        );
-        let reported = of_send(&RequestError::Broken("frame with invalid size".into()));
-        assert!(
-            matches!(&reported, Unavailable::Unreachable(why) if why.contains("speaks no gRPC"))
-        );
-        let reported = of_send(&RequestError::Said("cluster is not bootstrapped".into()));
-        assert!(
-            matches!(&reported, Unavailable::Unreachable(why) if why.contains("bootstrapped?"))
-        );
-        let reported = of_send(&RequestError::Told(Code::PermissionDenied, "CN".into()));
-        assert!(matches!(&reported, Unavailable::NotPermitted(why) if why.contains("cert_file")));
-    }
-
-    #[test]
-    fn of_several_failures_the_most_important_is_reported() {
-        let (one, two) = ("one:1".to_owned(), "two:2".to_owned());
-        let unavailable =
-            [(&one, unreachable("gone")), (&two, Unavailable::Unsupported("an etcd".into()))];
-        assert_eq!(
-            worst(&unavailable),
-            Unavailable::Unsupported("one:1: gone; two:2: an etcd".into())
-        );
-        assert_eq!(worst(&unavailable[..1]), unreachable("gone"));
+        let told = |code, why: &str| RequestError::Told(code, why.into());
+        let rows: [(RequestError, UnavailableKind, &str); 4] = [
+            (told(Code::Unimplemented, "unknown service"), Unsupported, "name PD's address"),
+            (RequestError::Broken("frame with invalid size".into()), Unreachable, "speaks no gRPC"),
+            (
+                RequestError::Said("cluster is not bootstrapped".into()),
+                Unreachable,
+                "bootstrapped?",
+            ),
+            (told(Code::PermissionDenied, "CN"), NotPermitted, "cert_file"),
+        ];
+        for (error, kind, phrase) in rows {
+            let reported = of_send(&error);
+            assert_eq!(reported.kind, kind, "{error:?}");
+            assert!(reported.reason.contains(phrase), "{error:?}: {}", reported.reason);
+        }
     }
 }

@@ -81,6 +81,18 @@ impl Verdict {
     }
 }
 
+impl From<Reason> for Failure {
+    fn from(reason: Reason) -> Failure {
+        Failure::refused(reason)
+    }
+}
+
+impl From<Reason> for Verdict {
+    fn from(reason: Reason) -> Verdict {
+        Verdict::Failed(reason.into())
+    }
+}
+
 impl From<Failure> for Verdict {
     fn from(failure: Failure) -> Verdict {
         Verdict::Failed(failure)

@@ -41,7 +41,7 @@ use std::time::Duration;
 use assay_driver_kit::StoreErrors;
 use assay_driver_kit::latest::Latest;
 use assay_driver_kit::task::{self, Gathering, RecordsClient};
-use assay_model::{Layout, Setting};
+use assay_model::{Layout, Setting, Table};
 use assay_store::{Capabilities, Client, Isolation, OpenError, ScanOrder, Store};
 use tikv_client::{
     Backoff, CheckLevel, Error, RetryOptions, TransactionClient, TransactionOptions,
@@ -160,7 +160,8 @@ impl Store for TiKv {
         }
         // Keys need nothing made for them; this shows that a TiKV server answers.
         self.note()?;
-        let plan = layout.tables.iter().map(KeyPrefix::new).collect();
+        let key_prefix = |table: &Table| KeyPrefix::new(format!("{}:", table.name), table);
+        let plan = layout.tables.iter().map(key_prefix).collect();
         self.plan.set(Arc::new(plan));
         Ok(())
     }
@@ -186,11 +187,8 @@ impl Store for TiKv {
 
     fn settings(&self) -> Result<Vec<Setting>, OpenError> {
         let facts = self.run(async {
-            let met = self
-                .connector
-                .meet()
-                .await
-                .map_err(|unavailable| self.connector.explain(unavailable))?;
+            let met = self.connector.meet().await;
+            let met = met.map_err(|unavailable| unavailable.explain(self.options()))?;
             let DiscoveredLeader { driver, members, nodes } = met;
             let mut facts = Facts { cluster_id: driver.cluster_id(), members, ..Facts::default() };
             for node in nodes {

@@ -57,20 +57,17 @@ impl Library for TiKv {
         };
         watch.end();
         match ended {
-            Ok((found, after)) => JobCompletion {
-                ending: Completion::Done { found },
-                after,
-                requests,
-                node: 0,
-                version: 0,
-            },
+            Ok((found, after)) => {
+                let ending = Completion::Done { found };
+                JobCompletion { requests, ..JobCompletion::new(ending, after) }
+            }
             Err(Failure { ending, source }) => {
                 rows.clear();
                 let after = match after(&link.shared, source) {
                     ConnectionState::Free if link.open.is_some() => ConnectionState::Undo,
                     after => after,
                 };
-                JobCompletion { ending, after, requests, node: 0, version: 0 }
+                JobCompletion { requests, ..JobCompletion::new(ending, after) }
             }
         }
     }

@@ -47,7 +47,10 @@ impl<'a> Turn<'a> {
         match request.kind {
             Kind::Read => match self.get(&key, Doing::Reading).await? {
                 None => Ok(false),
-                Some(value) => self.key_prefix.hand_out(&value, request, rows).map(|()| true),
+                Some(value) => {
+                    self.key_prefix.hand_out(&value, request, rows)?;
+                    Ok(true)
+                }
             },
             Kind::Scan => self.scan(request, rows).await,
             Kind::Insert => {

@@ -3,7 +3,7 @@
 //! So inserts of a batch become final together or not at all, and its reads are of one moment:
 //! more than is needed, but etcd has no other way to take several at once.
 
-use assay_driver_kit::task::{BatchOutcome, Completion, RecordJob};
+use assay_driver_kit::task::{BatchOutcome, RecordJob};
 use assay_model::{Kind, Reason};
 use assay_store::{OwnedRequest, Request};
 
@@ -38,14 +38,7 @@ impl Turn<'_> {
                 Some(range) => self.hand_out(&range.kvs, &request, rows),
                 None => Ok(true),
             });
-            let ending = match ended {
-                Ok(found) => Completion::Done { found },
-                Err(failure) => {
-                    rows.truncate(begin);
-                    failure.ending
-                }
-            };
-            outcomes.push(BatchOutcome { ending, rows_end: rows.len() });
+            outcomes.push(BatchOutcome::of(ended.map_err(|failure| failure.ending), begin, rows));
         }
         Ok(true)
     }
@@ -76,7 +69,7 @@ impl Turn<'_> {
         let mut operation = RequestOp::default();
         match request.kind {
             Kind::Insert => {
-                let put = self.put(request.key, self.make(&request.values)?);
+                let put = self.put(request.key, self.key_prefix.make(&request.values)?);
                 operation.request_put = Some(put);
             }
             Kind::Read => {

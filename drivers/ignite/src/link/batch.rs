@@ -12,7 +12,7 @@ use assay_model::{Kind, Reason};
 use assay_store::{OwnedRequest, Request};
 
 use super::{Fault, Turn};
-use crate::failure::{Stage, ending};
+use crate::failure::Stage;
 use crate::object::{Draft, Object};
 use crate::options::{Insert, Options};
 use crate::plan::Table;
@@ -105,15 +105,8 @@ impl Turn<'_> {
         for request in requests {
             let begin = rows.len();
             let handed = self.hand_out(table, request, records.get(request.key), rows).await;
-            let ending = match handed {
-                Ok(found) => Completion::Done { found },
-                Err(Fault::Refused(reason)) => Completion::Refused(reason),
-                Err(Fault::Trouble(trouble)) => ending(&trouble, self.stage),
-            };
-            if !matches!(ending, Completion::Done { .. }) {
-                rows.truncate(begin);
-            }
-            outcomes.push(BatchOutcome { ending, rows_end: rows.len() });
+            let ended = handed.map_err(|fault| fault.ending(self.stage));
+            outcomes.push(BatchOutcome::of(ended, begin, rows));
         }
         Ok(outcomes)
     }

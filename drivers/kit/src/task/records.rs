@@ -54,6 +54,17 @@ pub struct BatchOutcome {
     pub rows_end: usize,
 }
 
+impl BatchOutcome {
+    /// The end of a request whose rows begin at `begin`; a failure takes them away.
+    pub fn of(ended: Result<bool, Completion>, begin: usize, rows: &mut Vec<u8>) -> BatchOutcome {
+        let ending = ended.map_or_else(|failure| failure, |found| Completion::Done { found });
+        if ended.is_err() {
+            rows.truncate(begin);
+        }
+        BatchOutcome { ending, rows_end: rows.len() }
+    }
+}
+
 /// The client of a library whose jobs are requests for records.
 pub struct RecordsClient<L: Library<Job = RecordJob>> {
     pool: Pool<L>,
