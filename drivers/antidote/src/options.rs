@@ -50,70 +50,40 @@ struct UrlOptions {
     connect_timeout: Option<Millis>,
 }
 
-/// What a session sees of its own past.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum SessionOrder {
-    /// Each transaction includes all that the session has seen and written before, at whichever
-    /// data centre: the clock of the last commit is passed on.
-    Clock,
-    /// Each transaction sees what its data centre has.
-    #[serde(rename = "none")]
-    Free,
-}
-
-impl SessionOrder {
-    /// The word in URLs and settings.
-    pub const fn name(self) -> &'static str {
-        match self {
-            SessionOrder::Clock => "clock",
-            SessionOrder::Free => "none",
-        }
+assay_driver_kit::option_words! {
+    /// What a session sees of its own past.
+    pub enum SessionOrder {
+        /// Each transaction includes all that the session has seen and written before, at whichever
+        /// data centre: the clock of the last commit is passed on.
+        Clock => "clock":
+            "each transaction includes all that its session has seen and written before, at \
+             whichever data centre; it may have to wait there until that has arrived",
+        /// Each transaction sees what its data centre has.
+        Free => "none":
+            "each transaction sees what its data centre has; a session that changes its data \
+             centre may not see its own writes",
     }
-}
 
-/// Whether an update or a delete looks first whether its record is there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Writes {
-    /// It does not, and says that it was: one request.
-    Blind,
-    /// It does, in the same transaction, and writes nothing if it is not: four requests.
-    Checked,
-}
-
-impl Writes {
-    /// The word in URLs and settings.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Writes::Blind => "blind",
-            Writes::Checked => "checked",
-        }
+    /// Whether an update or a delete looks first whether its record is there.
+    pub enum Writes {
+        /// It does not, and says that it was: one request.
+        Blind => "blind":
+            "an update or a delete is one request, and says that its record was there: an update \
+             of a missing one creates it",
+        /// It does, in the same transaction, and writes nothing if it is not: four requests.
+        Checked => "checked":
+            "an update or a delete is a transaction of four requests, which looks first whether \
+             its record is there, and is refused (conflict) if another one wrote it meanwhile",
     }
-}
 
-/// The host of a request, where there are several.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum HostChoice {
-    /// The first one takes all.
-    First,
-    /// A session stays at one of them.
-    #[serde(rename = "session")]
-    BySession,
-    /// Each request, or transaction, goes to the next.
-    #[serde(rename = "any")]
-    InTurn,
-}
-
-impl HostChoice {
-    /// The word in URLs and settings.
-    pub const fn name(self) -> &'static str {
-        match self {
-            HostChoice::First => "first",
-            HostChoice::BySession => "session",
-            HostChoice::InTurn => "any",
-        }
+    /// The host of a request, where there are several.
+    pub enum HostChoice {
+        /// The first one takes all.
+        First => "first": "the first host takes all requests",
+        /// A session stays at one of them.
+        BySession => "session": "a session stays at one of the hosts",
+        /// Each request, or transaction, goes to the next.
+        InTurn => "any": "each request, or transaction, goes to the next host",
     }
 }
 

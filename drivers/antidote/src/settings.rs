@@ -2,7 +2,7 @@
 
 use assay_model::Setting;
 
-use super::options::{HostChoice, Options, SessionOrder, Writes};
+use super::options::Options;
 
 /// What the descriptors of our stand-in begin with; a server's own are opaque, and never read.
 pub(super) const STAND_IN: &[u8] = b"assay stand-in ";
@@ -10,7 +10,11 @@ pub(super) const STAND_IN: &[u8] = b"assay stand-in ";
 /// Everything worth knowing, given the descriptor of a transaction.
 pub(super) fn settings(options: &Options, descriptor: &[u8]) -> Vec<Setting> {
     let is_stand_in = descriptor.starts_with(STAND_IN);
-    let (session, host) = (options.session, options.host);
+    let host = match options.address.hosts.len() {
+        1 => Setting::new("host", options.host.name(), "there is one host"),
+        _ => options.host.setting("host"),
+    };
+    let hosts = options.address.authorities().join(", ");
     let mut settings = vec![
         server(is_stand_in),
         durability(is_stand_in),
@@ -21,10 +25,10 @@ pub(super) fn settings(options: &Options, descriptor: &[u8]) -> Vec<Setting> {
              the first to commit wins, the other is refused (conflict); between data centres \
              nothing is certified, both commit, and for each field the last write wins",
         ),
-        Setting::new("session", session.name(), about_session(session)),
-        Setting::new("host", host.name(), about_host(options)),
-        Setting::new("hosts", hosts(options), "nodes or data centres, as the URL names them"),
-        Setting::new("writes", options.writes.name(), about_writes(options.writes)),
+        options.session.setting("session"),
+        host,
+        Setting::new("hosts", hosts, "nodes or data centres, as the URL names them"),
+        options.writes.setting("writes"),
         Setting::new("bucket", &options.bucket, "the bucket of every object"),
         Setting::new(
             "deletes",
@@ -68,45 +72,6 @@ fn durability(is_stand_in: bool) -> Setting {
         ),
     };
     Setting::new("durability", value, meaning)
-}
-
-fn about_session(session: SessionOrder) -> &'static str {
-    match session {
-        SessionOrder::Clock => {
-            "each transaction includes all that its session has seen and written before, at \
-             whichever data centre; it may have to wait there until that has arrived"
-        }
-        SessionOrder::Free => {
-            "each transaction sees what its data centre has; a session that changes its data \
-             centre may not see its own writes"
-        }
-    }
-}
-
-fn about_writes(writes: Writes) -> &'static str {
-    match writes {
-        Writes::Blind => {
-            "an update or a delete is one request, and says that its record was there: an update \
-             of a missing one creates it"
-        }
-        Writes::Checked => {
-            "an update or a delete is a transaction of four requests, which looks first whether \
-             its record is there, and is refused (conflict) if another one wrote it meanwhile"
-        }
-    }
-}
-
-fn about_host(options: &Options) -> &'static str {
-    match options.host {
-        _ if options.address.hosts.len() == 1 => "there is one host",
-        HostChoice::First => "the first host takes all requests",
-        HostChoice::BySession => "a session stays at one of the hosts",
-        HostChoice::InTurn => "each request, or transaction, goes to the next host",
-    }
-}
-
-fn hosts(options: &Options) -> String {
-    options.address.authorities().join(", ")
 }
 
 #[cfg(test)]

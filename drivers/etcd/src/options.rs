@@ -54,24 +54,18 @@ struct UrlOptions {
     connect_timeout: Option<Millis>,
 }
 
-/// Who answers reads and scans.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Read {
-    /// The member that gets the request, after a majority has confirmed that it has the newest
-    /// state.
-    Linearizable,
-    /// The member that gets the request, from its own state; it may lag behind.
-    Serializable,
-}
-
-impl Read {
-    /// The word in URLs and settings.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Read::Linearizable => "linearizable",
-            Read::Serializable => "serializable",
-        }
+assay_driver_kit::option_words! {
+    /// Who answers reads and scans.
+    pub enum Read {
+        /// The member that gets the request, after a majority has confirmed that it has the newest
+        /// state.
+        Linearizable => "linearizable":
+            "reads and scans see every write answered before them: the member that gets one \
+             asks the leader for the newest revision, which the leader confirms with a majority",
+        /// The member that gets the request, from its own state; it may lag behind.
+        Serializable => "serializable":
+            "reads and scans see what the member that gets them has, which may lag behind what \
+             was answered. Updates and transactions read linearizably all the same",
     }
 }
 

@@ -20,7 +20,7 @@ impl Facts {
             self.server(),
             self.durability(),
             self.replication(),
-            Setting::new("read", options.read.name(), apart(options)),
+            options.read.setting("read"),
             self.members(),
             self.endpoints(options),
             self.term(),
@@ -190,19 +190,6 @@ fn batch(options: &Options) -> Option<Setting> {
                    may be; a latency includes the wait for the others, and `requests` of a batch \
                    are those of its first operation";
     (options.batch > 1).then(|| Setting::new("batch", options.batch.to_string(), meaning))
-}
-
-fn apart(options: &Options) -> &'static str {
-    match options.read {
-        super::options::Read::Linearizable => {
-            "reads and scans see every write answered before them: the member that gets one \
-             asks the leader for the newest revision, which the leader confirms with a majority"
-        }
-        super::options::Read::Serializable => {
-            "reads and scans see what the member that gets them has, which may lag behind what \
-             was answered. Updates and transactions read linearizably all the same"
-        }
-    }
 }
 
 #[cfg(test)]

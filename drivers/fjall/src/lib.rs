@@ -78,12 +78,14 @@ struct UrlOptions {
     background_threads: Option<Count<MOST_THREADS>>,
 }
 
-/// Which crash an answered write survives.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum Durability {
-    Process,
-    Fsync,
+assay_driver_kit::option_words! {
+    /// Which crash an answered write survives.
+    enum Durability {
+        Process => "process":
+            "an answered write survives the end of this process (kill -9), but the operating \
+             system may still lose it with the power",
+        Fsync => "fsync": "an answered write is on disk: fdatasync after each",
+    }
 }
 
 struct Fjall {
@@ -201,16 +203,8 @@ impl Engine for Fjall {
     }
 
     fn settings(&self) -> Vec<Setting> {
-        let (value, meaning) = match self.durability {
-            Durability::Process => (
-                "process",
-                "an answered write survives the end of this process (kill -9), but the operating \
-                 system may still lose it with the power",
-            ),
-            Durability::Fsync => ("fsync", "an answered write is on disk: fdatasync after each"),
-        };
         vec![
-            Setting::new("durability", value, meaning),
+            self.durability.setting("durability"),
             Setting::new(
                 "cache",
                 format!("{} MiB", self.cache_bytes >> 20),

@@ -197,14 +197,6 @@ impl Atomicity {
     fn of(number: i32) -> Option<Atomicity> {
         [Atomicity::Transactional, Atomicity::Atomic].into_iter().find(|a| a.number() == number)
     }
-
-    /// The word in URLs and reports.
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Atomicity::Atomic => "atomic",
-            Atomicity::Transactional => "transactional",
-        }
-    }
 }
 
 impl WriteSync {
@@ -219,14 +211,5 @@ impl WriteSync {
     fn of(number: i32) -> Option<WriteSync> {
         let all = [WriteSync::FullSync, WriteSync::FullAsync, WriteSync::PrimarySync];
         all.into_iter().find(|sync| sync.number() == number)
-    }
-
-    /// The word in URLs and reports.
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            WriteSync::FullSync => "full_sync",
-            WriteSync::PrimarySync => "primary_sync",
-            WriteSync::FullAsync => "full_async",
-        }
     }
 }

@@ -1,17 +1,16 @@
 //! Keys of any bytes as the texts that Ignite keeps.
 
 use assay_driver_kit::task::RecordJob;
-use serde::Deserialize;
 
-/// What keys are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Keys {
-    /// Texts, which are kept as they are; other bytes are refused.
-    Text,
-    /// Any bytes: each is the character of its number, U+0000 to U+00FF. What is ASCII stays as it
-    /// is, and the order of the texts is that of the bytes.
-    Bytes,
+assay_driver_kit::option_words! {
+    /// What keys are.
+    pub enum Keys {
+        /// Texts, which are kept as they are; other bytes are refused.
+        Text => "text",
+        /// Any bytes: each is the character of its number, U+0000 to U+00FF. What is ASCII stays as
+        /// it is, and the order of the texts is that of the bytes.
+        Bytes => "bytes",
+    }
 }
 
 impl Keys {

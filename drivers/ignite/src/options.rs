@@ -23,46 +23,53 @@ const MOST_BATCH: usize = 1024;
 /// A cluster with more copies than that is no cluster of ours.
 const MOST_BACKUPS: usize = 31;
 
-/// How a cache keeps changes together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Atomicity {
-    /// Each change by itself.
-    Atomic,
-    /// Changes may be part of a transaction, and each is one by itself.
-    Transactional,
-}
+assay_driver_kit::option_words! {
+    /// How a cache keeps changes together.
+    pub enum Atomicity {
+        /// Each change by itself.
+        Atomic => "atomic": "each change is one by itself; transactions are not possible",
+        /// Changes may be part of a transaction, and each is one by itself.
+        Transactional => "transactional":
+            "each change alone is a transaction of its own, over all copies, which costs more; \
+             several requests may be one",
+    }
 
-/// Which copies have a change before it is answered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum WriteSync {
-    /// All of them.
-    FullSync,
-    /// The primary one.
-    PrimarySync,
-    /// None.
-    FullAsync,
-}
+    /// Which copies have a change before it is answered.
+    pub enum WriteSync {
+        /// All of them.
+        FullSync => "full_sync": "a change is answered when all copies have it",
+        /// The primary one.
+        PrimarySync => "primary_sync":
+            "a change is answered when the primary copy has it; its node's end may lose the last \
+             changes, and a backup may show older values",
+        /// None.
+        FullAsync => "full_async":
+            "a change is answered before any copy has it; it may be lost without an error",
+    }
 
-/// What the fields of a record hold.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Content {
-    /// Texts, as YCSB's binding writes them; other bytes are refused.
-    Text,
-    /// Any bytes.
-    Bytes,
-}
+    /// What the fields of a record hold.
+    pub enum Content {
+        /// Texts, as YCSB's binding writes them; other bytes are refused.
+        Text => "text",
+        /// Any bytes.
+        Bytes => "bytes",
+    }
 
-/// How an insert is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Insert {
-    /// Over what is there, as YCSB's binding does.
-    Put,
-    /// Only if nothing is there.
-    PutIfAbsent,
+    /// How an insert is written.
+    pub enum Insert {
+        /// Over what is there, as YCSB's binding does.
+        Put => "put": "an insert overwrites what is there",
+        /// Only if nothing is there.
+        PutIfAbsent => "put_if_absent": "an insert of a record that is there is refused",
+    }
+
+    /// When Ignite finds out that two transactions are in each other's way.
+    pub(super) enum Concurrency {
+        /// At the commit.
+        Optimistic => "optimistic",
+        /// At once: one of them waits.
+        Pessimistic => "pessimistic",
+    }
 }
 
 /// How transactions of several requests are kept apart.
@@ -83,26 +90,6 @@ impl Transactions {
         match self.isolation {
             Isolation::Serializable => Concurrency::Optimistic,
             Isolation::ReadCommitted | Isolation::RepeatableRead => Concurrency::Pessimistic,
-        }
-    }
-}
-
-/// When Ignite finds out that two transactions are in each other's way.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(super) enum Concurrency {
-    /// At the commit.
-    Optimistic,
-    /// At once: one of them waits.
-    Pessimistic,
-}
-
-impl Concurrency {
-    /// The word in URLs and reports.
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Concurrency::Optimistic => "optimistic",
-            Concurrency::Pessimistic => "pessimistic",
         }
     }
 }

@@ -6,7 +6,7 @@ use assay_store::{Isolation, OpenError};
 use super::admin::AdminConnection;
 use super::cache::Cache;
 use super::keys::Keys;
-use super::options::{Atomicity, Insert, Options, Transactions, WriteSync};
+use super::options::{Insert, Options, Transactions, WriteSync};
 use super::plan::Plan;
 
 const VERSIONS: &str = "SELECT VERSION FROM SYS.NODES WHERE IS_CLIENT = FALSE";
@@ -127,8 +127,8 @@ impl ClusterInfo {
         let mut settings = vec![
             Setting::new("durability", durability, loss),
             Setting::new("backups", cache.backups.to_string(), self.copies(cache)),
-            Setting::new("atomicity", cache.atomicity.name(), of_atomicity(cache.atomicity)),
-            Setting::new("write_sync", cache.write_sync.name(), of_write_sync(cache.write_sync)),
+            cache.atomicity.setting("atomicity"),
+            cache.write_sync.setting("write_sync"),
             Setting::new("read_from_backup", on(cache.reads_from_backup), of_reads(cache)),
         ];
         let policy = usize::try_from(cache.loss_policy).ok();
@@ -158,29 +158,6 @@ impl ClusterInfo {
 
 const WAL_MODE: &str = "DataStorageConfiguration.WalMode";
 
-fn of_atomicity(atomicity: Atomicity) -> &'static str {
-    match atomicity {
-        Atomicity::Atomic => "each change is one by itself; transactions are not possible",
-        Atomicity::Transactional => {
-            "each change alone is a transaction of its own, over all copies, which costs more; \
-             several requests may be one"
-        }
-    }
-}
-
-fn of_write_sync(sync: WriteSync) -> &'static str {
-    match sync {
-        WriteSync::FullSync => "a change is answered when all copies have it",
-        WriteSync::PrimarySync => {
-            "a change is answered when the primary copy has it; its node's end may lose the last \
-             changes, and a backup may show older values"
-        }
-        WriteSync::FullAsync => {
-            "a change is answered before any copy has it; it may be lost without an error"
-        }
-    }
-}
-
 fn of_reads(cache: &Cache) -> &'static str {
     match (cache.reads_from_backup, cache.write_sync) {
         (false, _) => "reads are answered from the primary copy",
@@ -196,14 +173,6 @@ fn of_reads(cache: &Cache) -> &'static str {
 
 /// What we do by ourselves.
 fn ours(options: &Options) -> Vec<Setting> {
-    let insert = match options.insert {
-        Insert::Put => Setting::new("insert", "put", "an insert overwrites what is there"),
-        Insert::PutIfAbsent => Setting::new(
-            "insert",
-            "put_if_absent",
-            "an insert of a record that is there is refused",
-        ),
-    };
     let mut settings = vec![
         Setting::new(
             "connections",
@@ -228,7 +197,7 @@ fn ours(options: &Options) -> Vec<Setting> {
                 "keys are not indexed, as in YCSB's binding: there are no scans"
             },
         ),
-        insert,
+        options.insert.setting("insert"),
     ];
     if options.keys == Keys::Bytes {
         let meaning = "each byte of a key is one character of the text that Ignite keeps";
@@ -302,6 +271,7 @@ fn on(is_on: bool) -> &'static str {
 
 #[cfg(test)]
 mod tests {
+    use super::super::options::Atomicity;
     use super::*;
 
     fn describe(nodes: usize, pairs: &[(&str, &str)]) -> ClusterInfo {

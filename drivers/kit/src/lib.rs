@@ -9,6 +9,7 @@ pub mod java_hash;
 pub mod key_prefix;
 pub mod known_settings;
 pub mod latest;
+mod option_words;
 pub mod read_server;
 pub mod record_texts;
 pub mod relations;

@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use heed::{Env, EnvFlags, EnvOpenOptions};
-use serde::Deserialize;
 
 /// The most tables of an environment; one costs LMDB some bytes in each transaction.
 const TABLES: u32 = 64;
@@ -16,13 +15,18 @@ pub(super) struct Shape {
     pub(super) readers: u32,
 }
 
-/// Which crash an answered write survives.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(super) enum Durability {
-    Fsync,
-    NoMetaSync,
-    None,
+assay_driver_kit::option_words! {
+    /// Which crash an answered write survives.
+    pub(super) enum Durability {
+        Fsync => "fsync":
+            "an answered write is on disk: its pages, then the page that points to them",
+        NoMetaSync => "no-meta-sync":
+            "pages are on disk before a write is answered, the page that points to them with \
+             the next write: a loss of power may take the last write and leaves the rest whole",
+        None => "none":
+            "an answered write survives the end of this process (kill -9); a loss of power may \
+             damage the whole store",
+    }
 }
 
 impl Durability {
@@ -31,32 +35,6 @@ impl Durability {
             Durability::Fsync => EnvFlags::empty(),
             Durability::NoMetaSync => EnvFlags::NO_META_SYNC,
             Durability::None => EnvFlags::NO_SYNC,
-        }
-    }
-
-    /// The word in URLs and settings.
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Durability::Fsync => "fsync",
-            Durability::NoMetaSync => "no-meta-sync",
-            Durability::None => "none",
-        }
-    }
-
-    /// What a crash loses.
-    pub(super) fn meaning(self) -> &'static str {
-        match self {
-            Durability::Fsync => {
-                "an answered write is on disk: its pages, then the page that points to them"
-            }
-            Durability::NoMetaSync => {
-                "pages are on disk before a write is answered, the page that points to them with \
-                 the next write: a loss of power may take the last write and leaves the rest whole"
-            }
-            Durability::None => {
-                "an answered write survives the end of this process (kill -9); a loss of power may \
-                 damage the whole store"
-            }
         }
     }
 }

@@ -239,7 +239,7 @@ impl Engine for Lmdb {
         let durability = environment::durability(&self.environment);
         let reported = self.environment.info();
         vec![
-            Setting::new("durability", durability.name(), durability.meaning()),
+            durability.setting("durability"),
             Setting::new(
                 "map",
                 format!("{} MiB", reported.map_size >> 20),

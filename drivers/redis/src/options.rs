@@ -110,25 +110,22 @@ pub enum Topology {
     },
 }
 
-/// Whether inserts keep the sorted set of keys.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-pub enum Index {
-    /// As YCSB does: an insert adds the key to it, a delete removes it, a scan reads it.
-    #[serde(rename = "on")]
-    Kept,
-    /// Inserts are one command cheaper; scans cannot be done.
-    #[serde(rename = "off")]
-    Off,
-}
+assay_driver_kit::option_words! {
+    /// Whether inserts keep the sorted set of keys.
+    pub enum Index {
+        /// As YCSB does: an insert adds the key to it, a delete removes it, a scan reads it.
+        Kept => "on",
+        /// Inserts are one command cheaper; scans cannot be done.
+        Off => "off",
+    }
 
-/// How a record is kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum RecordShape {
-    /// A hash of its fields, as YCSB does.
-    Hash,
-    /// A string: for tables with a single field.
-    String,
+    /// How a record is kept.
+    pub enum RecordShape {
+        /// A hash of its fields, as YCSB does.
+        Hash => "hash",
+        /// A string: for tables with a single field.
+        String => "string",
+    }
 }
 
 /// A password that is never printed by accident.
@@ -245,10 +242,10 @@ impl fmt::Display for Options {
             option(f, "depth", &self.depth)?;
         }
         if self.index == Index::Off {
-            option(f, "index", &"off")?;
+            option(f, "index", &self.index.name())?;
         }
         if self.shape == RecordShape::String {
-            option(f, "layout", &"string")?;
+            option(f, "layout", &self.shape.name())?;
         }
         if let Some(place) = ReadServer::ALL[1..].iter().position(|read| *read == self.read) {
             option(f, "read", &READ_WORDS[1 + place])?;

@@ -133,7 +133,7 @@ impl Database {
                  choose another path"
             )));
         }
-        let expected = self.options.journal.word();
+        let expected = self.options.journal.name();
         let journal = pragma(&format!("PRAGMA journal_mode = {expected}"))?;
         if journal != expected {
             return Err(self.url.failed(format!(
@@ -142,7 +142,7 @@ impl Database {
             )));
         }
         let cache = -i64::try_from(self.options.cache_bytes >> 10).unwrap_or(i64::MAX);
-        pragma(&format!("PRAGMA synchronous = {}", self.options.synchronous.word()))?;
+        pragma(&format!("PRAGMA synchronous = {}", self.options.synchronous.name()))?;
         pragma(&format!("PRAGMA cache_size = {cache}"))?;
         // The schema's own checks are part of what is measured, here as on servers.
         pragma("PRAGMA foreign_keys = ON")?;

@@ -65,55 +65,29 @@ impl TryFrom<String> for Wait {
     }
 }
 
-/// When SQLite waits for the disk.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(super) enum Synchronous {
-    Normal,
-    Off,
-    Full,
-    Extra,
-}
-
-/// How a transaction that does not reach its end is undone.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(super) enum Journal {
-    /// New pages go to a log beside the file: readers and a writer do not meet.
-    Wal,
-    /// Old pages go to a journal that is deleted at the end: a writer keeps readers out.
-    Delete,
-}
-
-/// When a transaction takes its turn to write.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(super) enum Begin {
-    /// As it begins.
-    Immediate,
-    /// With its first write.
-    Deferred,
-}
-
-impl Synchronous {
-    /// SQLite's word for it.
-    pub(super) fn word(self) -> &'static str {
-        match self {
-            Synchronous::Off => "off",
-            Synchronous::Normal => "normal",
-            Synchronous::Full => "full",
-            Synchronous::Extra => "extra",
-        }
+assay_driver_kit::option_words! {
+    /// When SQLite waits for the disk, in its words.
+    pub(super) enum Synchronous {
+        Normal => "normal",
+        Off => "off",
+        Full => "full",
+        Extra => "extra",
     }
-}
 
-impl Journal {
-    /// SQLite's word for it.
-    pub(super) fn word(self) -> &'static str {
-        match self {
-            Journal::Wal => "wal",
-            Journal::Delete => "delete",
-        }
+    /// How a transaction that does not reach its end is undone, in SQLite's words.
+    pub(super) enum Journal {
+        /// New pages go to a log beside the file: readers and a writer do not meet.
+        Wal => "wal",
+        /// Old pages go to a journal that is deleted at the end: a writer keeps readers out.
+        Delete => "delete",
+    }
+
+    /// When a transaction takes its turn to write.
+    pub(super) enum Begin {
+        /// As it begins.
+        Immediate => "immediate",
+        /// With its first write.
+        Deferred => "deferred",
     }
 }
 

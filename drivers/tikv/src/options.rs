@@ -55,47 +55,38 @@ pub struct Tls {
     pub key_file: PathBuf,
 }
 
-/// Which of TiKV's interfaces is used.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Mode {
-    /// Keys with values, one request each.
-    Raw,
-    /// A transaction for each operation, or for several; conflicts are found as it commits.
-    Optimistic,
-    /// A transaction for each operation, or for several; what is to be written is locked first.
-    Pessimistic,
-}
-
-impl Mode {
-    /// The word in URLs and settings.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Mode::Raw => "raw",
-            Mode::Optimistic => "optimistic",
-            Mode::Pessimistic => "pessimistic",
-        }
+assay_driver_kit::option_words! {
+    /// Which of TiKV's interfaces is used.
+    pub enum Mode {
+        /// Keys with values, one request each.
+        Raw => "raw":
+            "keys with values, without transactions; a cluster that holds data of transactions \
+             (TiDB's, for example) must not be issued so",
+        /// A transaction for each operation, or for several; conflicts are found as it commits.
+        Optimistic => "optimistic":
+            "each operation is a transaction with snapshot isolation, committed in two phases; a \
+             conflict is found as it commits, then all of it is tried again. A transaction of \
+             several has the same, called repeatable-read here; after a conflict it is undone",
+        /// A transaction for each operation, or for several; what is to be written is locked first.
+        Pessimistic => "pessimistic":
+            "each operation is a transaction with snapshot isolation, committed in two phases; \
+             what it writes is locked first. Reads take no locks. A transaction of several reads \
+             from one snapshot, called repeatable-read here, and updates what is there as it \
+             locks it; if that is not what it has read before, there is a conflict, and it is \
+             undone",
     }
-}
 
-/// How an update in raw mode writes what it has changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Update {
-    /// If the record is still what was read: TiKV's compare-and-swap, which wants that all other
-    /// writes are atomic as well.
-    Cas,
-    /// Unconditionally: concurrent changes are lost.
-    Put,
-}
-
-impl Update {
-    /// The word in URLs and settings.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Update::Cas => "cas",
-            Update::Put => "put",
-        }
+    /// How an update in raw mode writes what it has changed.
+    pub enum Update {
+        /// If the record is still what was read: TiKV's compare-and-swap, which wants that all
+        /// other writes are atomic as well.
+        Cas => "cas":
+            "an update writes if the record is still what was read, else again; every write is \
+             atomic for that, which costs TiKV a latch",
+        /// Unconditionally: concurrent changes are lost.
+        Put => "put":
+            "an update overwrites what is there with what it has read and changed: of two at once \
+             one may be lost",
     }
 }
 

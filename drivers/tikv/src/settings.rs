@@ -2,7 +2,7 @@
 
 use assay_model::Setting;
 
-use super::options::{Mode, Options, Update};
+use super::options::{Mode, Options};
 use super::placement::{Members, Node};
 
 /// The label by which a server says that it is none of TiKV's.
@@ -39,9 +39,9 @@ impl Facts {
     pub(super) fn settings(&self, options: &Options) -> Vec<Setting> {
         let mut settings = vec![self.server(), self.drivers(), self.nodes(), self.replication()];
         settings.push(self.durability(options));
-        settings.push(mode(options.mode));
+        settings.push(options.mode.setting("mode"));
         if options.mode == Mode::Raw {
-            settings.push(update(options.update));
+            settings.push(options.update.setting("update"));
         }
         settings.push(Setting::new(
             "connections",
@@ -150,42 +150,6 @@ impl Facts {
         };
         Setting::new(name, "every write, unless turned off", meaning)
     }
-}
-
-fn mode(mode: Mode) -> Setting {
-    let meaning = match mode {
-        Mode::Raw => {
-            "keys with values, without transactions; a cluster that holds data of transactions \
-             (TiDB's, for example) must not be issued so"
-        }
-        Mode::Optimistic => {
-            "each operation is a transaction with snapshot isolation, committed in two phases; a \
-             conflict is found as it commits, then all of it is tried again. A transaction of \
-             several has the same, called repeatable-read here; after a conflict it is undone"
-        }
-        Mode::Pessimistic => {
-            "each operation is a transaction with snapshot isolation, committed in two phases; \
-             what it writes is locked first. Reads take no locks. A transaction of several reads \
-             from one snapshot, called repeatable-read here, and updates what is there as it \
-             locks it; if that is not what it has read before, there is a conflict, and it is \
-             undone"
-        }
-    };
-    Setting::new("mode", mode.name(), meaning)
-}
-
-fn update(update: Update) -> Setting {
-    let meaning = match update {
-        Update::Cas => {
-            "an update writes if the record is still what was read, else again; every write is \
-             atomic for that, which costs TiKV a latch"
-        }
-        Update::Put => {
-            "an update overwrites what is there with what it has read and changed: of two at once \
-             one may be lost"
-        }
-    };
-    Setting::new("update", update.name(), meaning)
 }
 
 /// What `batch` means for the figures, where it is on.
