@@ -1,6 +1,6 @@
 //! Allowed imports between crates, compared with the manifests.
 
-use crate::metadata::{DependencyKind, Metadata, Package};
+use crate::metadata::{Metadata, Package};
 
 /// One row of the import table.
 struct Row {
@@ -162,7 +162,7 @@ fn check_binary(package: &Package, wrong: &mut Vec<String>) {
 fn check_row(row: &Row, package: &Package, wrong: &mut Vec<String>) {
     for dependency in package.dependencies.iter().filter(|d| is_ours(&d.name)) {
         let to = room(&dependency.name);
-        let for_tests = dependency.kind == DependencyKind::Development;
+        let for_tests = dependency.is_for_tests();
         let allowed = row.imports.contains(&to)
             || for_tests && (row.tests.contains(&to) || dependency.name == package.name);
         if !allowed {
@@ -181,7 +181,7 @@ fn check_row(row: &Row, package: &Package, wrong: &mut Vec<String>) {
 }
 
 fn check_strangers(name: &str, package: &Package, wrong: &mut Vec<String>) {
-    let normal = package.dependencies.iter().filter(|d| d.kind == DependencyKind::Normal);
+    let normal = package.dependencies.iter().filter(|d| !d.is_for_tests());
     for dependency in normal.filter(|d| !is_ours(&d.name)) {
         let to = dependency.name.as_str();
         if name == "model" && !MODEL_STRANGERS.contains(&to) {
@@ -214,7 +214,7 @@ mod tests {
             "packages": [{ "name": package, "dependencies": dependencies }],
             "target_directory": "/target",
         });
-        arrows(&Metadata::parse(&json).expect("the made-up metadata has packages"))
+        arrows(&serde_json::from_value(json).expect("the made-up metadata has packages"))
     }
 
     #[test]

@@ -6,6 +6,7 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail};
 
 use crate::metadata::{Metadata, Reach, cargo};
+use crate::process::run;
 use crate::{arrows, deny, needs, suite, tidy};
 
 /// One step.
@@ -137,11 +138,7 @@ fn report(findings: Vec<String>) -> Result<()> {
 pub fn run_cargo(root: &Path, arguments: &[&str], environment: &[(&str, &str)]) -> Result<()> {
     let mut command = cargo();
     command.current_dir(root).args(arguments).envs(environment.iter().copied());
-    let status = command.status().context("cannot run cargo")?;
-    if !status.success() {
-        bail!("cargo {} failed", arguments.join(" "));
-    }
-    Ok(())
+    run(&mut command).with_context(|| format!("cargo {} failed", arguments.join(" ")))
 }
 
 #[cfg(test)]

@@ -9,23 +9,53 @@ mod expression;
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use toml::Table;
+use serde::Deserialize;
 
 use crate::metadata::{Metadata, Package};
 
-/// The lists of `deny.toml`.
+/// The lists of `deny.toml`, of which other tools read more.
+#[derive(Deserialize)]
 struct Lists {
-    licences: Vec<String>,
-    exceptions: Vec<(String, Vec<String>)>,
-    banned: Vec<Ban>,
-    registries: Vec<String>,
+    licenses: Licences,
+    bans: Bans,
+    sources: Sources,
+}
+
+#[derive(Deserialize)]
+struct Licences {
+    allow: Vec<String>,
+    #[serde(default)]
+    exceptions: Vec<Exception>,
+}
+
+/// Licences that one package may have.
+#[derive(Deserialize)]
+struct Exception {
+    #[serde(rename = "crate")]
+    name: String,
+    allow: Vec<String>,
+}
+
+#[derive(Deserialize)]
+struct Bans {
+    deny: Vec<Ban>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case")]
+struct Sources {
+    allow_registry: Vec<String>,
 }
 
 /// A package that is not to be used.
+#[derive(Deserialize)]
 struct Ban {
+    #[serde(rename = "crate")]
     name: String,
+    #[serde(default)]
     reason: String,
     /// Packages of others that bring it along all the same.
+    #[serde(default)]
     wrappers: Vec<String>,
 }
 
@@ -47,51 +77,20 @@ impl Ban {
 pub fn deny(root: &Path, metadata: &Metadata) -> Result<Vec<String>> {
     let path = root.join("deny.toml");
     let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {path:?}"))?;
-    let mut lists = read(&text).context("cannot understand deny.toml")?;
-    lists.banned.retain(|ban| !ban.is_brought_along(&metadata.packages));
+    let mut lists: Lists = toml::from_str(&text).context("cannot understand deny.toml")?;
+    lists.bans.deny.retain(|ban| !ban.is_brought_along(&metadata.packages));
     Ok(metadata.packages.iter().flat_map(|package| check(&lists, package)).collect())
-}
-
-fn read(text: &str) -> Result<Lists> {
-    let table: Table = text.parse()?;
-    let list = |section: &str, key: &str| {
-        let value = table.get(section).and_then(|section| section.get(key));
-        value.and_then(toml::Value::as_array).cloned().unwrap_or_default()
-    };
-    let texts = |values: Vec<toml::Value>| -> Vec<String> {
-        values.iter().filter_map(|value| value.as_str().map(str::to_owned)).collect()
-    };
-    let text = |value: &toml::Value, key: &str| {
-        value.get(key).and_then(toml::Value::as_str).unwrap_or("").to_owned()
-    };
-    let names = |value: &toml::Value, key: &str| {
-        texts(value.get(key).and_then(toml::Value::as_array).cloned().unwrap_or_default())
-    };
-    let exception = |value: &toml::Value| (text(value, "crate"), names(value, "allow"));
-    Ok(Lists {
-        licences: texts(list("licenses", "allow")),
-        exceptions: list("licenses", "exceptions").iter().map(exception).collect(),
-        banned: list("bans", "deny")
-            .iter()
-            .map(|ban| Ban {
-                name: text(ban, "crate"),
-                reason: text(ban, "reason"),
-                wrappers: names(ban, "wrappers"),
-            })
-            .collect(),
-        registries: texts(list("sources", "allow-registry")),
-    })
 }
 
 fn check(lists: &Lists, package: &Package) -> Vec<String> {
     let mut wrong = Vec::new();
     let name = format!("{} {}", package.name, package.version);
-    if let Some(ban) = lists.banned.iter().find(|ban| ban.name == package.name) {
+    if let Some(ban) = lists.bans.deny.iter().find(|ban| ban.name == package.name) {
         wrong.push(format!("{name}: do without it: {}", ban.reason));
     }
     if let Some(source) = &package.source {
         let registry = source.strip_prefix("registry+").unwrap_or(source);
-        if !lists.registries.iter().any(|allowed| allowed == registry) {
+        if !lists.sources.allow_registry.iter().any(|allowed| allowed == registry) {
             wrong.push(format!("{name}: take it from a registry of deny.toml, {source} is none"));
         }
     }
@@ -100,10 +99,11 @@ fn check(lists: &Lists, package: &Package) -> Vec<String> {
         return wrong;
     };
     let is_excepted = |name: &str| {
-        let mut exceptions = lists.exceptions.iter();
-        exceptions.any(|(of, allowed)| *of == package.name && allowed.iter().any(|a| a == name))
+        let of_package = lists.licenses.exceptions.iter().filter(|one| one.name == package.name);
+        of_package.flat_map(|one| &one.allow).any(|allowed| allowed == name)
     };
-    let is_allowed = |name: &str| lists.licences.iter().any(|a| a == name) || is_excepted(name);
+    let is_allowed =
+        |name: &str| lists.licenses.allow.iter().any(|a| a == name) || is_excepted(name);
     if !expression::is_satisfied(licence, &is_allowed) {
         wrong.push(format!("{name}: its licence {licence:?} is not on the list of deny.toml"));
     }
@@ -113,7 +113,7 @@ fn check(lists: &Lists, package: &Package) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::metadata::{Dependency, DependencyKind};
+    use serde_json::json;
 
     const LISTS: &str = r#"
         [licenses]
@@ -131,12 +131,9 @@ mod tests {
             version: "1.0.0".to_owned(),
             license: license.map(str::to_owned),
             source: source.map(str::to_owned),
-            manifest: String::new(),
-            dependencies: Vec::new(),
-            roots: Vec::new(),
-            benches: Vec::new(),
+            ..Package::default()
         };
-        check(&read(LISTS).expect("the lists are well formed"), &package).len()
+        check(&toml::from_str(LISTS).expect("the lists are well formed"), &package).len()
     }
 
     const REGISTRY: Option<&str> = Some("registry+https://example.org/index");
@@ -157,15 +154,10 @@ mod tests {
 
     #[test]
     fn what_others_bring_along_is_no_choice_of_ours() {
-        let package = |name: &str, source: Option<&str>, needs: &str| Package {
-            name: name.to_owned(),
-            version: "1.0.0".to_owned(),
-            license: Some("MIT".to_owned()),
-            source: source.map(str::to_owned),
-            manifest: String::new(),
-            dependencies: vec![Dependency { name: needs.to_owned(), kind: DependencyKind::Normal }],
-            roots: Vec::new(),
-            benches: Vec::new(),
+        let package = |name: &str, source: Option<&str>, needs: &str| -> Package {
+            let dependencies = json!([{ "name": needs }]);
+            let json = json!({ "name": name, "source": source, "dependencies": dependencies });
+            serde_json::from_value(json).expect("it is a package")
         };
         let ban = Ban {
             name: "old".to_owned(),

@@ -4,20 +4,24 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result, bail};
-use serde_json::Value;
+use anyhow::{Context, Result};
+use serde::Deserialize;
+
+use crate::process::output;
 
 /// The packages that Cargo sees.
-#[derive(Debug)]
+#[derive(Debug, Deserialize)]
 pub struct Metadata {
     /// All of them: members alone, or with everything they need.
     pub packages: Vec<Package>,
     /// Cargo's target folder, as configured; absolute.
+    #[serde(rename = "target_directory")]
     pub target: PathBuf,
 }
 
 /// One package.
-#[derive(Debug)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 pub struct Package {
     /// Its name.
     pub name: String,
@@ -28,40 +32,48 @@ pub struct Package {
     /// Where it comes from; `None` for a path of ours.
     pub source: Option<String>,
     /// The path of its manifest.
-    pub manifest: String,
+    pub manifest_path: String,
     /// What it names in its manifest.
     pub dependencies: Vec<Dependency>,
-    /// The files that Cargo compiles as crate roots.
-    pub roots: Vec<String>,
-    /// Its benchmarks.
-    pub benches: Vec<Bench>,
+    /// What Cargo compiles of it.
+    pub targets: Vec<Target>,
 }
 
-/// One benchmark of a package.
-#[derive(Clone, Debug)]
-pub struct Bench {
+impl Package {
+    /// Its benchmarks.
+    pub fn benches(&self) -> impl Iterator<Item = &Target> {
+        self.targets.iter().filter(|target| target.kind.iter().any(|kind| kind == "bench"))
+    }
+}
+
+/// A crate that Cargo compiles of a package, for example a benchmark.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Target {
     /// Its name.
     pub name: String,
+    kind: Vec<String>,
+    /// The file that is the crate's root.
+    #[serde(rename = "src_path")]
+    root: String,
     /// The features it cannot do without.
-    pub features: Vec<String>,
+    #[serde(default)]
+    pub required_features: Vec<String>,
 }
 
 /// One line of a manifest.
-#[derive(Debug)]
+#[derive(Debug, Deserialize)]
 pub struct Dependency {
     /// The package's name.
     pub name: String,
-    /// For what.
-    pub kind: DependencyKind,
+    kind: Option<String>,
 }
 
-/// What a dependency is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DependencyKind {
-    /// The code that ships, or the script that builds it.
-    Normal,
-    /// Tests, benches, examples.
-    Development,
+impl Dependency {
+    /// Whether it is for tests, benches or examples, not for the code that ships or its build.
+    pub fn is_for_tests(&self) -> bool {
+        self.kind.as_deref() == Some("dev")
+    }
 }
 
 /// How far to look.
@@ -71,6 +83,8 @@ pub enum Reach {
     Members,
     /// Everything that is compiled.
     Everything,
+    /// Everything that would be compiled with all features.
+    AllFeatures,
 }
 
 impl Metadata {
@@ -84,38 +98,21 @@ impl Metadata {
         match reach {
             Reach::Members => command.arg("--no-deps"),
             Reach::Everything => command.arg("--locked"),
+            Reach::AllFeatures => command.args(["--locked", "--all-features"]),
         };
-        let output = command.output().context("cannot run cargo metadata")?;
-        if !output.status.success() {
-            bail!("cargo metadata failed: {}", String::from_utf8_lossy(&output.stderr).trim());
-        }
-        Metadata::parse(&serde_json::from_slice(&output.stdout)?)
-    }
-
-    /// Reads Cargo's own JSON.
-    ///
-    /// # Errors
-    /// If it has no packages, or no folder for what is built.
-    pub fn parse(json: &Value) -> Result<Metadata> {
-        let packages = json["packages"].as_array().context("cargo metadata names no packages")?;
-        let target = json["target_directory"].as_str();
-        let target = target.context("cargo metadata names no target directory")?.into();
-        Ok(Metadata { packages: packages.iter().map(package).collect(), target })
+        serde_json::from_str(&output(&mut command)?).context("what Cargo says of its packages")
     }
 
     /// The crate roots, from `root`.
     pub fn roots(&self, root: &Path) -> BTreeSet<String> {
-        self.packages
-            .iter()
-            .flat_map(|package| &package.roots)
-            .map(|path| below(root, path))
-            .collect()
+        let targets = self.packages.iter().flat_map(|package| &package.targets);
+        targets.map(|target| below(root, &target.root)).collect()
     }
 
     /// The folder names of the packages, for example `run`.
     pub fn folders(&self, root: &Path) -> Vec<String> {
         let folder = |package: &Package| {
-            let manifest = below(root, &package.manifest);
+            let manifest = below(root, &package.manifest_path);
             let folder = manifest.trim_end_matches("/Cargo.toml");
             folder.rsplit('/').next().unwrap_or(folder).to_owned()
         };
@@ -126,34 +123,6 @@ impl Metadata {
 fn below(root: &Path, path: &str) -> String {
     let path = Path::new(path);
     path.strip_prefix(root).unwrap_or(path).to_string_lossy().replace('\\', "/")
-}
-
-fn package(json: &Value) -> Package {
-    let text = |value: &Value| value.as_str().unwrap_or("").to_owned();
-    let items = |value: &Value| value.as_array().cloned().unwrap_or_default();
-    let dependency = |json: &Value| Dependency {
-        name: text(&json["name"]),
-        kind: match json["kind"].as_str() {
-            Some("dev") => DependencyKind::Development,
-            _ => DependencyKind::Normal,
-        },
-    };
-    let is_bench =
-        |target: &&Value| items(&target["kind"]).iter().any(|kind| kind.as_str() == Some("bench"));
-    let bench = |target: &Value| Bench {
-        name: text(&target["name"]),
-        features: items(&target["required-features"]).iter().map(text).collect(),
-    };
-    Package {
-        benches: items(&json["targets"]).iter().filter(is_bench).map(bench).collect(),
-        name: text(&json["name"]),
-        version: text(&json["version"]),
-        license: json["license"].as_str().map(str::to_owned),
-        source: json["source"].as_str().map(str::to_owned),
-        manifest: text(&json["manifest_path"]),
-        dependencies: items(&json["dependencies"]).iter().map(dependency).collect(),
-        roots: items(&json["targets"]).iter().map(|target| text(&target["src_path"])).collect(),
-    }
 }
 
 /// The Cargo that runs us, or the one on the path.
@@ -179,8 +148,8 @@ mod tests {
     #[test]
     fn what_is_built_lies_where_cargo_says() {
         let json = json!({ "packages": [], "target_directory": "/elsewhere/target" });
-        let metadata = Metadata::parse(&json).expect("it is whole");
-        assert_eq!(metadata.target, Path::new("/elsewhere/target"));
-        assert!(Metadata::parse(&json!({ "packages": [] })).is_err());
+        let metadata = |json| serde_json::from_value::<Metadata>(json);
+        assert_eq!(metadata(json).expect("it is whole").target, Path::new("/elsewhere/target"));
+        assert!(metadata(json!({ "packages": [] })).is_err());
     }
 }

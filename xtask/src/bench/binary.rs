@@ -66,6 +66,14 @@ impl Binary {
         let Timed { text, cpu } = timed(&self.scratch, &self.path, arguments)?;
         Ok(Ran { text, cpu, history_bytes: parquet_bytes(&self.scratch) })
     }
+
+    /// The same with arguments that hold no spaces.
+    ///
+    /// # Errors
+    /// If it fails.
+    pub fn run_line(&self, arguments: &str) -> Result<Ran> {
+        self.run(&arguments.split(' ').collect::<Vec<_>>())
+    }
 }
 
 /// Builds the program in release, with the default stores as with the bridge to Java.
@@ -201,20 +209,11 @@ pub fn closed(assay: &Binary, path: ExecutorPath, workload: Workload, operations
     Case {
         name: format!("{prefix}null closed {workload} {size}"),
         run: Box::new(move || {
-            let ran = assay.run(&[
-                "run",
-                workload,
-                "-t",
-                "null:",
-                "--closed",
-                path.sessions(),
-                "--threads",
-                "1",
-                "--operations",
-                &operations.to_string(),
-                "--format",
-                "json",
-            ])?;
+            let sessions = path.sessions();
+            let ran = assay.run_line(&format!(
+                "run {workload} -t null: --closed {sessions} --threads 1 --operations {operations} \
+                 --format json"
+            ))?;
             let json = ran.json()?;
             expect_count(figure(&json, DONE)?, operations)?;
             let rate = figure(&json, DONE_PER_S)?;
@@ -239,20 +238,10 @@ pub fn open(assay: &Binary, rate: u64, seconds: u64) -> Case {
     Case {
         name: format!("null open ycsb-c {size}"),
         run: Box::new(move || {
-            let ran = assay.run(&[
-                "run",
-                "ycsb-c",
-                "-t",
-                "null:",
-                "--threads",
-                "1",
-                "--rate",
-                &format!("{rate}/s"),
-                "--duration",
-                &format!("{seconds}s"),
-                "--format",
-                "json",
-            ])?;
+            let ran = assay.run_line(&format!(
+                "run ycsb-c -t null: --threads 1 --rate {rate}/s --duration {seconds}s \
+                 --format json"
+            ))?;
             let json = ran.json()?;
             let bytes = ran.history_bytes as f64 / figure(&json, OFFERED)?;
             let mut samples = lag_samples("null", &size, &json)?;
@@ -269,16 +258,8 @@ pub fn trace(assay: &Binary, operations: u64) -> Case {
     Case {
         name: format!("trace generation ycsb-a {size}"),
         run: Box::new(move || {
-            let count = operations.to_string();
-            let ran = assay.run(&[
-                "trace",
-                "gen",
-                "ycsb-a",
-                "-o",
-                "a.parquet",
-                "--operations",
-                &count,
-            ])?;
+            let ran = assay
+                .run_line(&format!("trace gen ycsb-a -o a.parquet --operations {operations}"))?;
             let reported = String::from_utf8_lossy(&ran.text).into_owned();
             expect_count(number_before(&reported, "operations").unwrap_or(0.0), operations)?;
             let rate = operations as f64 / ran.cpu;

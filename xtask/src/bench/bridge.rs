@@ -6,11 +6,12 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 
 use crate::bench::binary::{Binary, DONE, DONE_PER_S, expect_count, figure, sample, short};
 use crate::bench::fresh::is_fresh;
 use crate::bench::{Case, Workload};
+use crate::process::run;
 
 /// The option that keeps BasicDB from printing each operation.
 const STORE: &str = "jvm:site.ycsb.BasicDB?p.basicdb.verbose=false";
@@ -29,20 +30,9 @@ pub fn case(root: &Path, assay: &Binary, workload: Workload, operations: u64) ->
             // The binary would look beside itself, which need not be in the project.
             let store = format!("{STORE}&bridge={}", java.join(BUILT).display());
             let count = operations.to_string();
-            let ran = assay.run(&[
-                "run",
-                workload,
-                "-t",
-                &store,
-                "--closed",
-                "1",
-                "--threads",
-                "1",
-                "--operations",
-                &count,
-                "--format",
-                "json",
-            ])?;
+            let load = ["--closed", "1", "--threads", "1", "--operations", &count];
+            let words = [&["run", workload, "-t", &store], &load[..], &["--format", "json"]];
+            let ran = assay.run(&words.concat())?;
             let json = ran.json()?;
             expect_count(figure(&json, DONE)?, operations)?;
             let what = format!("closed loop, YCSB BasicDB by the bridge, {workload}");
@@ -61,8 +51,6 @@ fn build(java: &Path) -> Result<()> {
     println!("building our Java part with Maven");
     let mut command = Command::new("mvn");
     command.current_dir(java).args(["-q", "-B", "package"]).stdin(Stdio::null());
-    if !command.status().context("cannot run mvn")?.success() {
-        bail!("Maven could not build {}: run `mvn -f java package` to see why", java.display());
-    }
-    Ok(())
+    let advice = || format!("cannot build {}: run `mvn -f java package`", java.display());
+    run(&mut command).with_context(advice)
 }

@@ -2,17 +2,18 @@
 
 use std::path::Path;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 
 use crate::bench::Case;
 use crate::bench::figures::Sample;
-use crate::metadata::{Bench, Metadata, cargo};
+use crate::metadata::{Metadata, Target, cargo};
+use crate::process::output;
 
 /// One case for each file in a `benches` folder of the workspace at `root`.
 pub fn cases(root: &Path, metadata: &Metadata) -> Vec<Case> {
     let mut cases = Vec::new();
     for package in &metadata.packages {
-        for bench in &package.benches {
+        for bench in package.benches() {
             let (root, name, bench) = (root.to_owned(), package.name.clone(), bench.clone());
             cases.push(Case {
                 name: format!("bench {name} {}", bench.name),
@@ -23,17 +24,11 @@ pub fn cases(root: &Path, metadata: &Metadata) -> Vec<Case> {
     cases
 }
 
-fn run(root: &Path, package: &str, bench: &Bench) -> Result<Vec<Sample>> {
-    let output = cargo()
-        .current_dir(root)
-        .args(["bench", "--quiet", "--package", package, "--bench", &bench.name])
-        .args(["--features", &bench.features.join(",")])
-        .output()
-        .context("cannot run cargo bench")?;
-    if !output.status.success() {
-        bail!("{}", String::from_utf8_lossy(&output.stderr).trim());
-    }
-    let samples = parse(&String::from_utf8_lossy(&output.stdout));
+fn run(root: &Path, package: &str, bench: &Target) -> Result<Vec<Sample>> {
+    let mut command = cargo();
+    command.args(["bench", "--quiet", "--package", package, "--bench", &bench.name]);
+    command.args(["--features", &bench.required_features.join(",")]).current_dir(root);
+    let samples = parse(&output(&mut command)?);
     if samples.is_empty() {
         bail!("it prints no line `bench NAME SIZE VALUE UNIT`");
     }

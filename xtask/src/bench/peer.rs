@@ -8,12 +8,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 
 use crate::bench::binary::{expect_count, sample, short};
 use crate::bench::fresh::is_fresh;
 use crate::bench::timed::timed;
 use crate::bench::{Case, Workload};
+use crate::process::run;
 
 /// YCSB's version.
 pub const VERSION: &str = "0.17.0";
@@ -138,17 +139,11 @@ impl Ycsb {
         }
         fs::create_dir_all(home).with_context(|| format!("cannot make {home:?}"))?;
         fs::write(home.join("pom.xml"), project()).context("cannot write the project for Maven")?;
-        let status = Command::new("mvn")
-            .current_dir(home)
-            .args(["-q", "-B", "dependency:copy-dependencies", "-DincludeScope=runtime"])
-            .arg(format!("-DoutputDirectory={}", jars.display()))
-            .stdin(Stdio::null())
-            .status()
-            .context("cannot run mvn")?;
-        if !status.success() {
-            bail!("Maven could not fetch site.ycsb:core {VERSION} and Jedis {JEDIS}");
-        }
-        Ok(())
+        let mut maven = Command::new("mvn");
+        maven.args(["-q", "-B", "dependency:copy-dependencies", "-DincludeScope=runtime"]);
+        maven.arg(format!("-DoutputDirectory={}", jars.display()));
+        run(maven.current_dir(home).stdin(Stdio::null()))
+            .with_context(|| format!("cannot fetch site.ycsb:core {VERSION} and Jedis {JEDIS}"))
     }
 
     /// Compiles our binding, if that was not done since it was changed.
@@ -159,19 +154,10 @@ impl Ycsb {
         if is_fresh(&compiled, &[binding])? {
             return Ok(());
         }
-        let status = Command::new("javac")
-            .arg("-cp")
-            .arg(home.join("lib/*"))
-            .arg("-d")
-            .arg(&classes)
-            .arg(binding)
-            .stdin(Stdio::null())
-            .status()
-            .context("cannot run javac")?;
-        if !status.success() {
-            bail!("javac could not compile {}", binding.display());
-        }
-        Ok(())
+        let mut javac = Command::new("javac");
+        javac.arg("-cp").arg(home.join("lib/*")).arg("-d").arg(&classes).arg(binding);
+        run(javac.stdin(Stdio::null()))
+            .with_context(|| format!("cannot compile {}", binding.display()))
     }
 }
 

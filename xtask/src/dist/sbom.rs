@@ -5,10 +5,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::{Build, TARGET, features};
-use crate::metadata::cargo;
+use crate::metadata::{Metadata, Package, Reach, cargo};
 use crate::process::output;
 
 /// A crate that is compiled into the binary.
@@ -78,23 +78,12 @@ fn checksums(lock: &str) -> Result<Packages<String>> {
 }
 
 fn folders(root: &Path) -> Result<Packages<PathBuf>> {
-    let mut metadata = cargo();
-    metadata.current_dir(root).args([
-        "metadata",
-        "--format-version",
-        "1",
-        "--locked",
-        "--all-features",
-    ]);
-    let metadata: Value = serde_json::from_str(&output(&mut metadata)?)?;
-    let packages = metadata["packages"].as_array().context("cargo metadata names no packages")?;
-    let text = |package: &Value, key: &str| package[key].as_str().unwrap_or_default().to_owned();
-    let entry = |package: &Value| {
-        let manifest = PathBuf::from(text(package, "manifest_path"));
-        let folder = manifest.parent().unwrap_or(&manifest).to_owned();
-        ((text(package, "name"), text(package, "version")), folder)
+    let packages = Metadata::read(root, Reach::AllFeatures)?.packages.into_iter();
+    let entry = |package: Package| {
+        let manifest = PathBuf::from(package.manifest_path);
+        ((package.name, package.version), manifest.parent().unwrap_or(&manifest).to_owned())
     };
-    Ok(packages.iter().map(entry).collect())
+    Ok(packages.map(entry).collect())
 }
 
 /// The bill of materials as a text.
@@ -138,6 +127,7 @@ pub fn cyclone_dx(crates: &[Crate], build: &Build) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::Value;
 
     #[test]
     fn a_line_of_the_tree_has_name_version_and_licence() {

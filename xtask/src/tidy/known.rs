@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Context, Result, bail};
-use serde_json::Value;
+use serde::Deserialize;
 
 use crate::tidy::finding::Finding;
 
@@ -37,6 +37,13 @@ pub fn count(
         Breach { rule, place, extent, findings }
     };
     places.into_iter().map(breach).collect()
+}
+
+/// The entries of a rule that have one reason: `[[RULE]]`.
+#[derive(Deserialize)]
+struct Group {
+    why: String,
+    places: Vec<String>,
 }
 
 /// One entry of the list.
@@ -90,15 +97,14 @@ fn is_less(now: &str, known: &str) -> bool {
 }
 
 fn entries(text: &str) -> Result<Vec<Entry>> {
-    let rules: BTreeMap<String, Value> = toml::from_str(text).context(PATH)?;
+    let rules: BTreeMap<String, Vec<Group>> = toml::from_str(text).context(PATH)?;
     let mut entries = Vec::new();
     for (rule, groups) in rules {
-        for group in groups.as_array().context("a rule has groups: write [[RULE]]")? {
-            if group["why"].as_str().is_none_or(|why| why.split_whitespace().count() < 3) {
+        for group in groups {
+            if group.why.split_whitespace().count() < 3 {
                 bail!("{PATH}: say `why` for each group of {rule}, in at least three words");
             }
-            for place in group["places"].as_array().context("a group has `places`")? {
-                let entry = place.as_str().unwrap_or("");
+            for entry in group.places {
                 let (place, extent) = entry.split_once(": ").context("write \"PLACE: EXTENT\"")?;
                 let line = text
                     .lines()

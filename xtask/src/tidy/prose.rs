@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::tidy::finding::Finding;
-use crate::tidy::source::Source;
+use crate::tidy::source::{Source, resolve};
 
 const ARCHITECTURE_LINES_MAX: usize = 250;
 
@@ -34,24 +34,21 @@ pub struct Library<'a> {
     pub files: &'a BTreeSet<String>,
 }
 
-/// All document rules.
+/// All document rules; a rule whose page is missing finds that alone.
 pub fn check_prose(library: &Library<'_>) -> Vec<Finding> {
     let checks = [check_architecture, check_decisions, check_links, check_mentions, check_glossary];
-    checks.iter().flat_map(|check| check(library)).collect()
+    checks.iter().flat_map(|check| check(library).unwrap_or_else(|missing| vec![missing])).collect()
 }
 
-fn page<'a>(library: &'a Library<'_>, path: &str) -> Result<&'a Page, Vec<Finding>> {
+fn page<'a>(library: &'a Library<'_>, path: &str) -> Result<&'a Page, Finding> {
     library.pages.iter().find(|page| page.path == path).ok_or_else(|| {
         let missing = Page { path: path.to_owned(), text: String::new() };
-        vec![missing.finding(1, "missing-page", "write this page".to_owned())]
+        missing.finding(1, "missing-page", "write this page".to_owned())
     })
 }
 
-fn check_architecture(library: &Library<'_>) -> Vec<Finding> {
-    let page = match page(library, "ARCHITECTURE.md") {
-        Ok(page) => page,
-        Err(findings) => return findings,
-    };
+fn check_architecture(library: &Library<'_>) -> Result<Vec<Finding>, Finding> {
+    let page = page(library, "ARCHITECTURE.md")?;
     let mut findings = Vec::new();
     for name in library.crates {
         if !page.text.contains(&format!("`{name}`")) {
@@ -64,14 +61,11 @@ fn check_architecture(library: &Library<'_>) -> Vec<Finding> {
         let advice = format!("shorten it: {lines} lines of {ARCHITECTURE_LINES_MAX}");
         findings.push(page.finding(lines, "architecture", advice));
     }
-    findings
+    Ok(findings)
 }
 
-fn check_decisions(library: &Library<'_>) -> Vec<Finding> {
-    let index = match page(library, "docs/decisions/README.md") {
-        Ok(page) => page,
-        Err(findings) => return findings,
-    };
+fn check_decisions(library: &Library<'_>) -> Result<Vec<Finding>, Finding> {
+    let index = page(library, "docs/decisions/README.md")?;
     let mut findings = Vec::new();
     let mut numbers = BTreeSet::new();
     for page in library.pages {
@@ -89,10 +83,10 @@ fn check_decisions(library: &Library<'_>) -> Vec<Finding> {
             findings.push(page.finding(1, "decisions", advice));
         }
     }
-    findings
+    Ok(findings)
 }
 
-fn check_links(library: &Library<'_>) -> Vec<Finding> {
+fn check_links(library: &Library<'_>) -> Result<Vec<Finding>, Finding> {
     let mut findings = Vec::new();
     for page in library.pages {
         let folder = page.path.rsplit_once('/').map_or("", |(folder, _)| folder);
@@ -106,7 +100,7 @@ fn check_links(library: &Library<'_>) -> Vec<Finding> {
             findings.push(page.finding(line, "links", advice));
         }
     }
-    findings
+    Ok(findings)
 }
 
 /// The targets of `[text](target)` outside code, with their lines.
@@ -127,7 +121,7 @@ fn links(text: &str) -> Vec<(usize, String)> {
 }
 
 /// Comments in code that name a document name one that exists.
-fn check_mentions(library: &Library<'_>) -> Vec<Finding> {
+fn check_mentions(library: &Library<'_>) -> Result<Vec<Finding>, Finding> {
     let mut findings = Vec::new();
     for source in library.sources {
         for comment in &source.lexed.comments {
@@ -140,7 +134,7 @@ fn check_mentions(library: &Library<'_>) -> Vec<Finding> {
             }
         }
     }
-    findings
+    Ok(findings)
 }
 
 fn mentions(text: &str) -> impl Iterator<Item = &str> {
@@ -150,11 +144,8 @@ fn mentions(text: &str) -> impl Iterator<Item = &str> {
 }
 
 /// A glossary holds the words that are used: each term occurs outside it.
-fn check_glossary(library: &Library<'_>) -> Vec<Finding> {
-    let glossary = match page(library, "GLOSSARY.md") {
-        Ok(page) => page,
-        Err(findings) => return findings,
-    };
+fn check_glossary(library: &Library<'_>) -> Result<Vec<Finding>, Finding> {
+    let glossary = page(library, "GLOSSARY.md")?;
     let pages = library.pages.iter().filter(|page| page.path != glossary.path);
     let everywhere: Vec<String> = pages
         .map(|page| page.text.to_lowercase())
@@ -169,7 +160,7 @@ fn check_glossary(library: &Library<'_>) -> Vec<Finding> {
             findings.push(glossary.finding(line, "glossary", advice));
         }
     }
-    findings
+    Ok(findings)
 }
 
 /// The terms that a glossary defines: what is bold at the beginning of an entry.
@@ -179,18 +170,6 @@ fn terms(text: &str) -> Vec<(usize, String)> {
         Some(rest.split("**").next()?.to_lowercase())
     };
     text.lines().enumerate().filter_map(|(at, line)| Some((at + 1, entry(line)?))).collect()
-}
-
-fn resolve(folder: &str, path: &str) -> String {
-    let mut parts: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
-    for part in path.split('/') {
-        match part {
-            ".." => drop(parts.pop()),
-            "." | "" => {}
-            _ => parts.push(part),
-        }
-    }
-    parts.join("/")
 }
 
 fn exists(files: &BTreeSet<String>, path: &str) -> bool {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::tidy::finding::Finding;
-use crate::tidy::source::Source;
+use crate::tidy::source::{Source, resolve};
 
 /// Files that no root of their crate reaches, or that are called `mod.rs`.
 ///
@@ -50,7 +50,7 @@ fn children(source: &Source, is_root: bool) -> Vec<String> {
         }
         if lexed.matches(at, &["include", "!", "("]) {
             let file = lexed.tokens.get(at + 3).map_or("", |t| t.text.trim_matches('"'));
-            found.push(join(folder, file));
+            found.push(resolve(folder, file));
         }
         let Some(module) = lexed.tokens.get(at + 1).filter(|_| token.is("mod")) else { continue };
         if lexed.matches(at + 2, &["{"]) {
@@ -58,7 +58,7 @@ fn children(source: &Source, is_root: bool) -> Vec<String> {
         } else if lexed.matches(at + 2, &[";"]) {
             let around: String = inside.iter().map(|(name, _)| format!("/{name}")).collect();
             match path_attribute.take() {
-                Some(file) => found.push(join(folder, &file)),
+                Some(file) => found.push(resolve(folder, &file)),
                 None => {
                     found.push(format!("{own}{around}/{}.rs", module.text));
                     found.push(format!("{own}{around}/{}/mod.rs", module.text));
@@ -67,18 +67,6 @@ fn children(source: &Source, is_root: bool) -> Vec<String> {
         }
     }
     found
-}
-
-fn join(folder: &str, file: &str) -> String {
-    let mut parts: Vec<&str> = folder.split('/').collect();
-    for part in file.split('/') {
-        match part {
-            ".." => drop(parts.pop()),
-            "." => {}
-            _ => parts.push(part),
-        }
-    }
-    parts.join("/")
 }
 
 #[cfg(test)]

@@ -92,6 +92,19 @@ pub fn room(path: &str) -> &str {
     }
 }
 
+/// The path that `path`, written in a file of `folder`, leads to.
+pub fn resolve(folder: &str, path: &str) -> String {
+    let mut parts: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
+    for part in path.split('/') {
+        match part {
+            ".." => drop(parts.pop()),
+            "." | "" => {}
+            _ => parts.push(part),
+        }
+    }
+    parts.join("/")
+}
+
 /// Exemptions that do not say why, or name a rule that has none.
 pub fn check_exemptions(source: &Source) -> Vec<Finding> {
     let mut findings = Vec::new();
