@@ -30,6 +30,40 @@ pub struct Card {
     pub memory_mib: u64,
     /// Space on disk for an empty node, in MiB, roughly.
     pub disk_mib: u64,
+    /// What the URL of the cluster begins with, if that is not the first word of the name.
+    pub scheme: Option<&'static str>,
+    /// The ports at which nodes reach each other, if they can be told to do so through a proxy:
+    /// then the recipe tells them the [peer address](crate::site::Site::peer_address) of each.
+    pub peer_ports: &'static [&'static str],
+    /// Whether clients ask a node for the addresses of the others, so that they would go around a
+    /// proxy.
+    pub is_discovered: bool,
+}
+
+impl Card {
+    /// Of a store that is one server without options: what a recipe's own card begins with.
+    pub(crate) const ALONE: Card = Card {
+        name: "",
+        summary: "",
+        versions: &[],
+        nodes: NodeCounts { allowed: 1..=1, usual: 1 },
+        scaling: Scaling::Fixed,
+        ports: &[],
+        options: &[],
+        needs: &[],
+        memory_mib: 0,
+        disk_mib: 0,
+        scheme: None,
+        peer_ports: &[],
+        is_discovered: false,
+    };
+
+    /// What the URL of the cluster begins with, known before anything is started; usually the first
+    /// word of the name, so that `dynamodb-local` is driven by `dynamodb`.
+    pub fn scheme(&self) -> &'static str {
+        let first = || self.name.split_once('-').map_or(self.name, |(first, _)| first);
+        self.scheme.unwrap_or_else(first)
+    }
 }
 
 /// A version that can be had.

@@ -103,12 +103,12 @@ impl Cluster {
     }
 
     /// Opens the links between nodes that lead through a proxy, if there is one for them.
-    fn link_peers(&mut self, peer_ports: &[&str]) -> Result<(), LabError> {
+    fn link_peers(&mut self) -> Result<(), LabError> {
         let (ports, nodes) = (self.card.ports, self.nodes.len());
         for node in 1..=nodes {
             let (address, entry) = (self.address(node), self.peer_address(node));
             let Some(proxy) = self.proxy.as_mut().filter(|_| self.has_peer_proxy) else { break };
-            for port in ports.iter().filter(|port| peer_ports.contains(&port.name)) {
+            for port in ports.iter().filter(|port| self.card.peer_ports.contains(&port.name)) {
                 let exit = SocketAddr::from((address, port.number + self.shift));
                 proxy.link_peers(node, nodes, entry, exit)?;
             }
@@ -120,8 +120,8 @@ impl Cluster {
         self.network.prefix(self.slot.number, node)
     }
 
-    /// Adds a node without processes; others reach it at `peer_ports`.
-    pub(crate) fn add_node(&mut self, peer_ports: &[&str]) -> Result<usize, LabError> {
+    /// Adds a node without processes.
+    pub(crate) fn add_node(&mut self) -> Result<usize, LabError> {
         let number = self.nodes.len() + 1;
         let folder = self.folder.join(format!("n{number}"));
         fs::create_dir_all(&folder).map_err(|error| LabError::io(&folder, "cannot make", error))?;
@@ -137,7 +137,7 @@ impl Cluster {
             is_frozen: false,
             clock_ms: 0,
         });
-        self.link_peers(peer_ports)?;
+        self.link_peers()?;
         Ok(number)
     }
 

@@ -130,7 +130,7 @@ impl Lab {
         };
         let mut lab = Lab { recipe, cluster, cuts: Cuts::new(), now: order.now, _ground: ground };
         for _ in 0..nodes {
-            lab.cluster.add_node(recipe.peer_ports())?;
+            lab.cluster.add_node()?;
         }
         lab.cluster.write_down()?;
         watch.tell(&format!("starting {what}"));
@@ -239,7 +239,7 @@ impl Lab {
     fn scale_by_one(&mut self, nodes: usize, watch: &Watch<'_>) -> Result<(), LabError> {
         let recipe = self.recipe;
         while self.cluster.nodes.len() < nodes {
-            let node = self.cluster.add_node(recipe.peer_ports())?;
+            let node = self.cluster.add_node()?;
             watch.tell(&format!("node {node} joins"));
             if let Err(error) = recipe.join(&mut self.site(watch), node) {
                 self.remove_node();

@@ -28,11 +28,14 @@ pub trait Recipe: Send + Sync {
     /// If they cannot be had; the error says what is missing and how to get it.
     fn fetch(&self, version: &str, package_cache: &PackageCache<'_>) -> Result<Kit, LabError>;
 
-    /// Starts nodes 1 to [`Site::nodes`] from nothing, until they form a cluster that answers.
+    /// Starts nodes 1 to [`Site::nodes`] from nothing, until they form a cluster that answers; by
+    /// itself one after the other, as they start again.
     ///
     /// # Errors
     /// If a node does not start or the cluster does not form.
-    fn start(&self, site: &mut Site<'_>) -> Result<(), LabError>;
+    fn start(&self, site: &mut Site<'_>) -> Result<(), LabError> {
+        (1..=site.nodes()).try_for_each(|node| self.restart(site, node))
+    }
 
     /// Starts the new node `node`, which is one more than there were, until it does its share.
     ///
@@ -68,25 +71,6 @@ pub trait Recipe: Send + Sync {
     /// If it cannot, with the reason.
     fn clock(&self) -> Result<ReadClock, &'static str> {
         Err("nobody has tried whether libfaketime moves its servers' clocks")
-    }
-
-    /// Whether clients ask a node for the addresses of the others, so that they would go around a
-    /// proxy.
-    fn is_discovered(&self) -> bool {
-        false
-    }
-
-    /// The ports at which nodes reach each other, if they can be told to do so through a proxy:
-    /// then the recipe tells them [`Site::peer_address`].
-    fn peer_ports(&self) -> &'static [&'static str] {
-        &[]
-    }
-
-    /// What that URL begins with, known before anything is started; usually the first word of the
-    /// recipe's name, so that `redis-cluster` is driven by `redis`.
-    fn scheme(&self) -> &'static str {
-        let name = self.card().name;
-        name.split_once('-').map_or(name, |(first, _)| first)
     }
 
     /// The URL of the cluster for our driver.

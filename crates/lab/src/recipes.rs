@@ -22,6 +22,11 @@ pub mod tikv_standin;
 /// Why the clock of a server in Go cannot be moved.
 const GO_CLOCK: &str = "its server is a Go program, which libfaketime does not reach";
 
+/// What a store calls its node `node`.
+fn name(node: usize) -> String {
+    format!("n{node}")
+}
+
 /// Every recipe, by name.
 pub const ALL: &[&dyn Recipe] = &[
     &cassandra::Cassandra,

@@ -43,7 +43,7 @@ pub fn check(job_spec: &JobSpec) -> Result<(), LabError> {
 
 /// The cargo feature that this binary lacks to tell whether the recipe's store is ready, if any.
 pub fn missing_feature(recipe: &dyn Recipe) -> Option<&'static str> {
-    let scheme = recipe.scheme();
+    let scheme = recipe.card().scheme();
     let listed = registry::list().into_iter().find(|listed| listed.scheme == scheme)?;
     listed.feature.filter(|_| !listed.is_compiled_in)
 }

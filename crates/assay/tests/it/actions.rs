@@ -55,9 +55,7 @@ impl Lab {
     }
 
     fn start(&self, words: &str, at: &str) -> Running {
-        let mut command = self.place.command(words);
-        command.args(["--lab", "etcd", "--at", at]);
-        self.place.spawn(command)
+        self.place.start_with(words, |command| command.args(["--lab", "etcd", "--at", at]))
     }
 
     fn ran(&self, words: &str, at: &str) -> Ran {
@@ -171,11 +169,7 @@ fn an_interrupt_while_a_run_that_is_over_waits_for_its_lab_ends_it() {
 fn what_a_nemesis_cannot_mend_is_reported_by_the_exit_code() {
     let lab = Lab::that(Change::MendsNothing);
     let words = "run ycsb-c --closed 1 --nemesis kill --every 1s";
-    let run = |more: &str| {
-        let mut command = lab.place.command(&format!("{words} {more}"));
-        command.args(["--lab", "etcd"]);
-        lab.place.spawn(command)
-    };
+    let run = |more: &str| lab.place.start(&format!("{words} {more} --lab etcd"));
     let ran = run("--duration 1s --run-dir b").wait().code(7).says("--at '");
     ran.says("error: lab: restart failed after").says("no room for node 2");
     let interrupted = run("--duration 50s --run-dir c");

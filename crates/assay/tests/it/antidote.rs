@@ -7,17 +7,12 @@ use serde_json::Value;
 
 use crate::antidote_stand_in::{Config, StandIn};
 use crate::place::Place;
+use crate::run_dir::finding;
 
 fn start(data_centres: usize, delay: u64) -> StandIn {
     let delay = Duration::from_millis(delay);
     let config = Config { data_centres, delay, ..Config::default() };
     StandIn::start(&config).expect("this machine has a loopback")
-}
-
-fn finding<'a>(result: &'a Value, quality: &str) -> &'a Value {
-    let findings = result["findings"].as_array().expect("there are findings");
-    let found = findings.iter().find(|finding| finding["quality"] == quality);
-    found.unwrap_or_else(|| panic!("no {quality}"))
 }
 
 /// Runs `words` with a seed, then judges the run.

@@ -10,220 +10,135 @@ use expect_test::{Expect, expect};
 
 use crate::place::Place;
 use crate::run_dir::{assert_balanced, assert_sealed, count, records};
+use crate::transcript::refused;
 
-/// The error of a run that must be refused without a run directory; without `error: `.
+/// The commands of `transcript` are refused where nothing is.
 #[track_caller]
-fn check(place: &Place, words: &str, said: &Expect) {
-    let ran = place.assay(words).code(2);
-    assert_eq!(ran.out, "", "a mistake has no result");
-    let text = ran.err.trim_end();
-    said.assert_eq(&wrapped(text.strip_prefix("error: ").unwrap_or(text)));
-    assert_eq!(place.list("runs"), Vec::<String>::new(), "a mistake leaves no run directory");
-}
-
-/// Long lines as several, so that they can be read here.
-pub fn wrapped(text: &str) -> String {
-    let mut lines = vec![String::new()];
-    for word in text.split_whitespace() {
-        let last = lines.last_mut().expect("there is always a line");
-        match last.len() {
-            0 => last.push_str(word),
-            length if length + word.len() < 70 => *last += &format!(" {word}"),
-            _ => lines.push(word.to_owned()),
-        }
-    }
-    lines.join("\n")
-}
-
-/// The same for a file that is given as SPEC.
-#[track_caller]
-fn check_spec(name: &str, content: &str, said: &Expect) {
-    let place = Place::new();
-    place.write(name, content);
-    check(&place, &format!("run {name} -t null: --operations 10"), said);
-}
-
-/// The same for flags of a run.
-#[track_caller]
-fn check_flags(words: &str, said: &Expect) {
-    check(&Place::new(), &format!("run ycsb-a --operations 10 {words}"), said);
+fn check(transcript: &Expect) {
+    refused(&Place::new(), transcript);
 }
 
 #[test]
 fn a_spec_that_is_nowhere_names_those_that_are() {
-    check(&Place::new(), "run ./none.toml -t null:", &expect!["there is no file ./none.toml"]);
-    check(
-        &Place::new(),
-        "run ycsb-g -t null:",
-        &expect![[r#"
-            there is no file ycsb-g, and no built-in workload is called "ycsb-g"
-            (did you mean "ycsb-a"?); it has ycsb-a, ycsb-b, ycsb-c, ycsb-d,
-            ycsb-e, ycsb-f, chronicle-100-50, chronicle-100-95, chronicle-10-50,
-            chronicle-10-95, tpcc, tpcc-benchfoundry, tpcc-benchfoundry-paper,
-            tpcc-benchfoundry-corrected, consbench, consbench-repo, fmke,
-            list-append, bank, long-fork, write-skew, lost-update, causal-chain,
-            set, counter, facebook-etc, rocksdb-mixgraph, register, register-rmw,
-            session-roaming, twitter-cluster-1 to twitter-cluster-54"#]],
-    );
+    check(&expect![[r#"
+        $ assay run ./none.toml -t null:
+        there is no file ./none.toml
+        $ assay run ycsb-g -t null:
+        there is no file ycsb-g, and no built-in workload is called "ycsb-g" (did you mean
+        "ycsb-a"?); it has ycsb-a, ycsb-b, ycsb-c, ycsb-d, ycsb-e, ycsb-f, chronicle-100-50,
+        chronicle-100-95, chronicle-10-50, chronicle-10-95, tpcc, tpcc-benchfoundry,
+        tpcc-benchfoundry-paper, tpcc-benchfoundry-corrected, consbench, consbench-repo, fmke,
+        list-append, bank, long-fork, write-skew, lost-update, causal-chain, set, counter,
+        facebook-etc, rocksdb-mixgraph, register, register-rmw, session-roaming,
+        twitter-cluster-1 to twitter-cluster-54
+    "#]]);
 }
 
 #[test]
 fn a_spec_that_is_cut_off_names_the_line() {
-    check_spec(
-        "cut.toml",
-        "[dataset]\nrecords = 10\n[operations\nread",
-        &expect!["cut.toml:3: unclosed table, expected `]`"],
-    );
-    check_spec("empty.toml", "", &expect!["empty.toml is empty: it has no operations"]);
-    check_spec("empty.properties", "", &expect!["empty.properties is empty: it has no operations"]);
-    check_spec("empty.parquet", "", &expect!["empty.parquet is empty: it has no operations"]);
-    check_spec(
-        "cut.parquet",
-        "PAR1",
-        &expect![[r#"
-        trace cut.parquet is cut off: its end is missing after 4 bytes; copy
-        or generate it again"#]],
-    );
+    check(&expect![[r#"
+        $ printf '[dataset]\nrecords = 10\n[operations\nread' >cut.toml; assay run cut.toml -t null:
+        cut.toml:3: unclosed table, expected `]`
+        $ : >empty.toml; assay run empty.toml -t null: --operations 10
+        empty.toml is empty: it has no operations
+        $ : >empty.properties; assay run empty.properties -t null: --operations 10
+        empty.properties is empty: it has no operations
+        $ : >empty.parquet; assay run empty.parquet -t null: --operations 10
+        empty.parquet is empty: it has no operations
+        $ printf PAR1 >cut.parquet; assay run cut.parquet -t null: --operations 10
+        trace cut.parquet is cut off: its end is missing after 4 bytes; copy or generate it
+        again
+    "#]]);
 }
 
 #[test]
 fn what_comes_behind_the_settings_of_a_spec_is_found_at_its_line() {
+    let place = Place::new();
     let settings = "[run]\r\nat = [\r\n  \"1s: kill 1\", # [x]\r\n]\r\n'up' = \"etcd\"\r\n";
-    check_spec(
-        "s.toml",
-        &format!("{settings}[dataset]\r\nrecrods = 10\r\n"),
-        &expect![[r#"s.toml:7: unknown key "recrods"; did you mean "records"?"#]],
-    );
-    check_spec(
-        "s.toml",
+    place.write("a.toml", format!("{settings}[dataset]\r\nrecrods = 10\r\n")).write(
+        "b.toml",
         "hallmark . lag_p99 = 1\nrun = { at = [\n  \"[dataset]\",\n] }\n[datasets]\n",
-        &expect![[r#"s.toml:5: unknown key "datasets"; did you mean "dataset"?"#]],
+    );
+    refused(
+        &place,
+        &expect![[r#"
+            $ assay run a.toml -t null: --operations 10
+            a.toml:7: unknown key "recrods"; did you mean "records"?
+            $ assay run b.toml -t null: --operations 10
+            b.toml:5: unknown key "datasets"; did you mean "dataset"?
+        "#]],
     );
 }
 
 #[test]
 fn a_misspelt_key_is_answered_with_the_nearest_one() {
-    check_spec(
-        "s.toml",
-        "[dataset]\nrecrods = 10\n",
-        &expect![[r#"s.toml:2: unknown key "recrods"; did you mean "records"?"#]],
-    );
-    check_spec(
-        "s.toml",
-        "[datasets]\nrecords = 10\n",
-        &expect![[r#"s.toml:1: unknown key "datasets"; did you mean "dataset"?"#]],
-    );
-    check_spec(
-        "s",
-        "recordcount=10\nreadpropotion=1\n",
-        &expect![[r#"s:2: unknown property "readpropotion"; did you mean "readproportion"?"#]],
-    );
-    check_flags(
-        "-t null: --set operations.raed=1",
-        &expect![[r#"--set operations.raed=1: unknown key "raed"; did you mean "read"?"#]],
-    );
-    check_flags(
-        "-t null: -p requestdistributoin=uniform",
-        &expect![[r#"
+    check(&expect![[r#"
+        $ printf '[dataset]\nrecrods = 10\n' >s.toml; assay run s.toml -t null: --operations 10
+        s.toml:2: unknown key "recrods"; did you mean "records"?
+        $ printf '[datasets]\nrecords = 10\n' >s.toml; assay run s.toml -t null: --operations 10
+        s.toml:1: unknown key "datasets"; did you mean "dataset"?
+        $ printf 'recordcount=10\nreadpropotion=1\n' >s; assay run s -t null: --operations 10
+        s:2: unknown property "readpropotion"; did you mean "readproportion"?
+        $ assay run ycsb-a --operations 10 -t null: --set operations.raed=1
+        --set operations.raed=1: unknown key "raed"; did you mean "read"?
+        $ assay run ycsb-a --operations 10 -t null: -p requestdistributoin=uniform
         command line: unknown property "requestdistributoin"; did you mean
-        "requestdistribution"?"#]],
-    );
-    check_flags("-t null: --set read=1", &expect!["--set read=1: name a key as section.key"]);
+        "requestdistribution"?
+        $ assay run ycsb-a --operations 10 -t null: --set read=1
+        --set read=1: name a key as section.key
+    "#]]);
 }
 
 #[test]
 fn a_word_that_is_no_choice_is_answered_with_the_choices() {
-    check_flags(
-        "-t null: -p requestdistribution=zipfain",
-        &expect![[r#"
-        command line: requestdistribution = zipfain: it must be one of
-        uniform, zipfian, latest, hotspot, exponential, sequential; did you
-        mean "zipfian"?"#]],
-    );
-    check_flags(
-        "-t null: --format xml",
-        &expect![[r#"
-            --format: "xml" is none of text, json, ndjson, csv, md, ycsb, hdr,
-            html, junit"#]],
-    );
-    check_flags(
-        "-t null: --rate 5 --arrivals regular",
-        &expect![[r#"
-        --arrivals: "regular" is none of poisson, constant, jitter:0.5,
-        mmpp2:10,1s,9s, gamma:2, lognormal:2, trace"#]],
-    );
-    check_flags(
-        "-t null: --rate 5 --overflow forget",
-        &expect![[r#"--overflow: "forget" is none of queue, drop, abort"#]],
-    );
+    check(&expect![[r#"
+        $ assay run ycsb-a --operations 10 -t null: -p requestdistribution=zipfain
+        command line: requestdistribution = zipfain: it must be one of uniform, zipfian, latest,
+        hotspot, exponential, sequential; did you mean "zipfian"?
+        $ assay run ycsb-a --operations 10 -t null: --format xml
+        --format: "xml" is none of text, json, ndjson, csv, md, ycsb, hdr, html, junit
+        $ assay run ycsb-a --operations 10 -t null: --rate 5 --arrivals regular
+        --arrivals: "regular" is none of poisson, constant, jitter:0.5, mmpp2:10,1s,9s, gamma:2,
+        lognormal:2, trace
+        $ assay run ycsb-a --operations 10 -t null: --rate 5 --overflow forget
+        --overflow: "forget" is none of queue, drop, abort
+    "#]]);
 }
 
 #[test]
 fn proportions_must_add_up_to_more_than_0() {
-    check_spec(
-        "s",
-        "recordcount=9\nreadproportion=-0.5\n",
-        &expect!["s:2: readproportion = -0.5: a proportion must be a number from 0"],
-    );
-    check_spec(
-        "s",
-        "recordcount=9\nreadproportion=0\nupdateproportion=0\n",
-        &expect![[r#"
-        s:2: readproportion = 0: at least one of the proportions of read,
-        update, insert, scan, read-modify-write must be above 0"#]],
-    );
-    check_spec(
-        "s.toml",
-        "[dataset]\nrecords = 9\n[operations]\nread = -1.0\n",
-        &expect!["s.toml:4: operations.read = -1: a proportion must be a number from 0"],
-    );
-    check_flags(
-        "-t null: --set operations.read=0 --set operations.update=0",
-        &expect![[r#"
-        --set: operations.read = 0: at least one of the proportions of read,
-        update, insert, scan, read-modify-write must be above 0"#]],
-    );
+    check(&expect![[r#"
+        $ printf 'recordcount=9\nreadproportion=-0.5\n' >s; assay run s -t null: --operations 10
+        s:2: readproportion = -0.5: a proportion must be a number from 0
+        $ printf 'recordcount=9\nreadproportion=0\nupdateproportion=0\n' >s; assay run s -t null:
+        s:2: readproportion = 0: at least one of the proportions of read, update, insert, scan,
+        read-modify-write must be above 0
+        $ printf '[dataset]\nrecords=9\n[operations]\nread=-1.0' >s.toml; assay run s.toml -t null:
+        s.toml:4: operations.read = -1: a proportion must be a number from 0
+        $ assay run ycsb-a -t null: --set operations.read=0 --set operations.update=0
+        --set: operations.read = 0: at least one of the proportions of read, update, insert,
+        scan, read-modify-write must be above 0
+    "#]]);
 }
 
 #[test]
 fn a_data_set_has_a_size_that_can_be_counted() {
-    check_spec(
-        "s",
-        "recordcount=0\n",
-        &expect!["s:1: recordcount = 0: the number of records must be from 1 to 2^63 - 1"],
-    );
-    check_spec(
-        "s",
-        "recordcount=2147483648\n",
-        &expect![[r#"
-        s:1: recordcount = 2147483648: YCSB counts to 2147483647; more needs a
-        specification in TOML"#]],
-    );
-    check_spec(
-        "s",
-        "recordcount=many\n",
-        &expect!["s:1: recordcount = many: it must be a whole number from 0"],
-    );
-    check_spec(
-        "s.toml",
-        "[dataset]\nrecords = 0\n",
-        &expect![[r#"
-        s.toml:2: dataset.records = 0: the number of records must be from 1 to
-        2^63 - 1"#]],
-    );
-    check_flags(
-        "-t null: --records 0",
-        &expect![[r#"
-        --records: dataset.records = 0: the number of records must be from 1
-        to 2^63 - 1"#]],
-    );
-    check_flags(
-        "-t null: --records -3",
-        &expect![[r#"
-        unexpected argument '-3' found tip: to pass '-3' as a value, use '--
-        -3' Usage: assay run [OPTIONS] <SPEC> For more information, try
-        '--help'."#]],
-    );
+    check(&expect![[r#"
+        $ echo recordcount=0 >s; assay run s -t null: --operations 10
+        s:1: recordcount = 0: the number of records must be from 1 to 2^63 - 1
+        $ echo recordcount=2147483648 >s; assay run s -t null: --operations 10
+        s:1: recordcount = 2147483648: YCSB counts to 2147483647; more needs a specification in
+        TOML
+        $ echo recordcount=many >s; assay run s -t null: --operations 10
+        s:1: recordcount = many: it must be a whole number from 0
+        $ printf '[dataset]\nrecords = 0\n' >s.toml; assay run s.toml -t null: --operations 10
+        s.toml:2: dataset.records = 0: the number of records must be from 1 to 2^63 - 1
+        $ assay run ycsb-a --operations 10 -t null: --records 0
+        --records: dataset.records = 0: the number of records must be from 1 to 2^63 - 1
+        $ assay run ycsb-a --operations 10 -t null: --records -3
+        unexpected argument '-3' found tip: to pass '-3' as a value, use '-- -3' Usage: assay
+        run [OPTIONS] <SPEC> For more information, try '--help'.
+    "#]]);
 }
 
 #[test]
@@ -238,110 +153,66 @@ fn more_records_than_ycsb_counts_are_possible_in_a_spec_of_ours() {
 
 #[test]
 fn a_rate_must_be_above_0() {
-    check_flags(
-        "-t null: --rate 0",
-        &expect![[r#"
-        --rate: a rate of 0: the rate must be above 0; give one, for example
-        20k/s"#]],
-    );
-    check_flags(
-        "-t null: --rate -5",
-        &expect![[r#"
-        --rate: a rate of -5: the rate must be above 0; give one, for example
-        20k/s"#]],
-    );
-    check_flags(
-        "-t null: --rate fast",
-        &expect![[r#"--rate: "fast" is no rate; write 20k/s, 1M/s or 0.5/s"#]],
-    );
-    check_flags(
-        "-t null: --rate inf",
-        &expect![[r#"--rate: "inf" is no rate; write 20k/s, 1M/s or 0.5/s"#]],
-    );
-    check_flags(
-        "-t null: --rate 5k/s --closed 2",
-        &expect![[r#"
-        --rate is an open loop and --closed a closed loop: give one of them
-        (--target-throughput is for a closed loop with a target)"#]],
-    );
-    check_flags(
-        "-t null: --rate 5k/s --think 1ms",
-        &expect!["--think: only sessions of a closed loop do that"],
-    );
+    check(&expect![[r#"
+        $ assay run ycsb-a --operations 10 -t null: --rate 0
+        --rate: a rate of 0: the rate must be above 0; give one, for example 20k/s
+        $ assay run ycsb-a --operations 10 -t null: --rate -5
+        --rate: a rate of -5: the rate must be above 0; give one, for example 20k/s
+        $ assay run ycsb-a --operations 10 -t null: --rate fast
+        --rate: "fast" is no rate; write 20k/s, 1M/s or 0.5/s
+        $ assay run ycsb-a --operations 10 -t null: --rate inf
+        --rate: "inf" is no rate; write 20k/s, 1M/s or 0.5/s
+        $ assay run ycsb-a --operations 10 -t null: --rate 5k/s --closed 2
+        --rate is an open loop and --closed a closed loop: give one of them (--target-throughput
+        is for a closed loop with a target)
+        $ assay run ycsb-a --operations 10 -t null: --rate 5k/s --think 1ms
+        --think: only sessions of a closed loop do that
+    "#]]);
 }
 
 #[test]
 fn counts_of_zero_are_refused() {
-    check_flags(
-        "-t null: --closed 0",
-        &expect!["--closed: nothing can be issued with none; give at least 1"],
-    );
-    check_flags(
-        "-t null: --threads 0",
-        &expect!["--threads: nothing can be issued with none; give at least 1"],
-    );
-    check_flags(
-        "-t null: --cpu-list 0-x",
-        &expect![[r#"
-            --cpu-list: "0-x" is no processor; write their numbers, as in 0 or
-            2,4-7"#]],
-    );
-    check_flags(
-        "-t null: --timeout 0s",
-        &expect!["--timeout: every operation would time out; give more than 0s"],
-    );
-    check_flags(
-        "-t null: --duration 0s",
-        &expect!["--duration: nothing would be issued; give more than 0s"],
-    );
-    check(
-        &Place::new(),
-        "run ycsb-a -t null: --operations 0",
-        &expect!["--operations: nothing would be issued; give at least 1"],
-    );
-    check_flags(
-        "-t null: --rate 1k --in-flight 0",
-        &expect!["--in-flight: nothing can be issued with none; give at least 1"],
-    );
+    check(&expect![[r#"
+        $ assay run ycsb-a --operations 10 -t null: --closed 0
+        --closed: nothing can be issued with none; give at least 1
+        $ assay run ycsb-a --operations 10 -t null: --threads 0
+        --threads: nothing can be issued with none; give at least 1
+        $ assay run ycsb-a --operations 10 -t null: --cpu-list 0-x
+        --cpu-list: "0-x" is no processor; write their numbers, as in 0 or 2,4-7
+        $ assay run ycsb-a --operations 10 -t null: --timeout 0s
+        --timeout: every operation would time out; give more than 0s
+        $ assay run ycsb-a --operations 10 -t null: --duration 0s
+        --duration: nothing would be issued; give more than 0s
+        $ assay run ycsb-a -t null: --operations 0
+        --operations: nothing would be issued; give at least 1
+        $ assay run ycsb-a --operations 10 -t null: --rate 1k --in-flight 0
+        --in-flight: nothing can be issued with none; give at least 1
+    "#]]);
 }
 
 #[test]
 fn a_store_must_exist() {
-    check_flags(
-        "",
-        &expect![[r#"
-            which store? give -t URL, for example -t redis://127.0.0.1:6379;
-            `assay stores` lists them; --up redis starts one here"#]],
-    );
-    check_flags(
-        "-t hbase://127.0.0.1",
-        &expect![[r#"
-            store URL "hbase://127.0.0.1" is invalid: there is no store "hbase";
-            there are fjall, redb, lmdb, rocksdb, sqlite, mariadb, mysql, redis,
-            rediss, valkey, valkeys, redis+cluster, redis-cluster, rediss+cluster,
-            rediss-cluster, valkey+cluster, valkey-cluster, valkeys+cluster,
-            valkeys-cluster, redis+sentinel, redis-sentinel, rediss+sentinel,
-            rediss-sentinel, valkey+sentinel, valkey-sentinel, valkeys+sentinel,
-            valkeys-sentinel, postgres, postgresql, mongodb, nats, etcd, etcds,
-            tikv, antidote, cassandra, scylla, memcached, dynamodb, dynamodbs,
-            ignite, fmke+http, exec, jvm, memory, sim, sick, null"#]],
-    );
-    check_flags(
-        "-t redsi://127.0.0.1",
-        &expect![[r#"
-            store URL "redsi://127.0.0.1" is invalid: there is no store "redsi";
-            did you mean redis:?"#]],
-    );
-    check_flags(
-        "-t null:?spni=1ms",
-        &expect![[r#"
-            store URL "null:?spni=1ms" is invalid: its only option is spin; write
-            null:?spin=5us"#]],
-    );
-    check_flags(
-        "-t fjall:",
-        &expect![[r#"store URL "fjall:" is invalid: it names no path; write fjall:PATH"#]],
-    );
+    check(&expect![[r#"
+        $ assay run ycsb-a --operations 10
+        which store? give -t URL, for example -t redis://127.0.0.1:6379; `assay stores` lists
+        them; --up redis starts one here
+        $ assay run ycsb-a --operations 10 -t hbase://127.0.0.1
+        store URL "hbase://127.0.0.1" is invalid: there is no store "hbase"; there are fjall,
+        redb, lmdb, rocksdb, sqlite, mariadb, mysql, redis, rediss, valkey, valkeys,
+        redis+cluster, redis-cluster, rediss+cluster, rediss-cluster, valkey+cluster,
+        valkey-cluster, valkeys+cluster, valkeys-cluster, redis+sentinel, redis-sentinel,
+        rediss+sentinel, rediss-sentinel, valkey+sentinel, valkey-sentinel, valkeys+sentinel,
+        valkeys-sentinel, postgres, postgresql, mongodb, nats, etcd, etcds, tikv, antidote,
+        cassandra, scylla, memcached, dynamodb, dynamodbs, ignite, fmke+http, exec, jvm, memory,
+        sim, sick, null
+        $ assay run ycsb-a --operations 10 -t redsi://127.0.0.1
+        store URL "redsi://127.0.0.1" is invalid: there is no store "redsi"; did you mean
+        redis:?
+        $ assay run ycsb-a --operations 10 -t 'null:?spni=1ms'
+        store URL "null:?spni=1ms" is invalid: its only option is spin; write null:?spin=5us
+        $ assay run ycsb-a --operations 10 -t fjall:
+        store URL "fjall:" is invalid: it names no path; write fjall:PATH
+    "#]]);
 }
 
 #[test]
@@ -463,9 +334,9 @@ fn a_result_that_cannot_be_kept_is_shown_all_the_same() {
 #[test]
 fn a_run_directory_without_a_name_is_refused() {
     let place = Place::new();
-    let mut command = place.command("run ycsb-a -t null: --operations 10 --run-dir");
-    command.arg("");
-    place.spawn(command).wait().code(2).says("--run-dir").says("it is empty; name a directory");
+    let words = "run ycsb-a -t null: --operations 10 --run-dir";
+    let ran = place.start_with(words, |command| command.arg("")).wait().code(2);
+    ran.says("--run-dir").says("it is empty; name a directory");
     assert!(!place.path("run.toml").exists());
 }
 
@@ -475,11 +346,7 @@ fn environment_variables_that_are_no_text_are_ignored() {
     use std::os::unix::ffi::OsStrExt;
     let place = run_dir();
     let strange = OsStr::from_bytes(b"\xff");
-    let with = |name: &str| {
-        let mut command = place.command("report b");
-        command.env(name, strange);
-        place.spawn(command).wait()
-    };
+    let with = |name: &str| place.start_with("report b", |it| it.env(name, strange)).wait();
     with("FOO").code(0);
     with("ASSAY_FORMAT").code(2).says("ASSAY_FORMAT in the environment is no UTF-8 text");
 }
@@ -612,57 +479,32 @@ fn a_file_that_is_no_trace_is_named() {
 
 #[test]
 fn a_settings_file_with_an_unknown_key_stops_everything_that_reads_it() {
-    let place = Place::new();
-    place.write("assay.toml", "rats = \"5k/s\"\n");
-    check(
-        &place,
-        "run ycsb-a -t null: --operations 5",
-        &expect!["assay.toml: there is no setting rats; did you mean rate?"],
-    );
-    check(
-        &place,
-        "config show",
-        &expect!["assay.toml: there is no setting rats; did you mean rate?"],
-    );
-    place.write("assay.toml", "rate = -3\n");
-    check(
-        &place,
-        "run ycsb-a -t null: --operations 5",
-        &expect![[r#"
-            rate (from assay.toml): a rate of -3: the rate must be above 0; give
-            one, for example 20k/s"#]],
-    );
-    place.write("assay.toml", "rate = \n");
-    check(
-        &place,
-        "run ycsb-a -t null: --operations 5",
-        &expect![[r#"
-            assay.toml:1 is no TOML: string values must be quoted, expected
-            literal string"#]],
-    );
-    fs::remove_file(place.path("assay.toml")).unwrap();
-    check(
-        &place,
-        "run ycsb-a -t null: --config none.toml",
-        &expect!["cannot read none.toml: No such file or directory (os error 2)"],
-    );
+    check(&expect![[r#"
+        $ echo 'rats = "5k/s"' >assay.toml; assay run ycsb-a -t null: --operations 5
+        assay.toml: there is no setting rats; did you mean rate?
+        $ assay config show
+        assay.toml: there is no setting rats; did you mean rate?
+        $ echo 'rate = -3' >assay.toml; assay run ycsb-a -t null: --operations 5
+        rate (from assay.toml): a rate of -3: the rate must be above 0; give one, for example
+        20k/s
+        $ echo 'rate = ' >assay.toml; assay run ycsb-a -t null: --operations 5
+        assay.toml:1 is no TOML: string values must be quoted, expected literal string
+        $ rm assay.toml; assay run ycsb-a -t null: --config none.toml
+        cannot read none.toml: No such file or directory (os error 2)
+    "#]]);
 }
 
 #[test]
 fn a_variable_that_is_no_setting_is_answered_with_the_nearest_one() {
-    let place = Place::new();
-    for (variable, said) in [
-        ("ASSAY_RAET", "ASSAY_RAET: there is no setting raet; did you mean rate?"),
-        ("ASSAY_X", "ASSAY_X: there is no setting x; `assay config show` lists all settings"),
-    ] {
-        let mut command = place.command("run ycsb-a -t null: --operations 5");
-        command.env(variable, "1");
-        place.spawn(command).wait().code(2).says(said);
-    }
-    let mut command = place.command("run ycsb-a -t null: --operations 5");
-    command.env("ASSAY_RATE", "-2");
-    let said = "rate (from environment ASSAY_RATE): a rate of -2: the rate must be above 0";
-    place.spawn(command).wait().code(2).says(said);
+    check(&expect![[r#"
+        $ ASSAY_RAET=1 assay run ycsb-a -t null: --operations 5
+        ASSAY_RAET: there is no setting raet; did you mean rate?
+        $ ASSAY_X=1 assay run ycsb-a -t null: --operations 5
+        ASSAY_X: there is no setting x; `assay config show` lists all settings
+        $ ASSAY_RATE=-2 assay run ycsb-a -t null: --operations 5
+        rate (from environment ASSAY_RATE): a rate of -2: the rate must be above 0; give one,
+        for example 20k/s
+    "#]]);
 }
 
 #[test]
@@ -676,10 +518,10 @@ fn a_place_that_takes_no_run_directory_is_named() {
 
 #[test]
 fn an_output_that_cannot_be_written_is_found_before_the_run() {
-    check_flags(
-        "-t null: -o none/r.json",
-        &expect!["--output: cannot write none/r.json: there is no directory none"],
-    );
+    check(&expect![[r#"
+        $ assay run ycsb-a --operations 10 -t null: -o none/r.json
+        --output: cannot write none/r.json: there is no directory none
+    "#]]);
 }
 
 #[test]
@@ -706,9 +548,7 @@ fn a_run_whose_reader_went_away_is_kept() {
 #[test]
 fn a_dumb_terminal_gets_plain_letters() {
     let place = run_dir();
-    let mut command = place.command("report b");
-    command.env("TERM", "dumb");
-    let ran = place.spawn(command).wait().code(0);
+    let ran = place.shell("TERM=dumb assay report b").code(0);
     assert!(!ran.has_escapes());
     // Names of machines may have letters of their own.
     let ours: Vec<&str> = ran.out.lines().filter(|line| !line.contains("machine")).collect();
@@ -720,11 +560,9 @@ fn colours_are_for_terminals_or_those_who_insist() {
     let place = run_dir();
     assert!(!place.fine("report b").has_escapes());
     assert!(place.fine("report b --color always").has_escapes());
-    let words = "report b --color auto";
-    for (name, value) in [("NO_COLOR", "1"), ("TERM", "xterm-256color")] {
-        let mut command = place.command(words);
-        command.env(name, value);
-        assert!(!place.spawn(command).wait().code(0).has_escapes());
+    for setting in ["NO_COLOR=1", "TERM=xterm-256color"] {
+        let ran = place.shell(&format!("{setting} assay report b --color auto")).code(0);
+        assert!(!ran.has_escapes(), "{setting}");
     }
 }
 
@@ -733,10 +571,8 @@ fn a_terminal_gets_colours_unless_it_says_no() {
     let place = run_dir();
     // `script` gives the command a terminal of its own.
     let ran = |setting: &str| {
-        let line = format!("{setting} {} report b", crate::place::ASSAY);
-        let mut command = place.program("script");
-        command.args(["-qec", &line, "/dev/null"]).env("TERM", "xterm");
-        place.spawn(command).wait().code(0).has_escapes()
+        let line = format!("TERM=xterm script -qec '{setting} assay report b' /dev/null");
+        place.shell(&line).code(0).has_escapes()
     };
     assert!(ran(""));
     assert!(!ran("NO_COLOR=1"));
@@ -747,10 +583,8 @@ fn a_terminal_gets_colours_unless_it_says_no() {
 fn a_run_on_a_dumb_terminal_prints_plain_lines() {
     let place = Place::new();
     let words = "run ycsb-c -t null: --rate 1k/s --duration 1500ms --run-dir b";
-    let line = format!("TERM=dumb {} {words}", crate::place::ASSAY);
-    let mut command = place.program("script");
-    command.args(["-qec", &line, "/dev/null"]);
-    assert!(!place.spawn(command).wait().code(0).has_escapes());
+    let line = format!("script -qec 'TERM=dumb assay {words}' /dev/null");
+    assert!(!place.shell(&line).code(0).has_escapes());
     let result = place.fine("report b --format json").json();
     assert_balanced(&result);
     assert!(count(&records(&place.path("b")), Outcome::Done) > 1000);
@@ -759,22 +593,16 @@ fn a_run_on_a_dumb_terminal_prints_plain_lines() {
 #[cfg(feature = "jvm")]
 #[test]
 fn a_java_binding_needs_java_and_a_url_that_names_a_class() {
-    check_flags(
-        "-t jvm:site.ycsb.BasicDB?java=/no/java",
-        &expect![[r#"
-            jvm:site.ycsb.BasicDB?java=/no/java cannot do this: java= names
-            /no/java, which has no lib/server/libjvm.so: it is no Java; install it
-            (`apt-get install openjdk-17-jre-headless`), then put `java` into PATH
-            or set JAVA_HOME"#]],
-    );
-    check_flags(
-        "-t jvm:site.ycsb.BasicDB?p.db.passwd=s3cret&calls=fast",
-        &expect![[r#"
-            store URL "jvm:site.ycsb.BasicDB?p.db.passwd=…&calls=fast" is
-            invalid: option calls is inline or blocking, not "fast"; a right one
-            is
-            jvm:site.ycsb.BasicDB?p.basicdb.verbose=false&classpath=DIR/*:FILE.jar"#]],
-    );
+    check(&expect![[r#"
+        $ assay run ycsb-a --operations 10 -t 'jvm:site.ycsb.BasicDB?java=/no/java'
+        jvm:site.ycsb.BasicDB?java=/no/java cannot do this: java= names /no/java, which has no
+        lib/server/libjvm.so: it is no Java; install it (`apt-get install
+        openjdk-17-jre-headless`), then put `java` into PATH or set JAVA_HOME
+        $ assay run ycsb-a --operations 10 -t 'jvm:site.ycsb.BasicDB?p.db.passwd=s3cret&calls=fast'
+        store URL "jvm:site.ycsb.BasicDB?p.db.passwd=…&calls=fast" is invalid: option calls is
+        inline or blocking, not "fast"; a right one is
+        jvm:site.ycsb.BasicDB?p.basicdb.verbose=false&classpath=DIR/*:FILE.jar
+    "#]]);
 }
 
 #[test]

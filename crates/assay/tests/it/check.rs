@@ -5,17 +5,12 @@ use std::fs;
 use serde_json::Value;
 
 use crate::place::Place;
+use crate::run_dir::finding;
 
 /// A run of a simulated store whose records have one field, so that writes replace them whole.
 fn run(place: &Place, faults: &str, more: &str) {
     let words = "--set dataset.fields=1 --records 100 --operations 20000 --seed 7 --run-dir b -q";
     place.fine(&format!("run ycsb-a -t sim:?latency=1ms{faults} {words} {more}"));
-}
-
-fn finding<'a>(result: &'a Value, quality: &str) -> &'a Value {
-    let findings = result["findings"].as_array().expect("there are findings");
-    let found = findings.iter().find(|finding| finding["quality"] == quality);
-    found.unwrap_or_else(|| panic!("no {quality}"))
 }
 
 pub fn violated(result: &Value) -> Vec<&str> {

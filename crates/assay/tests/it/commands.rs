@@ -4,15 +4,8 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::place::{ASSAY, Place, Ran};
+use crate::place::{Place, Ran};
 use crate::run_dir::{manifest, number};
-
-/// Runs a shell command in which `assay` is the binary.
-fn shell(place: &Place, line: &str) -> Ran {
-    let mut command = place.program("sh");
-    command.args(["-c", &format!("assay() {{ \"$ASSAY\" \"$@\"; }}\n{line}")]).env("ASSAY", ASSAY);
-    place.spawn(command).wait()
-}
 
 /// The command in a report that reproduces its run.
 fn repeating(report: &Ran) -> String {
@@ -30,7 +23,7 @@ fn the_line_that_repeats_a_run_can_be_pasted_into_a_shell() {
     let first = place.fine(&format!("{words} --run-dir b"));
     let line = repeating(&first);
     assert!(line.contains(&format!("'{url}'")) && !line.contains("--run-dir"), "{line}");
-    let again = shell(&place, &line).code(0);
+    let again = place.shell(&line).code(0);
     // The second run is the first one, and is repeated by the same line.
     assert_eq!(repeating(&again), line);
     let counts = |run: &str| -> Value {
@@ -99,8 +92,8 @@ fn a_typed_flag_overrides_the_same_setting_of_a_file() {
 #[test]
 fn a_standard_output_that_is_closed_is_noticed() {
     let place = Place::new();
-    shell(&place, "assay workloads ls >&-").code(0).says("standard output is closed");
-    let open = shell(&place, "assay workloads ls >/dev/null").code(0);
+    place.shell("assay workloads ls >&-").code(0).says("standard output is closed");
+    let open = place.shell("assay workloads ls >/dev/null").code(0);
     assert_eq!(open.err, "");
 }
 
@@ -109,7 +102,7 @@ fn a_full_disk_is_a_failure_and_a_missing_directory_is_a_usage_error() {
     let place = Place::new();
     place.fine("run ycsb-c -t null: --operations 10 -q --run-dir b");
     place.assay("report b -o /dev/full").code(1).says("cannot write /dev/full");
-    shell(&place, "assay report b >/dev/full").code(1).says("standard output");
+    place.shell("assay report b >/dev/full").code(1).says("standard output");
     place.assay("report b -o gone/r.txt").code(2).says("there is no directory gone");
 }
 

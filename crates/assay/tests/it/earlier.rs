@@ -116,9 +116,8 @@ fn a_name_beside_its_earlier_one_is_an_error_that_names_both() {
         let says = format!("{old} is the earlier name of {new}: give one of them");
         place.assay(words).code(2).says(&says);
     }
-    let mut command = place.command("config show");
-    command.envs([("ASSAY_LANES", "1"), ("ASSAY_THREADS", "2")]);
-    place.spawn(command).wait().code(2).says("lanes is the earlier name of threads");
+    let ran = place.shell("ASSAY_LANES=1 ASSAY_THREADS=2 assay config show").code(2);
+    ran.says("lanes is the earlier name of threads");
 }
 
 #[test]

@@ -172,9 +172,8 @@ fn a_lab_without_disks_or_with_senseless_ones_is_refused() {
     labs.lab("up redis --disk 12").code(2).says("such as 512M or 2G");
     labs.lab("up redis --disk 3M").code(2).says("a node of this store needs 32M");
     let words = "bench ycsb-a --up redis --records 10 --duration 2s --at";
-    let mut command = labs.0.command(words);
-    command.arg("1s: power off all");
-    labs.0.spawn(command).wait().code(2).says("it needs a disk for each node");
+    let ran = labs.0.start_with(words, |command| command.arg("1s: power off all")).wait();
+    ran.code(2).says("it needs a disk for each node");
 }
 
 #[test]
@@ -214,9 +213,8 @@ fn faults_of_links_are_events_of_a_run() {
     place.write("assay.toml", "lab-dir = \"kept\"\n");
     let words = "bench ycsb-a --up redis --proxy --install --records 100 --rate 200/s \
                  --duration 3s --run-dir b --at";
-    let mut command = place.command(words);
-    command.arg("500ms: delay node 1 by 20ms; 1500ms: heal; 2s: limit 1 to 1MB/s");
-    place.spawn(command).wait().code(0).shows("proxy");
+    let at = "500ms: delay node 1 by 20ms; 1500ms: heal; 2s: limit 1 to 1MB/s";
+    place.start_with(words, |command| command.arg(at)).wait().code(0).shows("proxy");
     let events = read_events(&place.path("b")).expect("they are there");
     for part in ["delay node 1 by 20ms", "heal", "limit node 1 by 1MB/s"] {
         let text = format!("{part} is done, verified");

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::place::{Place, Ran, until_issuing};
 use crate::redis_server::Server;
-use crate::run_dir::{assert_balanced, assert_sealed, manifest, number, records, text};
+use crate::run_dir::{assert_balanced, assert_sealed, finding, manifest, number, records, text};
 
 /// The verdicts on the run directory `b`.
 fn verdicts(place: &Place) -> Value {
@@ -15,9 +15,7 @@ fn verdicts(place: &Place) -> Value {
 }
 
 fn lost_writes(verdicts: &Value) -> &Value {
-    let findings = verdicts["findings"].as_array().expect("there are findings");
-    let is_it = |finding: &&Value| finding["quality"] == "no-lost-writes";
-    findings.iter().find(is_it).expect("lost writes are judged")
+    finding(verdicts, "no-lost-writes")
 }
 
 /// The records of the run directory `b`, those of final reads apart.
@@ -275,9 +273,8 @@ fn final_reads_come_when_every_action_has_ended() {
     place.write("assay.toml", "lab-dir = \"kept\"\n");
     let at = "500ms: kill node 1; 1400ms: restart node 1";
     let words = "bench register --up redis --install --duration 1500ms --seed 7 --run-dir b -q";
-    let mut command = place.command(&format!("{words} --final-wait 100ms"));
-    command.args(["--at", at]);
-    place.spawn(command).wait().code(0);
+    let words = format!("{words} --final-wait 100ms --at");
+    place.start_with(&words, |command| command.arg(at)).wait().code(0);
     let events = read_events(&place.path("b")).expect("they are there");
     let done = |action: &str| {
         let text = format!("{action} node 1 is done");

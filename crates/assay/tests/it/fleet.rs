@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::http::http_request;
 use crate::place::{Place, Ran, Running, wait_until};
 use crate::redis_server::Server;
-use crate::run_dir::{assert_balanced, manifest, number, records, requested, text};
+use crate::run_dir::{assert_balanced, finding, manifest, number, records, requested, text};
 
 /// A coordinator whose agents are started one by one.
 struct Fleet {
@@ -135,13 +135,8 @@ fn agents_of_other_machines_join_by_address_with_keys() {
     let fleet = Fleet::of(2, "-t null: --records 100 --rate 1k/s --duration 500ms --seed 3");
     fleet.place.write("index", "");
     let first = fleet.agent(0);
-    let mut second = fleet
-        .place
-        .command(&format!("agent --join {} --keys keys/agent.pem --run-dir part-1", fleet.address));
-    let second = fleet.place.spawn({
-        second.env("JOB_COMPLETION_INDEX", "1");
-        second
-    });
+    let words = format!("agent --join {} --keys keys/agent.pem --run-dir part-1", fleet.address);
+    let second = fleet.place.start_with(&words, |it| it.env("JOB_COMPLETION_INDEX", "1"));
     fleet.until("all 2 agents are");
     let status = format!("fleet status --join {} --keys keys/agent.pem", fleet.address);
     fleet.place.fine(&status).shows("agent state").shows("threads");
@@ -558,9 +553,8 @@ fn a_fault_at_the_coordinators_lab_shows_as_an_outage_of_the_whole() {
     place.write("assay.toml", "lab-dir = \"labs\"\n");
     let words = "bench ycsb-a --up redis --records 200 --rate 1k/s --duration 7s --agents 2 \
                  --local --timeout 300ms --run-dir b --format json --seed 4 -q";
-    let mut command = place.command(words);
-    command.args(["--at", "2s: kill 1; 4s: restart 1"]);
-    let result = place.spawn(command).wait().code(0).json();
+    let at = ["--at", "2s: kill 1; 4s: restart 1"];
+    let result = place.start_with(words, |command| command.args(at)).wait().code(0).json();
     let events = lab_events(&place);
     let texts: Vec<&str> = events.iter().map(|event| event.text.as_str()).collect();
     assert!(texts[0].starts_with("lab: kill node 1"), "{texts:?}");
@@ -596,9 +590,8 @@ fn an_action_that_fails_is_told_with_its_own_exit_code() {
     place.write("assay.toml", "lab-dir = \"labs\"\n");
     let words = "bench ycsb-c --up redis --records 100 --rate 500/s --operations 500 --agents 2 \
                  --local --run-dir b --seed 4 -q";
-    let mut command = place.command(words);
-    command.args(["--at", "300s: kill 1"]);
-    let ran = place.spawn(command).wait().code(7);
+    let at = ["--at", "300s: kill 1"];
+    let ran = place.start_with(words, |command| command.args(at)).wait().code(7);
     ran.says("lab: kill node 1 was not done, the run was over before");
     assert_eq!(manifest(&place, "b").state, State::Finished);
 }
@@ -606,10 +599,8 @@ fn an_action_that_fails_is_told_with_its_own_exit_code() {
 /// The verdict on lost writes of the run directory `dir`.
 fn lost_writes(place: &Place, dir: &str) -> (u64, Value) {
     let verdicts = place.fine(&format!("check {dir} --format json")).json();
-    let findings = verdicts["findings"].as_array().expect("there are findings").clone();
-    let is_it = |finding: &&Value| finding["quality"] == "no-lost-writes";
-    let finding = findings.iter().find(is_it).expect("lost writes are judged").clone();
-    (number(&verdicts, "/lost_writes/count"), finding["verdict"].clone())
+    let verdict = finding(&verdicts, "no-lost-writes")["verdict"].clone();
+    (number(&verdicts, "/lost_writes/count"), verdict)
 }
 
 /// Runs `register` in which each record is written once, in a Redis that loses every third key
@@ -782,9 +773,8 @@ fn what_was_broken_is_mended_when_the_run_of_a_fleet_is_interrupted() {
     place.write("assay.toml", "lab-dir = \"labs\"\n");
     let words = "bench ycsb-c --up redis --records 100 --rate 500/s --duration 60s --agents 2 \
                  --local --timeout 300ms --run-dir b --seed 4";
-    let mut command = place.command(words);
-    command.args(["--at", "500ms: kill 1; 50s: restart 1"]);
-    let running = place.spawn(command);
+    let at = ["--at", "500ms: kill 1; 50s: restart 1"];
+    let running = place.start_with(words, |command| command.args(at));
     // Twice: for the load, and for the run.
     wait_until("both issue", || running.said().matches("all 2 agents are armed").count() == 2);
     std::thread::sleep(Duration::from_secs(4));

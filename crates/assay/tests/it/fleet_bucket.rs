@@ -2,6 +2,7 @@
 
 use std::fs::{self, OpenOptions};
 use std::path::Path;
+use std::process::Command;
 
 use assay_history::{State, read_clock};
 
@@ -13,9 +14,7 @@ const RUN: &str = "run ycsb-c -t null: --records 100 --seed 3 --rate 1k/s";
 
 /// Starts the binary with the server's address and credentials.
 fn start(place: &Place, server: &S3Server, words: &str) -> Running {
-    let mut command = place.command(words);
-    server.known_to(&mut command);
-    place.spawn(command)
+    place.start_with(words, |command| server.known_to(command))
 }
 
 /// A run of three agents on this machine, into `runs/nightly`.
@@ -106,29 +105,25 @@ fn a_server_that_stays_away_costs_the_result_but_no_part() {
 #[test]
 fn a_bucket_that_is_not_ours_is_found_before_the_load_begins() {
     let (place, server) = (Place::new(), S3Server::start());
-    let run = |words: &str, change: &dyn Fn(&mut std::process::Command)| {
+    type Change = for<'a> fn(&'a mut Command) -> &'a mut Command;
+    let run = |words: &str, change: Change| {
         let words = format!("{RUN} --duration 1s --agents 3 --local {words}");
-        let mut command = place.command(&words);
-        change(server.known_to(&mut command));
-        place.spawn(command).wait()
+        place.start_with(&words, |command| change(server.known_to(command))).wait()
     };
     let nightly = "--deliver s3://runs/nightly --run-dir";
-    let denied = run(&format!("{nightly} b"), &|command| {
-        command.env("AWS_SECRET_ACCESS_KEY", "wrong");
-    });
+    let denied =
+        run(&format!("{nightly} b"), |command| command.env("AWS_SECRET_ACCESS_KEY", "wrong"));
     denied.code(4).says("bucket runs at http://127.0.0.1").says("permission denied");
-    let missing = run("--deliver s3://absent/nightly --run-dir c", &|_| {});
+    let missing = run("--deliver s3://absent/nightly --run-dir c", |command| command);
     missing.code(2).says("there is no bucket absent at http://127.0.0.1");
-    let away = run(&format!("{nightly} d"), &|command| {
-        command.env("AWS_ENDPOINT_URL", "http://127.0.0.1:1");
+    let away = run(&format!("{nightly} d"), |command| {
+        command.env("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
     });
     away.code(4).says("bucket runs at http://127.0.0.1:1 cannot be reached");
-    let plain = run(&format!("{nightly} e"), &|command| {
-        command.env_remove("AWS_ALLOW_HTTP");
-    });
+    let plain = run(&format!("{nightly} e"), |command| command.env_remove("AWS_ALLOW_HTTP"));
     plain.code(4).says("AWS_ALLOW_HTTP=true");
     for wrong in ["s3://", "s3://a:b@c", "bucket"] {
-        let ran = run(&format!("--deliver {wrong} --run-dir f"), &|_| {});
+        let ran = run(&format!("--deliver {wrong} --run-dir f"), |command| command);
         ran.code(2).says("s3://BUCKET/PREFIX");
     }
 }

@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use crate::check::violated;
 use crate::place::{Place, until_issuing};
+use crate::run_dir::finding;
 
 const LAYOUTS: [&str; 3] = ["normalised", "nested", "nested-packed"];
 
@@ -17,10 +18,7 @@ fn bench(place: &Place, store: &str, more: &str) -> Value {
 }
 
 fn opportunities(result: &Value, quality: &str) -> u64 {
-    let findings = result["findings"].as_array().expect("there are findings");
-    let found = findings.iter().find(|finding| finding["quality"] == quality);
-    let found = found.unwrap_or_else(|| panic!("no {quality}: {result}"));
-    found["power"]["opportunities"].as_u64().unwrap_or(0)
+    finding(result, quality)["power"]["opportunities"].as_u64().unwrap_or(0)
 }
 
 #[test]
@@ -76,10 +74,7 @@ fn operations_go_through_a_server_and_the_report_says_what_that_costs() {
         ran.shows("get-pharmacy-prescriptions").shows("hop");
         if layout != "nested-packed" {
             let verdicts = place.fine("check b --format json").json();
-            let findings = verdicts["findings"].as_array().into_iter().flatten();
-            let seen = findings.filter(|one| one["quality"] == "causes-seen");
-            let judged = seen.map(|one| one["power"]["opportunities"].as_u64()).next();
-            assert!(judged.flatten().is_some_and(|count| count > 0), "{verdicts}");
+            assert!(opportunities(&verdicts, "causes-seen") > 0, "{verdicts}");
         }
         let result = place.fine("report b --format json").json();
         assert_eq!(result["overall"]["counts"]["done"], 600, "{result}");

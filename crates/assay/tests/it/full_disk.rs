@@ -2,15 +2,8 @@
 
 use assay_history::State;
 
-use crate::place::{ASSAY, Place, Ran};
+use crate::place::Place;
 use crate::run_dir::{assert_balanced, manifest, number, records};
-
-/// Runs a shell command in which `$ASSAY` is the binary.
-fn shell(place: &Place, line: &str) -> Ran {
-    let mut command = place.program("sh");
-    command.args(["-c", line]).env("ASSAY", ASSAY);
-    place.spawn(command).wait()
-}
 
 #[test]
 fn a_file_that_may_not_grow_ends_the_run() {
@@ -18,7 +11,7 @@ fn a_file_that_may_not_grow_ends_the_run() {
     // Its signal, which would end the process, is an error here.
     let limits = "ulimit -f 4096;";
     let words = "run ycsb-c -t null: --closed 1 --duration 20s --run-dir b -q";
-    let ran = shell(&place, &format!("{limits} exec \"$ASSAY\" {words}"));
+    let ran = place.shell(&format!("{limits} exec assay {words}"));
     let ran = ran.code(1).shows("FAILED: cannot write b/blocks/lane=0.blk: File too large");
     ran.shows("records are kept");
     assert_partial(&place);
@@ -30,10 +23,8 @@ fn a_full_file_system_ends_the_run() {
     // A file system of this process tree alone; gone with it, so the run directory is copied out.
     let mount = "mkdir small && mount -t tmpfs -o size=3m none small";
     let words = "run ycsb-c -t null: --closed 1 --duration 20s --run-dir small/b -q";
-    let line = format!("{mount} && \"$ASSAY\" {words}; code=$?; cp -r small/b b; exit $code");
-    let mut command = place.program("unshare");
-    command.args(["--map-root-user", "--mount", "sh", "-c", &line]).env("ASSAY", ASSAY);
-    let ran = place.spawn(command).wait();
+    let line = format!("{mount} && assay {words}; code=$?; cp -r small/b b; exit $code");
+    let ran = place.shell_in("--mount", &line);
     assert!(place.path("b").is_dir(), "a mount of one's own is needed here: {}", ran.err);
     let ran = ran.code(1).says("the disk is full").says("assay history repair small/b");
     ran.shows("FAILED: cannot write small/b/blocks/lane=0.blk: No space left on device");
@@ -47,7 +38,7 @@ fn an_input_set_that_does_not_fit_leaves_no_file() {
     place.fine("trace gen consbench --operations 2000 --seed 1 -o q.trace");
     let export = |directory: &str| {
         let words = format!("trace export benchfoundry q.trace -o {directory}");
-        let ran = shell(&place, &format!("ulimit -f 4; exec \"$ASSAY\" {words}"));
+        let ran = place.shell(&format!("ulimit -f 4; exec assay {words}"));
         ran.code(1).says(&format!("{directory}/")).says("File too large");
     };
     export("new");

@@ -2,18 +2,11 @@
 
 use std::fs;
 
-use crate::place::{ASSAY, Place, Ran};
+use crate::place::Place;
 use crate::run_dir::{number, text};
 
 const PART: &str = "history/agent=0/part-0.parquet";
 const SECOND: &str = "history/agent=0/part-1.parquet";
-
-/// Runs a shell command in which `$ASSAY` is the binary.
-fn shell(place: &Place, line: &str) -> Ran {
-    let mut command = place.program("sh");
-    command.args(["-c", line]).env("ASSAY", ASSAY);
-    place.spawn(command).wait()
-}
 
 /// Run directories `a` and `b` of two workers each.
 fn two_runs() -> Place {
@@ -161,8 +154,8 @@ fn a_number_in_the_manifest_takes_no_memory() {
     let endless = format!("{}to_ns = 9223372036854775807{}", &whole[..at], &whole[end..]);
     place.write("b/run.toml", endless);
     for format in ["text", "json", "html", "ycsb"] {
-        let line = format!("ulimit -v 1000000; exec \"$ASSAY\" report b --format {format}");
-        let ran = shell(&place, &line).code(0);
+        let line = format!("ulimit -v 1000000; exec assay report b --format {format}");
+        let ran = place.shell(&line).code(0);
         assert!(format == "ycsb" || ran.out.contains("it was changed"), "{}", ran.out);
     }
 }
@@ -173,13 +166,12 @@ fn a_file_that_may_not_grow_leaves_nothing_half() {
     place.fine("trace gen ycsb-a --operations 3000 --seed 1 -o t.parquet");
     for (words, file) in [("trace export t.parquet", "t.csv"), ("report b --format html", "r.html")]
     {
-        let line = format!("ulimit -f 4; exec \"$ASSAY\" {words} -o {file}");
-        shell(&place, &line).code(1).says("File too large");
+        let line = format!("ulimit -f 4; exec assay {words} -o {file}");
+        place.shell(&line).code(1).says("File too large");
         assert!(!place.path(file).exists(), "{file}");
         assert!(!place.path(&format!("{file}.partial")).exists(), "{file}");
     }
-    shell(&place, "ulimit -f 4; exec \"$ASSAY\" trace gen ycsb-a --operations 9000 -o g.parquet")
-        .code(1);
+    place.shell("ulimit -f 4; exec assay trace gen ycsb-a --operations 9000 -o g.parquet").code(1);
     assert_eq!(place.list(".").iter().filter(|name| name.starts_with("g.")).count(), 0);
 }
 

@@ -421,10 +421,8 @@ fn orders_that_are_invalid_are_refused_before_anything_is_done() {
 fn a_disk_that_is_too_small_is_reported_before_anything_is_started() {
     let labs = Labs::new();
     let mount = "mkdir small && mount -t tmpfs -o size=3m none small";
-    let line = format!("{mount} && {ASSAY} lab up redis --dir small/lab");
-    let mut command = labs.place.program("unshare");
-    command.args(["--map-root-user", "--mount", "sh", "-c", &line]);
-    let ran = labs.place.spawn(command).wait().code(2);
+    let line = format!("{mount} && assay lab up redis --dir small/lab");
+    let ran = labs.place.shell_in("--mount", &line).code(2);
     ran.says("MiB free, but 10 MiB are needed; name another folder or make room");
 }
 
@@ -435,21 +433,19 @@ fn ports_move_when_somebody_has_one_of_them() {
     let other = "redis-server --save '' --protected-mode no >/dev/null & other=$!";
     let answers = "until redis-cli ping >/dev/null 2>&1; do sleep 0.1; done";
     let line = format!(
-        "ip link set lo up; {other}; {answers}; {ASSAY} lab up redis --stay; code=$?; \
+        "ip link set lo up; {other}; {answers}; assay lab up redis --stay; code=$?; \
          kill $other; exit $code"
     );
-    let mut command = labs.place.program("unshare");
-    command.args(["--map-root-user", "--net", "sh", "-c", &line]);
-    labs.place.spawn(command).wait().code(0).says("somebody has the usual ports");
+    labs.place.shell_in("--net", &line).code(0).says("somebody has the usual ports");
     assert!(text(&labs.status(), "/url").ends_with(":16379"));
 }
 
 #[test]
 fn labs_live_where_a_setting_says() {
     let labs = Labs::new();
-    let mut command = labs.place.command("lab up redis --stay");
-    command.env("ASSAY_LAB_DIR", labs.place.path("labs"));
-    labs.place.spawn(command).wait().code(0);
+    let labs_dir = labs.place.path("labs");
+    let words = "lab up redis --stay";
+    labs.place.start_with(words, |it| it.env("ASSAY_LAB_DIR", labs_dir)).wait().code(0);
     assert_eq!(labs.place.list("labs"), ["redis"]);
     labs.lab("status --lab-dir labs").code(0).shows("redis: redis 7");
     labs.lab("down --lab-dir labs").code(0);
@@ -525,9 +521,8 @@ fn logs_of_an_ended_lab_show_its_last_lines() {
 fn an_action_that_the_lab_refuses_is_reported_by_the_exit_code() {
     let labs = Labs::new();
     let words = "bench ycsb-a --up redis --install --records 100 --duration 1s --rate 100/s";
-    let mut command = labs.place.command(words);
-    command.args(["--at", "200ms: restart node 1"]);
-    let ran = labs.place.spawn(command).wait().code(7);
+    let at = ["--at", "200ms: restart node 1"];
+    let ran = labs.place.start_with(words, |command| command.args(at)).wait().code(7);
     ran.says("error: lab: restart node 1 failed after").says("node 1 is not down");
     assert!(labs.is_nothing_there());
 }
@@ -759,9 +754,9 @@ fn a_master_is_killed_whoever_it_is() {
     labs.lab("up redis-sentinel --stay --install").code(0);
     labs.place.fine("load ycsb-a --lab redis-sentinel --records 20 --quiet");
     let words = "run ycsb-a --lab redis-sentinel --records 20 --rate 100/s --duration 12s";
-    let mut command = labs.place.command(&format!("{words} --run-dir b"));
-    command.args(["--at", "500ms: kill master; 1s: kill primary; 9s: restart"]);
-    labs.place.spawn(command).wait().code(0);
+    let words = format!("{words} --run-dir b --at");
+    let at = "500ms: kill master; 1s: kill primary; 9s: restart";
+    labs.place.start_with(&words, |command| command.arg(at)).wait().code(0);
     let events = read_events(&labs.place.path("b")).expect("the run directory has events");
     let faults = events.iter().filter(|event| event.kind == EventKind::Fault);
     let texts: Vec<&str> = faults.map(|event| event.text.as_str()).collect();

@@ -1,24 +1,17 @@
 //! The verbs that only print.
 
-use expect_test::{Expect, expect, expect_file};
+use expect_test::expect_file;
 
 use crate::place::Place;
-
-#[track_caller]
-fn check(place: &Place, words: &str, displayed: &Expect) {
-    let ran = place.fine(words);
-    displayed.assert_eq(&ran.out);
-    assert_eq!(ran.err, "");
-}
 
 /// All settings, some of them from files, the environment and a flag.
 fn config_show() -> String {
     let place = Place::new();
     place.write("assay.toml", "rate = \"5k/s\"\nthreads = 1\n");
     place.write("mine.toml", "threads = 2\n");
-    let mut command = place.command("config show --all --config mine.toml --seed 7");
-    command.env("ASSAY_TIMEOUT", "3s").env("ASSAY_TARGET", "redis://:secret@127.0.0.1");
-    place.spawn(command).wait().code(0).out
+    let settings = [("ASSAY_TIMEOUT", "3s"), ("ASSAY_TARGET", "redis://:secret@127.0.0.1")];
+    let words = "config show --all --config mine.toml --seed 7";
+    place.start_with(words, |command| command.envs(settings)).wait().code(0).out
 }
 
 #[test]
@@ -30,18 +23,16 @@ fn settings_name_where_they_are_from() {
 fn a_flag_beats_the_environment_that_beats_files() {
     let place = Place::new();
     place.write("assay.toml", "operations = 11\n");
-    let offered = |variable: Option<&str>, words: &str| {
+    let offered = |setting: &str, words: &str| {
         let words = format!("run ycsb-c -t null: --run-dir {words} --format json -q");
-        let mut command = place.command(&words);
-        variable.map(|value| command.env("ASSAY_OPERATIONS", value));
-        let result = place.spawn(command).wait().code(0).json();
+        let result = place.shell(&format!("{setting} assay {words}")).code(0).json();
         crate::run_dir::number(&result, "/overall/counts/offered")
     };
-    assert_eq!(offered(None, "a"), 11);
-    assert_eq!(offered(Some("12"), "b"), 12);
-    assert_eq!(offered(Some("12"), "c --operations 13"), 13);
+    assert_eq!(offered("", "a"), 11);
+    assert_eq!(offered("ASSAY_OPERATIONS=12", "b"), 12);
+    assert_eq!(offered("ASSAY_OPERATIONS=12", "c --operations 13"), 13);
     place.write("other.toml", "operations = 14\n");
-    assert_eq!(offered(None, "d --config other.toml"), 14);
+    assert_eq!(offered("", "d --config other.toml"), 14);
 }
 
 #[test]
@@ -157,9 +148,7 @@ fn scripts_for_shells_can_be_read_by_them() {
         place.fine(&format!("completion {shell}")).shows("COMPLETE");
     }
     place.write("c", place.fine("completion bash").out);
-    let mut command = place.program("bash");
-    command.args(["-n", "c"]);
-    place.spawn(command).wait().code(0);
+    place.shell("bash -n c").code(0);
 }
 
 #[test]
@@ -175,13 +164,8 @@ fn the_doctor_looks_at_the_machine() {
 
 #[test]
 fn the_version_is_printed() {
-    check(
-        &Place::new(),
-        "--version",
-        &expect![[r#"
-        assay 0.1.0
-    "#]],
-    );
+    let ran = Place::new().fine("--version");
+    assert_eq!((ran.out.as_str(), ran.err.as_str()), ("assay 0.1.0\n", ""));
 }
 
 #[test]

@@ -11,6 +11,7 @@ mod s3_server;
 #[path = "../../../drivers/tests/live/server_process.rs"]
 mod server_process;
 mod terminal;
+mod transcript;
 
 mod actions;
 #[cfg(feature = "antidote")]

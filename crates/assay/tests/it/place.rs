@@ -78,7 +78,36 @@ impl Place {
 
     /// Starts the binary.
     pub fn start(&self, words: &str) -> Running {
-        self.spawn(self.command(words))
+        self.start_with(words, |command| command)
+    }
+
+    /// Starts the binary with an environment or with words that hold spaces.
+    pub fn start_with(
+        &self,
+        words: &str,
+        change: impl FnOnce(&mut Command) -> &mut Command,
+    ) -> Running {
+        let mut command = self.command(words);
+        change(&mut command);
+        self.spawn(command)
+    }
+
+    /// Runs a line of a shell that finds the binary as `assay`.
+    pub fn shell(&self, line: &str) -> Ran {
+        self.shell_by("env", &[], line)
+    }
+
+    /// Runs such a line in a namespace of its own: `--mount` or `--net`.
+    pub fn shell_in(&self, namespace: &str, line: &str) -> Ran {
+        self.shell_by("unshare", &["--map-root-user", namespace], line)
+    }
+
+    fn shell_by(&self, program: &str, words: &[&str], line: &str) -> Ran {
+        let folder = Path::new(ASSAY).parent().expect("it lies in a folder").display();
+        let path = std::env::var("PATH").unwrap_or_default();
+        let mut command = self.program(program);
+        command.env("PATH", format!("{folder}:{path}")).args(words).args(["sh", "-c", line]);
+        self.spawn(command).wait()
     }
 
     /// Starts a command whose output is kept, and gives its piped input.

@@ -85,6 +85,14 @@ pub fn assert_sealed(place: &Place, name: &str, state: State) {
     assert_eq!(counts.iter().sum::<u64>(), counters.offered);
 }
 
+/// The verdict on a quality in the result of `assay check`.
+#[track_caller]
+pub fn finding<'a>(result: &'a Value, quality: &str) -> &'a Value {
+    let findings = result["findings"].as_array().expect("there are findings");
+    let found = findings.iter().find(|finding| finding["quality"] == quality);
+    found.unwrap_or_else(|| panic!("no {quality}: {result}"))
+}
+
 /// A whole number of a JSON result, by its path.
 #[track_caller]
 pub fn number(result: &Value, path: &str) -> u64 {

@@ -41,9 +41,8 @@ fn bridge() -> PathBuf {
 fn study(text: &str, bridge: &Path) -> (Place, Ran) {
     let place = Place::new();
     place.write("s.toml", text);
-    let mut command = place.command("study s.toml --quiet");
-    command.env("ASSAY_JVM_BRIDGE", bridge);
-    let ran = place.spawn(command).wait();
+    let words = "study s.toml --quiet";
+    let ran = place.start_with(words, |it| it.env("ASSAY_JVM_BRIDGE", bridge)).wait();
     (place, ran)
 }
 

@@ -80,10 +80,8 @@ fn ages(place: &Place) -> BTreeMap<String, SystemTime> {
 fn a_disk_that_is_too_small_is_an_error_before_the_first_run() {
     let place = place(&SMALL.replace("operations = 500", "operations = \"1M\""));
     let mount = "mkdir small && mount -t tmpfs -o size=8m none small";
-    let line = format!("{mount} && {ASSAY} study s.toml --runs-dir small --quiet");
-    let mut command = place.program("unshare");
-    command.args(["--map-root-user", "--mount", "sh", "-c", &line]);
-    let ran = place.spawn(command).wait().code(2);
+    let line = format!("{mount} && assay study s.toml --runs-dir small --quiet");
+    let ran = place.shell_in("--mount", &line).code(2);
     ran.says("MiB on disk, and ").says(" MiB are free for small").says("--scale 0.1");
 }
 
@@ -92,14 +90,12 @@ fn a_disk_that_fills_in_the_middle_hides_nothing_and_loses_nothing() {
     // A run leaves about 1.5 MB, and takes about 5 until it is sealed.
     let text = SMALL.replace("operations = 500", "operations = \"200k\"");
     let place = place(&text.replace("\"ycsb-a\", \"ycsb-c\"", "\"ycsb-a\""));
-    let study = format!("{ASSAY} study s.toml --runs-dir small --stores memory,null --quiet");
+    let study = "assay study s.toml --runs-dir small --stores memory,null --quiet";
     let line = format!(
         "mkdir small && mount -t tmpfs -o size=8m none small; {study} --force; echo first: $?; \
          mount -o remount,size=1g none small; {study} --retry-failed; echo then: $?"
     );
-    let mut command = place.program("unshare");
-    command.args(["--map-root-user", "--mount", "sh", "-c", &line]);
-    let ran = place.spawn(command).wait().code(0).shows("first: 1").shows("then: 0");
+    let ran = place.shell_in("--mount", &line).code(0).shows("first: 1").shows("then: 0");
     let (first, then) = ran.out.split_once("first: 1").expect("it was just there");
     assert!(first.contains(" of 4 runs") && !first.contains("4 of 4"), "{first}");
     assert!(then.contains(": 4 of 4 runs"), "{then}");
@@ -121,11 +117,8 @@ fn a_study_goes_on_from_another_directory() {
     place.fine("workloads copy ycsb-c mine.properties");
     place.fine("study s.toml --quiet --stores memory --dir found");
     let before = place.read("found/cells.csv");
-    let line =
-        format!("mkdir sub && cd sub && {ASSAY} study ../s.toml --stores memory --dir ../found");
-    let mut command = place.program("sh");
-    command.args(["-c", &line]);
-    place.spawn(command).wait().code(0).says("s: 2 cells, 2 done, 0 to do");
+    let line = "mkdir sub && cd sub && assay study ../s.toml --stores memory --dir ../found";
+    place.shell(line).code(0).says("s: 2 cells, 2 done, 0 to do");
     assert_eq!(place.read("found/cells.csv"), before);
 }
 
@@ -216,10 +209,10 @@ fn a_study_that_was_killed_goes_on_with_what_is_missing() {
 #[test]
 fn nothing_of_a_killed_study_goes_on() {
     let place = place(SLOW);
-    let mut command = place.command("study s.toml --stores slow");
     // No program of the system's is of help.
-    command.env("PATH", place.path("nowhere"));
-    let mut running = place.spawn(command);
+    let nowhere = place.path("nowhere");
+    let mut running =
+        place.start_with("study s.toml --stores slow", |command| command.env("PATH", nowhere));
     let blocks = || -> Option<PathBuf> {
         let id = place.list("runs/studies/s/cells").first().cloned()?;
         let blocks = place.path(&format!("runs/studies/s/cells/{id}/run/blocks"));
@@ -320,9 +313,8 @@ fn the_study_alone_decides_how_cells_are_run() {
     let place = place(&SMALL.replace("\"ycsb-a\", \"ycsb-c\"", "\"w.toml\""));
     place.write("w.toml", OWN);
     place.write("assay.toml", "target-throughput = \"1/s\"\n[hallmark]\nlag-p99 = \"1ns\"\n");
-    let mut command = place.command("study s.toml --quiet --stores memory --repetitions 1");
-    command.env("ASSAY_THINK", "1h");
-    place.spawn(command).wait().code(0);
+    let words = "study s.toml --quiet --stores memory --repetitions 1";
+    place.start_with(words, |command| command.env("ASSAY_THINK", "1h")).wait().code(0);
     let id = "runs/studies/s/cells/memory-w-closed-2-r1";
     let record = place.read(&format!("{id}/cell.toml"));
     assert!(record.contains("--no-config") && record.contains("GiB"), "{record}");
@@ -456,10 +448,9 @@ fn a_store_that_does_not_come_up_fails_its_cells_and_the_study_goes_on() {
     let lab = "[[store]]\nname = \"redis\"\nup = \"redis\"\n";
     let place = place(&format!("{SMALL}{lab}"));
     // Nothing that the lab needs can be found or fetched.
-    let mut command = place.command("study s.toml --quiet --lab-dir labs");
-    command.env("PATH", place.path("nowhere"));
-    let ran = place.spawn(command).wait().code(1);
-    ran.shows("4 runs failed").shows("12 of 16 runs");
+    let words = "study s.toml --quiet --lab-dir labs";
+    let ran = place.start_with(words, |it| it.env("PATH", place.path("nowhere"))).wait();
+    ran.code(1).shows("4 runs failed").shows("12 of 16 runs");
     assert_eq!(place.list("labs"), [""; 0]);
 }
 

@@ -1,12 +1,12 @@
 //! Tunes in simulated time, whose true result is known.
 
-use expect_test::{Expect, expect};
+use expect_test::expect;
 use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::bad_input::wrapped;
 use crate::place::{Place, Ran, wait_until};
 use crate::queue::highest_rate;
+use crate::transcript::refused;
 
 /// A store that serves 1250 requests per second, one after the other.
 const STORE: &str = "sim:healthy?max=1250";
@@ -196,99 +196,72 @@ fn a_store_in_wall_time_is_tuned_too() {
     }
 }
 
-/// A tune that must be refused as a mistake, leaving nothing behind; what it says.
-#[track_caller]
-fn check(words: &str, said: &Expect) {
-    let place = Place::new();
-    let ran = place.assay(&format!("tune ycsb-c -t {STORE} {words}")).code(2);
-    assert_eq!(ran.out, "", "a mistake has no result");
-    let text = ran.err.trim_end();
-    said.assert_eq(&wrapped(text.strip_prefix("error: ").unwrap_or(text)));
-    assert_eq!(place.list("runs"), Vec::<String>::new(), "a mistake leaves nothing");
-}
-
 #[test]
 fn a_tune_needs_an_objective_with_a_limit() {
-    check("", &expect!["what must hold? give --slo, for example --slo 'p99<5ms'"]);
-    check(
-        "--slo read.p99",
+    refused(
+        &Place::new(),
         &expect![[r#"
-        --slo: at column 1: "read.p99" has no limit; write read.p99<5ms or
-        errors<0.1%"#]],
+            $ assay tune ycsb-c -t sim:
+            what must hold? give --slo, for example --slo 'p99<5ms'
+            $ assay tune ycsb-c -t sim: --slo read.p99
+            --slo: at column 1: "read.p99" has no limit; write read.p99<5ms or errors<0.1%
+            $ assay tune ycsb-c -t sim: --slo 'read.p99<fast'
+            --slo: at column 10: "fast" is no limit: a latency needs a time with its unit, such as
+            5ms or 250us
+            $ assay tune ycsb-c -t sim: --slo 'read.p99<5ms,erors<1%'
+            --slo: at column 14: there is no "erors"; did you mean errors?
+            $ assay tune ycsb-c -t sim: --slo 'mean<5ms'
+            --slo: at column 1: a mean tells nothing about those who wait longest; bound a
+            percentile: p99
+            $ assay tune ycsb-c -t sim: --slo 'update.p99<5ms'
+            --slo: ycsb-c has no update operations; it has read
+        "#]],
     );
-    check(
-        "--slo read.p99<fast",
-        &expect![[r#"
-        --slo: at column 10: "fast" is no limit: a latency needs a time with
-        its unit, such as 5ms or 250us"#]],
-    );
-    check(
-        "--slo read.p99<5ms,erors<1%",
-        &expect![[r#"--slo: at column 14: there is no "erors"; did you mean errors?"#]],
-    );
-    check(
-        "--slo mean<5ms",
-        &expect![[r#"
-        --slo: at column 1: a mean tells nothing about those who wait longest;
-        bound a percentile: p99"#]],
-    );
-    check("--slo update.p99<5ms", &expect!["--slo: ycsb-c has no update operations; it has read"]);
 }
 
 #[test]
 fn bounds_of_a_search_make_sense() {
-    check(
-        "--slo p99<5ms --min 2k --max 1k",
-        &expect!["--max: 1000/s is below --min, which is 2000/s: rates rise"],
-    );
-    check(
-        "--slo p99<5ms --within 0%",
-        &expect!["--within: give a percentage from 0.1% to 50%, such as 2%"],
-    );
-    check(
-        "--slo p99<5ms --step 0s",
-        &expect!["--step: nothing would be issued; give more than 0s"],
-    );
-    check("--slo p99<5ms --confirm 1k", &expect!["--confirm: give at most 100"]);
-    check(
-        "--slo p99<5ms --sweep rate=1k..2k:log:4 --max 3k",
-        &expect!["--max: --sweep names its own rates and searches nothing"],
-    );
-    check(
-        "--slo p99<5ms --sweep rate=2k..1k:log:4",
-        &expect!["--sweep: 2k..1k does not rise; rates are approached from below"],
-    );
-    check(
-        "--slo p99<5ms --resume",
-        &expect!["--resume: which tune goes on? name its directory with --run-dir"],
+    refused(
+        &Place::new(),
+        &expect![[r#"
+            $ assay tune ycsb-c -t sim: --slo 'p99<5ms' --min 2k --max 1k
+            --max: 1000/s is below --min, which is 2000/s: rates rise
+            $ assay tune ycsb-c -t sim: --slo 'p99<5ms' --within 0%
+            --within: give a percentage from 0.1% to 50%, such as 2%
+            $ assay tune ycsb-c -t sim: --slo 'p99<5ms' --step 0s
+            --step: nothing would be issued; give more than 0s
+            $ assay tune ycsb-c -t sim: --slo 'p99<5ms' --confirm 1k
+            --confirm: give at most 100
+            $ assay tune ycsb-c -t sim: --slo 'p99<5ms' --sweep rate=1k..2k:log:4 --max 3k
+            --max: --sweep names its own rates and searches nothing
+            $ assay tune ycsb-c -t sim: --slo 'p99<5ms' --sweep rate=2k..1k:log:4
+            --sweep: 2k..1k does not rise; rates are approached from below
+            $ assay tune ycsb-c -t sim: --slo 'p99<5ms' --resume
+            --resume: which tune goes on? name its directory with --run-dir
+        "#]],
     );
 }
 
 #[test]
 fn a_tune_chooses_rate_with_duration_itself() {
-    for word in
-        ["--closed 4", "--think 1ms", "--target-throughput 1k", "--rate 1k", "--duration 5s"]
-    {
-        let place = Place::new();
-        let words = format!("tune ycsb-c -t {STORE} --slo p99<5ms {word}");
-        place.assay(&words).code(2).says(word.split(' ').next().unwrap());
-    }
-    check(
-        "--slo p99<5ms --closed 4",
+    refused(
+        &Place::new(),
         &expect![[r#"
-        --closed: a tune issues in open loop: sessions that wait for the store
-        have no rate that could be sought"#]],
-    );
-    check(
-        "--slo p99<5ms --rate 1k",
-        &expect!["--rate: the rate is what a tune seeks; bound it with --min or --max"],
-    );
-    check(
-        "--slo p99<5ms --duration 10s",
-        &expect!["--duration: --step says how long a step of a tune is"],
-    );
-    check(
-        "--slo p99<5ms --format ycsb",
-        &expect!["--format: a tune is shown as text, json, csv, md or html"],
+            $ assay tune ycsb-c -t sim: --slo 'p99<5ms' --closed 4
+            --closed: a tune issues in open loop: sessions that wait for the store have no rate that
+            could be sought
+            $ assay tune ycsb-c -t sim: --slo 'p99<5ms' --think 1ms
+            --think: a tune issues in open loop: sessions that wait for the store have no rate that
+            could be sought
+            $ assay tune ycsb-c -t sim: --slo 'p99<5ms' --target-throughput 1k
+            --target-throughput: a tune issues in open loop: sessions that wait for the store have
+            no rate that could be sought
+            $ assay tune ycsb-c -t sim: --slo 'p99<5ms' --rate 1k
+            --rate: the rate is what a tune seeks; bound it with --min or --max
+            $ assay tune ycsb-c -t sim: --slo 'p99<5ms' --duration 10s
+            --duration: --step says how long a step of a tune is
+            $ assay tune ycsb-c -t sim: --slo 'p99<5ms' --format ycsb
+            --format: a tune is shown as text, json, csv, md or html
+        "#]],
     );
 }

@@ -80,7 +80,7 @@ impl Order {
         for (name, value) in &self.options.0 {
             check_option(card, name, value)?;
         }
-        if self.proxy.is_some() && self.recipe.is_discovered() {
+        if self.proxy.is_some() && self.recipe.card().is_discovered {
             return wrong(format!(
                 "clients of {} find its nodes by themselves, so they would go around --proxy; \
                  partitions need --network namespaces",
@@ -102,7 +102,7 @@ impl Order {
                     .to_owned(),
             );
         }
-        if self.recipe.peer_ports().is_empty() {
+        if self.recipe.card().peer_ports.is_empty() {
             return wrong(format!(
                 "nodes of {} cannot reach each other through --proxy-peers (docs/lab.md says whose \
                  can); with root, --network namespaces lets partitions cut their links",

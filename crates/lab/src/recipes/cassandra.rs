@@ -105,6 +105,8 @@ impl Recipe for Cassandra {
             },
             memory_mib: 1100,
             disk_mib: 300,
+            is_discovered: true,
+            ..Card::ALONE
         }
     }
 
@@ -154,10 +156,6 @@ impl Recipe for Cassandra {
         spawn(site, node)?;
         takes_clients(site, node, SECONDS_TO_START)?;
         is_whole(site)
-    }
-
-    fn is_discovered(&self) -> bool {
-        true
     }
 
     fn url(&self, site: &Site<'_>) -> String {

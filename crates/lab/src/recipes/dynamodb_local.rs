@@ -1,6 +1,6 @@
 //! DynamoDB Local, Amazon's stand-in for its service, from Maven's jars.
 
-use crate::card::{Card, Need, NodeCounts, Port, RecipeOption, Scaling, Version};
+use crate::card::{Card, Need, Port, RecipeOption, Version};
 use crate::error::LabError;
 use crate::package_cache::{Kit, PackageCache};
 use crate::recipe::Recipe;
@@ -48,8 +48,6 @@ impl Recipe for DynamoDbLocal {
             name: "dynamodb-local",
             summary: "DynamoDB Local: a stand-in that tells nothing of how fast DynamoDB is",
             versions: &[Version { name: "2.6.1", source: "Maven's com.amazonaws:DynamoDBLocal" }],
-            nodes: NodeCounts { allowed: 1..=1, usual: 1 },
-            scaling: Scaling::Fixed,
             ports: &[Port { name: "client", number: 8000 }],
             options: &[STORAGE, HEAP],
             needs: const {
@@ -57,6 +55,7 @@ impl Recipe for DynamoDbLocal {
             },
             memory_mib: 300,
             disk_mib: 10,
+            ..Card::ALONE
         }
     }
 
@@ -67,10 +66,6 @@ impl Recipe for DynamoDbLocal {
         let artifact = format!("com.amazonaws:DynamoDBLocal:{version}");
         let jars = package_cache.maven("dynamodb-local", version, &[&artifact])?;
         Ok(Kit::new(version).with("java", java).with("jars", jars))
-    }
-
-    fn start(&self, site: &mut Site<'_>) -> Result<(), LabError> {
-        self.restart(site, 1)
     }
 
     fn restart(&self, site: &mut Site<'_>, node: usize) -> Result<(), LabError> {

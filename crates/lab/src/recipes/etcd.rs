@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::name;
 use crate::card::{Card, Need, NodeCounts, Port, RecipeOption, Scaling, Version};
 use crate::error::LabError;
 use crate::package_cache::{Kit, PackageCache};
@@ -66,6 +67,8 @@ impl Recipe for Etcd {
             memory_mib: 60,
             // Two log segments are made at once, 64 MB each.
             disk_mib: 200,
+            peer_ports: &["peer"],
+            ..Card::ALONE
         }
     }
 
@@ -148,17 +151,9 @@ impl Recipe for Etcd {
         Err(super::GO_CLOCK)
     }
 
-    fn peer_ports(&self) -> &'static [&'static str] {
-        &["peer"]
-    }
-
     fn url(&self, site: &Site<'_>) -> String {
         format!("etcd://{}", site.authorities("client"))
     }
-}
-
-fn name(node: usize) -> String {
-    format!("n{node}")
 }
 
 fn url(site: &Site<'_>, node: usize, port: &str) -> String {

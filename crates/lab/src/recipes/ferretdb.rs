@@ -1,6 +1,6 @@
 //! FerretDB, which answers MongoDB's protocol out of SQLite.
 
-use crate::card::{Card, Need, NodeCounts, Port, Scaling, Version};
+use crate::card::{Card, Need, Port, Version};
 use crate::error::LabError;
 use crate::package_cache::{Kit, PackageCache};
 use crate::recipe::Recipe;
@@ -67,13 +67,13 @@ impl Recipe for FerretDb {
             name: "ferretdb",
             summary: "FerretDB over SQLite: MongoDB's protocol, not MongoDB",
             versions: &[Version { name: "1.24.2", source: "built by Go" }],
-            nodes: NodeCounts { allowed: 1..=1, usual: 1 },
-            scaling: Scaling::Fixed,
             ports: &[Port { name: "client", number: 11017 }],
-            options: &[],
             needs: const { &[Need::by_hand("go", "https://go.dev/dl")] },
             memory_mib: 60,
             disk_mib: 10,
+            scheme: Some("mongodb"),
+            is_discovered: true,
+            ..Card::ALONE
         }
     }
 
@@ -82,10 +82,6 @@ impl Recipe for FerretDb {
         let server =
             package_cache.go_source("ferretdb", version, &[&module], &[("main.go", MAIN)])?;
         Ok(Kit::new(version).with("ferretdb", server))
-    }
-
-    fn start(&self, site: &mut Site<'_>) -> Result<(), LabError> {
-        self.restart(site, 1)
     }
 
     fn restart(&self, site: &mut Site<'_>, node: usize) -> Result<(), LabError> {
@@ -97,14 +93,6 @@ impl Recipe for FerretDb {
             .env("DO_NOT_TRACK", "true");
         site.launch(node, launch)?;
         site.wait_for_port(node, "client", SECONDS_TO_START)
-    }
-
-    fn scheme(&self) -> &'static str {
-        "mongodb"
-    }
-
-    fn is_discovered(&self) -> bool {
-        true
     }
 
     fn url(&self, site: &Site<'_>) -> String {

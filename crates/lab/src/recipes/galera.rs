@@ -68,6 +68,8 @@ impl Recipe for Galera {
             needs: &NEEDS,
             memory_mib: 180,
             disk_mib: 330,
+            scheme: Some("mariadb"),
+            ..Card::ALONE
         }
     }
 
@@ -118,10 +120,6 @@ impl Recipe for Galera {
             send(site, other, "SET GLOBAL wsrep_provider_options = 'pc.bootstrap=YES'")?;
         }
         launch(site, node, Begin::Join)
-    }
-
-    fn scheme(&self) -> &'static str {
-        "mariadb"
     }
 
     fn url(&self, site: &Site<'_>) -> String {

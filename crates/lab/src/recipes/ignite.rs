@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use super::name;
 use crate::card::{Card, Need, NodeCounts, OFF, ON, Port, RecipeOption, Scaling, Version};
 use crate::error::LabError;
 use crate::package_cache::{Kit, PackageCache};
@@ -76,6 +77,8 @@ impl Recipe for Ignite {
             },
             memory_mib: 280,
             disk_mib: 50,
+            is_discovered: true,
+            ..Card::ALONE
         }
     }
 
@@ -136,17 +139,9 @@ impl Recipe for Ignite {
         site.wait_for_port(node, "client", SECONDS_TO_START)
     }
 
-    fn is_discovered(&self) -> bool {
-        true
-    }
-
     fn url(&self, site: &Site<'_>) -> String {
         format!("ignite://{}", site.authorities("client"))
     }
-}
-
-fn name(node: usize) -> String {
-    format!("n{node}")
 }
 
 fn java(site: &Site<'_>) -> Vec<String> {

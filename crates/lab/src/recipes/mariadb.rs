@@ -34,6 +34,8 @@ impl Recipe for MariaDb {
             needs: const { &[Need::package("mariadbd", "mariadb-server")] },
             memory_mib: 110,
             disk_mib: 300,
+            peer_ports: &["client"],
+            ..Card::ALONE
         }
     }
 
@@ -96,10 +98,6 @@ impl Recipe for MariaDb {
 
     fn leader(&self) -> Option<FindLeader> {
         Some(|_| Ok(Some(PRIMARY)))
-    }
-
-    fn peer_ports(&self) -> &'static [&'static str] {
-        &["client"]
     }
 
     fn url(&self, site: &Site<'_>) -> String {

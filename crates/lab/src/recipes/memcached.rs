@@ -1,6 +1,6 @@
 //! Some memcached servers that know nothing of each other.
 
-use crate::card::{Card, Need, NodeCounts, OFF, ON, Port, RecipeOption, Scaling, Version};
+use crate::card::{Card, Need, NodeCounts, OFF, ON, Port, RecipeOption, Version};
 use crate::error::LabError;
 use crate::package_cache::{Kit, PackageCache};
 use crate::recipe::Recipe;
@@ -27,12 +27,12 @@ impl Recipe for Memcached {
             versions: &[Version { name: "debian", source: "Debian's memcached" }],
             nodes: NodeCounts { allowed: 1..=32, usual: 1 },
             // With another number of servers almost every key would be looked for elsewhere.
-            scaling: Scaling::Fixed,
             ports: &[Port { name: "client", number: 11211 }],
             options: &[MEMORY, EVICTIONS, ITEM_SIZE, THREADS],
             needs: const { &[Need::package("memcached", "memcached")] },
             memory_mib: 300,
             disk_mib: 1,
+            ..Card::ALONE
         }
     }
 
@@ -40,10 +40,6 @@ impl Recipe for Memcached {
         let server = package_cache.debian("memcached", "memcached")?;
         let version = package_cache.version_of(&server, &["-V"], "memcached ")?;
         Ok(Kit::new(version).with("memcached", server))
-    }
-
-    fn start(&self, site: &mut Site<'_>) -> Result<(), LabError> {
-        (1..=site.nodes()).try_for_each(|node| self.restart(site, node))
     }
 
     fn restart(&self, site: &mut Site<'_>, node: usize) -> Result<(), LabError> {

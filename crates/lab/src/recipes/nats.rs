@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use super::name;
 use crate::card::{Card, Need, NodeCounts, Port, RecipeOption, Scaling, Version};
 use crate::error::LabError;
 use crate::package_cache::{Kit, PackageCache};
@@ -67,6 +68,8 @@ impl Recipe for Nats {
             },
             memory_mib: 40,
             disk_mib: 10,
+            peer_ports: &["route"],
+            ..Card::ALONE
         }
     }
 
@@ -154,10 +157,6 @@ impl Recipe for Nats {
         Some(leader)
     }
 
-    fn peer_ports(&self) -> &'static [&'static str] {
-        &["route"]
-    }
-
     fn clock(&self) -> Result<ReadClock, &'static str> {
         Err(super::GO_CLOCK)
     }
@@ -196,10 +195,6 @@ fn leaders(jetstream: &Value) -> Vec<(String, u64)> {
     });
     let all = streams.chain([(of(&jetstream["meta_cluster"]), 1)]);
     all.filter(|(leader, _)| !leader.is_empty()).collect()
-}
-
-fn name(node: usize) -> String {
-    format!("n{node}")
 }
 
 fn launch(site: &mut Site<'_>, node: usize) -> Result<(), LabError> {

@@ -1,5 +1,6 @@
 //! PostgreSQL: a primary with streaming replicas.
 
+use super::name;
 use crate::card::{Card, NUMBER, Need, NodeCounts, Port, RecipeOption, Scaling, Version};
 use crate::clock::CLOCK;
 use crate::error::LabError;
@@ -52,6 +53,8 @@ impl Recipe for Postgres {
             needs: const { &[Need::package("postgres", "postgresql").in_folders(&FOLDERS)] },
             memory_mib: 40,
             disk_mib: 300,
+            peer_ports: &["client"],
+            ..Card::ALONE
         }
     }
 
@@ -129,10 +132,6 @@ impl Recipe for Postgres {
         Some(|_| Ok(Some(PRIMARY)))
     }
 
-    fn peer_ports(&self) -> &'static [&'static str] {
-        &["client"]
-    }
-
     fn clock(&self) -> Result<ReadClock, &'static str> {
         Ok(|site, node| {
             let text = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint";
@@ -150,10 +149,6 @@ impl Recipe for Postgres {
             standbys => format!("{url}?standbys={standbys}"),
         }
     }
-}
-
-fn name(node: usize) -> String {
-    format!("n{node}")
 }
 
 /// The folder of node `node` that holds its databases.

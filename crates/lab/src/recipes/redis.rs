@@ -3,7 +3,7 @@
 use std::io::{Read, Write};
 use std::time::Duration;
 
-use crate::card::{Card, Need, NodeCounts, OFF, Port, RecipeOption, Scaling, Version};
+use crate::card::{Card, Need, OFF, Port, RecipeOption, Version};
 use crate::error::LabError;
 use crate::package_cache::{Kit, PackageCache};
 use crate::recipe::{FindLeader, ReadClock, Recipe};
@@ -29,6 +29,19 @@ pub(super) fn server(package_cache: &PackageCache<'_>) -> Result<Kit, LabError> 
     Ok(Kit::new(version).with("redis-server", server))
 }
 
+/// Brings the command as well.
+pub(super) fn server_and_control(package_cache: &PackageCache<'_>) -> Result<Kit, LabError> {
+    Ok(server(package_cache)?.with("redis-cli", package_cache.debian("redis-cli", "redis-tools")?))
+}
+
+/// The arguments by which a server syncs a file of its records, if it has one.
+pub(super) fn synced(sync: &str) -> Vec<&str> {
+    match sync {
+        OFF => Vec::new(),
+        sync => vec!["--appendonly", "yes", "--appendfsync", sync],
+    }
+}
+
 const APPENDFSYNC: RecipeOption =
     RecipeOption::choice("appendfsync", &[OFF, "no", "everysec", "always"], OFF).about(
         "what an acknowledged write survives: off keeps no file of them, no leaves syncing it to \
@@ -41,13 +54,12 @@ impl Recipe for Redis {
             name: "redis",
             summary: "one Redis server",
             versions: &[Version { name: "debian", source: "Debian's redis-server" }],
-            nodes: NodeCounts { allowed: 1..=1, usual: 1 },
-            scaling: Scaling::Fixed,
             ports: &[Port { name: "client", number: 6379 }],
             options: &[APPENDFSYNC],
             needs: &[SERVER],
             memory_mib: 10,
             disk_mib: 10,
+            ..Card::ALONE
         }
     }
 
@@ -55,19 +67,12 @@ impl Recipe for Redis {
         server(package_cache)
     }
 
-    fn start(&self, site: &mut Site<'_>) -> Result<(), LabError> {
-        self.restart(site, 1)
-    }
-
     fn restart(&self, site: &mut Site<'_>, node: usize) -> Result<(), LabError> {
         let folder = site.folder(node).display().to_string();
-        let mut launch = Launch::new("server", site.program("redis-server"))
+        let launch = Launch::new("server", site.program("redis-server"))
             .args(["--bind", &site.address(node), "--port", &site.port("client").to_string()])
-            .args(["--dir", &folder, "--save", "", "--protected-mode", "no"]);
-        let sync = site.option(&APPENDFSYNC);
-        if sync != OFF {
-            launch = launch.args(["--appendonly", "yes", "--appendfsync", sync]);
-        }
+            .args(["--dir", &folder, "--save", "", "--protected-mode", "no"])
+            .args(synced(site.option(&APPENDFSYNC)));
         site.launch(node, launch)?;
         site.wait_for_port(node, "client", SECONDS_TO_START)?;
         // It listens before it has read the file of its records.

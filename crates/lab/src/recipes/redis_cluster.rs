@@ -44,12 +44,14 @@ impl Recipe for RedisCluster {
             needs: &[redis::SERVER, redis::CONTROL],
             memory_mib: 15,
             disk_mib: 10,
+            scheme: Some("redis+cluster"),
+            peer_ports: &["client", "bus"],
+            is_discovered: true,
         }
     }
 
     fn fetch(&self, _version: &str, package_cache: &PackageCache<'_>) -> Result<Kit, LabError> {
-        let control = package_cache.debian("redis-cli", "redis-tools")?;
-        Ok(redis::server(package_cache)?.with("redis-cli", control))
+        redis::server_and_control(package_cache)
     }
 
     fn start(&self, site: &mut Site<'_>) -> Result<(), LabError> {
@@ -104,36 +106,21 @@ impl Recipe for RedisCluster {
         let folder = site.folder(node).display().to_string();
         let (port, bus) = (site.port("client").to_string(), site.port("bus").to_string());
         let (address, announced) = (site.address(node), site.peer_address(node));
-        let mut launch = Launch::new("server", site.program("redis-server"))
+        let launch = Launch::new("server", site.program("redis-server"))
             .args(["--bind", &address, "--port", &port, "--cluster-port", &bus])
             // Else the others would know it by the address that it calls them from.
             .args(["--cluster-announce-ip", &announced, "--bind-source-addr", &address])
             .args(["--dir", &folder, "--save", "", "--protected-mode", "no"])
             .args(["--cluster-enabled", "yes", "--cluster-config-file", "nodes.conf"])
             .args(["--cluster-node-timeout", site.option(&NODE_TIMEOUT)])
-            .args(["--repl-diskless-sync-delay", "0"]);
-        let sync = site.option(&APPENDFSYNC);
-        if sync != OFF {
-            launch = launch.args(["--appendonly", "yes", "--appendfsync", sync]);
-        }
+            .args(["--repl-diskless-sync-delay", "0"])
+            .args(redis::synced(site.option(&APPENDFSYNC)));
         site.launch(node, launch)?;
         site.wait_for_port(node, "client", SECONDS_TO_START)
     }
 
-    fn scheme(&self) -> &'static str {
-        "redis+cluster"
-    }
-
-    fn peer_ports(&self) -> &'static [&'static str] {
-        &["client", "bus"]
-    }
-
     fn clock(&self) -> Result<ReadClock, &'static str> {
         Err(super::redis::CLOCK)
-    }
-
-    fn is_discovered(&self) -> bool {
-        true
     }
 
     fn url(&self, site: &Site<'_>) -> String {

@@ -2,7 +2,7 @@
 
 use super::redis;
 use super::redis_cluster::APPENDFSYNC;
-use crate::card::{Card, NodeCounts, OFF, Port, RecipeOption, Scaling, Version};
+use crate::card::{Card, NodeCounts, OFF, Port, RecipeOption, Version};
 use crate::error::LabError;
 use crate::package_cache::{Kit, PackageCache};
 use crate::recipe::{FindLeader, ReadClock, Recipe};
@@ -29,7 +29,6 @@ impl Recipe for RedisSentinel {
             summary: "a Redis master with replicas, and a sentinel on every node",
             versions: &[Version { name: "debian", source: "Debian's redis-server" }],
             nodes: NodeCounts { allowed: 3..=9, usual: 3 },
-            scaling: Scaling::Fixed,
             ports: &[
                 Port { name: "client", number: 6379 },
                 Port { name: "sentinel", number: 8379 },
@@ -38,12 +37,15 @@ impl Recipe for RedisSentinel {
             needs: &[redis::SERVER, redis::CONTROL],
             memory_mib: 30,
             disk_mib: 10,
+            scheme: Some("redis+sentinel"),
+            peer_ports: &["client"],
+            is_discovered: true,
+            ..Card::ALONE
         }
     }
 
     fn fetch(&self, _version: &str, package_cache: &PackageCache<'_>) -> Result<Kit, LabError> {
-        let control = package_cache.debian("redis-cli", "redis-tools")?;
-        Ok(redis::server(package_cache)?.with("redis-cli", control))
+        redis::server_and_control(package_cache)
     }
 
     fn start(&self, site: &mut Site<'_>) -> Result<(), LabError> {
@@ -91,20 +93,8 @@ impl Recipe for RedisSentinel {
         Some(master)
     }
 
-    fn scheme(&self) -> &'static str {
-        "redis+sentinel"
-    }
-
     fn clock(&self) -> Result<ReadClock, &'static str> {
         Err(redis::CLOCK)
-    }
-
-    fn peer_ports(&self) -> &'static [&'static str] {
-        &["client"]
-    }
-
-    fn is_discovered(&self) -> bool {
-        true
     }
 
     fn url(&self, site: &Site<'_>) -> String {

@@ -1,6 +1,6 @@
 //! A stand-in for TiKV: the mock of TiKV's own Go client, behind TiKV's protocol.
 
-use crate::card::{Card, Need, NodeCounts, Port, RecipeOption, Scaling, Version};
+use crate::card::{Card, Need, Port, RecipeOption, Version};
 use crate::error::LabError;
 use crate::package_cache::{Kit, PackageCache};
 use crate::recipe::Recipe;
@@ -31,13 +31,13 @@ impl Recipe for TiKvStandIn {
             name: "tikv-standin",
             summary: "a mock of TiKV, which tells nothing of how fast TiKV is: not TiKV",
             versions: &[Version { name: "2.0.4", source: "built by Go out of TiKV's client-go" }],
-            nodes: NodeCounts { allowed: 1..=1, usual: 1 },
-            scaling: Scaling::Fixed,
             ports: &[Port { name: "client", number: 11379 }, Port { name: "store", number: 11160 }],
             options: &[SPLIT, STATE],
             needs: const { &[Need::by_hand("go", "https://go.dev/dl")] },
             memory_mib: 30,
             disk_mib: 10,
+            is_discovered: true,
+            ..Card::ALONE
         }
     }
 
@@ -54,10 +54,6 @@ impl Recipe for TiKvStandIn {
         Ok(Kit::new(version).with("tikv-standin", server))
     }
 
-    fn start(&self, site: &mut Site<'_>) -> Result<(), LabError> {
-        self.restart(site, 1)
-    }
-
     fn restart(&self, site: &mut Site<'_>, node: usize) -> Result<(), LabError> {
         let folder = site.folder(node).join("data").display().to_string();
         let launch = Launch::new("server", site.program("tikv-standin"))
@@ -66,10 +62,6 @@ impl Recipe for TiKvStandIn {
         site.launch(node, launch)?;
         site.wait_for_port(node, "store", SECONDS_TO_START)?;
         site.wait_for_port(node, "client", SECONDS_TO_START)
-    }
-
-    fn is_discovered(&self) -> bool {
-        true
     }
 
     fn url(&self, site: &Site<'_>) -> String {
