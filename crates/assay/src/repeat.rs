@@ -17,13 +17,13 @@ use assay_store::Capabilities;
 use clap::ArgMatches;
 
 use crate::coordinator;
-use crate::exit::{Exit, usage};
+use crate::exit::Exit;
 use crate::experiment::Finished;
 use crate::load_config::Purpose;
 use crate::options::{Options, Origin, RepeatSeeds};
 use crate::run_dirs;
 use crate::setup::{Setup, command_line, typed};
-use crate::show::{Display, Format, keep_hallmark, put, require_hallmark};
+use crate::show::{Display, FORMATS_OF_SEVERAL, Format, keep_hallmark, require_hallmark};
 use crate::units::rfc3339;
 
 /// More runs than this are a slip of the finger.
@@ -58,7 +58,7 @@ pub fn execute(
     times: u64,
 ) -> Result<Exit> {
     let display = Display::from(&options)?;
-    require_format(&display)?;
+    display.require(&options, "repeated runs are", &FORMATS_OF_SEVERAL)?;
     let draws_arrivals = options.repeat_seeds.get() == Some(RepeatSeeds::Arrivals);
     let mut group: Option<RunningGroup> = None;
     let mut is_quiet = true;
@@ -102,16 +102,6 @@ pub fn execute(
 fn say(setup: &Setup, text: &str) {
     if setup.show != Show::Nothing {
         eprintln!("{text}");
-    }
-}
-
-fn require_format(display: &Display) -> Result<()> {
-    match display.format {
-        Format::Ndjson | Format::Ycsb | Format::Hdr => Err(usage(
-            "--format: repeated runs are text, json, csv, md, html or junit together; the other \
-             forms are for one of them (`assay report GROUP/1 --format …`)",
-        )),
-        _ => Ok(()),
     }
 }
 
@@ -251,7 +241,7 @@ fn meeting(capabilities: &Capabilities, purpose: Purpose, has_own_store: bool) -
 /// # Errors
 /// If they cannot be read, or the result cannot be written.
 pub fn show(dir: &Path, options: &Options, display: &Display) -> Result<Exit> {
-    require_format(display)?;
+    display.require(options, "repeated runs are", &FORMATS_OF_SEVERAL)?;
     let mut exit = Exit::Fine;
     let group = group_beside(dir, |run| {
         // The first to analyze a run keeps its hallmark.
@@ -263,14 +253,11 @@ pub fn show(dir: &Path, options: &Options, display: &Display) -> Result<Exit> {
         }
         anyhow::Ok(())
     })?;
-    let text = match display.format {
-        Format::Json => repeated::json(&group),
+    let other = |format| match format {
         Format::Csv => repeated::csv(&group),
-        Format::Markdown => repeated::document(&group).markdown(),
-        Format::Html => repeated::document(&group).page(),
         Format::Junit => assay_report::junit::group(&group),
-        _ => repeated::document(&group).text(display.style),
+        _ => repeated::json(&group),
     };
-    put(&text, display.output.as_deref())?;
+    display.show(|| repeated::document(&group), |format| Ok(other(format)))?;
     Ok(exit)
 }

@@ -5,7 +5,7 @@ use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use assay_report::{Letters, Style};
+use assay_report::{Document, Letters, Style};
 use assay_results::run_dirs::HALLMARK;
 use assay_results::{AnalyzedRun, ycsb_block};
 use rustix::fs::{OFlags, fcntl_getfl, fstat, stat};
@@ -49,6 +49,10 @@ const FORMATS: [(&str, Format); 9] = [
     ("junit", Format::Junit),
 ];
 
+/// Forms that a result of several runs can take.
+pub const FORMATS_OF_SEVERAL: [Format; 6] =
+    [Format::Text, Format::Json, Format::Csv, Format::Markdown, Format::Html, Format::Junit];
+
 /// Where a result goes, and how it looks.
 #[derive(Clone, Debug)]
 pub struct Display {
@@ -89,6 +93,55 @@ impl Display {
         output.as_deref().map_or(Ok(()), |output| require_place("--output", output))?;
         let is_terminal = output.is_none() && std::io::stdout().is_terminal();
         Ok(Display { format, style: style(options, is_terminal), output })
+    }
+
+    /// Requires that the chosen form is one of `formats`; `subject` begins the sentence that says
+    /// which they are, such as `a study is`.
+    ///
+    /// # Errors
+    /// If it is another one.
+    pub fn require(&self, options: &Options, subject: &str, formats: &[Format]) -> Result<()> {
+        if formats.contains(&self.format) {
+            return Ok(());
+        }
+        let name_of = |format: &Format| FORMATS.iter().find(|(_, one)| one == format);
+        let names: Vec<&str> = formats.iter().filter_map(name_of).map(|(name, _)| *name).collect();
+        let (last, others) = names.split_last().expect("every result has forms");
+        let mut reason = format!("{subject} shown as {} or {last}", others.join(", "));
+        if matches!(self.format, Format::Ndjson | Format::Ycsb | Format::Hdr) {
+            reason += "; the other forms are for one run (`assay report RUN --format …`)";
+        }
+        Err(options.format.wrong(reason))
+    }
+
+    /// The result that this document tells, in the chosen form; `other` makes the forms that are
+    /// made of no document.
+    ///
+    /// # Errors
+    /// If `other` cannot make the form.
+    pub fn text<'a>(
+        &self,
+        document: impl FnOnce() -> Document<'a>,
+        other: impl FnOnce(Format) -> Result<String>,
+    ) -> Result<String> {
+        match self.format {
+            Format::Text => Ok(document().text(self.style)),
+            Format::Markdown => Ok(document().markdown()),
+            Format::Html => Ok(document().page()),
+            format => other(format),
+        }
+    }
+
+    /// Writes the result that this document tells, as [`Display::text`] has it, to where it goes.
+    ///
+    /// # Errors
+    /// If it cannot be made or written.
+    pub fn show<'a>(
+        &self,
+        document: impl FnOnce() -> Document<'a>,
+        other: impl FnOnce(Format) -> Result<String>,
+    ) -> Result<()> {
+        put(&self.text(document, other)?, self.output.as_deref())
     }
 }
 
@@ -161,18 +214,16 @@ fn keep(path: &Path, text: &str) -> Result<()> {
 pub fn show(analyzed: &AnalyzedRun, display: &Display) -> Result<()> {
     let AnalyzedRun { facts, summary, timeline, .. } = analyzed;
     let document = || assay_report::run(facts, summary, timeline.as_ref());
-    let text = match display.format {
-        Format::Text => document().text(display.style),
-        Format::Json => assay_report::json(facts, summary),
-        Format::Ndjson => assay_report::ndjson(facts, summary),
-        Format::Csv => assay_report::csv(facts, summary),
-        Format::Markdown => document().markdown(),
-        Format::Ycsb => ycsb_block(analyzed)?,
-        Format::Hdr => assay_report::hdr_log(facts, summary)?,
-        Format::Html => document().page(),
-        Format::Junit => assay_report::junit::run(facts, summary),
-    };
-    put(&text, display.output.as_deref())
+    display.show(document, |format| {
+        Ok(match format {
+            Format::Ndjson => assay_report::ndjson(facts, summary),
+            Format::Csv => assay_report::csv(facts, summary),
+            Format::Ycsb => ycsb_block(analyzed)?,
+            Format::Hdr => assay_report::hdr_log(facts, summary)?,
+            Format::Junit => assay_report::junit::run(facts, summary),
+            _ => assay_report::json(facts, summary),
+        })
+    })
 }
 
 /// Whether this process was started without an output: then its runtime opens `/dev/null` for

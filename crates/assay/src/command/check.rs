@@ -20,6 +20,8 @@ use crate::show::{Display, Format, put};
 pub fn check(matches: &ArgMatches) -> Result<Exit> {
     let options = Options::gather(matches)?;
     let display = Display::from(&options)?;
+    let formats = [Format::Text, Format::Json, Format::Markdown];
+    display.require(&options, "verdicts on consistency are", &formats)?;
     let required = required(matches)?;
     let memory = matches.get_one::<u64>("memory").copied();
     let limit = MemoryLimit::new(memory);
@@ -43,19 +45,9 @@ fn required(matches: &ArgMatches) -> Result<Vec<Quality>> {
 }
 
 fn text(results: &[ConsistencyResult], display: &Display) -> Result<String> {
-    let each = |text: fn(&ConsistencyResult) -> String| {
-        results.iter().map(text).collect::<Vec<_>>().join("\n")
-    };
-    match display.format {
-        Format::Json => Ok(each(consistency::json)),
-        Format::Markdown => Ok(each(|result| consistency::document(result).markdown())),
-        Format::Text => {
-            let style = display.style;
-            let texts = results.iter().map(|result| consistency::document(result).text(style));
-            Ok(texts.collect::<Vec<_>>().join("\n"))
-        }
-        _ => Err(usage("--format: verdicts on consistency are text, json or md")),
-    }
+    let text =
+        |result| display.text(|| consistency::document(result), |_| Ok(consistency::json(result)));
+    Ok(results.iter().map(text).collect::<Result<Vec<_>>>()?.join("\n"))
 }
 
 /// The code that the verdicts on the required qualities ask for; without any, that the checks of

@@ -10,7 +10,7 @@ use clap::{ArgMatches, Args, FromArgMatches, ValueHint};
 use crate::completion;
 use crate::exit::{Exit, usage};
 use crate::options::Options;
-use crate::show::{Display, Format, put};
+use crate::show::{Display, FORMATS_OF_SEVERAL, Format};
 
 /// What can be typed besides settings.
 #[derive(Args, Debug)]
@@ -43,7 +43,7 @@ const SIDE: &str =
 pub fn compare(matches: &ArgMatches) -> Result<Exit> {
     let options = Options::gather(matches)?;
     let display = Display::from(&options)?;
-    require_format(&display)?;
+    display.require(&options, "a comparison is", &FORMATS_OF_SEVERAL)?;
     let arguments = CompareArgs::from_arg_matches(matches)?;
     let stated = stated(&arguments)?;
     let demands = demands(&arguments, &stated)?;
@@ -54,27 +54,14 @@ pub fn compare(matches: &ArgMatches) -> Result<Exit> {
     let contrast = compare_dirs(old, new, demands, &stated)?;
     let contrast = Contrast { is_forced: arguments.force, ..contrast };
     refuse_other_questions(&contrast)?;
-    let document = || assay_report::compare::document(&contrast);
-    let text = match display.format {
-        Format::Json => assay_report::compare::json(&contrast),
+    let other = |format| match format {
         Format::Csv => assay_report::compare::csv(&contrast),
-        Format::Markdown => document().markdown(),
-        Format::Html => document().page(),
         Format::Junit => assay_report::junit::compare(&contrast),
-        _ => document().text(display.style),
+        _ => assay_report::compare::json(&contrast),
     };
-    put(&text, display.output.as_deref())?;
+    let document = || assay_report::compare::document(&contrast);
+    display.show(document, |format| Ok(other(format)))?;
     Ok(exit(&contrast.trials))
-}
-
-fn require_format(display: &Display) -> Result<()> {
-    match display.format {
-        Format::Ndjson | Format::Ycsb | Format::Hdr => Err(usage(
-            "--format: a comparison is text, json, csv, md, html or junit; the other forms are \
-             for a single run (`assay report RUN --format …`)",
-        )),
-        _ => Ok(()),
-    }
 }
 
 fn stated(arguments: &CompareArgs) -> Result<Vec<Stated>> {

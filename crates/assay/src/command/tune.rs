@@ -31,7 +31,7 @@ use crate::load_config;
 use crate::machine;
 use crate::options::{Options, Origin};
 use crate::setup::Setup;
-use crate::show::{Display, Format, put};
+use crate::show::{Display, Format};
 
 /// The result in the tune's own directory.
 const RESULT: &str = "tune.json";
@@ -45,7 +45,7 @@ pub fn tune(matches: &ArgMatches) -> Result<Exit> {
     let agents = fleet::agents_here(&options)?;
     let expected = TuneOptions::from(&options)?;
     let display = Display::from(&options)?;
-    require_format(&options, &display)?;
+    display.require(&options, "a tune is", &FORMATS)?;
     let mut setup = Setup::from(matches, load_config::Purpose::Run)?;
     require_kinds(&setup, &expected)?;
     // The spec's length is not the length of a step.
@@ -200,23 +200,13 @@ fn exit(tuning: &Tuning) -> Exit {
 }
 
 /// Forms that a tune can take.
-fn require_format(options: &Options, display: &Display) -> Result<()> {
-    match display.format {
-        Format::Text | Format::Json | Format::Csv | Format::Markdown | Format::Html => Ok(()),
-        _ => Err(options.format.wrong("a tune is shown as text, json, csv, md or html")),
-    }
-}
+const FORMATS: [Format; 5] =
+    [Format::Text, Format::Json, Format::Csv, Format::Markdown, Format::Html];
 
 fn show(tuning: &Tuning, display: &Display) -> Result<()> {
     use assay_report::tune::{csv, document, json};
-    let text = match display.format {
-        Format::Json => json(tuning),
-        Format::Csv => csv(tuning),
-        Format::Markdown => document(tuning).markdown(),
-        Format::Html => document(tuning).page(),
-        _ => document(tuning).text(display.style),
-    };
-    put(&text, display.output.as_deref())
+    let other = |format| if format == Format::Csv { csv(tuning) } else { json(tuning) };
+    display.show(|| document(tuning), |format| Ok(other(format)))
 }
 
 /// The directory keeps the result next to the run directories of the steps.

@@ -153,7 +153,10 @@ fn an_error_in_a_condition_is_marked() {
     );
     place.assay("compare a b --fail-on p99>5ms").code(2).says("has a sign: +10%");
     place.assay("compare a b --minimum lots").code(2).says("--minimum: \"lots\" is no percentage");
-    place.assay("compare a b --format ycsb").code(2).says("a comparison is text, json, csv");
+    place
+        .assay("compare a b --format ycsb")
+        .code(2)
+        .says("a comparison is shown as text, json, csv");
 }
 
 #[test]

@@ -13,7 +13,7 @@ use crate::test_client::layout;
 
 const PORT: &str = "PORT";
 /// How long it may take to find out that a server cannot be used.
-const TIMEOUT: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// URLs with a part of what is said of them.
 type Rows<'a> = &'a [(&'a str, &'a str)];

@@ -35,9 +35,8 @@ pub fn text(matches: &ArgMatches) -> Option<String> {
 pub fn anomalies(matches: &ArgMatches, text: &str) -> Result<Exit> {
     let options = Options::gather(matches)?;
     let display = Display::from(&options)?;
-    if !matches!(display.format, Format::Text | Format::Json | Format::Markdown) {
-        return Err(options.format.wrong("a study of anomalies is shown as text, json or md"));
-    }
+    let formats = [Format::Text, Format::Json, Format::Markdown];
+    display.require(&options, "a study of anomalies is", &formats)?;
     if let Some(flag) = FOREIGN.into_iter().find(|flag| matches.contains_id(flag)) {
         return Err(usage(format!("--{flag}: a study of anomalies has no such thing")));
     }

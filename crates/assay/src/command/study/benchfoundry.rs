@@ -22,7 +22,7 @@ use crate::exit::{Exit, Failure, from_open};
 use crate::load_config::Purpose;
 use crate::options::{Options, Origin};
 use crate::setup::{Setup, changes, typed};
-use crate::show::{Display, Format, keep_hallmark, put};
+use crate::show::{Display, Format, keep_hallmark};
 use crate::workload::{Changes, Workload};
 use crate::{atomic_file, machine, run_dirs, thresholds};
 
@@ -53,7 +53,7 @@ pub fn benchfoundry(matches: &ArgMatches) -> Result<Exit> {
     let options = Options::gather(matches)?;
     let expected = StudyOptions::from(matches, &options)?;
     let display = Display::from(&options)?;
-    require_format(&options, &display)?;
+    display.require(&options, "this study is", &FORMATS)?;
     let mut under = RunningStudy::begin(matches, options, expected)?;
     let listening = Arc::clone(&under.setup.listening);
     under.fill()?;
@@ -262,21 +262,10 @@ impl RunningStudy {
 }
 
 /// Forms that the study can take.
-fn require_format(options: &Options, display: &Display) -> Result<()> {
-    match display.format {
-        Format::Text | Format::Json | Format::Markdown | Format::Html => Ok(()),
-        _ => Err(options.format.wrong("this study is shown as text, json, md or html")),
-    }
-}
+const FORMATS: [Format; 4] = [Format::Text, Format::Json, Format::Markdown, Format::Html];
 
 fn show(precision: &Precision, display: &Display) -> Result<()> {
-    let text = match display.format {
-        Format::Json => precision_json(precision),
-        Format::Markdown => document(precision).markdown(),
-        Format::Html => document(precision).page(),
-        _ => document(precision).text(display.style),
-    };
-    put(&text, display.output.as_deref())
+    display.show(|| document(precision), |_| Ok(precision_json(precision)))
 }
 
 fn exit(precision: &Precision, interrupts: u32) -> Exit {

@@ -91,7 +91,7 @@ pub struct TypedOptions {
 pub fn matrix(matches: &ArgMatches) -> Result<Exit> {
     let options = Options::gather(matches)?;
     let display = Display::from(&options)?;
-    require_format(&options, &display)?;
+    display.require(&options, "a study is", &FORMATS)?;
     let expected = TypedOptions::from(matches, &options)?;
     let mut program = OwnProgram::new(&options)?;
     let file = read(&expected.path, program.command_line())?;
@@ -214,22 +214,13 @@ fn scale(text: Option<&str>) -> Result<f64> {
     number.ok_or_else(|| usage(format!("--scale: {text:?} is no share; write 0.1 or 10%")))
 }
 
-fn require_format(options: &Options, display: &Display) -> Result<()> {
-    match display.format {
-        Format::Text | Format::Json | Format::Csv | Format::Markdown | Format::Html => Ok(()),
-        _ => Err(options.format.wrong("a study is shown as text, json, csv, md or html")),
-    }
-}
+/// Forms that a study can take.
+const FORMATS: [Format; 5] =
+    [Format::Text, Format::Json, Format::Csv, Format::Markdown, Format::Html];
 
 fn show(study: &MatrixStudy, display: &Display) -> Result<()> {
-    let text = match display.format {
-        Format::Json => matrix_json(study),
-        Format::Csv => matrix_csv(study),
-        Format::Markdown => document(study).markdown(),
-        Format::Html => document(study).page(),
-        _ => document(study).text(display.style),
-    };
-    put(&text, display.output.as_deref())
+    let other = |format| if format == Format::Csv { matrix_csv(study) } else { matrix_json(study) };
+    display.show(|| document(study), |format| Ok(other(format)))
 }
 
 fn exit(study: &MatrixStudy, ending: StudyEnd) -> Exit {
