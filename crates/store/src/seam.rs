@@ -225,7 +225,7 @@ pub trait Client {
 }
 
 /// The store could not be opened, prepared or inspected.
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, Debug, thiserror::Error)]
 pub enum OpenError {
     /// Connection refused.
     #[error("cannot reach {store}: {reason}")]

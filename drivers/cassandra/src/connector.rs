@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use assay_driver_kit::StoreErrors;
+use assay_driver_kit::unavailable::unconnected;
 use assay_store::{NodeNames, OpenError};
 use scylla::client::PoolSize;
 use scylla::client::execution_profile::ExecutionProfile;
@@ -145,7 +146,7 @@ impl Connector {
                 "no connection came about within {} ms; check host and port",
                 self.options.connect_timeout.as_millis()
             )),
-            ConnectionError::IoError(error) => self.options.unreachable(of_io(error)),
+            ConnectionError::IoError(error) => self.options.unreachable(unconnected(error)),
             ConnectionError::ConnectionSetupRequestError(error) => self.of_setup(&error.error),
             other => self.options.unreachable(format!("{other}; check host and port")),
         }
@@ -210,11 +211,4 @@ impl Connector {
 /// Whether a node accepts requests now.
 pub(super) fn is_alive(session: &Session) -> bool {
     session.get_cluster_state().get_nodes_info().iter().any(|node| node.is_connected())
-}
-
-fn of_io(error: &std::io::Error) -> String {
-    match error.kind() {
-        std::io::ErrorKind::ConnectionRefused => format!("{error}; is the server running?"),
-        _ => format!("{error}; check host and port"),
-    }
 }

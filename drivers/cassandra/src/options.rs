@@ -119,24 +119,22 @@ enum CompressionWord {
     Snappy,
 }
 
-/// What keys and fields are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Content {
-    /// UTF-8, as in YCSB's own tables.
-    Text,
-    /// Any bytes.
-    Bytes,
-}
+assay_driver_kit::option_words! {
+    /// What keys and fields are.
+    pub enum Content {
+        /// UTF-8, as in YCSB's own tables.
+        Text => "text",
+        /// Any bytes.
+        Bytes => "bytes",
+    }
 
-/// How a write is made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Writing {
-    /// Without looking whether the record is there.
-    Upsert,
-    /// On a condition, which the replicas agree on by Paxos.
-    Lwt,
+    /// How a write is made.
+    pub enum Writing {
+        /// Without looking whether the record is there.
+        Upsert => "upsert",
+        /// On a condition, which the replicas agree on by Paxos.
+        Lwt => "lwt",
+    }
 }
 
 const CONSISTENCIES: [(&str, Consistency); 11] = [

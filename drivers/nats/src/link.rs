@@ -1,11 +1,11 @@
 //! One request in flight at a time, over a connection that others share.
 
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::Arc;
 
 use assay_driver_kit::StoreErrors;
-use assay_driver_kit::task::{self, JobCompletion, Library, Lost, RecordJob};
+use assay_driver_kit::task::{self, JobCompletion, Library, Lost, RecordJob, SharedConnection};
 use assay_model::{Kind, Reason};
 use assay_store::{OpenError, Request, row};
 use async_nats::jetstream::Context;
@@ -33,12 +33,7 @@ pub(super) struct Nats {
     connector: Arc<Connector>,
     buckets: Arc<[Bucket]>,
     /// The connection that links share.
-    session: RefCell<Option<Rc<Session>>>,
-    /// Whose turn it is to make one.
-    turn: tokio::sync::Mutex<()>,
-    /// How often making one has failed, and why it did the last time.
-    failures: Cell<u64>,
-    last_failure: RefCell<String>,
+    session: SharedConnection<Rc<Session>, OpenError>,
 }
 
 /// One TCP connection.
@@ -69,22 +64,10 @@ impl Session {
 
 impl Nats {
     pub(super) fn new(connector: Arc<Connector>, buckets: Arc<[Bucket]>) -> Nats {
-        Nats {
-            connector,
-            buckets,
-            session: RefCell::default(),
-            turn: tokio::sync::Mutex::default(),
-            failures: Cell::default(),
-            last_failure: RefCell::default(),
-        }
+        Nats { connector, buckets, session: SharedConnection::default() }
     }
 
-    fn session(&self) -> Option<Rc<Session>> {
-        let session = self.session.borrow();
-        session.as_ref().filter(|it| !it.is_gone() && !it.is_suspect.get()).cloned()
-    }
-
-    async fn dial(&self) -> Result<Session, OpenError> {
+    async fn dial(&self) -> Result<Rc<Session>, OpenError> {
         let line = self.connector.dial().await?;
         let context = self.connector.context(&line.client);
         let mut streams = Vec::with_capacity(self.buckets.len());
@@ -94,7 +77,7 @@ impl Nats {
                 self.connector.options.failed(format!("bucket {}: {error}", bucket.name))
             })?);
         }
-        Ok(Session { line, context, streams, is_suspect: Cell::new(false) })
+        Ok(Rc::new(Session { line, context, streams, is_suspect: Cell::new(false) }))
     }
 }
 
@@ -104,27 +87,9 @@ impl Library for Nats {
 
     /// A share of the connection. The first request makes it, the others wait, and fail with it.
     async fn connect(&self) -> Result<Link, OpenError> {
-        let failures = self.failures.get();
-        let _turn = self.turn.lock().await;
-        if let Some(session) = self.session() {
-            return Ok(Link { session });
-        }
-        if self.failures.get() != failures {
-            let reason = self.last_failure.borrow().clone();
-            return Err(self.connector.options.unreachable(reason));
-        }
-        match self.dial().await {
-            Ok(session) => {
-                let session = Rc::new(session);
-                self.session.replace(Some(session.clone()));
-                Ok(Link { session })
-            }
-            Err(error) => {
-                self.failures.set(failures + 1);
-                self.last_failure.replace(error.to_string());
-                Err(error)
-            }
-        }
+        let is_usable = |session: &Rc<Session>| !session.is_gone() && !session.is_suspect.get();
+        let session = self.session.reach(is_usable, self.dial()).await?;
+        Ok(Link { session })
     }
 
     async fn perform(

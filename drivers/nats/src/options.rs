@@ -67,14 +67,18 @@ enum StorageWord {
     Memory,
 }
 
-/// Who answers a read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Source {
-    /// Any replica.
-    Direct,
-    /// The leader of the bucket's stream.
-    Leader,
+assay_driver_kit::option_words! {
+    /// Who answers a read.
+    pub enum Source {
+        /// Any replica.
+        Direct => "direct":
+            "any replica answers, so a read may miss the last acknowledged writes; with one \
+             replica it does not",
+        /// The leader of the bucket's stream.
+        Leader => "leader":
+            "the leader of a bucket answers, as JSON with the record in base64; one that was \
+             deposed and does not know it yet may miss the last writes",
+    }
 }
 
 impl FromStr for Options {

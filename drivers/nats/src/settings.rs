@@ -4,23 +4,11 @@ use assay_model::Setting;
 use async_nats::ServerInfo;
 use async_nats::jetstream::stream::{Info as StreamInfo, StorageType};
 
-use super::options::{Options, Source};
+use super::options::Options;
 
 /// What is known about the server itself.
 pub(super) fn of_server(reported: &ServerInfo, options: &Options) -> Vec<Setting> {
     let cluster = reported.cluster.as_deref().unwrap_or("(none)");
-    let (read, meaning) = match options.read {
-        Source::Direct => (
-            "direct",
-            "any replica answers, so a read may miss the last acknowledged writes; with one \
-             replica it does not",
-        ),
-        Source::Leader => (
-            "leader",
-            "the leader of a bucket answers, as JSON with the record in base64; one that was \
-             deposed and does not know it yet may miss the last writes",
-        ),
-    };
     vec![
         Setting::new(
             "server",
@@ -28,7 +16,7 @@ pub(super) fn of_server(reported: &ServerInfo, options: &Options) -> Vec<Setting
             "the software that was measured, as the server that we are connected to says",
         ),
         Setting::new("cluster", cluster, "the servers that buckets may have replicas on"),
-        Setting::new("read", read, meaning),
+        options.read.setting("read"),
         Setting::new(
             "max_payload",
             reported.max_payload.to_string(),
