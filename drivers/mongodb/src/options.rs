@@ -71,44 +71,45 @@ struct UrlOptions {
     connect_timeout: Option<Millis>,
 }
 
-/// What a record's key is kept as.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Keys {
-    /// A string, as YCSB's binding keeps it.
-    Text,
-    /// Binary, which any key can be, and which sorts by its length first.
-    Bytes,
-}
+assay_driver_kit::option_words! {
+    /// What a record's key is kept as.
+    pub enum Keys {
+        /// A string, as YCSB's binding keeps it.
+        Text => "text",
+        /// Binary, which any key can be, and which sorts by its length first.
+        Bytes => "bytes",
+    }
 
-/// Who answers reads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum Preference {
-    /// The primary alone.
-    Primary,
-    /// The primary, or a secondary if there is none.
-    PrimaryPreferred,
-    /// Secondaries alone.
-    Secondary,
-    /// A secondary, or the primary if there is none.
-    SecondaryPreferred,
-    /// Whoever is near.
-    Nearest,
+    /// Who answers reads.
+    pub enum Preference {
+        /// The primary alone.
+        Primary => "primary": "the primary answers reads",
+        /// The primary, or a secondary if there is none.
+        PrimaryPreferred => "primaryPreferred":
+            "secondaries answer reads while there is no primary; then they may miss the last \
+             writes",
+        /// Secondaries alone.
+        Secondary => "secondary":
+            "secondaries answer reads, which may miss the last acknowledged writes",
+        /// A secondary, or the primary if there is none.
+        SecondaryPreferred => "secondaryPreferred":
+            "secondaries answer reads, which may miss the last acknowledged writes",
+        /// Whoever is near.
+        Nearest => "nearest":
+            "secondaries answer reads, which may miss the last acknowledged writes",
+    }
+
+    /// What a read may see.
+    enum ReadConcernWord {
+        Local => "local",
+        Available => "available",
+        Majority => "majority",
+        Linearizable => "linearizable",
+        Snapshot => "snapshot",
+    }
 }
 
 impl Preference {
-    /// The name that MongoDB has for it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Preference::Primary => "primary",
-            Preference::PrimaryPreferred => "primaryPreferred",
-            Preference::Secondary => "secondary",
-            Preference::SecondaryPreferred => "secondaryPreferred",
-            Preference::Nearest => "nearest",
-        }
-    }
-
     fn library(self) -> ReadPreference {
         match self {
             Preference::Primary => ReadPreference::Primary,
@@ -116,30 +117,6 @@ impl Preference {
             Preference::Secondary => ReadPreference::Secondary { options: None },
             Preference::SecondaryPreferred => ReadPreference::SecondaryPreferred { options: None },
             Preference::Nearest => ReadPreference::Nearest { options: None },
-        }
-    }
-}
-
-/// What a read may see.
-#[derive(Clone, Copy, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum ReadConcernWord {
-    Local,
-    Available,
-    Majority,
-    Linearizable,
-    Snapshot,
-}
-
-impl ReadConcernWord {
-    /// The name that MongoDB has for it.
-    fn name(self) -> &'static str {
-        match self {
-            ReadConcernWord::Local => "local",
-            ReadConcernWord::Available => "available",
-            ReadConcernWord::Majority => "majority",
-            ReadConcernWord::Linearizable => "linearizable",
-            ReadConcernWord::Snapshot => "snapshot",
         }
     }
 }

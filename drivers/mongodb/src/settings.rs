@@ -51,7 +51,8 @@ impl Answers {
             settings.push(self.write_concern(options));
             settings.push(self.read_concern(options));
         }
-        settings.push(preference(options.read_preference.unwrap_or(Preference::Primary)));
+        let preference = options.read_preference.unwrap_or(Preference::Primary);
+        settings.push(preference.setting("read preference"));
         settings.extend(self.engine());
         settings.push(Setting::new(
             "connections",
@@ -213,19 +214,6 @@ impl Answers {
 }
 
 const UNKNOWN: &str = "not reported";
-
-fn preference(preference: Preference) -> Setting {
-    let meaning = match preference {
-        Preference::Primary => "the primary answers reads",
-        Preference::PrimaryPreferred => {
-            "secondaries answer reads while there is no primary; then they may miss the last writes"
-        }
-        Preference::Secondary | Preference::SecondaryPreferred | Preference::Nearest => {
-            "secondaries answer reads, which may miss the last acknowledged writes"
-        }
-    };
-    Setting::new("read preference", preference.name(), meaning)
-}
 
 fn display(value: &Bson) -> String {
     match value {

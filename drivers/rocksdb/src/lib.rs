@@ -95,13 +95,17 @@ enum CompressionWord {
     Lz4,
 }
 
-/// Which crash an answered write survives.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum Durability {
-    Process,
-    Fsync,
-    None,
+assay_driver_kit::option_words! {
+    /// Which crash an answered write survives.
+    enum Durability {
+        Process => "process":
+            "an answered write survives the end of this process (kill -9), but the operating \
+             system may still lose it with the power",
+        Fsync => "fsync": "an answered write is on disk: the log is synced before the answer",
+        None => "none":
+            "there is no log: what was written since the last flush is lost when this process \
+             ends without closing the store",
+    }
 }
 
 type Database = DBWithThreadMode<MultiThreaded>;
@@ -282,28 +286,13 @@ impl Engine for RocksDb {
     }
 
     fn settings(&self) -> Vec<Setting> {
-        let (durability, survives) = match self.durability {
-            Durability::Process => (
-                "process",
-                "an answered write survives the end of this process (kill -9), but the operating \
-                 system may still lose it with the power",
-            ),
-            Durability::Fsync => {
-                ("fsync", "an answered write is on disk: the log is synced before the answer")
-            }
-            Durability::None => (
-                "none",
-                "there is no log: what was written since the last flush is lost when this \
-                 process ends without closing the store",
-            ),
-        };
         let (compression, size) = match self.compression {
             DBCompressionType::Lz4 => ("lz4", "blocks on disk are compressed by LZ4"),
             _ => ("none", "records take their full size on disk"),
         };
         let reported = version::describe(&self.path).unwrap_or_else(|| "unknown".into());
         vec![
-            Setting::new("durability", durability, survives),
+            self.durability.setting("durability"),
             Setting::new(
                 "cache",
                 format!("{} MiB", self.cache_bytes >> 20),
