@@ -256,7 +256,7 @@ fn a_group_is_found_by_the_names_of_runs() {
         let ran = place.fine(&format!("report --format {format}"));
         assert!(ran.out.contains(sign), "{format} without {sign}:\n{:.300}", ran.out);
     }
-    place.assay("report --format hdr").code(2).says("repeated runs are text, json");
+    place.assay("report --format hdr").code(2).says("repeated runs are shown as text, json");
     place.assay("history repair last").code(2).says("is a group of repeated runs: name one");
     let compared = place.fine("compare --format json").json();
     assert_eq!(text(&compared, "/basis"), "runs");
