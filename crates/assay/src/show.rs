@@ -49,7 +49,7 @@ const FORMATS: [(&str, Format); 9] = [
     ("junit", Format::Junit),
 ];
 
-/// Forms that a result of several runs can take.
+/// Formats of a result of several runs.
 pub const FORMATS_OF_SEVERAL: [Format; 6] =
     [Format::Text, Format::Json, Format::Csv, Format::Markdown, Format::Html, Format::Junit];
 
@@ -95,7 +95,7 @@ impl Display {
         Ok(Display { format, style: style(options, is_terminal), output })
     }
 
-    /// Requires that the chosen form is one of `formats`; `subject` begins the sentence that says
+    /// Requires that the chosen format is one of `formats`; `subject` begins the sentence that says
     /// which they are, such as `a study is`.
     ///
     /// # Errors
@@ -106,19 +106,19 @@ impl Display {
         }
         let name_of = |format: &Format| FORMATS.iter().find(|(_, one)| one == format);
         let names: Vec<&str> = formats.iter().filter_map(name_of).map(|(name, _)| *name).collect();
-        let (last, others) = names.split_last().expect("every result has forms");
+        let (last, others) = names.split_last().expect("every result has a format");
         let mut reason = format!("{subject} shown as {} or {last}", others.join(", "));
         if matches!(self.format, Format::Ndjson | Format::Ycsb | Format::Hdr) {
-            reason += "; the other forms are for one run (`assay report RUN --format …`)";
+            reason += "; the other formats are for one run (`assay report RUN --format …`)";
         }
         Err(options.format.wrong(reason))
     }
 
-    /// The result that this document tells, in the chosen form; `other` makes the forms that are
-    /// made of no document.
+    /// The result that this document tells, in the chosen format; `other` makes the formats that do
+    /// not follow from a document.
     ///
     /// # Errors
-    /// If `other` cannot make the form.
+    /// If `other` cannot make it.
     pub fn text<'a>(
         &self,
         document: impl FnOnce() -> Document<'a>,

@@ -3,27 +3,17 @@
 use expect_test::{Expect, expect};
 
 use super::*;
+use wrapped::wrapped;
+
+#[path = "../../tests/it/wrapped.rs"]
+mod wrapped;
 
 #[track_caller]
 fn check(found: Result<impl std::fmt::Display>, displayed: &Expect) {
     displayed.assert_eq(&match found {
         Ok(value) => value.to_string(),
-        Err(error) => wrapped(&format!("error: {error}")),
+        Err(error) => wrapped(&format!("error: {error}"), 70),
     });
-}
-
-/// Long lines as several, so that they can be read here.
-fn wrapped(text: &str) -> String {
-    let mut lines = vec![String::new()];
-    for word in text.split_whitespace() {
-        let last = lines.last_mut().expect("there is always a line");
-        match last.len() {
-            0 => last.push_str(word),
-            length if length + word.len() < 70 => *last += &format!(" {word}"),
-            _ => lines.push(word.to_owned()),
-        }
-    }
-    lines.join("\n")
 }
 
 #[test]

@@ -199,7 +199,7 @@ fn exit(tuning: &Tuning) -> Exit {
     }
 }
 
-/// Forms that a tune can take.
+/// Formats of a tune.
 const FORMATS: [Format; 5] =
     [Format::Text, Format::Json, Format::Csv, Format::Markdown, Format::Html];
 

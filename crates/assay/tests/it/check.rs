@@ -457,7 +457,7 @@ fn a_run_whose_values_are_damaged_is_not_judged() {
 }
 
 #[test]
-fn a_form_that_verdicts_do_not_have_is_refused_before_a_run_is_looked_for() {
+fn a_format_that_verdicts_do_not_have_is_refused_before_a_run_is_looked_for() {
     let refused = Place::new().assay("check absent --format csv");
     refused.code(2).says("--format: verdicts on consistency are shown as text, json or md");
 }

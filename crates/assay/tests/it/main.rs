@@ -67,4 +67,5 @@ mod study_matrix;
 mod tikv;
 mod tpcc;
 mod tune;
+mod wrapped;
 mod ycsb;

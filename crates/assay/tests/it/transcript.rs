@@ -3,6 +3,7 @@
 use expect_test::Expect;
 
 use crate::place::Place;
+use crate::wrapped::wrapped;
 
 /// Runs the commands of a transcript, which are its lines that begin with `$ `.
 ///
@@ -19,22 +20,8 @@ pub fn refused(place: &Place, transcript: &Expect) {
         assert_eq!(ran.out, "", "{command}: a mistake has no result");
         assert_eq!(place.list("runs"), [""; 0], "{command}: a mistake leaves no run directory");
         let text = ran.err.trim_end();
-        let text = wrapped(text.strip_prefix("error: ").unwrap_or(text));
+        let text = wrapped(text.strip_prefix("error: ").unwrap_or(text), 88);
         said += &format!("$ {command}\n{text}\n");
     }
     transcript.assert_eq(&said);
-}
-
-/// Long lines as several, so that they can be read in a test.
-fn wrapped(text: &str) -> String {
-    let mut lines = vec![String::new()];
-    for word in text.split_whitespace() {
-        let last = lines.last_mut().expect("there is always a line");
-        match last.len() {
-            0 => last.push_str(word),
-            length if length + word.len() < 88 => *last += &format!(" {word}"),
-            _ => lines.push(word.to_owned()),
-        }
-    }
-    lines.join("\n")
 }

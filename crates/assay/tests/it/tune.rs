@@ -261,7 +261,7 @@ fn a_tune_chooses_rate_with_duration_itself() {
             $ assay tune ycsb-c -t sim: --slo 'p99<5ms' --duration 10s
             --duration: --step says how long a step of a tune is
             $ assay tune ycsb-c -t sim: --slo 'p99<5ms' --format ycsb
-            --format: a tune is shown as text, json, csv, md or html; the other forms are for one
+            --format: a tune is shown as text, json, csv, md or html; the other formats are for one
             run (`assay report RUN --format …`)
         "#]],
     );

@@ -261,7 +261,7 @@ impl RunningStudy {
     }
 }
 
-/// Forms that the study can take.
+/// Formats of the study.
 const FORMATS: [Format; 4] = [Format::Text, Format::Json, Format::Markdown, Format::Html];
 
 fn show(precision: &Precision, display: &Display) -> Result<()> {

@@ -214,7 +214,7 @@ fn scale(text: Option<&str>) -> Result<f64> {
     number.ok_or_else(|| usage(format!("--scale: {text:?} is no share; write 0.1 or 10%")))
 }
 
-/// Forms that a study can take.
+/// Formats of a study.
 const FORMATS: [Format; 5] =
     [Format::Text, Format::Json, Format::Csv, Format::Markdown, Format::Html];
 
