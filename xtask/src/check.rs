@@ -34,6 +34,10 @@ pub const STORES: &str = "assay/all-but-rocksdb";
 /// The wheel has its own chore, because it needs Python's packages: `cargo xtask wheel`.
 const WITHOUT_WHEEL: [&str; 2] = ["--exclude", "assay-python"];
 
+/// Java for servers that live for seconds: optimizing would cost more than it saves.
+const SHORT_LIVED_JAVA: (&str, &str) =
+    ("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC");
+
 /// What no step runs, with how it is run.
 const LEFT_OUT: [(&str, &str); 2] = [
     ("the RocksDB driver", "cargo test -p assay-driver-rocksdb --features rocksdb"),
@@ -113,7 +117,8 @@ fn run_test(root: &Path) -> Result<()> {
     needs::provide(needs::FOR_TESTS)?;
     let arguments = ["test", "--workspace", "--features", STORES];
     let arguments = [&arguments[..], &WITHOUT_WHEEL].concat();
-    suite::test(root, &arguments, suite::QUARANTINE, |line| println!("{line}"))?;
+    let environment = [SHORT_LIVED_JAVA];
+    suite::test(root, &arguments, &environment, suite::QUARANTINE, |line| println!("{line}"))?;
     for (what, how) in LEFT_OUT {
         println!("NOT RUN: {what}: {how}");
     }

@@ -7,8 +7,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader};
+use std::num::NonZero;
 use std::path::Path;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 
@@ -31,7 +32,7 @@ const MARK: &str = "NOT RUN: ";
 /// How many lines of what a failed test printed are shown again at the end.
 const LONGEST_REPORT: usize = 60;
 
-/// Runs `cargo test` with `arguments`; `show` is given each line for the reader.
+/// Runs `cargo test` with `arguments` and `environment`; `show` is given each line for the reader.
 ///
 /// # Errors
 /// If cargo cannot be run, a test does not build, a test binary does not come to its end, or a test
@@ -39,12 +40,13 @@ const LONGEST_REPORT: usize = 60;
 pub fn test(
     root: &Path,
     arguments: &[&str],
+    environment: &[(&str, &str)],
     quarantine: &[Quarantined],
     show: fn(&str),
 ) -> Result<()> {
-    // What passing tests print is not shown, but read.
-    let results =
-        run(root, &[arguments, &["--no-fail-fast", "--", "--show-output"]].concat(), show)?;
+    let mut command = of_tests(root, arguments);
+    command.envs(environment.iter().copied());
+    let results = run(command, show)?;
     results.remarks(quarantine).iter().for_each(|line| show(line));
     if results.is_fine {
         return Ok(());
@@ -162,10 +164,22 @@ fn without_remark(name: &str) -> String {
     name.trim_end_matches(" - should panic").to_owned()
 }
 
-/// Runs cargo with its output shown, but for what tests print that pass, and read.
-fn run(root: &Path, arguments: &[&str], show: fn(&str)) -> Result<Results> {
+/// Cargo with these arguments; of passing tests it prints all that they print.
+fn of_tests(root: &Path, arguments: &[&str]) -> Command {
     let mut command = cargo();
-    command.current_dir(root).args(arguments).stdout(Stdio::piped());
+    command.current_dir(root).args(arguments).args(["--no-fail-fast", "--", "--show-output"]);
+    command.arg(format!("--test-threads={}", threads()));
+    command
+}
+
+/// How many tests run at the same time: they wait for servers and clocks more than they work.
+fn threads() -> usize {
+    2 * std::thread::available_parallelism().map_or(1, NonZero::get)
+}
+
+/// Runs cargo with its output shown, but for what tests print that pass, and read.
+fn run(mut command: Command, show: fn(&str)) -> Result<Results> {
+    command.stdout(Stdio::piped());
     let mut child = command.spawn().context("cannot run cargo")?;
     let output = child.stdout.take().context("cargo has no output")?;
     let mut results = Results::default();
@@ -217,29 +231,29 @@ mod tests {
     #[test]
     fn a_test_that_fails_fails_the_check_and_is_not_run_again() {
         let dir = crate_with("assert!(!runs.is_empty());");
-        let error = test(dir.path(), OWN, NONE, quiet).unwrap_err().to_string();
+        let error = test(dir.path(), OWN, &[], NONE, quiet).unwrap_err().to_string();
         assert_eq!(error, "1 tests failed: moody");
         assert_eq!(fs::read_to_string(dir.path().join("runs")).unwrap(), ".");
-        assert!(test(dir.path(), OWN, NONE, quiet).is_ok(), "the second run of it passes");
+        assert!(test(dir.path(), OWN, &[], NONE, quiet).is_ok(), "the second run of it passes");
     }
 
     #[test]
     fn a_test_in_quarantine_may_fail() {
         let dir = crate_with("panic!();");
-        assert!(test(dir.path(), OWN, NONE, quiet).is_err());
-        assert!(test(dir.path(), OWN, MOODY, quiet).is_ok());
+        assert!(test(dir.path(), OWN, &[], NONE, quiet).is_err());
+        assert!(test(dir.path(), OWN, &[], MOODY, quiet).is_ok());
     }
 
     #[test]
     fn a_test_that_cannot_run_here_does_not_fail_the_check() {
         let dir = crate_with("panic!(\"NOT RUN: Go is not installed\");");
-        assert!(test(dir.path(), OWN, NONE, quiet).is_ok());
+        assert!(test(dir.path(), OWN, &[], NONE, quiet).is_ok());
     }
 
     #[test]
     fn a_test_that_passes_without_having_run_is_listed() {
         let dir = crate_with("println!(\"seen\"); eprintln!(\"NOT RUN: no root\");");
-        let results = run(dir.path(), &[OWN, &["--", "--show-output"]].concat(), quiet).unwrap();
+        let results = run(of_tests(dir.path(), OWN), quiet).unwrap();
         assert!(results.is_fine);
         assert_eq!(results.remarks(NONE), ["NOT RUN: 1 test, for no root: moody"]);
     }
@@ -261,7 +275,7 @@ mod tests {
     fn what_does_not_build_fails() {
         let dir = crate_with("");
         fs::write(dir.path().join("src/lib.rs"), "fn broken(").unwrap();
-        let error = test(dir.path(), OWN, NONE, quiet).unwrap_err().to_string();
+        let error = test(dir.path(), OWN, &[], NONE, quiet).unwrap_err().to_string();
         assert!(error.starts_with("cargo test"), "{error}");
     }
 

@@ -8,8 +8,8 @@ mod opening;
 use assay_lab::{Order, recipes};
 use assay_model::{Fields, Kind, Reason};
 
-use crate::lab::Cluster;
-use crate::ordeal::Scans;
+use crate::lab::{Cluster, Shared};
+use crate::ordeal::{Scans, Served};
 use crate::rows::test_rows;
 use crate::stores::{
     ANY_BYTES, ONE_MIB, REPLACED_BY_ONE_MIB, assert_conforms_but_for, store, test_client,
@@ -18,16 +18,22 @@ use crate::test_client::{
     RequestResult, TestClient, TestRequest, delete, insert, layout, read, scan, update,
 };
 
+/// For the tests that break nothing.
+static SHARED: Shared = Shared::new("dynamodb-local", order);
+
+fn order() -> Order {
+    Order::of(recipes::find("dynamodb-local").expect("the lab has it"))
+}
+
 fn start() -> Cluster {
-    Cluster::start("dynamodb-local", 1)
+    Cluster::start_as(&order())
 }
 
 fn on_disk() -> Cluster {
-    let recipe = recipes::find("dynamodb-local").expect("the lab has it");
-    Cluster::start_as(&Order::of(recipe).choose("storage", "disk"))
+    Cluster::start_as(&order().choose("storage", "disk"))
 }
 
-test_rows! { ordeal, start();
+test_rows! { ordeal, SHARED.lend();
     records_stay_as_long_as_they_were("?connections=4", Scans::Somehow);
 }
 
@@ -38,7 +44,7 @@ test_rows! { ordeal, on_disk();
 /// An item has 400 KiB at most.
 #[test]
 fn dynamodb_conforms_but_for_what_an_item_cannot_hold() {
-    let cluster = start();
+    let cluster = SHARED.lend();
     for options in ["?columns=bytes", "?columns=bytes&consistent_read=off&connections=1"] {
         assert_conforms_but_for(&cluster.url(options), &[ONE_MIB, REPLACED_BY_ONE_MIB]);
     }
@@ -48,7 +54,7 @@ fn dynamodb_conforms_but_for_what_an_item_cannot_hold() {
 
 #[test]
 fn found_is_reported_truthfully() {
-    let cluster = start();
+    let cluster = SHARED.lend();
     let mut test_client = test_client(&cluster.url("?connections=1"));
     test_client.expect(&update("user1", &["a"]), RequestResult::MISSING);
     test_client.expect(&read("user1"), RequestResult::MISSING);
@@ -63,7 +69,7 @@ fn found_is_reported_truthfully() {
 
 #[test]
 fn what_does_not_fit_is_refused_whole() {
-    let cluster = start();
+    let cluster = SHARED.lend();
     let mut test_client = test_client(&cluster.url("?connections=1"));
     let malformed = RequestResult::Refused(Reason::Malformed);
     test_client.expect(&insert("user1", &["a", "b"]), RequestResult::WRITTEN);
@@ -85,7 +91,7 @@ fn what_does_not_fit_is_refused_whole() {
 
 #[test]
 fn scans_go_on_beyond_a_page() {
-    let cluster = start();
+    let cluster = SHARED.lend();
     let mut test_client = test_client(&cluster.url("?connections=2"));
     // A page of the server ends at 1 MiB.
     let value = "x".repeat(200_000);
@@ -103,7 +109,7 @@ fn scans_go_on_beyond_a_page() {
 
 #[test]
 fn clearing_takes_our_tables_alone() {
-    let cluster = start();
+    let cluster = SHARED.lend();
     let (ours, others) =
         (store(&cluster.url("p-?connections=1")), store(&cluster.url("q-?connections=1")));
     let mut mine = TestClient::open(&*ours).unwrap();

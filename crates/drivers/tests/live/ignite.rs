@@ -8,11 +8,12 @@ mod transactions;
 use std::path::Path;
 use std::process::Command;
 
+use assay_lab::{Order, recipes};
 use assay_model::{Fields, Reason};
 use assay_store::conformance::{find_mark, leave_mark};
 
-use crate::lab::Cluster;
-use crate::ordeal::Scans;
+use crate::lab::{Cluster, Shared};
+use crate::ordeal::{Scans, Served};
 use crate::rows::test_rows;
 use crate::stores::{
     ANY_BYTES, ONE_MIB, REPLACED_BY_ONE_MIB, assert_conforms_but_for, store, test_client,
@@ -21,7 +22,16 @@ use crate::test_client::{
     RequestResult, TestClient, TestRequest, delete, insert, read, scan, update,
 };
 
-test_rows! { ordeal, Cluster::start("ignite", 1);
+/// For the tests that break nothing.
+static ONE: Shared = Shared::new("ignite", || order(1));
+/// The same with several nodes.
+static THREE: Shared = Shared::new("ignite-of-three", || order(3));
+
+fn order(nodes: usize) -> Order {
+    Order::of(recipes::find("ignite").expect("there is a recipe")).nodes(nodes)
+}
+
+test_rows! { ordeal, ONE.lend();
     it_conforms(&[
         "/bytes?fields=bytes&keys=bytes&connections=3",
         "/more?fields=bytes&atomicity=transactional&insert=put_if_absent&connections=2\
@@ -33,7 +43,7 @@ test_rows! { ordeal, Cluster::start("ignite", 1);
 
 #[test]
 fn ignite_conforms_but_for_what_is_no_text() {
-    let cluster = Cluster::start("ignite", 1);
+    let cluster = ONE.lend();
     let expected = [ANY_BYTES, ONE_MIB, REPLACED_BY_ONE_MIB];
     assert_conforms_but_for(&cluster.url("?connections=4"), &expected);
 }
@@ -51,7 +61,7 @@ fn flushed_writes_survive_kill_9_with_persistence() {
 
 #[test]
 fn updates_keep_the_other_fields_and_tell_their_requests() {
-    let cluster = Cluster::start("ignite", 1);
+    let cluster = ONE.lend();
     let store = store(&cluster.url("?connections=16"));
     let mut test_client = TestClient::open_wide(&*store, 3).unwrap();
     test_client.expect(&insert("user1", &["a", "b", "c"]), RequestResult::WRITTEN);
@@ -69,7 +79,7 @@ fn updates_keep_the_other_fields_and_tell_their_requests() {
 /// Two sessions at a time change one field each of the same record: nothing may be lost.
 #[test]
 fn changes_at_the_same_time_lose_none_of_each_other() {
-    let cluster = Cluster::start("ignite", 1);
+    let cluster = ONE.lend();
     for rest in ["?connections=8", "/tx?connections=8&atomicity=transactional"] {
         let store = store(&cluster.url(rest));
         let mut test_client = TestClient::open_wide(&*store, 4).unwrap();
@@ -90,7 +100,7 @@ fn changes_at_the_same_time_lose_none_of_each_other() {
 
 #[test]
 fn an_insert_over_a_record_overwrites_it_or_is_refused_as_the_url_says() {
-    let cluster = Cluster::start("ignite", 1);
+    let cluster = ONE.lend();
     let mut first = test_client(&cluster.url(""));
     first.expect(&insert("user1", &["a", "b"]), RequestResult::WRITTEN);
     first.expect(&insert("user1", &["c"]), RequestResult::WRITTEN);
@@ -102,7 +112,7 @@ fn an_insert_over_a_record_overwrites_it_or_is_refused_as_the_url_says() {
 
 #[test]
 fn scans_go_in_the_order_of_the_keys_over_all_nodes() {
-    let cluster = Cluster::start("ignite", 3);
+    let cluster = THREE.lend();
     let mut test_client = test_client(&cluster.url(""));
     for number in (0..200).rev() {
         let (key, value) = (format!("user{number:03}"), number.to_string());

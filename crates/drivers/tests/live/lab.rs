@@ -1,15 +1,15 @@
-//! A lab of a test's own, gone when the test is.
+//! Labs: of a test's own, gone when the test is, or shared by those that break nothing.
 
 use std::path::PathBuf;
-use std::sync::OnceLock;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{OnceLock, mpsc};
 use std::time::Instant;
 
 use assay_drivers::registry;
 use assay_lab::{House, Injection, Lab, LabError, Order, Watch, recipes};
 use assay_model::Nanos;
 
-use crate::ordeal::Mortal;
+use crate::ordeal::{Mortal, Served};
 use crate::server_process::{new_folder, until_stopped};
 use crate::stores::OPTIONS;
 
@@ -58,7 +58,7 @@ impl Cluster {
 
     /// The URL of all nodes, followed by `rest`.
     pub fn url(&self, rest: &str) -> String {
-        format!("{}{rest}", self.lab.as_ref().expect("it is up").url())
+        Served::url(self, rest)
     }
 
     pub fn kill(&mut self, node: usize) {
@@ -109,18 +109,73 @@ impl Cluster {
     }
 }
 
+/// A cluster that the tests share which break nothing. It ends with the process.
+pub struct Shared {
+    name: &'static str,
+    order: fn() -> Order,
+    url: OnceLock<String>,
+    loans: AtomicUsize,
+}
+
+impl Shared {
+    /// A cluster as `order` says; its folder is called `name`.
+    pub const fn new(name: &'static str, order: fn() -> Order) -> Shared {
+        Shared { name, order, url: OnceLock::new(), loans: AtomicUsize::new(0) }
+    }
+
+    /// The URL of its nodes; the first caller waits until they are up.
+    pub fn url(&self) -> &str {
+        self.url.get_or_init(|| self.start())
+    }
+
+    /// The cluster for a test that wants records of its own.
+    pub fn lend(&self) -> Loan {
+        let number = self.loans.fetch_add(1, Ordering::Relaxed);
+        Loan { url: format!("{}/t{number}", self.url().trim_end_matches('/')) }
+    }
+
+    /// Starts it on a thread that never ends, for it ends with its thread. Its folder is always
+    /// the same, so what is left of it is removed by the next one.
+    fn start(&self) -> String {
+        let (name, order) = (self.name, self.order);
+        let (tell, started) = mpsc::channel();
+        std::thread::spawn(move || {
+            let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+            let cluster = Cluster::start_in(&order(), folder);
+            let told = tell.send(cluster.url(""));
+            while told.is_ok() {
+                std::thread::park();
+            }
+        });
+        started.recv().unwrap_or_else(|_| panic!("the shared {name} does not come up"))
+    }
+}
+
+/// A shared cluster as one test sees it: all its names begin with a prefix of its own.
+pub struct Loan {
+    url: String,
+}
+
+impl Served for Loan {
+    fn url(&self, rest: &str) -> String {
+        format!("{}{}", self.url, rest.trim_start_matches('/'))
+    }
+}
+
 /// The time since the first call, for proxies.
 pub fn now() -> Nanos {
     static FIRST: OnceLock<Instant> = OnceLock::new();
     FIRST.get_or_init(Instant::now).elapsed().into()
 }
 
+impl Served for Cluster {
+    fn url(&self, rest: &str) -> String {
+        format!("{}{rest}", self.lab.as_ref().expect("it is up").url())
+    }
+}
+
 /// Its first node.
 impl Mortal for Cluster {
-    fn url(&self, rest: &str) -> String {
-        Cluster::url(self, rest)
-    }
-
     fn freeze(&mut self) {
         Cluster::freeze(self, 1);
     }

@@ -16,10 +16,14 @@ use crate::test_client::{RequestResult, TestClient, insert, read, scan, update};
 pub const LOST: RequestResult = RequestResult::Unknown(Reason::ConnectionLost);
 pub const UNREACHABLE: RequestResult = RequestResult::Refused(Reason::Unreachable);
 
-/// A server of a test's own.
-pub trait Mortal {
+/// A server, whoever it belongs to.
+pub trait Served {
     /// The URL of its store followed by `rest`.
     fn url(&self, rest: &str) -> String;
+}
+
+/// A server of a test's own.
+pub trait Mortal: Served {
     /// Its sockets stay open, but it does nothing.
     fn freeze(&mut self);
     /// It goes on.
@@ -30,11 +34,13 @@ pub trait Mortal {
     fn restart(&mut self);
 }
 
-impl<L: Launch> Mortal for ServerProcess<L> {
+impl<L: Launch> Served for ServerProcess<L> {
     fn url(&self, rest: &str) -> String {
         ServerProcess::url(self, rest)
     }
+}
 
+impl<L: Launch> Mortal for ServerProcess<L> {
     fn freeze(&mut self) {
         ServerProcess::freeze(self);
     }
@@ -107,14 +113,14 @@ pub fn flushed_writes_survive_kill_9(server: &mut impl Mortal, options: &str) {
 }
 
 /// A store of its own for each of these, behind one server.
-pub fn it_conforms(server: &mut impl Mortal, rows: &[&str]) {
+pub fn it_conforms(server: &mut impl Served, rows: &[&str]) {
     for rest in rows {
         assert_conforms(&*store(&server.url(rest)));
     }
 }
 
 pub fn ten_thousand_requests_in_flight_are_answered_in_order(
-    server: &mut impl Mortal,
+    server: &mut impl Served,
     options: &str,
 ) {
     answers_in_order(&mut test_client(&server.url(options)), 10_000);
@@ -130,7 +136,7 @@ pub enum Scans {
     Somehow,
 }
 
-pub fn records_stay_as_long_as_they_were(server: &mut impl Mortal, options: &str, scans: Scans) {
+pub fn records_stay_as_long_as_they_were(server: &mut impl Served, options: &str, scans: Scans) {
     stays_as_long(&server.url(options), scans);
 }
 

@@ -4,16 +4,18 @@ use assay_model::{Kind, Reason};
 
 use super::start;
 use crate::antidote_stand_in::{Fault, StandIn};
-use crate::ordeal::Mortal;
+use crate::ordeal::{Mortal, Served};
 use crate::rows::test_rows;
 use crate::stores::test_client;
 use crate::test_client::{RequestResult, TestClient, insert, read, update};
 
-impl Mortal for StandIn {
+impl Served for StandIn {
     fn url(&self, rest: &str) -> String {
         format!("{}{rest}", StandIn::url(self))
     }
+}
 
+impl Mortal for StandIn {
     fn freeze(&mut self) {
         StandIn::freeze(self);
     }

@@ -1,13 +1,12 @@
 //! The node that the tests share which break nothing.
 
-use std::path::PathBuf;
-use std::sync::{OnceLock, mpsc};
+use std::sync::OnceLock;
 
 use assay_lab::{Order, recipes};
 use scylla::client::session_builder::SessionBuilder;
 use scylla::value::{CqlValue, Row};
 
-use crate::lab::Cluster;
+use crate::lab::Shared;
 
 /// An order of so many nodes, small enough for a machine that builds at the same time.
 pub fn order(nodes: usize) -> Order {
@@ -21,26 +20,12 @@ pub fn shared(rest: &str) -> String {
 }
 
 fn node() -> &'static str {
-    static NODE: OnceLock<String> = OnceLock::new();
-    NODE.get_or_init(|| match std::env::var("ASSAY_TEST_CASSANDRA_URL") {
+    static URL: OnceLock<String> = OnceLock::new();
+    static NODE: Shared = Shared::new("cassandra", || order(1));
+    URL.get_or_init(|| match std::env::var("ASSAY_TEST_CASSANDRA_URL") {
         Ok(url) => url,
-        Err(_) => start(),
+        Err(_) => NODE.url().to_owned(),
     })
-}
-
-/// Starts it on a thread that never ends, for it ends with its thread. Its folder is always the
-/// same, so what is left of it is removed by the next one.
-fn start() -> String {
-    let (tell, ended) = mpsc::channel();
-    std::thread::spawn(move || {
-        let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("cassandra");
-        let cluster = Cluster::start_in(&order(1), folder);
-        let ended = tell.send(cluster.url(""));
-        while ended.is_ok() {
-            std::thread::park();
-        }
-    });
-    ended.recv().expect("the shared node comes up")
 }
 
 /// Runs statements by another client than the driver's; the rows of the last one, values with

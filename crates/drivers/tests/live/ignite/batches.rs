@@ -1,14 +1,15 @@
 //! Requests that travel together, by `getAll` or `putAll`.
 
 use super::faults::{insert_around, persistent};
+use super::{ONE, THREE};
 use crate::batches::{holds_what_was_loaded, read_together, refuses_alone_what_is_wrong};
 use crate::lab::Cluster;
-use crate::ordeal::{assert_kept, insert_until_killed};
+use crate::ordeal::{Served, assert_kept, insert_until_killed};
 use crate::rows::test_rows;
 use crate::stores::test_client;
 use crate::test_client::{RequestResult, read};
 
-test_rows! { ordeal, Cluster::start("ignite", 1);
+test_rows! { ordeal, ONE.lend();
     it_conforms(&[
         "/bytes?fields=bytes&batch=8",
         "/more?fields=bytes&atomicity=transactional&insert=put_if_absent&connections=2\
@@ -18,7 +19,7 @@ test_rows! { ordeal, Cluster::start("ignite", 1);
 
 #[test]
 fn what_was_loaded_in_batches_is_there() {
-    let cluster = Cluster::start("ignite", 3);
+    let cluster = THREE.lend();
     for caches in ["atomic", "transactional"] {
         let rest = format!("/{caches}?backups=1&atomicity={caches}");
         let mut single = test_client(&cluster.url(&rest));
@@ -29,7 +30,7 @@ fn what_was_loaded_in_batches_is_there() {
 
 #[test]
 fn of_a_batch_only_what_is_wrong_is_refused() {
-    let cluster = Cluster::start("ignite", 1);
+    let cluster = ONE.lend();
     let mut test_client = test_client(&cluster.url("?batch=3&connections=1"));
     refuses_alone_what_is_wrong(&mut test_client);
     let result = read_together(&mut test_client, &["a", "missing", "c"]);

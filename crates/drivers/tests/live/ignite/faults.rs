@@ -3,9 +3,10 @@
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-use assay_lab::{Order, recipes};
+use assay_lab::Order;
 use assay_store::{Store, Ticket};
 
+use super::order;
 use crate::lab::Cluster;
 use crate::ordeal::{assert_kept, killed_before_an_update_is_written};
 use crate::rows::test_rows;
@@ -14,8 +15,7 @@ use crate::test_client::{RequestResult, TIMEOUT, TestClient, insert, layout, rea
 
 /// One node whose records are on disk.
 pub fn persistent() -> Order {
-    let recipe = recipes::find("ignite").expect("it is there");
-    Order::of(recipe).nodes(1).choose("persistence", "on")
+    order(1).choose("persistence", "on")
 }
 
 /// Waits until the cluster is active again.

@@ -2,9 +2,10 @@
 
 use std::io::Write;
 
+use super::ONE;
 use crate::impostor;
-use crate::lab::Cluster;
 use crate::opening::{assert_turned_away, check_unreachable};
+use crate::ordeal::Served;
 use crate::rows::test_rows;
 use crate::stores::{Settings, store, test_client};
 use crate::test_client::{RequestResult, insert, layout, read, scan};
@@ -40,7 +41,7 @@ fn a_server_that_says_something_else_is_no_ignite() {
 
 #[test]
 fn a_cache_that_is_another_than_the_url_says_is_not_used() {
-    let cluster = Cluster::start("ignite", 1);
+    let cluster = ONE.lend();
     store(&cluster.url("?backups=1&index=off")).prepare(&layout(2)).unwrap();
     for (rest, part) in [
         ("?index=off&backups=2", "has backups=1"),
@@ -55,7 +56,7 @@ fn a_cache_that_is_another_than_the_url_says_is_not_used() {
 
 #[test]
 fn a_cluster_says_what_it_is_and_a_prefix_keeps_caches_apart() {
-    let cluster = Cluster::start("ignite", 1);
+    let cluster = ONE.lend();
     let store = store(&cluster.url("/bench?atomicity=transactional&write_sync=primary_sync"));
     store.prepare(&layout(2)).unwrap();
     let settings = Settings::of(&*store);
