@@ -22,7 +22,8 @@ use crate::test_client::{
     RequestResult, TestClient, TestRequest, delete, insert, read, scan, update,
 };
 
-/// For the tests that break nothing.
+/// For the tests that break nothing and have no transactions: who makes a cache waits for those that
+/// are open, and all others wait for him.
 static ONE: Shared = Shared::new("ignite", || order(1));
 /// The same with several nodes.
 static THREE: Shared = Shared::new("ignite-of-three", || order(3));
@@ -31,13 +32,16 @@ fn order(nodes: usize) -> Order {
     Order::of(recipes::find("ignite").expect("there is a recipe")).nodes(nodes)
 }
 
-test_rows! { ordeal, ONE.lend();
+test_rows! { ordeal, Cluster::start("ignite", 1);
     it_conforms(&[
         "/bytes?fields=bytes&keys=bytes&connections=3",
         "/more?fields=bytes&atomicity=transactional&insert=put_if_absent&connections=2\
          &partition_awareness=off&read_from_backup=off",
         "/hash?fields=bytes&index=off&backups=0",
     ]);
+}
+
+test_rows! { ordeal, ONE.lend();
     records_stay_as_long_as_they_were("", Scans::InOrder);
 }
 
@@ -79,7 +83,7 @@ fn updates_keep_the_other_fields_and_tell_their_requests() {
 /// Two sessions at a time change one field each of the same record: nothing may be lost.
 #[test]
 fn changes_at_the_same_time_lose_none_of_each_other() {
-    let cluster = ONE.lend();
+    let cluster = Cluster::start("ignite", 1);
     for rest in ["?connections=8", "/tx?connections=8&atomicity=transactional"] {
         let store = store(&cluster.url(rest));
         let mut test_client = TestClient::open_wide(&*store, 4).unwrap();

@@ -9,7 +9,7 @@ use crate::rows::test_rows;
 use crate::stores::test_client;
 use crate::test_client::{RequestResult, read};
 
-test_rows! { ordeal, ONE.lend();
+test_rows! { ordeal, Cluster::start("ignite", 1);
     it_conforms(&[
         "/bytes?fields=bytes&batch=8",
         "/more?fields=bytes&atomicity=transactional&insert=put_if_absent&connections=2\

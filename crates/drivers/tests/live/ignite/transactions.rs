@@ -8,11 +8,10 @@ use assay_store::conformance::assert_conforms;
 use assay_store::{Isolation, Ticket};
 
 use super::faults::{persistent, until_prepared};
-use super::{ONE, THREE};
 use crate::half_way::{afterwards, before, half_way, observed};
 use crate::lab::Cluster;
 use crate::mapped::queries_conform;
-use crate::ordeal::{LOST, Served, UNREACHABLE};
+use crate::ordeal::{LOST, UNREACHABLE};
 use crate::stores::{store, test_client};
 use crate::test_client::{
     RequestResult, TIMEOUT, TestClient, TestRequest, delete, insert, read, scan, update,
@@ -20,13 +19,11 @@ use crate::test_client::{
 
 const LEVELS: [&str; 3] = ["read-committed", "repeatable-read", "serializable"];
 const TIMED_OUT: RequestResult = RequestResult::Refused(Reason::Timeout);
-/// A timeout that nothing runs into: a test that waits for it fails. Tests that share a node need
-/// it, for who makes a cache waits for open transactions, and the others wait for him; a test of
-/// short timeouts has a node of its own.
+/// A timeout that nothing runs into: a test that waits for it fails.
 const LONG: &str = "transaction_timeout=60000";
 
 /// A client of transactions in caches of its own, with records `user1`, `user2` and `user3`.
-fn with_three(cluster: &impl Served, prefix: &str, options: &str) -> TestClient {
+fn with_three(cluster: &Cluster, prefix: &str, options: &str) -> TestClient {
     let rest = format!("/{prefix}?atomicity=transactional&{options}");
     let mut test_client = test_client(&cluster.url(&rest));
     for key in ["user1", "user2", "user3"] {
@@ -44,7 +41,7 @@ fn queries_conform_through_a_mapping() {
 }
 
 /// The same at each isolation.
-fn at_each_level(cluster: &impl Served) -> impl Iterator<Item = (&'static str, TestClient)> {
+fn at_each_level(cluster: &Cluster) -> impl Iterator<Item = (&'static str, TestClient)> {
     LEVELS.into_iter().map(|level| {
         let options = format!("isolation={level}&{LONG}&connections=4");
         (level, with_three(cluster, &level.replace('-', ""), &options))
@@ -104,7 +101,7 @@ fn each_isolation_conforms() {
 
 #[test]
 fn a_transaction_is_committed_whole_and_seen_before_by_itself_alone() {
-    let cluster = ONE.lend();
+    let cluster = Cluster::start("ignite", 1);
     for (level, mut test_client) in at_each_level(&cluster) {
         half_way(&mut test_client);
         assert_eq!(observed(&mut test_client, 2), before(), "{level}");
@@ -129,7 +126,7 @@ fn what_was_rolled_back_left_or_abandoned_is_gone_without_a_lock() {
             test_client.drain_for(Duration::from_millis(200));
         },
     ];
-    let cluster = ONE.lend();
+    let cluster = Cluster::start("ignite", 1);
     for (level, mut test_client) in at_each_level(&cluster) {
         for end in ends {
             half_way(&mut test_client);
@@ -142,7 +139,7 @@ fn what_was_rolled_back_left_or_abandoned_is_gone_without_a_lock() {
 
 #[test]
 fn each_step_tells_its_requests() {
-    let cluster = ONE.lend();
+    let cluster = Cluster::start("ignite", 1);
     for (level, mut test_client) in at_each_level(&cluster) {
         test_client.begin(1);
         // The first has one more: the transaction begins.
@@ -168,10 +165,10 @@ fn each_step_tells_its_requests() {
     }
 }
 
-/// More records than a scan gets at once, on three nodes.
+/// More records than a scan gets at once, on two nodes.
 #[test]
 fn a_scan_sees_what_its_transaction_wrote() {
-    let cluster = THREE.lend();
+    let cluster = Cluster::start("ignite", 2);
     for (level, mut test_client) in at_each_level(&cluster) {
         let rows = |numbers: &mut dyn Iterator<Item = u32>| {
             RequestResult::Done(true, numbers.map(|number| format!("field0={number}")).collect())
@@ -207,7 +204,7 @@ fn a_scan_sees_what_its_transaction_wrote() {
 /// Both read, then both write: with locks the second waits to read, else one commit is refused.
 #[test]
 fn of_two_that_read_before_they_write_no_update_is_lost() {
-    let cluster = ONE.lend();
+    let cluster = Cluster::start("ignite", 1);
     let mut test_client = with_three(&cluster, "locks", &format!("{LONG}&connections=4"));
     test_client.begin(1);
     test_client.expect(&read("user1").of(1), RequestResult::row("field0=a field1=b"));
@@ -221,8 +218,7 @@ fn of_two_that_read_before_they_write_no_update_is_lost() {
     assert_eq!(in_order(&mut test_client, [commit, second]), expected);
     assert_eq!(test_client.end(2, Kind::Commit), RequestResult::WRITTEN);
 
-    let mut test_client =
-        with_three(&cluster, "compared", &format!("isolation=serializable&{LONG}&connections=4"));
+    let mut test_client = with_three(&cluster, "compared", "isolation=serializable&connections=4");
     for session in [1, 2] {
         test_client.begin(session);
         test_client.expect(&read("user1").of(session), RequestResult::row("field0=a field1=b"));
@@ -238,9 +234,9 @@ fn of_two_that_read_before_they_write_no_update_is_lost() {
 /// Also what was missing, found by a scan, or to be inserted only if nothing is there.
 #[test]
 fn a_serializable_commit_is_refused_if_what_it_read_changed() {
-    let cluster = ONE.lend();
-    let options = format!("isolation=serializable&insert=put_if_absent&{LONG}&connections=4");
-    let mut test_client = with_three(&cluster, "tx", &options);
+    let cluster = Cluster::start("ignite", 1);
+    let options = "isolation=serializable&insert=put_if_absent&connections=4";
+    let mut test_client = with_three(&cluster, "tx", options);
     let steps: [(TestRequest<'_>, TestRequest<'_>); 4] = [
         (read("new1"), insert("new1", &["x"])),
         (scan("user", 3), update("user3", &["x"])),
@@ -274,7 +270,7 @@ fn a_serializable_commit_is_refused_if_what_it_read_changed() {
 /// Where reads do not lock, updates still keep each other's fields, and an insert finds out.
 #[test]
 fn read_committed_transactions_lose_no_fields() {
-    let cluster = ONE.lend();
+    let cluster = Cluster::start("ignite", 1);
     let options = format!("isolation=read-committed&insert=put_if_absent&{LONG}&connections=4");
     let mut test_client = with_three(&cluster, "tx", &options);
     test_client.begin(1);
