@@ -33,7 +33,8 @@ use crate::fleet::{boot_id, build, collecting, length, write_secret};
 use crate::load_config::{LoadConfig, Purpose};
 use crate::note::Note;
 use crate::options::{Options, Verb};
-use crate::setup::{Setup, random};
+use crate::seed::random;
+use crate::setup::Setup;
 use crate::units::rfc3339;
 
 /// How often the coordinator looks.
@@ -65,20 +66,23 @@ pub fn load(
     dir: &Path,
 ) -> Result<Finished> {
     setup.raw_target()?;
-    if setup.options.resume.is_on() {
+    if setup.plan.options.resume.is_on() {
         return Err(usage(
             "--resume: a load by agents begins anew: leave --agents out, or --fresh",
         ));
     }
-    let plan = setup.workload.plan(setup.seed, PlanPhase::Load)?;
+    let plan = setup.plan.workload.plan(setup.plan.seed, PlanPhase::Load)?;
     setup.require_kinds(PlanPhase::Load)?;
-    setup.workload.require_whole_load(plan.len())?;
+    setup.plan.workload.require_whole_load(plan.len())?;
     let dataset = plan.loaded();
     let load_config = setup.load_config(&plan, Purpose::Load, setup.loaded(plan.len())?)?;
-    let mut words = fleet_words(&load_config, agents, &setup.options)?;
+    let mut words = fleet_words(&load_config, agents, &setup.plan.options)?;
     words.extend(records_word(setup));
     setup.prepare_to_load(&plan, &dataset)?;
-    setup.store.keep_note(&Note::loading(&dataset, setup.seed).to_text()).map_err(from_open)?;
+    setup
+        .store
+        .keep_note(&Note::loading(&dataset, setup.plan.seed).to_text())
+        .map_err(from_open)?;
     let experiment = setup.experiment(&plan, load_config, dir, true)?;
     let fleet = Fleet { agents, matches, verb: Verb::Load, experiment, words };
     let finished = coordinate(setup, fleet)?;
@@ -103,7 +107,7 @@ pub fn run(
     let undoes_inserts = setup.undoes_inserts()?;
     let final_reads = setup.final_reads()?;
     let experiment = Experiment { final_reads, ..setup.ready(purpose)? };
-    let mut words = fleet_words(&experiment.load_config, agents, &setup.options)?;
+    let mut words = fleet_words(&experiment.load_config, agents, &setup.plan.options)?;
     if purpose == Purpose::Bench {
         words.extend(bench_words(setup, &experiment.load_config));
     }
@@ -153,14 +157,14 @@ pub fn step(
     experiment: Experiment,
 ) -> Result<Finished> {
     setup.raw_target()?;
-    let words = fleet_words(&experiment.load_config, agents, &setup.options)?;
+    let words = fleet_words(&experiment.load_config, agents, &setup.plan.options)?;
     coordinate(setup, Fleet { agents, matches, verb: Verb::Run, experiment, words })
 }
 
 /// What a bench chooses, as the words of a run.
 fn bench_words(setup: &Setup, load_config: &LoadConfig) -> Vec<String> {
     let duration = load_config.extent.duration;
-    let duration = duration.filter(|_| !setup.options.duration.is_given());
+    let duration = duration.filter(|_| !setup.plan.options.duration.is_given());
     let duration =
         duration.map(|duration| format!("--duration={}", quantity::write_time(duration)));
     records_word(setup).into_iter().chain(duration).collect()
@@ -169,8 +173,8 @@ fn bench_words(setup: &Setup, load_config: &LoadConfig) -> Vec<String> {
 /// How many records there are: a bench suggests another number than its workload has. A trace
 /// brings its own.
 fn records_word(setup: &Setup) -> Option<String> {
-    let records = setup.workload.records()?.dataset.records;
-    let is_told = setup.options.records.is_given() || setup.workload.trace.is_some();
+    let records = setup.plan.workload.records()?.dataset.records;
+    let is_told = setup.plan.options.records.is_given() || setup.plan.workload.trace.is_some();
     (!is_told).then(|| format!("--records={records}"))
 }
 
@@ -204,7 +208,7 @@ fn coordinate(setup: &Setup, mut fleet: Fleet<'_>) -> Result<Finished> {
     fs::create_dir_all(&pieces).with_context(|| format!("cannot create {}", pieces.display()))?;
     // Two runs in directories of one name do not meet in the bucket.
     let folder = format!("{}-{:016x}", fleet.experiment.manifest.run.id, random()?);
-    let collecting = collecting(&setup.options, &folder)?;
+    let collecting = collecting(&setup.plan.options, &folder)?;
     let bucket = InBucket::begin(collecting.clone(), fleet.agents)?;
     let _during = setup.listening.during();
     fleet.experiment.manifest.run.started = rfc3339(std::time::SystemTime::now());
@@ -425,8 +429,8 @@ fn job(
     (target, is_local): (&str, bool),
     collecting: Collecting,
 ) -> Result<(Job, Vec<bytes::Bytes>)> {
-    let options = &setup.options;
-    let (mut words, files) = job::words(fleet.matches, options, (fleet.verb, setup.seed.0))?;
+    let options = &setup.plan.options;
+    let (mut words, files) = job::words(fleet.matches, options, (fleet.verb, setup.plan.seed.0))?;
     words.extend(fleet.words.iter().cloned());
     let has_secret = assay_drivers::registry::without_secrets(target) != target;
     // On this machine it travels in the environment.

@@ -16,13 +16,15 @@ use assay_results::run_dirs::HALLMARK;
 use assay_store::Capabilities;
 use clap::ArgMatches;
 
+use crate::command_line::{command_line, typed};
 use crate::coordinator;
 use crate::exit::Exit;
 use crate::experiment::Finished;
 use crate::load_config::Purpose;
 use crate::options::{Options, Origin, RepeatSeeds};
 use crate::run_dirs;
-use crate::setup::{Setup, command_line, typed};
+use crate::run_plan::RunPlan;
+use crate::setup::Setup;
 use crate::show::{Display, FORMATS_OF_SEVERAL, Format, keep_hallmark, require_hallmark};
 use crate::units::rfc3339;
 
@@ -75,12 +77,13 @@ pub fn execute(
         let dir = dir.map_or_else(|| group_dir(matches, &options), Ok)?;
         let run_dir = dir.join(number.to_string());
         options.run_dir.set(&run_dir.display().to_string(), Origin::Flag)?;
-        let mut setup = Setup::with(matches, options.clone(), purpose)?;
+        let mut plan = RunPlan::from(matches, options.clone(), purpose)?;
+        plan.command = own_command(&plan);
+        let setup = Setup::open(plan)?;
         let group =
             group.get_or_insert_with(|| RunningGroup::new(&setup, expected, dir, purpose, times));
-        setup.command = own_command(&setup);
         say(&setup, &format!("run {number} of {times}"));
-        is_quiet = setup.show == Show::Nothing;
+        is_quiet = setup.plan.show == Show::Nothing;
         let finished = group.run(setup, (agents, matches), (purpose, number))?;
         if finished.exit != Exit::Fine {
             eprintln!("{}", why_ended(&group.repeat, number, finished.exit));
@@ -100,7 +103,7 @@ pub fn execute(
 }
 
 fn say(setup: &Setup, text: &str) {
-    if setup.show != Show::Nothing {
+    if setup.plan.show != Show::Nothing {
         eprintln!("{text}");
     }
 }
@@ -126,7 +129,7 @@ fn group_dir(matches: &ArgMatches, options: &Options) -> Result<PathBuf> {
 }
 
 /// The command that repeats this run alone.
-fn own_command(setup: &Setup) -> Vec<String> {
+fn own_command(plan: &RunPlan) -> Vec<String> {
     let mut words = Vec::new();
     let mut typed = typed().into_iter();
     while let Some(word) = typed.next() {
@@ -137,9 +140,9 @@ fn own_command(setup: &Setup) -> Vec<String> {
             words.push(word);
         }
     }
-    words.extend(["--seed".to_owned(), setup.seed.to_string()]);
-    if setup.arrivals != setup.seed {
-        words.extend(["--arrival-seed".to_owned(), setup.arrivals.to_string()]);
+    words.extend(["--seed".to_owned(), plan.seed.to_string()]);
+    if plan.arrivals != plan.seed {
+        words.extend(["--arrival-seed".to_owned(), plan.arrivals.to_string()]);
     }
     words
 }
@@ -160,19 +163,19 @@ impl RunningGroup {
         purpose: Purpose,
         times: u64,
     ) -> RunningGroup {
-        let has_own_store = setup.options.target().is_none();
+        let has_own_store = setup.plan.options.target().is_none();
         let state = meeting(&setup.store.capabilities(), purpose, has_own_store);
         if state == Meeting::Kept {
             say(setup, "all runs meet the same store: each what the one before left");
         }
         let repeat = Repeat {
             started: rfc3339(std::time::SystemTime::now()),
-            command: command_line(setup.seed, typed),
+            command: command_line(setup.plan.seed, typed),
             expected: times as u32,
             state,
             ..Repeat::default()
         };
-        RunningGroup { dir, seed: setup.seed, arrivals: setup.arrivals, repeat }
+        RunningGroup { dir, seed: setup.plan.seed, arrivals: setup.plan.arrivals, repeat }
     }
 
     /// Performs one run; a store that was made for it goes with it.
@@ -185,7 +188,7 @@ impl RunningGroup {
         let fleet = agents.map(|agents| (agents, matches));
         let finished = match purpose {
             Purpose::Bench => {
-                let dir = setup.dir.join("load");
+                let dir = setup.plan.dir.join("load");
                 let loaded = coordinator::load_alone_or(&mut setup, fleet, &dir)?;
                 match loaded.exit {
                     Exit::Fine => coordinator::run_alone_or(&mut setup, fleet, purpose)?,
@@ -197,7 +200,7 @@ impl RunningGroup {
         if finished.exit == Exit::Fine {
             self.repeat.runs.push(RepeatedRun {
                 run_dir: number.to_string(),
-                arrival_seed: setup.arrivals.to_string(),
+                arrival_seed: setup.plan.arrivals.to_string(),
             });
             self.repeat.write(&self.dir)?;
         }

@@ -29,6 +29,13 @@ pub enum Show {
     Dashboard,
 }
 
+impl Show {
+    /// The same where several runs follow one another, for which there is no dashboard.
+    pub fn without_dashboard(self) -> Show {
+        if self == Show::Dashboard { Show::Lines } else { self }
+    }
+}
+
 /// What progress is measured against.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Goal {

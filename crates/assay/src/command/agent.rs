@@ -14,7 +14,9 @@ use crate::exit::{Exit, as_usage, usage};
 use crate::fleet::{self, FleetMember};
 use crate::load_config::Purpose;
 use crate::options::{Options, Origin};
-use crate::setup::{Setup, random};
+use crate::run_plan::RunPlan;
+use crate::seed::random;
+use crate::setup::Setup;
 use crate::signals::Listening;
 use crate::{coordinator, machine, parent_death, run_dirs, units};
 
@@ -214,7 +216,7 @@ fn execute(
     options.target.set(target, Origin::Flag)?;
     options.run_dir.set(&dir.display().to_string(), Origin::Flag)?;
     let purpose = if verb == "load" { Purpose::Load } else { Purpose::Run };
-    let mut setup = Setup::with(matches, options, purpose)?;
+    let mut setup = Setup::open(RunPlan::from(matches, options, purpose)?)?;
     setup.join_fleet(member);
     let finished = match purpose {
         Purpose::Load => setup.load_share(dir)?,

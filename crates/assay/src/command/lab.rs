@@ -18,7 +18,7 @@ use crate::lab::house;
 use crate::lab::job_spec::require_driver;
 use crate::lab::probe::probe;
 use crate::options::Options;
-use crate::setup::draw_seed;
+use crate::seed::draw_seed;
 use crate::show::put;
 
 pub use list::{Readiness, readiness};

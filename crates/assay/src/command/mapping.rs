@@ -15,7 +15,7 @@ use crate::atomic_file;
 use crate::exit::{Exit, as_usage, usage};
 use crate::mapped;
 use crate::options::Options;
-use crate::setup::changes;
+use crate::run_plan::changes;
 use crate::show::put;
 use crate::workload::{Changes, Workload};
 

@@ -10,6 +10,7 @@ use crate::load_config::Purpose;
 use crate::options::Options;
 use crate::parent_death;
 use crate::repeat;
+use crate::run_plan::RunPlan;
 use crate::setup::Setup;
 
 /// `assay load`: fills a store.
@@ -23,8 +24,8 @@ pub fn load(matches: &ArgMatches) -> Result<Exit> {
         )));
     }
     let agents = fleet::agents(&options)?;
-    let mut setup = Setup::with(matches, options, Purpose::Load)?;
-    let dir = setup.dir.clone();
+    let mut setup = Setup::open(RunPlan::from(matches, options, Purpose::Load)?)?;
+    let dir = setup.plan.dir.clone();
     let fleet = agents.map(|agents| (agents, matches));
     let finished = coordinator::load_alone_or(&mut setup, fleet, &dir)?;
     setup.show_result(&finished)
@@ -39,7 +40,7 @@ pub fn run(matches: &ArgMatches) -> Result<Exit> {
         return repeat::execute((agents, matches), options, Purpose::Run, times);
     }
     let fleet = fleet::agents(&options)?.map(|agents| (agents, matches));
-    let mut setup = Setup::with(matches, options, Purpose::Run)?;
+    let mut setup = Setup::open(RunPlan::from(matches, options, Purpose::Run)?)?;
     let finished = coordinator::run_alone_or(&mut setup, fleet, Purpose::Run)?;
     setup.show_result(&finished)
 }
@@ -51,7 +52,7 @@ pub fn bench(matches: &ArgMatches) -> Result<Exit> {
     if let Some(times) = repeat::times(&options)? {
         return repeat::execute((agents, matches), options, Purpose::Bench, times);
     }
-    let mut setup = Setup::with(matches, options, Purpose::Bench)?;
+    let mut setup = Setup::open(RunPlan::from(matches, options, Purpose::Bench)?)?;
     let keeps_store = setup.keeps_store();
     let exit = load_and_run(&mut setup, agents.map(|agents| (agents, matches)));
     if exit.is_ok() && !keeps_store {
@@ -61,7 +62,7 @@ pub fn bench(matches: &ArgMatches) -> Result<Exit> {
 }
 
 fn load_and_run(setup: &mut Setup, fleet: Option<(u32, &ArgMatches)>) -> Result<Exit> {
-    let dir = setup.dir.join("load");
+    let dir = setup.plan.dir.join("load");
     let loaded = coordinator::load_alone_or(setup, fleet, &dir)?;
     if loaded.exit != Exit::Fine {
         return setup.show_result(&loaded);

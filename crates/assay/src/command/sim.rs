@@ -17,7 +17,7 @@ use assay_store::truth::Fault;
 use clap::{ArgMatches, Args, Command, FromArgMatches, ValueHint};
 
 use crate::exit::{Exit, usage};
-use crate::setup::draw_seed;
+use crate::seed::draw_seed;
 use crate::show::put;
 use crate::signals::ending;
 use crate::units;

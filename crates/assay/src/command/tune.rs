@@ -30,6 +30,7 @@ use crate::fleet;
 use crate::load_config;
 use crate::machine;
 use crate::options::{Options, Origin};
+use crate::run_plan::RunPlan;
 use crate::setup::Setup;
 use crate::show::{Display, Format};
 
@@ -46,16 +47,14 @@ pub fn tune(matches: &ArgMatches) -> Result<Exit> {
     let expected = TuneOptions::from(&options)?;
     let display = Display::from(&options)?;
     display.require(&options, "a tune is", &FORMATS)?;
-    let mut setup = Setup::from(matches, load_config::Purpose::Run)?;
-    require_kinds(&setup, &expected)?;
+    let mut plan = RunPlan::from(matches, options, load_config::Purpose::Run)?;
+    require_kinds(&plan, &expected)?;
     // The spec's length is not the length of a step.
-    setup.workload.set_operations(None)?;
-    setup.show = match setup.show {
-        Show::Dashboard => Show::Lines,
-        other => other,
-    };
-    let seed = first_seed(&setup, &expected)?;
-    setup.seed = seed;
+    plan.workload.set_operations(None)?;
+    plan.show = plan.show.without_dashboard();
+    plan.seed = first_seed(&plan, &expected)?;
+    let seed = plan.seed;
+    let mut setup = Setup::open(plan)?;
     fill(&mut setup)?;
     let listening = Arc::clone(&setup.listening);
     let mut steps = Steps::new(setup, expected, seed);
@@ -73,10 +72,10 @@ pub fn tune(matches: &ArgMatches) -> Result<Exit> {
     };
     drop(during);
     let tuning = tuning(&steps, time_course, made, is_interrupted);
-    let root = &steps.setup().dir;
+    let root = &steps.setup().plan.dir;
     keep(root, &tuning)?;
     show(&tuning, &display)?;
-    if steps.setup().show != Show::Nothing {
+    if steps.setup().plan.show != Show::Nothing {
         eprintln!("kept in {}", root.display());
     }
     Ok(exit(&tuning))
@@ -138,7 +137,7 @@ fn ahead(left: Left, each: Option<Nanos>) -> String {
 
 /// A line with the outcome of a step, and the steps that are left.
 fn say(steps: &Steps, request: Request, found: &assay_analysis::tune::StepOutcome, ahead: &str) {
-    if steps.setup().show == Show::Nothing {
+    if steps.setup().plan.show == Show::Nothing {
         return;
     }
     let values: Vec<String> = found.terms.iter().map(|term| value(term, Letters::Ascii)).collect();
@@ -166,9 +165,9 @@ fn tuning(steps: &Steps, time_course: TuneKind, made: Vec<Step>, is_interrupted:
         TuneKind::Sweep { held, .. } => held,
     };
     Tuning {
-        title: format!("{} on {}", setup.workload.name, capabilities.name),
-        command: repeating(&setup.command),
-        dir: setup.dir.display().to_string(),
+        title: format!("{} on {}", setup.plan.workload.name, capabilities.name),
+        command: repeating(&setup.plan.command),
+        dir: setup.plan.dir.display().to_string(),
         url: setup.url.clone(),
         is_no_op: capabilities.is_no_op,
         load: steps.load().to_owned(),
@@ -217,16 +216,16 @@ fn keep(root: &Path, tuning: &Tuning) -> Result<()> {
 }
 
 /// An objective for operations that the workload does not have would never be checked.
-fn require_kinds(setup: &Setup, expected: &TuneOptions) -> Result<()> {
-    let used = setup.workload.kinds_used(PlanPhase::Run);
+fn require_kinds(plan: &RunPlan, expected: &TuneOptions) -> Result<()> {
+    let used = plan.workload.kinds_used(PlanPhase::Run);
     for term in expected.objective.iter().flat_map(|objective| &objective.terms) {
         if let Scope::Kind(kind) = term.scope
             && !used.contains(&kind)
         {
             let names: Vec<&str> = used.iter().map(|kind| kind.name()).collect();
-            return Err(setup.options.slo.wrong(format!(
+            return Err(plan.options.slo.wrong(format!(
                 "{} has no {} operations; it has {}",
-                setup.workload.name,
+                plan.workload.name,
                 kind.name(),
                 names.join(", ")
             )));
@@ -236,23 +235,23 @@ fn require_kinds(setup: &Setup, expected: &TuneOptions) -> Result<()> {
 }
 
 /// The seed from which those of the steps follow; that of the steps there are, if one goes on.
-fn first_seed(setup: &Setup, expected: &TuneOptions) -> Result<Seed> {
-    let first = dir_of(&setup.dir, 0);
+fn first_seed(plan: &RunPlan, expected: &TuneOptions) -> Result<Seed> {
+    let first = dir_of(&plan.dir, 0);
     let is_there = first.is_dir();
     match (is_there, expected.resumes) {
         (true, false) => Err(usage(format!(
             "{} holds steps of a tune already: go on with --resume, or name another directory",
-            setup.dir.display()
+            plan.dir.display()
         ))),
-        (true, true) if !setup.options.seed.is_given() => {
+        (true, true) if !plan.options.seed.is_given() => {
             let manifest = Manifest::read(&first).map_err(as_usage)?;
             Ok(Seed(manifest.spec.seed))
         }
         (false, true) => Err(usage(format!(
             "--resume: there is no step of a tune in {}; name its directory with --run-dir",
-            setup.dir.display()
+            plan.dir.display()
         ))),
-        _ => Ok(setup.seed),
+        _ => Ok(plan.seed),
     }
 }
 
@@ -265,18 +264,18 @@ fn fill(setup: &mut Setup) -> Result<()> {
     if capabilities.is_no_op || !is_near || setup.has_note()? {
         return Ok(());
     }
-    let mut dir = setup.dir.join(DATASET);
+    let mut dir = setup.plan.dir.join(DATASET);
     for number in 2.. {
         if !dir.exists() {
             break;
         }
-        dir = setup.dir.join(format!("{DATASET}-{number}"));
+        dir = setup.plan.dir.join(format!("{DATASET}-{number}"));
     }
-    if setup.show != Show::Nothing {
+    if setup.plan.show != Show::Nothing {
         eprintln!("{} is empty: loading first", setup.url);
     }
     // What goes on with --resume is the search: this load is a new one.
-    setup.options.resume.set("false", Origin::Flag)?;
+    setup.plan.options.resume.set("false", Origin::Flag)?;
     let finished = setup.load(&dir)?;
     if finished.exit != Exit::Fine {
         let message = format!("the load failed; see `assay report {}`", dir.display());

@@ -30,14 +30,14 @@ use clap::ArgMatches;
 use crate::actions::schedule::ActionSchedule;
 use crate::binding;
 use crate::exit::{Exit, as_usage, from_open, usage};
-use crate::load_config::{LoadConfig, usual_blocking_threads, usual_workers};
-use crate::machine::surroundings;
+use crate::load_config::{LoadConfig, Purpose, usual_blocking_threads, usual_workers};
 use crate::note::{Loaded, Note};
 use crate::options::Options;
 use crate::run_dirs;
-use crate::setup::Setup;
+use crate::run_plan::RunPlan;
+use crate::seed::draw_seed;
+use crate::setup::{Setup, opening};
 use crate::show::{keep_hallmark, put, require_place};
-use crate::signals::Listening;
 use crate::workload::{Workload, WorkloadSource, file_text};
 use arguments::Arguments;
 use assay_results::AnalyzedRun;
@@ -170,49 +170,40 @@ fn refuse_what_we_do_not_do(options: &ClientOptions) -> Result<()> {
 fn setup(request: &Request) -> Result<Setup> {
     let Request { arguments, reading, .. } = request;
     let url = url(arguments, &reading.binding)?;
+    let plan = run_plan(request)?;
+    let store = registry::open(&url, &opening(plan.seed)).map_err(from_open)?;
+    Setup::with(plan, store, &url, port(&reading.binding)?)
+}
+
+fn run_plan(request: &Request) -> Result<RunPlan> {
+    let Request { arguments, reading, .. } = request;
     let seed = match reading.binding.get("assay.seed") {
         Some(text) => {
             Seed(text.parse().map_err(|_| usage(format!("assay.seed={text} is no whole number")))?)
         }
-        None => crate::setup::draw_seed()?,
+        None => draw_seed()?,
     };
-    let clock = registry::Options {
-        clock: || assay_run::clock::monotonic().0,
-        seed,
-        surroundings: surroundings(),
-    };
-    let store = registry::open(&url, &clock).map_err(from_open)?;
     let name = format!("ycsb-{}", arguments.workload_name());
     let mut workload =
         Workload::plain(&name, WorkloadSource::Records(Box::new(reading.spec.clone())));
     workload.client = Some(reading.options.clone());
-    Ok(Setup {
-        scraper: None,
-        is_content_settled: false,
-        init: Nanos::ZERO,
-        schedule: ActionSchedule::default(),
-        hop: None,
-        via: None,
-        member: None,
-        lab: None,
+    Ok(RunPlan {
+        purpose: if arguments.is_load { Purpose::Load } else { Purpose::Run },
         options: Options::default(),
         workload,
         seed,
         arrivals: seed,
-        store,
-        url: registry::without_secrets(&url),
         dir: run_dirs::fresh(&runs_dir(), &name, seed.0),
-        listening: Arc::new(Listening::begin()?),
         show: Show::Nothing,
         style: Style { colour: false, width: 0, letters: Letters::Ascii },
-        port: port(&reading.binding)?,
         latency: match reading.options.interval {
             Interval::Intended => Latency::Response,
             Interval::Op => Latency::Service,
             Interval::Both => Latency::Both,
         },
         command: command_line(seed, &reading.binding),
-        thresholds: std::collections::BTreeMap::new(),
+        thresholds: BTreeMap::new(),
+        schedule: ActionSchedule::default(),
     })
 }
 
@@ -227,7 +218,7 @@ fn port(properties: &BTreeMap<String, String>) -> Result<Option<Arc<ControlPort>
 
 /// The command line, with the seed that was drawn as a property.
 fn command_line(seed: Seed, properties: &BTreeMap<String, String>) -> Vec<String> {
-    let mut words = crate::setup::typed();
+    let mut words = crate::command_line::typed();
     if !properties.contains_key("assay.seed") {
         words.extend(["-p".to_owned(), format!("assay.seed={seed}")]);
     }
@@ -262,7 +253,7 @@ fn execute(setup: &mut Setup, request: &Request) -> Result<crate::experiment::Fi
     if !is_load {
         warn_of_differences(setup)?;
     }
-    let plan = setup.workload.plan(setup.seed, phase)?;
+    let plan = setup.plan.workload.plan(setup.plan.seed, phase)?;
     let layout = plan.layout().context("YCSB has records")?;
     setup.store.prepare(&layout).map_err(from_open)?;
     let mut loaded = plan.loaded();
@@ -270,11 +261,11 @@ fn execute(setup: &mut Setup, request: &Request) -> Result<crate::experiment::Fi
         dataset.records -= request.surplus;
     }
     if is_load {
-        keep_note(setup, &Note::loading(&loaded, setup.seed))?;
+        keep_note(setup, &Note::loading(&loaded, setup.plan.seed))?;
     }
     let load_config = load_config(options, is_load, plan.len(), setup.store.capabilities().calls)?;
     say_how(request, &load_config);
-    let dir = setup.dir.clone();
+    let dir = setup.plan.dir.clone();
     let mut experiment = setup.experiment(&plan, load_config, &dir, is_load)?;
     experiment.stops_at_failure = is_load && !options.insertion_keeps_going;
     if options.status {
@@ -337,11 +328,11 @@ fn warn_of_differences(setup: &mut Setup) -> Result<()> {
         None => loaded::find(&runs_dir(), &setup.url)?,
     };
     let Some(note) = note else { return Ok(()) };
-    setup.workload.take_value_seed(&note.dataset);
+    setup.plan.workload.take_value_seed(&note.dataset);
     if !note.is_complete {
         eprintln!("warning: the load of {} did not come to its end", setup.url);
     }
-    let expected = setup.workload.dataset(setup.seed);
+    let expected = setup.plan.workload.dataset(setup.plan.seed);
     for difference in expected.differences(&note.dataset) {
         eprintln!("warning: {difference}");
     }

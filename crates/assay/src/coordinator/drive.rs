@@ -48,7 +48,7 @@ pub fn drive(
     collecting: Collecting,
     pieces: &Path,
 ) -> Result<Driven> {
-    let options = &setup.options;
+    let options = &setup.plan.options;
     let is_local = options.local.is_on();
     let (own_keys, agent_keys) = keys(options, is_local, pieces)?;
     let target = setup.raw_target()?;
@@ -117,7 +117,7 @@ fn await_end(
     (local, is_over): (&mut LocalAgents, &AtomicBool),
 ) -> FleetOutcome {
     let control = setup.listening.control();
-    let shows = setup.show != Show::Nothing;
+    let shows = setup.plan.show != Show::Nothing;
     let (mut shown, mut is_stopping) = (String::new(), false);
     let mut interrupted = None;
     loop {

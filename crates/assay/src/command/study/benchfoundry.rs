@@ -18,10 +18,12 @@ use assay_study::precision::{dir_of, reason, starts, tabulate, unit_rate};
 use assay_workload::script::benchfoundry::{BenchfoundrySpec, Starts as When};
 use clap::ArgMatches;
 
+use crate::command_line::typed;
 use crate::exit::{Exit, Failure, from_open};
 use crate::load_config::Purpose;
 use crate::options::{Options, Origin};
-use crate::setup::{Setup, changes, typed};
+use crate::run_plan::{RunPlan, changes};
+use crate::setup::Setup;
 use crate::show::{Display, Format, keep_hallmark};
 use crate::workload::{Changes, Workload};
 use crate::{atomic_file, machine, run_dirs, thresholds};
@@ -72,7 +74,7 @@ pub fn benchfoundry(matches: &ArgMatches) -> Result<Exit> {
     let precision = under.precision(runs);
     under.keep(&precision)?;
     show(&precision, &display)?;
-    if under.setup.show != Show::Nothing {
+    if under.setup.plan.show != Show::Nothing {
         eprintln!("kept in {}", under.root.display());
     }
     Ok(exit(&precision, under.interrupts))
@@ -85,25 +87,22 @@ impl RunningStudy {
         expected: StudyOptions,
     ) -> Result<RunningStudy> {
         let mut changes = changes(matches, &options)?;
-        let mut setup = Setup::with(matches, options, Purpose::Run)?;
+        let mut plan = RunPlan::from(matches, options, Purpose::Run)?;
         thresholds::take(&mut changes.sets);
-        let spec = spec_of(&setup.workload)?.clone();
-        expected.agree_with(&setup.options, &spec)?;
-        setup.show = match setup.show {
-            Show::Dashboard => Show::Lines,
-            other => other,
-        };
-        let seed = setup.seed;
-        if setup.options.run_dir().is_none() {
-            let name = format!("study-{}", setup.workload.name);
-            setup.dir = run_dirs::fresh(setup.options.runs_dir(), &name, seed.0);
+        let spec = spec_of(&plan.workload)?.clone();
+        expected.agree_with(&plan.options, &spec)?;
+        plan.show = plan.show.without_dashboard();
+        let seed = plan.seed;
+        if plan.options.run_dir().is_none() {
+            let name = format!("study-{}", plan.workload.name);
+            plan.dir = run_dirs::fresh(plan.options.runs_dir(), &name, seed.0);
         }
-        let root = setup.dir.clone();
+        let root = plan.dir.clone();
         for factor in &expected.factors {
             run_dirs::require_free(&dir_of(&root, *factor))?;
         }
         let under = RunningStudy {
-            setup,
+            setup: Setup::open(plan)?,
             expected,
             spec,
             changes,
@@ -125,7 +124,7 @@ impl RunningStudy {
             self.loaded = "none: the store keeps nothing";
             return Ok(());
         }
-        if !self.setup.options.replace.is_on() && self.setup.has_note()? {
+        if !self.setup.plan.options.replace.is_on() && self.setup.has_note()? {
             self.loaded = "as it was found in the store";
             return Ok(());
         }
@@ -175,19 +174,19 @@ impl RunningStudy {
         let factor = self.expected.factors[place];
         // What ended the run before does not end this one.
         self.setup.listening.control().go_on();
-        self.setup.workload = self.workload(factor)?;
+        self.setup.plan.workload = self.workload(factor)?;
         // New rows get keys of the run's seed: two runs of one seed would write the same.
-        self.setup.seed = Seed(self.seed.0.wrapping_add(place as u64 + 1));
-        self.setup.arrivals = self.setup.seed;
-        self.setup.dir = dir_of(&self.root, factor);
+        self.setup.plan.seed = Seed(self.seed.0.wrapping_add(place as u64 + 1));
+        self.setup.plan.arrivals = self.setup.plan.seed;
+        self.setup.plan.dir = dir_of(&self.root, factor);
         let planned = unit_rate(&self.spec) * factor;
         let duration = quantity::write_time(self.expected.duration);
-        self.setup.options.duration.set(&duration, Origin::Flag)?;
+        self.setup.plan.options.duration.set(&duration, Origin::Flag)?;
         if self.spec.process.starts == When::Model {
-            self.setup.options.rate.set(&planned.to_string(), Origin::Flag)?;
+            self.setup.plan.options.rate.set(&planned.to_string(), Origin::Flag)?;
         }
-        self.setup.command = self.command(factor, planned);
-        if self.setup.show != Show::Nothing {
+        self.setup.plan.command = self.command(factor, planned);
+        if self.setup.plan.show != Show::Nothing {
             let (number, of) = (place + 1, self.expected.factors.len());
             eprintln!("run {number} of {of}: factor {factor}, {} processes", rate(planned));
         }
@@ -206,7 +205,7 @@ impl RunningStudy {
         }
         let duration = quantity::write_time(self.expected.duration);
         words.extend(["--duration".to_owned(), duration]);
-        words.extend(["--seed".to_owned(), self.setup.seed.to_string()]);
+        words.extend(["--seed".to_owned(), self.setup.plan.seed.to_string()]);
         words
     }
 
@@ -225,7 +224,7 @@ impl RunningStudy {
                 eprintln!("warning: factor {} failed: {reason}; the study goes on", run.factor);
             }
         }
-        if let (Some(p95), true) = (run.p95(), self.setup.show != Show::Nothing) {
+        if let (Some(p95), true) = (run.p95(), self.setup.plan.show != Show::Nothing) {
             eprintln!("factor {}: 95 % of the processes began within {p95}", run.factor);
         }
     }
@@ -233,16 +232,16 @@ impl RunningStudy {
     fn precision(&self, runs: Vec<PrecisionRun>) -> Precision {
         let capabilities = self.setup.store.capabilities();
         let mut command = typed();
-        if !self.setup.options.seed.is_given() {
+        if !self.setup.plan.options.seed.is_given() {
             command.extend(["--seed".to_owned(), self.seed.to_string()]);
         }
         Precision {
-            title: format!("{} on {}", self.setup.workload.name, capabilities.name),
+            title: format!("{} on {}", self.setup.plan.workload.name, capabilities.name),
             command: quoted(&command),
             dir: self.root.display().to_string(),
             url: self.setup.url.clone(),
             is_no_op: capabilities.is_no_op,
-            starts: format!("{}: {}", self.setup.workload.name, starts(&self.spec)),
+            starts: format!("{}: {}", self.setup.plan.workload.name, starts(&self.spec)),
             loaded: self.loaded.to_owned(),
             unit_per_s: unit_rate(&self.spec),
             duration: self.expected.duration,

@@ -15,13 +15,14 @@ use assay_study::co::{KeptRuns, OmissionRequest, RECORDS, SIZES, execute};
 use assay_workload::Spec;
 use clap::ArgMatches;
 
+use crate::command_line::typed;
 use crate::exit::{Exit, as_usage, usage};
 use crate::experiment::load_settings;
 use crate::load_config::LoadConfig;
 use crate::show::{put, require_place};
 use crate::units::rfc3339;
 use crate::workload::{Changes, Workload};
-use crate::{machine, setup, units};
+use crate::{machine, units};
 
 /// `assay study co`.
 pub fn co(matches: &ArgMatches) -> Result<Exit> {
@@ -38,7 +39,7 @@ pub fn co(matches: &ArgMatches) -> Result<Exit> {
         figures: figures(text("figures"))?,
         seed,
         spec: spec()?,
-        command: setup::typed(),
+        command: typed(),
         cores: machine::cores(),
         keep: keep.map(|dir| KeptRuns { dir, describe: &described, now: &now }),
     };

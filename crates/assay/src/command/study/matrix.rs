@@ -14,12 +14,13 @@ use assay_study::{builtin, published};
 use clap::{ArgMatches, Args, FromArgMatches, ValueHint};
 
 use super::program::OwnProgram;
+use crate::command_line::typed;
 use crate::completion;
 use crate::exit::{Exit, usage};
 use crate::lab::house;
 use crate::options::Options;
 use crate::show::{Display, Format, put};
-use crate::{machine, setup, units};
+use crate::{machine, units};
 
 /// Settings of `assay study FILE`, which other commands have too.
 pub const KEYS: [&str; 8] =
@@ -114,7 +115,7 @@ pub fn matrix(matches: &ArgMatches) -> Result<Exit> {
         dir: &dir,
         labs: labs.root(),
         lab_dir: options.lab_dir.text(),
-        command: &setup::typed(),
+        command: &typed(),
         timeout,
         retries_failed: expected.retries_failed,
         replaces: expected.replaces,

@@ -109,7 +109,7 @@ impl Steps {
         };
         let numbers: Vec<String> =
             self.unmarked.iter().map(|number| (number + 1).to_string()).collect();
-        let first = dir_of(&self.setup.dir, self.unmarked[0]);
+        let first = dir_of(&self.setup.plan.dir, self.unmarked[0]);
         vec![format!(
             "{noun} {} held, but {verb} no hallmark: see `assay report {}`; with \
              --require-hallmark such a step does not hold",
@@ -129,7 +129,7 @@ impl Steps {
         if listening.is_interrupted() {
             return Ok(Attempt::Interrupted);
         }
-        let dir = dir_of(&self.setup.dir, request.number);
+        let dir = dir_of(&self.setup.plan.dir, request.number);
         if self.expected.resumes && dir.exists() && self.is_whole(&dir, request)? {
             return Ok(Attempt::Made(self.assess(&dir, request, false)?));
         }
@@ -200,9 +200,9 @@ impl Steps {
 
     /// The run of a step, ready to be performed.
     fn experiment(&mut self, dir: &Path, request: Request) -> Result<Experiment> {
-        let root = std::mem::replace(&mut self.setup.dir, dir.to_owned());
+        let root = std::mem::replace(&mut self.setup.plan.dir, dir.to_owned());
         let ready = self.ready(request, &root);
-        self.setup.dir = root;
+        self.setup.plan.dir = root;
         ready
     }
 
@@ -220,17 +220,17 @@ impl Steps {
             ("seed", self.seed.to_string()),
             ("arrival-seed", arrivals.to_string()),
         ];
-        let Options { rate, duration, warm_up, seed, arrival_seed, .. } = &mut setup.options;
+        let Options { rate, duration, warm_up, seed, arrival_seed, .. } = &mut setup.plan.options;
         let settings: [&mut dyn Settable; 5] = [rate, duration, warm_up, seed, arrival_seed];
         for (setting, (_, text)) in settings.into_iter().zip(&changes) {
             setting.set(text, Origin::Flag)?;
         }
-        setup.arrivals = arrivals;
+        setup.plan.arrivals = arrivals;
         // What the step before left in queues, logs and caches is not this one's.
         setup.store.flush().map_err(from_open)?;
         let mut experiment = setup.ready(Purpose::Run)?;
         let manifest = &mut experiment.manifest;
-        manifest.run.command = run_command(&setup.command, &changes);
+        manifest.run.command = run_command(&setup.plan.command, &changes);
         manifest.load.settings.tune = Some(TuneStepSection {
             directory: root.to_owned(),
             step: request.number as u64 + 1,
@@ -239,15 +239,15 @@ impl Steps {
         if self.load.is_empty() {
             self.load = without_rate(&manifest.load.text, request.rate);
         }
-        let is_live =
-            setup.show != Show::Nothing && std::io::IsTerminal::is_terminal(&std::io::stderr());
+        let is_live = setup.plan.show != Show::Nothing
+            && std::io::IsTerminal::is_terminal(&std::io::stderr());
         experiment.show = if is_live { Show::Lines } else { Show::Nothing };
         Ok(experiment)
     }
 
     /// Whether about as many arrive in a step as its rate says.
     fn is_even(&self) -> bool {
-        let text = self.setup.options.arrivals.text().unwrap_or_default();
+        let text = self.setup.plan.options.arrivals.text().unwrap_or_default();
         let name = text.split_once(':').map_or(text, |(name, _)| name);
         matches!(name.trim(), "" | "constant" | "jitter" | "poisson")
     }
