@@ -1,54 +1,45 @@
 //! One load or run from plan to sealed run directory: the function that joins all crates.
 
+pub mod beside;
+mod ending;
+pub mod sink;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::{self, Scope, ScopedJoinHandle};
+use std::thread;
 use std::time::SystemTime;
 
 use anyhow::{Context, Result};
-use assay_history::manifest::{
-    ExecutionSection, FloorSection, HeldStretch, LoadPhase, LoadSettings, PhaseSection,
-    RateChangeSection, SettingSection, Spinning,
-};
-use assay_history::{
-    Manifest, Memory, Observation, ReadsSink, ReadsWriter, RunDir, State, WorkerSink, WriteError,
-    Writer,
-};
+use assay_history::manifest::{FloorSection, SettingSection};
+use assay_history::{Manifest, Memory, Observation, ReadsSink, ReadsWriter, RunDir, State};
 use assay_lab::LabClient;
-use assay_live::dashboard::{Caption, Dashboard};
-use assay_live::port::{ControlPort, Subject};
-use assay_live::progress::{self, Goal, Observer, Show};
+use assay_live::port::ControlPort;
+use assay_live::progress::{self, Observer, Show};
 use assay_live::rate_control::RateControl;
-use assay_model::{
-    Event, EventKind, Nanos, ObservedValue, OperationEncoder, Phase, QueryRole, Reason, Record,
-    Seed, Source,
-};
+use assay_model::{Nanos, OperationEncoder, QueryRole, Seed, Source};
 use assay_report::Style;
-use assay_run::control::Urgency;
-use assay_run::executor::{AbortReason, FailedOperation, WorkerOutcome};
 use assay_run::{
-    ArrivalProcess, Arrivals, Closed, Control, ExecuteError, Latency, LiveCounters, Load,
-    RateChange, RunOutcome, Share, Sink, Snapshot, Spin, Start, Think, Workers, WorkloadKind,
-    execute, execute_in_simulated_time,
+    Closed, Control, ExecuteError, Latency, LiveCounters, Load, RunOutcome, Share, Snapshot, Spin,
+    Start, Think, Workers, WorkloadKind, execute, execute_in_simulated_time,
 };
 use assay_store::blocking::BlockingThreads;
 use assay_store::{Calls, Store, StoreTime};
-use assay_trace::{Header, TraceHash};
+use assay_trace::Header;
 
-use crate::actions::action::ActionKind;
+use crate::actions::ExecutedActions;
 use crate::actions::schedule::ActionSchedule;
-use crate::actions::{self, ExecutedActions};
 use crate::exit::{Exit, as_usage, from_open};
 use crate::final_reads::{FinalContext, FinalReads, FinalReadsOutcome, UsedNumbers};
 use crate::fleet::FleetMember;
 use crate::load_config::LoadConfig;
-use crate::observe::scrape::{Scraped, Scraper};
-use crate::observe::servers::Watched;
+use crate::observe::scrape::Scraper;
 use crate::signals::Listening;
 use crate::units::rfc3339;
 use crate::via::{self, Hop};
-use crate::{floor, live, observe, truth};
+use crate::{floor, observe, truth};
+use beside::joined;
+use sink::HistorySink;
 
 /// Everything that a load or run needs.
 pub struct Experiment {
@@ -145,48 +136,6 @@ impl Finished {
         self.manifest.notes.push(text);
         self.manifest.write(&self.dir)?;
         Ok(())
-    }
-}
-
-/// A sink of the history as the executor sees it.
-pub struct HistorySink {
-    /// For the records.
-    pub records: WorkerSink,
-    /// For the values that queries return, where they are judged.
-    pub reads: Option<ReadsSink>,
-    /// What its records have used up, if anybody asks.
-    pub used: Option<UsedNumbers>,
-}
-
-impl Sink for HistorySink {
-    #[inline]
-    fn push(&mut self, record: Record) {
-        if let Some(used) = &mut self.used {
-            used.add(&record);
-        }
-        self.records.push(record);
-    }
-
-    fn observe(&mut self, value: ObservedValue) {
-        if let Some(reads) = &mut self.reads {
-            reads.push(value);
-        }
-    }
-
-    fn flush(&mut self) {
-        self.records.flush();
-    }
-
-    fn is_broken(&self) -> bool {
-        self.records.is_broken()
-    }
-
-    fn room(&self) -> usize {
-        self.records.room()
-    }
-
-    fn stalls(&self) -> u64 {
-        self.records.stalls() + self.reads.as_ref().map_or(0, ReadsSink::stalls)
     }
 }
 
@@ -373,166 +322,6 @@ impl Experiment {
         final_reads.perform(&FinalContext { run: self.run(), store, control, used }, sink)
     }
 
-    /// Begins what goes on beside the load: actions on the store, a look at its servers.
-    ///
-    /// # Errors
-    /// If a thread cannot be started.
-    pub fn begin_beside<'scope, 'env: 'scope>(
-        &'env self,
-        scope: &'scope Scope<'scope, 'env>,
-        control: &'env Control,
-        is_over: &'env AtomicBool,
-    ) -> Result<Beside<'scope>> {
-        Ok(Beside {
-            servers: self.watch_servers(scope, control, is_over)?,
-            scraped: self.scrape(scope, control, is_over)?,
-            actions: self.do_actions(scope, control, is_over)?,
-        })
-    }
-
-    /// Watches the servers of the lab, if the store is in one.
-    fn watch_servers<'scope, 'env: 'scope>(
-        &'env self,
-        scope: &'scope Scope<'scope, 'env>,
-        control: &'env Control,
-        is_over: &'env AtomicBool,
-    ) -> Result<Option<ScopedJoinHandle<'scope, Watched>>> {
-        let Some(lab) = &self.lab else { return Ok(None) };
-        let watch = move || observe::servers::watch(lab.folder(), control, is_over);
-        let thread = thread::Builder::new().name("servers".to_owned()).spawn_scoped(scope, watch);
-        thread.map(Some).context("cannot start the thread that watches the servers")
-    }
-
-    /// Reads numbers of servers, if that is wanted.
-    fn scrape<'scope, 'env: 'scope>(
-        &'env self,
-        scope: &'scope Scope<'scope, 'env>,
-        control: &'env Control,
-        is_over: &'env AtomicBool,
-    ) -> Result<Option<ScopedJoinHandle<'scope, Scraped>>> {
-        let Some(scraper) = &self.scraper else { return Ok(None) };
-        let scrape = move || scraper.watch(control, is_over);
-        let thread = thread::Builder::new().name("scraper".to_owned()).spawn_scoped(scope, scrape);
-        thread.map(Some).context("cannot start the thread that reads numbers of servers")
-    }
-
-    /// Notes when the run's time began as soon as that is known, for a run that is killed.
-    fn date<'scope, 'env: 'scope>(
-        &'env self,
-        scope: &'scope Scope<'scope, 'env>,
-        control: &'env Control,
-        is_over: &'env AtomicBool,
-    ) -> Result<()> {
-        if self.is_simulated() {
-            return Ok(());
-        }
-        let (dir, mut manifest) = (self.dir.clone(), self.manifest.clone());
-        let date = move || {
-            let Some(clock) = actions::begun(control, is_over) else { return };
-            manifest.run.started = rfc3339(clock.epoch());
-            // A disk error will be reported at the end.
-            drop(manifest.write(&dir));
-        };
-        let thread = thread::Builder::new().name("date".to_owned()).spawn_scoped(scope, date);
-        thread.map(drop).context("cannot start the thread that dates the run")
-    }
-
-    /// Does to the lab what is to be done meanwhile.
-    fn do_actions<'scope, 'env: 'scope>(
-        &'env self,
-        scope: &'scope Scope<'scope, 'env>,
-        control: &'env Control,
-        is_over: &'env AtomicBool,
-    ) -> Result<Option<ScopedJoinHandle<'scope, ExecutedActions>>> {
-        let (Some(lab), false) = (&self.lab, self.schedule.is_empty() || self.is_load) else {
-            return Ok(None);
-        };
-        let schedule = &self.schedule;
-        // A run that was stopped does not wait for what may take as long as it likes; only what
-        // was broken is mended all the same.
-        let is_stopped = || is_over.load(Ordering::Relaxed) && control.urgency() != Urgency::None;
-        let act = move |act: &ActionKind| {
-            act.upon(lab, &|| schedule.is_drawn() || act.is_mend() || !is_stopped())
-        };
-        let execute = move || actions::execute(schedule, control, is_over, act);
-        let thread = thread::Builder::new().name("actions".to_owned()).spawn_scoped(scope, execute);
-        thread.map(Some).context("cannot start the thread that scales or breaks the store")
-    }
-
-    /// The observers of the run; none for a run in simulated time.
-    pub fn observers(&mut self, rate_control: &Arc<RateControl>) -> Vec<Box<dyn Observer>> {
-        let run_observer = self.run_observer.take();
-        if self.is_simulated() {
-            return Vec::new();
-        }
-        let goal = self.goal();
-        let mut observers: Vec<Box<dyn Observer>> = run_observer.into_iter().collect();
-        observers.extend(self.member.as_ref().map(FleetMember::observer));
-        if let Some(port) = &self.port {
-            observers.push(port.watch(self.subject(), Arc::clone(rate_control)));
-        }
-        match self.show {
-            Show::Nothing => {}
-            Show::Lines => observers.push(Box::new(live::lines(goal))),
-            Show::Dashboard => {
-                let title = format!(
-                    "assay {} {} on {}",
-                    self.verb(),
-                    self.manifest.spec.name,
-                    self.manifest.store.url
-                );
-                let caption =
-                    Caption { title, model: self.load_config.describe(), goal, style: self.style };
-                let stage = Arc::clone(self.listening.stage());
-                observers.push(Box::new(Dashboard::new(stage, caption)));
-            }
-        }
-        observers
-    }
-
-    fn goal(&self) -> Goal {
-        let extent = &self.load_config.extent;
-        Goal {
-            processes: self.load_config.processes(self.planned),
-            duration: extent.duration.map(|duration| duration + extent.warm_up),
-            warm_up: extent.warm_up,
-            is_load: self.is_load,
-        }
-    }
-
-    fn subject(&self) -> Subject {
-        let goal = self.goal();
-        Subject {
-            verb: self.verb(),
-            workload: self.manifest.spec.name.clone(),
-            store: self.manifest.store.url.clone(),
-            model: match self.load_config.load {
-                Load::Open(_) => "open",
-                Load::Closed(_) => "closed",
-            },
-            text: self.load_config.describe(),
-            duration: goal.duration,
-            warm_up: goal.warm_up,
-            processes: goal.processes,
-        }
-    }
-
-    fn verb(&self) -> &'static str {
-        if self.is_load { "load" } else { "run" }
-    }
-
-    /// The latencies that are shown during the run.
-    fn gauged(&self) -> Latency {
-        let is_wanted = |member: &Arc<FleetMember>| member.session().job().shows_service;
-        let shows_both = self.shows_service() || self.member.as_ref().is_some_and(is_wanted);
-        if shows_both { Latency::Both } else { self.latency }
-    }
-
-    /// Whether service times are shown beside response times.
-    pub fn shows_service(&self) -> bool {
-        self.show == Show::Dashboard || self.port.is_some()
-    }
-
     /// Whether the store computes the times of its responses, so that the run needs no real time.
     fn is_simulated(&self) -> bool {
         self.store.capabilities().time == StoreTime::Simulated
@@ -608,357 +397,6 @@ impl Experiment {
         }
         Ok(())
     }
-
-    /// The run could not begin: the run directory says so.
-    fn close_failed(
-        &mut self,
-        run_dir: &mut RunDir,
-        writer: Writer,
-        error: &anyhow::Error,
-    ) -> Result<()> {
-        drop(writer.finish());
-        self.manifest.state = State::Failed;
-        self.manifest.reason = Some(error.to_string());
-        self.manifest.run.ended = rfc3339(SystemTime::now());
-        run_dir.write_manifest(&self.manifest).context("cannot note the failure")
-    }
-
-    /// Fills in what is known after the run.
-    fn describe_end(&mut self, outcome: &RunOutcome, broken: Option<&WriteError>) {
-        let (state, reason) = self.state(outcome, broken);
-        let phases = self.phases(outcome);
-        let planned_rate = self.planned_rate(&phases);
-        let issued_all = self.has_issued_all(outcome);
-        // Simulated time stands still while the history is written.
-        let stalls = if self.is_simulated() { 0 } else { outcome.sum(|worker| worker.stalls) };
-        let manifest = &mut self.manifest;
-        manifest.state = state;
-        manifest.reason = reason;
-        manifest.run.ended = rfc3339(SystemTime::now());
-        manifest.phases = phases;
-        let [done, refused, unknown, dropped] =
-            [0, 1, 2, 3].map(|code| outcome.sum(|worker| worker.outcomes[code]));
-        let counters = &mut manifest.counters;
-        counters.offered = outcome.sum(|worker| worker.offered);
-        (counters.done, counters.refused) = (done, refused);
-        (counters.unknown, counters.dropped) = (unknown, dropped);
-        let records = counters.offered + self.read_finally.records;
-        manifest.history.records = records - broken.map_or(0, |error| error.lost);
-        manifest.history.lost = broken.map_or(0, |error| error.lost);
-        manifest.history.stalls = stalls;
-        let executed = TraceHash::from_sum(outcome.fingerprint()).seal(&self.header).to_string();
-        let changes = self.listening.control().rate_changes();
-        let changes = changes.iter();
-        let read_finally = self.read_finally.records;
-        manifest.execution = ExecutionSection {
-            issued_all,
-            executed_hash: Some(executed),
-            planned_rate,
-            queued: Some(outcome.sum(|worker| worker.queued)),
-            held_back: held_back(outcome),
-            late_answers: Some(outcome.sum(|worker| worker.late_answers)),
-            in_flight_max: Some(outcome.sum(|worker| worker.in_flight_max as u64)),
-            worker_cpu_ns: Some(outcome.sum(|worker| worker.cpu.0)),
-            final_reads: self.final_reads.as_ref().map(|_| read_finally),
-            rate_changes: changes
-                .map(|change| RateChangeSection { at_ns: change.at.0, rate: change.rate })
-                .collect(),
-        };
-        self.remark(outcome);
-    }
-
-    /// Fills in what the share of a fleet's run was, if this is one.
-    fn describe_share(&mut self, outcome: &RunOutcome) {
-        if let (Some(member), Some(share)) = (&self.member, self.share) {
-            member.tell_end(self.listening.control());
-            let facts = (outcome.fingerprint(), self.used.map(|used| used.section()));
-            let section = member.section(&self.manifest, share, facts);
-            self.manifest.agents = vec![section];
-        }
-    }
-
-    /// Whether the plan was issued in full.
-    fn has_issued_all(&self, outcome: &RunOutcome) -> bool {
-        let planned = self.planned.unwrap_or(u64::MAX);
-        let extent = self.load_config.extent;
-        outcome.ran_out() && extent.processes.is_none_or(|processes| processes >= planned)
-    }
-
-    /// Arrivals per second over the measured window, as the shape and its changes plan them.
-    fn planned_rate(&self, phases: &[PhaseSection]) -> Option<f64> {
-        let Load::Open(open) = &self.load_config.load else { return None };
-        if matches!(open.arrivals.process, ArrivalProcess::Recorded(_)) {
-            return None;
-        }
-        let measured = phases.iter().find(|phase| phase.name == Phase::Measure.name());
-        let window = measured.filter(|window| window.from_ns < window.to_ns)?;
-        let rate_profile = self.listening.control().rate_profile()?;
-        Some(rate_profile.mean_rate(Nanos(window.from_ns), Nanos(window.to_ns)))
-    }
-
-    /// Remarks that a reader must see.
-    fn remark(&mut self, outcome: &RunOutcome) {
-        let notes = &mut self.manifest.notes;
-        let changes = self.listening.control().rate_changes();
-        if let [first, rest @ ..] = &changes[..] {
-            let last = match rest.len() {
-                0 => String::new(),
-                more => format!(", then {more} times more until {}", changes[more].at),
-            };
-            notes.push(format!(
-                "the rate was changed while the run went on: at {} {}{last}",
-                first.at,
-                rate_change(first)
-            ));
-        }
-        notes.extend(self.done.notes().cloned());
-        notes.extend(self.store.incidents());
-        notes.append(&mut self.unread);
-        let stalls = self.manifest.history.stalls;
-        if stalls > 0 {
-            notes.push(format!(
-                "workers waited {stalls} times for the history to be written: part of the lag is \
-                 ours"
-            ));
-        }
-        let queued = outcome.sum(|worker| worker.queued);
-        if queued > 0
-            && let Load::Open(open) = &self.load_config.load
-        {
-            let bound = self.load_config.in_flight(open);
-            let what = match bound < open.in_flight {
-                true => "what the store's connections take",
-                false => "--in-flight",
-            };
-            notes.push(format!(
-                "{queued} arrivals waited because the bound on processes in flight was reached \
-                 ({bound}: {what}); their wait is in the response time"
-            ));
-        }
-        let late = outcome.sum(|worker| worker.late_answers);
-        if late > 0 {
-            notes.push(format!("{late} answers came after the timeout had expired"));
-        }
-        notes.extend(first_failure(outcome));
-        notes.extend(self.read_finally.notes.iter().cloned());
-    }
-
-    fn state(&self, outcome: &RunOutcome, broken: Option<&WriteError>) -> (State, Option<String>) {
-        if let Some(error) = broken {
-            return (State::Failed, Some(error.to_string()));
-        }
-        match outcome.trouble() {
-            Some(AbortReason::Plan(reason)) => (State::Failed, Some(reason.clone())),
-            Some(AbortReason::History) => {
-                (State::Failed, Some("the history could not be written".to_owned()))
-            }
-            Some(AbortReason::InFlightLimit) => (
-                State::Failed,
-                Some("the bound on processes in flight was reached (--overflow abort)".to_owned()),
-            ),
-            Some(AbortReason::Failure) => (State::Failed, Some(self.load_failure(outcome))),
-            None if outcome.is_interrupted => {
-                (State::Interrupted, Some("stopped from outside".to_owned()))
-            }
-            None => (State::Finished, None),
-        }
-    }
-
-    fn load_failure(&self, outcome: &RunOutcome) -> String {
-        let done = outcome.sum(|worker| worker.outcomes[0]);
-        match outcome.first_failure() {
-            Some(FailedOperation { key, reason, .. }) => format!(
-                "the load stopped because the insert of record {key} failed ({}); {done} records \
-                 are in; mend the store and load again with --fresh",
-                reason.name()
-            ),
-            None => format!("the load stopped after {done} records"),
-        }
-    }
-
-    fn phases(&self, outcome: &RunOutcome) -> Vec<PhaseSection> {
-        let extent = self.load_config.extent;
-        let ended = outcome.ended();
-        let is_cut = outcome.ran_out() || outcome.is_interrupted || outcome.trouble().is_some();
-        // Responses may come long after; the window is the time in which operations were issued.
-        let end = match extent.duration {
-            Some(_) if !is_cut => extent.end(),
-            _ => outcome.issued_until().min(extent.end()),
-        };
-        let end = if end > extent.warm_up { end } else { ended.min(extent.end()) };
-        let section = |phase: Phase, from: Nanos, to: Nanos| PhaseSection {
-            name: phase.name().to_owned(),
-            from_ns: from.0,
-            to_ns: to.0,
-        };
-        if self.is_load {
-            return vec![section(Phase::Load, Nanos::ZERO, ended)];
-        }
-        let mut phases = Vec::new();
-        if extent.warm_up > Nanos::ZERO {
-            phases.push(section(Phase::WarmUp, Nanos::ZERO, extent.warm_up.min(end)));
-        }
-        phases.push(section(Phase::Measure, extent.warm_up.min(end), end));
-        phases.extend(self.read_finally.window.map(|(from, to)| section(Phase::Final, from, to)));
-        phases
-    }
-
-    fn events(&self, outcome: &RunOutcome) -> Vec<Event> {
-        let mut events: Vec<Event> = self
-            .manifest
-            .phases
-            .iter()
-            .map(|phase| Event {
-                at: Nanos(phase.from_ns),
-                kind: EventKind::Phase,
-                text: phase.name.clone(),
-            })
-            .collect();
-        // What comes before the epoch has no place on the time axis but its beginning.
-        let init = match self.is_simulated() {
-            // The same run gives the same bytes there, and wall time does not matter.
-            true => "init".to_owned(),
-            false => format!("init, {} before", self.init),
-        };
-        events.insert(0, Event { at: Nanos::ZERO, kind: EventKind::Phase, text: init });
-        events.extend(self.listening.control().rate_changes().iter().map(|change| Event {
-            at: change.at,
-            kind: EventKind::Change,
-            text: format!("rate {}", rate_change(change)),
-        }));
-        events.extend(self.done.events.iter().cloned());
-        if let Some(failure) = outcome.first_failure() {
-            let text = format!("first failure: {}", failure.reason.name());
-            events.push(Event { at: failure.at, kind: EventKind::Warning, text });
-        }
-        if self.manifest.state != State::Finished {
-            let text = self.manifest.reason.clone().unwrap_or_default();
-            events.push(Event { at: outcome.ended(), kind: EventKind::Warning, text });
-        }
-        events.sort_by_key(|event| event.at);
-        events
-    }
-
-    /// Whether there was nothing to load: a trace that writes every key before it needs
-    /// it.
-    fn is_nothing(&self) -> bool {
-        self.is_load && self.planned == Some(0)
-    }
-
-    /// Whether no operation succeeded.
-    fn is_in_vain(&self, outcome: &RunOutcome) -> bool {
-        outcome.sum(|worker| worker.outcomes[0]) == 0 && !self.is_nothing()
-    }
-
-    /// What was to be done and was not; of a run that was stopped, what goes on.
-    fn say_undone(&self, outcome: &RunOutcome) {
-        self.done.say_undone(self.manifest.state);
-        if self.manifest.state == State::Finished && self.is_in_vain(outcome) {
-            eprintln!("error: {}", in_vain(outcome));
-        }
-    }
-
-    fn exit(&self, outcome: &RunOutcome) -> Exit {
-        let reason = outcome.first_failure().map(|failure| failure.reason);
-        let is_away = reason.is_some_and(|reason| AWAY.contains(&reason))
-            && outcome.trouble() == Some(&AbortReason::Failure);
-        match self.manifest.state {
-            // A run in which nothing went through has failed, whatever the store says.
-            State::Finished if self.is_in_vain(outcome) => {
-                match outcome.sum(|worker| worker.offered) {
-                    // Too short for its rate.
-                    0 => Exit::Usage,
-                    _ => Exit::Unreachable,
-                }
-            }
-            State::Failed if is_away => Exit::Unreachable,
-            state => self.done.exit(state),
-        }
-    }
-}
-
-/// When arrivals of each worker waited because the bound on operations in flight was reached; empty
-/// if none ever did.
-fn held_back(outcome: &RunOutcome) -> Vec<Vec<HeldStretch>> {
-    if outcome.workers.iter().all(|worker| worker.held_back.is_empty()) {
-        return Vec::new();
-    }
-    let stretch = |(from, until): &(Nanos, Nanos)| (from.0, until.0);
-    let worker = |worker: &WorkerOutcome| worker.held_back.iter().map(stretch).collect();
-    outcome.workers.iter().map(worker).collect()
-}
-
-/// The first operation that was refused or is unknown, in a sentence.
-fn first_failure(outcome: &RunOutcome) -> Option<String> {
-    let FailedOperation { index, key, reason, at } = outcome.first_failure()?;
-    let reason = reason.name();
-    Some(format!("the first failure was operation {index} on record {key} after {at}: {reason}"))
-}
-
-/// Why a run in which nothing went through has come to nothing.
-fn in_vain(outcome: &RunOutcome) -> String {
-    match (outcome.sum(|worker| worker.offered), first_failure(outcome)) {
-        (0, _) => "nothing was issued: the run was too short for its rate; give it more time by \
-                   --duration, or a higher --rate"
-            .to_owned(),
-        (offered, Some(failure)) => format!("none of {offered} operations went through; {failure}"),
-        (offered, None) => format!("none of {offered} operations went through"),
-    }
-}
-
-/// What goes on beside a load.
-pub struct Beside<'scope> {
-    servers: Option<ScopedJoinHandle<'scope, Watched>>,
-    scraped: Option<ScopedJoinHandle<'scope, Scraped>>,
-    actions: Option<ScopedJoinHandle<'scope, ExecutedActions>>,
-}
-
-/// What came of it.
-#[derive(Default)]
-pub struct SeenBeside {
-    /// What was seen of the machines.
-    pub observations: Vec<Observation>,
-    /// What of the servers' numbers could not be read, a sentence each.
-    pub unread: Vec<String>,
-    /// What was done to the store, with how that ended.
-    pub done: ExecutedActions,
-}
-
-impl Beside<'_> {
-    /// Waits for all of it; what was seen of this machine comes first.
-    pub fn join(self, seen: Vec<Observation>) -> SeenBeside {
-        let (servers, mut done) = (joined(self.servers), joined(self.actions));
-        let scraped = joined(self.scraped);
-        done.events.extend(servers.events);
-        done.lab_end = servers.is_lab_gone.then(|| LAB_END.to_owned());
-        let observations = seen.into_iter().chain(servers.observations).chain(scraped.observations);
-        SeenBeside { observations: observations.collect(), unread: scraped.failures, done }
-    }
-}
-
-impl SeenBeside {
-    /// What stands in the way of final reads, if something does.
-    pub fn obstacle(&self, is_stopped: bool) -> Option<&'static str> {
-        match self.done.lab_end {
-            Some(_) => Some("the lab has ended"),
-            None => is_stopped.then_some("the run was stopped"),
-        }
-    }
-}
-
-/// The warning about a run that outlived its lab.
-const LAB_END: &str = "lab: its supervisor was killed or instructed to end while the run went on, \
-                       its \
-                       servers ended with it: figures from then on are of no store";
-
-/// Reasons of a first failure that say that the store is away, or does not let us.
-const AWAY: [Reason; 4] =
-    [Reason::Unreachable, Reason::ConnectionLost, Reason::Timeout, Reason::NotPermitted];
-
-/// What a thread came back with, if there was one; its panic goes on here.
-fn joined<T: Default>(thread: Option<ScopedJoinHandle<'_, T>>) -> T {
-    let ended = thread.map_or(Ok(T::default()), ScopedJoinHandle::join);
-    ended.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
 /// Raises the flag that ends the watching.
@@ -983,11 +421,6 @@ fn execute_simulated(
     Ok((outcome, vec![sink]))
 }
 
-/// A change of the rate in words.
-fn rate_change(change: &RateChange) -> String {
-    format!("from {}/s to {}/s", change.before, change.rate)
-}
-
 /// A blocking store behind `blocking_threads` threads per worker; any other as it is.
 fn with_blocking_threads(store: Arc<dyn Store>, blocking_threads: usize) -> Arc<dyn Store> {
     if blocking_threads == 0 || store.capabilities().calls != Calls::Blocking {
@@ -1001,46 +434,4 @@ fn from_execute(error: assay_run::ExecuteError) -> anyhow::Error {
         assay_run::ExecuteError::Open(error) => from_open(error),
         other => other.into(),
     }
-}
-
-/// The settings of the load model that the analyzer needs to know.
-pub fn load_settings(load_config: &LoadConfig, time: StoreTime, phase: LoadPhase) -> LoadSettings {
-    let mut settings = LoadSettings {
-        phase,
-        timeout_ns: Some(load_config.timeout.0),
-        deadline_ns: Some(load_config.deadline.0),
-        blocking_threads: load_config.blocking_threads as u64,
-        spin: match load_config.spin {
-            Spin::Never => Spinning::Never,
-            Spin::LastStretch => Spinning::LastStretch,
-            Spin::Always => Spinning::Always,
-        },
-        cpu_list: (!load_config.processors.is_empty())
-            .then(|| assay_run::processors::show(&load_config.processors)),
-        simulated_time: time == StoreTime::Simulated,
-        ..LoadSettings::default()
-    };
-    match &load_config.load {
-        Load::Open(open) => {
-            let Arrivals { rate_profile, process } = &open.arrivals;
-            match (process, rate_profile.constant_rate()) {
-                // No one number tells how fast a written schedule is at any moment.
-                (ArrivalProcess::Recorded(written), Some(rate)) => {
-                    settings.speed = Some(rate / written.rate());
-                }
-                (_, Some(rate)) => settings.rate = Some(rate.to_string()),
-                (_, None) => settings.rate = Some(rate_profile.to_string()),
-            }
-            let bound = load_config.in_flight(open);
-            settings.arrivals = Some(process.to_string());
-            settings.in_flight = Some(open.in_flight as u64);
-            settings.in_flight_bound = (bound < open.in_flight).then_some(bound as u64);
-            settings.overflow = Some(open.overflow.name().to_owned());
-        }
-        Load::Closed(closed) => {
-            settings.closed = Some(closed.sessions as u64);
-            settings.target_throughput = closed.target_rate;
-        }
-    }
-    settings
 }

@@ -32,6 +32,7 @@ mod floor;
 mod lab;
 mod live;
 mod load_config;
+mod load_settings;
 mod machine;
 mod mapped;
 mod memory_bound;

@@ -17,7 +17,7 @@ use assay_run::control::Urgency;
 use assay_run::{Snapshot, Spin, Wall};
 
 use crate::exit::as_usage;
-use crate::experiment::SeenBeside;
+use crate::experiment::beside::SeenBeside;
 use crate::fleet::figures;
 use crate::setup::Setup;
 

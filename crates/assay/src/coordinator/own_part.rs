@@ -13,7 +13,8 @@ use assay_history::{Manifest, Memory, ReadsWriter, RunDir, State, write_clock};
 use assay_model::{Event, EventKind, Nanos, Phase};
 
 use crate::exit::as_usage;
-use crate::experiment::{Experiment, HistorySink};
+use crate::experiment::Experiment;
+use crate::experiment::sink::HistorySink;
 use crate::final_reads::{FinalReadsOutcome, UsedNumbers};
 use crate::fleet;
 use crate::units::rfc3339;

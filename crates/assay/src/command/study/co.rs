@@ -17,8 +17,8 @@ use clap::ArgMatches;
 
 use crate::command_line::typed;
 use crate::exit::{Exit, as_usage, usage};
-use crate::experiment::load_settings;
 use crate::load_config::LoadConfig;
+use crate::load_settings::load_settings;
 use crate::show::{put, require_place};
 use crate::units::rfc3339;
 use crate::workload::{Changes, Workload};
