@@ -34,9 +34,10 @@ pub const STORES: &str = "assay/all-but-rocksdb";
 /// The wheel has its own chore, because it needs Python's packages: `cargo xtask wheel`.
 const WITHOUT_WHEEL: [&str; 2] = ["--exclude", "assay-python"];
 
-/// Java for servers that live for seconds: optimizing would cost more than it saves.
-const SHORT_LIVED_JAVA: (&str, &str) =
-    ("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC");
+/// Where the program `java` looks for options beside those that it is started with.
+const JAVA_OPTIONS: &str = "JDK_JAVA_OPTIONS";
+/// Without the compiler that pays off in servers that live longer than those of tests.
+const FIRST_COMPILER_ALONE: &str = "-XX:TieredStopAtLevel=1";
 
 /// What no step runs, with how it is run.
 const LEFT_OUT: [(&str, &str); 2] = [
@@ -117,7 +118,9 @@ fn run_test(root: &Path) -> Result<()> {
     needs::provide(needs::FOR_TESTS)?;
     let arguments = ["test", "--workspace", "--features", STORES];
     let arguments = [&arguments[..], &WITHOUT_WHEEL].concat();
-    let environment = [SHORT_LIVED_JAVA];
+    let java = std::env::var(JAVA_OPTIONS).unwrap_or_default();
+    let java = format!("{java} {FIRST_COMPILER_ALONE}");
+    let environment = [(JAVA_OPTIONS, java.trim())];
     suite::test(root, &arguments, &environment, suite::QUARANTINE, |line| println!("{line}"))?;
     for (what, how) in LEFT_OUT {
         println!("NOT RUN: {what}: {how}");

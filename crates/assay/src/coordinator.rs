@@ -98,17 +98,13 @@ pub fn load(
 ///
 /// # Errors
 /// If the store holds other data than the workload wants, or the run was called off.
-pub fn run(
-    setup: &mut Setup,
-    (agents, matches): (u32, &ArgMatches),
-    purpose: Purpose,
-) -> Result<Finished> {
+pub fn run(setup: &mut Setup, (agents, matches): (u32, &ArgMatches)) -> Result<Finished> {
     setup.raw_target()?;
     let undoes_inserts = setup.undoes_inserts()?;
     let final_reads = setup.final_reads()?;
-    let experiment = Experiment { final_reads, ..setup.ready(purpose)? };
+    let experiment = Experiment { final_reads, ..setup.ready()? };
     let mut words = fleet_words(&experiment.load_config, agents, &setup.plan.options)?;
-    if purpose == Purpose::Bench {
+    if setup.plan.purpose == Purpose::Bench {
         words.extend(bench_words(setup, &experiment.load_config));
     }
     let mut finished =
@@ -136,14 +132,10 @@ pub fn load_alone_or(
 ///
 /// # Errors
 /// As [`run`] and [`Setup::run`].
-pub fn run_alone_or(
-    setup: &mut Setup,
-    fleet: Option<(u32, &ArgMatches)>,
-    purpose: Purpose,
-) -> Result<Finished> {
+pub fn run_alone_or(setup: &mut Setup, fleet: Option<(u32, &ArgMatches)>) -> Result<Finished> {
     match fleet {
-        Some(fleet) => run(setup, fleet, purpose),
-        None => setup.run(purpose),
+        Some(fleet) => run(setup, fleet),
+        None => setup.run(),
     }
 }
 

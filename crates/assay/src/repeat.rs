@@ -80,11 +80,10 @@ pub fn execute(
         let mut plan = RunPlan::from(matches, options.clone(), purpose)?;
         plan.command = own_command(&plan);
         let setup = Setup::open(plan)?;
-        let group =
-            group.get_or_insert_with(|| RunningGroup::new(&setup, expected, dir, purpose, times));
+        let group = group.get_or_insert_with(|| RunningGroup::new(&setup, expected, dir, times));
         say(&setup, &format!("run {number} of {times}"));
         is_quiet = setup.plan.show == Show::Nothing;
-        let finished = group.run(setup, (agents, matches), (purpose, number))?;
+        let finished = group.run(setup, (agents, matches), number)?;
         if finished.exit != Exit::Fine {
             eprintln!("{}", why_ended(&group.repeat, number, finished.exit));
             if group.repeat.runs.is_empty() {
@@ -156,15 +155,9 @@ struct RunningGroup {
 }
 
 impl RunningGroup {
-    fn new(
-        setup: &Setup,
-        typed: &Options,
-        dir: PathBuf,
-        purpose: Purpose,
-        times: u64,
-    ) -> RunningGroup {
+    fn new(setup: &Setup, typed: &Options, dir: PathBuf, times: u64) -> RunningGroup {
         let has_own_store = setup.plan.options.target().is_none();
-        let state = meeting(&setup.store.capabilities(), purpose, has_own_store);
+        let state = meeting(&setup.store.capabilities(), setup.plan.purpose, has_own_store);
         if state == Meeting::Kept {
             say(setup, "all runs meet the same store: each what the one before left");
         }
@@ -183,19 +176,19 @@ impl RunningGroup {
         &mut self,
         mut setup: Setup,
         (agents, matches): (Option<u32>, &ArgMatches),
-        (purpose, number): (Purpose, u64),
+        number: u64,
     ) -> Result<Finished> {
         let fleet = agents.map(|agents| (agents, matches));
-        let finished = match purpose {
+        let finished = match setup.plan.purpose {
             Purpose::Bench => {
                 let dir = setup.plan.dir.join("load");
                 let loaded = coordinator::load_alone_or(&mut setup, fleet, &dir)?;
                 match loaded.exit {
-                    Exit::Fine => coordinator::run_alone_or(&mut setup, fleet, purpose)?,
+                    Exit::Fine => coordinator::run_alone_or(&mut setup, fleet)?,
                     _ => loaded,
                 }
             }
-            _ => coordinator::run_alone_or(&mut setup, fleet, purpose)?,
+            _ => coordinator::run_alone_or(&mut setup, fleet)?,
         };
         if finished.exit == Exit::Fine {
             self.repeat.runs.push(RepeatedRun {
@@ -207,7 +200,7 @@ impl RunningGroup {
         // An interrupt after the last operation did not end this run, but ends the group.
         let is_interrupted = setup.listening.is_interrupted();
         let keeps_store = setup.keeps_store();
-        if purpose == Purpose::Bench && !keeps_store {
+        if setup.plan.purpose == Purpose::Bench && !keeps_store {
             setup.remove_store();
         }
         match finished.exit {

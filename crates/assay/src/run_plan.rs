@@ -26,7 +26,8 @@ const RECORDS: [&str; 2] = ["recordcount", "dataset.records"];
 /// The option or key that sets the number of operations.
 const COUNT: [&str; 2] = ["operationcount", "operations.count"];
 
-/// All that is decided before anything is started or opened.
+/// All that is decided before anything is started or opened. What is found in the store or the lab
+/// may change it afterwards, and a tune or a study changes it from run to run.
 pub struct RunPlan {
     /// What it is for.
     pub purpose: Purpose,
@@ -39,7 +40,7 @@ pub struct RunPlan {
     /// The number from which arrivals, pauses and the chance within a simulated store follow: the
     /// seed, unless one is given.
     pub arrivals: Seed,
-    /// The run directory, which is not there yet.
+    /// The run directory; there is no run in it yet.
     pub dir: PathBuf,
     /// How progress is shown.
     pub show: Show,
@@ -59,7 +60,7 @@ impl RunPlan {
     /// Reads the specification that `matches` names, with the changes to it that were typed.
     ///
     /// # Errors
-    /// If something is invalid, or the run directory is there already.
+    /// If something is invalid, or there is a run in the run directory already.
     pub fn from(matches: &ArgMatches, mut options: Options, purpose: Purpose) -> Result<RunPlan> {
         // A wrong format must not be found out after the run.
         Display::from(&options)?;
@@ -192,7 +193,7 @@ fn set_length(workload: &mut Workload, options: &Options, purpose: Purpose) -> R
 }
 
 /// The seed that was given, that of the trace, or one that the system draws.
-pub fn seed(options: &Options, trace: Option<&Trace>) -> Result<Seed> {
+fn seed(options: &Options, trace: Option<&Trace>) -> Result<Seed> {
     if let Some(seed) = options.seed.get() {
         return Ok(Seed(seed));
     }
@@ -202,7 +203,7 @@ pub fn seed(options: &Options, trace: Option<&Trace>) -> Result<Seed> {
     draw_seed()
 }
 
-/// Where the run directory will be; nothing is there yet.
+/// The run directory; there is no run in it yet.
 fn run_dir(options: &Options, name: &str, seed: Seed) -> Result<PathBuf> {
     let dir = match options.run_dir() {
         Some(dir) if dir.as_os_str().is_empty() => {

@@ -151,10 +151,10 @@ impl Setup {
     ///
     /// # Errors
     /// If the store holds other data than the workload wants, or the run could not begin.
-    pub fn run(&mut self, purpose: Purpose) -> Result<Finished> {
+    pub fn run(&mut self) -> Result<Finished> {
         let undoes_inserts = self.undoes_inserts()?;
         let final_reads = self.final_reads()?;
-        let experiment = self.ready(purpose)?;
+        let experiment = self.ready()?;
         // The coordinator of a fleet makes them when all its agents have ended.
         let is_asked = self.member.is_some() && self.plan.options.final_reads.is_on();
         let used = (final_reads.is_some() || is_asked).then(UsedNumbers::default);
@@ -217,7 +217,7 @@ impl Setup {
     }
 }
 
-/// With what a store is opened: the chance within a simulated one follows from `seed`.
+/// What a store is opened with: the clock and the seed are for simulated ones.
 pub fn opening(seed: Seed) -> registry::Options {
     registry::Options {
         clock: || clock::monotonic().0,

@@ -220,7 +220,7 @@ fn execute(
     setup.join_fleet(member);
     let finished = match purpose {
         Purpose::Load => setup.load_share(dir)?,
-        _ => setup.run(purpose)?,
+        _ => setup.run()?,
     };
     match finished.exit {
         // The coordinator finds the same in the manifests, and says it once for all.

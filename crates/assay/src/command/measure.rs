@@ -41,7 +41,7 @@ pub fn run(matches: &ArgMatches) -> Result<Exit> {
     }
     let fleet = fleet::agents(&options)?.map(|agents| (agents, matches));
     let mut setup = Setup::open(RunPlan::from(matches, options, Purpose::Run)?)?;
-    let finished = coordinator::run_alone_or(&mut setup, fleet, Purpose::Run)?;
+    let finished = coordinator::run_alone_or(&mut setup, fleet)?;
     setup.show_result(&finished)
 }
 
@@ -67,6 +67,6 @@ fn load_and_run(setup: &mut Setup, fleet: Option<(u32, &ArgMatches)>) -> Result<
     if loaded.exit != Exit::Fine {
         return setup.show_result(&loaded);
     }
-    let finished = coordinator::run_alone_or(setup, fleet, Purpose::Bench)?;
+    let finished = coordinator::run_alone_or(setup, fleet)?;
     setup.show_result(&finished)
 }

@@ -1,4 +1,4 @@
-//! History as the executor sees it.
+//! Sink that writes the records and values of a worker into the history.
 
 use assay_history::{ReadsSink, WorkerSink};
 use assay_model::{ObservedValue, Record};

@@ -1,4 +1,4 @@
-//! Loads: what may be written over, what is noted in the store, one that goes on with another.
+//! Loads: what may be overwritten, what is noted in the store, how an interrupted one goes on.
 
 use std::path::Path;
 use std::sync::Arc;

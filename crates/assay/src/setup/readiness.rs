@@ -11,7 +11,7 @@ use crate::compiled::Compiled;
 use crate::exit::{from_open, usage};
 use crate::experiment::Experiment;
 use crate::floor;
-use crate::load_config::{LoadConfig, Purpose};
+use crate::load_config::LoadConfig;
 use crate::note::Note;
 use crate::setup::Setup;
 
@@ -20,8 +20,9 @@ impl Setup {
     ///
     /// # Errors
     /// If the store holds other data than the workload wants, or the run is invalid.
-    pub fn ready(&mut self, purpose: Purpose) -> Result<Experiment> {
+    pub fn ready(&mut self) -> Result<Experiment> {
         self.require_kinds(PlanPhase::Run)?;
+        let purpose = self.plan.purpose;
         // Whatever is wrong with the settings must not be found out after a load.
         let (mut plan, mut planned) = self.planned()?;
         self.load_config(&plan, purpose, planned)?;

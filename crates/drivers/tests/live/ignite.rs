@@ -22,8 +22,8 @@ use crate::test_client::{
     RequestResult, TestClient, TestRequest, delete, insert, read, scan, update,
 };
 
-/// For the tests that break nothing and have no transactions: who makes a cache waits for those
-/// that are open, and all others wait for him.
+/// For tests that break nothing and leave no transaction open: creating a cache waits until open
+/// transactions have ended, and all other requests wait for the cache.
 static ONE: Shared = Shared::new("ignite", || order(1));
 /// The same with several nodes.
 static THREE: Shared = Shared::new("ignite-of-three", || order(3));

@@ -135,7 +135,8 @@ impl Shared {
     }
 
     /// Starts it on a thread that never ends, for it ends with its thread. Its folder is always
-    /// the same, so what is left of it is removed by the next one.
+    /// the same, so what is left of it is removed by the next one; two of these test binaries at a
+    /// time are refused.
     fn start(&self) -> String {
         let (name, order) = (self.name, self.order);
         let (tell, started) = mpsc::channel();

@@ -3,7 +3,8 @@
 /// Tests of what stores show alike.
 ///
 /// Each row is a test of the function of its name in `crate::$room`, with the arguments of the row.
-/// If `$start` starts a server, each has one of its own, which is its first argument.
+/// If there is a `$start`, it is evaluated for each, and what it gives is the first argument: a
+/// server of its own, or its part of a shared one.
 macro_rules! test_rows {
     ($room:ident; $($shown:ident($($argument:expr),* $(,)?);)+) => {
         $(

@@ -191,7 +191,7 @@ impl RunningStudy {
             eprintln!("run {number} of {of}: factor {factor}, {} processes", rate(planned));
         }
         self.setup.store.flush().map_err(from_open)?;
-        Ok(self.setup.run(Purpose::Run)?.exit)
+        Ok(self.setup.run()?.exit)
     }
 
     /// The command that makes a run of its own.

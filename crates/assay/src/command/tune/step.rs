@@ -20,7 +20,6 @@ use crate::command::tune::expected::TuneOptions;
 use crate::coordinator;
 use crate::exit::{Exit, Failure, as_usage, from_open, usage};
 use crate::experiment::Experiment;
-use crate::load_config::Purpose;
 use crate::options::{Options, Origin, Settable};
 use crate::setup::Setup;
 use crate::show::{has_hallmark, keep_hallmark};
@@ -228,7 +227,7 @@ impl Steps {
         setup.plan.arrivals = arrivals;
         // What the step before left in queues, logs and caches is not this one's.
         setup.store.flush().map_err(from_open)?;
-        let mut experiment = setup.ready(Purpose::Run)?;
+        let mut experiment = setup.ready()?;
         let manifest = &mut experiment.manifest;
         manifest.run.command = run_command(&setup.plan.command, &changes);
         manifest.load.settings.tune = Some(TuneStepSection {
