@@ -49,8 +49,7 @@ impl Experiment {
     ) -> Result<Option<ScopedJoinHandle<'scope, Watched>>> {
         let Some(lab) = &self.lab else { return Ok(None) };
         let watch = move || observe::servers::watch(lab.folder(), control, is_over);
-        let thread = thread::Builder::new().name("servers".to_owned()).spawn_scoped(scope, watch);
-        thread.map(Some).context("cannot start the thread that watches the servers")
+        spawn(scope, "servers", "watches the servers", watch).map(Some)
     }
 
     /// Reads numbers of servers, if that is wanted.
@@ -62,8 +61,7 @@ impl Experiment {
     ) -> Result<Option<ScopedJoinHandle<'scope, Scraped>>> {
         let Some(scraper) = &self.scraper else { return Ok(None) };
         let scrape = move || scraper.watch(control, is_over);
-        let thread = thread::Builder::new().name("scraper".to_owned()).spawn_scoped(scope, scrape);
-        thread.map(Some).context("cannot start the thread that reads numbers of servers")
+        spawn(scope, "scraper", "reads numbers of servers", scrape).map(Some)
     }
 
     /// Notes when the run's time began as soon as that is known, for a run that is killed.
@@ -83,8 +81,7 @@ impl Experiment {
             // A disk error will be reported at the end.
             drop(manifest.write(&dir));
         };
-        let thread = thread::Builder::new().name("date".to_owned()).spawn_scoped(scope, date);
-        thread.map(drop).context("cannot start the thread that dates the run")
+        spawn(scope, "date", "dates the run", date).map(drop)
     }
 
     /// Does to the lab what is to be done meanwhile.
@@ -105,8 +102,7 @@ impl Experiment {
             act.upon(lab, &|| schedule.is_drawn() || act.is_mend() || !is_stopped())
         };
         let execute = move || actions::execute(schedule, control, is_over, act);
-        let thread = thread::Builder::new().name("actions".to_owned()).spawn_scoped(scope, execute);
-        thread.map(Some).context("cannot start the thread that scales or breaks the store")
+        spawn(scope, "actions", "scales or breaks the store", execute).map(Some)
     }
 
     /// The observers of the run; none for a run in simulated time.
@@ -167,6 +163,7 @@ impl Experiment {
         }
     }
 
+    /// The command that this belongs to.
     pub fn verb(&self) -> &'static str {
         if self.is_load { "load" } else { "run" }
     }
@@ -226,8 +223,18 @@ impl SeenBeside {
 
 /// The warning about a run that outlived its lab.
 const LAB_END: &str = "lab: its supervisor was killed or instructed to end while the run went on, \
-                       its \
-                       servers ended with it: figures from then on are of no store";
+                       its servers ended with it: figures from then on are of no store";
+
+/// Starts the thread `name`, which does what `purpose` says in the error if there is none.
+fn spawn<'scope, T: Send + 'scope>(
+    scope: &'scope Scope<'scope, '_>,
+    name: &str,
+    purpose: &str,
+    act: impl FnOnce() -> T + Send + 'scope,
+) -> Result<ScopedJoinHandle<'scope, T>> {
+    let thread = thread::Builder::new().name(name.to_owned()).spawn_scoped(scope, act);
+    thread.with_context(|| format!("cannot start the thread that {purpose}"))
+}
 
 /// What a thread came back with, if there was one; its panic goes on here.
 pub fn joined<T: Default>(thread: Option<ScopedJoinHandle<'_, T>>) -> T {

@@ -209,6 +209,7 @@ impl Experiment {
         phases
     }
 
+    /// What happened during the run, in the order of time.
     pub fn events(&self, outcome: &RunOutcome) -> Vec<Event> {
         let mut events: Vec<Event> = self
             .manifest
@@ -264,6 +265,7 @@ impl Experiment {
         }
     }
 
+    /// The code that the program should end with.
     pub fn exit(&self, outcome: &RunOutcome) -> Exit {
         let reason = outcome.first_failure().map(|failure| failure.reason);
         let is_away = reason.is_some_and(|reason| AWAY.contains(&reason))

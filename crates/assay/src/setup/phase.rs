@@ -30,6 +30,10 @@ use crate::setup::Setup;
 use crate::via::Via;
 
 impl Setup {
+    /// The load of `plan`, which issues `planned` processes if it ends.
+    ///
+    /// # Errors
+    /// If the settings do not go together.
     pub fn load_config(
         &self,
         plan: &Compiled,

@@ -18,7 +18,11 @@ pub fn store_url(plan: &RunPlan, lab: Option<&str>) -> Result<String> {
     let RunPlan { options, workload, .. } = plan;
     let url = lab.map_or_else(|| named(plan), |url| Ok(url.to_owned()))?;
     let url = knowing(url, workload);
-    let url = with_options(at_consistency(url, options)?, options);
+    let url = at_consistency(url, options)?;
+    let url = match options.url_options.text() {
+        Some(more) => with_options(url, more),
+        None => url,
+    };
     roaming(url, workload)
 }
 
@@ -58,13 +62,11 @@ fn at_consistency(url: String, options: &Options) -> Result<String> {
     if query.split('&').any(|pair| pair.starts_with("consistency=")) {
         return Err(options.consistency.wrong("the URL of the store names another one"));
     }
-    let mark = if url.contains('?') { '&' } else { '?' };
-    Ok(format!("{url}{mark}consistency={level}"))
+    Ok(with_options(url, &format!("consistency={level}")))
 }
 
-/// `url` with the options that setting `url-options` adds to it.
-fn with_options(url: String, options: &Options) -> String {
-    let Some(more) = options.url_options.text() else { return url };
+/// `url` with more options.
+fn with_options(url: String, more: &str) -> String {
     let mark = if url.contains('?') { '&' } else { '?' };
     format!("{url}{mark}{more}")
 }

@@ -280,13 +280,14 @@ fn final_reads_come_when_every_action_has_ended() {
         let text = format!("{action} node 1 is done");
         events.iter().find(|event| event.text.contains(&text)).expect("it was done").at
     };
-    let (killed, restarted) = (done("kill"), done("restart"));
+    let restarted = done("restart");
     let (_, last) = by_phase(&place);
     assert!(!last.is_empty() && last.iter().all(|read| read.started > restarted));
     let verdicts = verdicts(&place);
     let windows = verdicts["lost_writes"]["windows"].as_array().expect("there are windows");
     let end = number(windows.last().expect("writes were lost"), "/last_ns");
-    assert!(Nanos(end) <= killed, "nothing is lost that was written later: {end} {killed}");
+    // Answers that the server sent before it was killed may be read after that.
+    assert!(Nanos(end) < restarted, "nothing is lost that was written later: {end} {restarted}");
     // All of them are of the one fault there was; the report says so beside its recovery.
     let report = place.fine("report b --format json").json();
     let injections = report["recovery"]["injections"].as_array().expect("there is one");
