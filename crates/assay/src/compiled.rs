@@ -34,8 +34,7 @@ impl Compiled {
     /// # Errors
     /// If a query is outside the common SQL subset, or does not fit the schema.
     pub fn script(plan: ScriptPlan) -> Result<Compiled> {
-        let catalogue =
-            assay_mapping::sql::catalogue(&plan.schema, &plan.queries).map_err(as_usage)?;
+        let catalogue = assay_sql::catalogue(&plan.schema, &plan.queries).map_err(as_usage)?;
         Ok(Compiled::Script(Box::new(plan), Arc::new(catalogue)))
     }
 
@@ -45,8 +44,7 @@ impl Compiled {
     /// If a query is outside the common SQL subset, or does not fit the schema.
     pub fn replay(trace: &Trace) -> Result<Option<Compiled>> {
         let Some(script) = &trace.header().script else { return Ok(None) };
-        let catalogue =
-            assay_mapping::sql::catalogue(&script.ddl, &script.queries).map_err(as_usage)?;
+        let catalogue = assay_sql::catalogue(&script.ddl, &script.queries).map_err(as_usage)?;
         Ok(Some(Compiled::Replay(trace.clone(), Arc::new(catalogue))))
     }
 

@@ -2,6 +2,7 @@
 
 use assay_model::query::{Comparison, Direction, Term};
 use assay_model::{Catalogue, Datum, Query, Schema, Statement, named_enum};
+use assay_sql::{Dialect, query_text};
 
 use crate::key_value::Compiled;
 use crate::key_value::program::{
@@ -9,7 +10,6 @@ use crate::key_value::program::{
 };
 use crate::physical::view::View;
 use crate::physical::{Class, FitError, Keys, Physical, Role};
-use crate::sql::canonical;
 
 /// A physical schema in words and numbers.
 #[derive(Clone, Debug, PartialEq)]
@@ -128,7 +128,7 @@ pub fn explain(catalogue: &Catalogue, physical: &Physical) -> Result<Explanation
         let (requests, sorted) = explainer.program(query, &costed.program);
         ExplainedQuery {
             name: query.name.clone(),
-            sql: canonical(schema, &query.statement),
+            sql: query_text(Dialect::Logical, schema, &query.statement).text,
             requests,
             cost: costed.cost,
             rows: costed.rows,

@@ -1,12 +1,8 @@
 //! Mapping of logical queries to requests of a store.
 //!
-//! The queries of a workload are SQL. [`sql`] parses them into a
-//! [`Catalogue`](assay_model::Catalogue), checked against its schema before anything runs. A store
-//! without a query language keeps its rows in a [`Physical`] schema, and [`Mapped`] answers queries
-//! from it by requests for records.
-
-pub mod fit;
-pub mod sql;
+//! The queries of a workload are a [`Catalogue`](assay_model::Catalogue), which `assay-sql` reads.
+//! A store without a query language keeps its rows in a [`Physical`] schema, and [`Mapped`] answers
+//! queries from it by requests for records.
 
 pub mod advisor;
 pub mod explain;

@@ -22,7 +22,6 @@ pub mod memory;
 pub mod null;
 pub mod resp;
 pub mod resumed_load;
-pub mod sql;
 
 pub use answer::{Answer, Answers, Reply, Rows};
 pub use capabilities::{Calls, Capabilities, DataModel, Isolation, ScanOrder, StoreTime};

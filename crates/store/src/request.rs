@@ -203,6 +203,11 @@ impl<'a> Values<'a> {
             .map(move |(field, span)| (*field, &bytes[span.start as usize..span.end as usize]))
     }
 
+    /// The number of each field that is written, in the order given.
+    pub fn numbers(&self) -> impl Iterator<Item = u16> + Clone + use<'a> {
+        self.spans.iter().map(|(field, _)| *field)
+    }
+
     /// The value of field `number`, if it is written.
     pub fn get(&self, number: u16) -> Option<&'a [u8]> {
         self.iter().find(|(field, _)| *field == number).map(|(_, value)| value)

@@ -60,10 +60,10 @@ pub struct StudyFile {
     pub workload: Vec<WorkloadSection>,
     /// The loads; by default one client that waits for each response.
     #[serde(default)]
-    pub load: Vec<LoadSection>,
+    pub load: Vec<StudyLoadSection>,
     /// The stores.
     #[serde(rename = "store")]
-    pub stores: Vec<StoreSection>,
+    pub stores: Vec<StudyStoreSection>,
     /// How stores are filled.
     #[serde(default)]
     pub fill: FillSection,
@@ -101,7 +101,7 @@ pub struct WorkloadSection {
 /// A load, or several that differ in one number.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct LoadSection {
+pub struct StudyLoadSection {
     /// Closed loop: numbers of clients that wait for their answers.
     #[serde(default)]
     pub closed: Vec<u32>,
@@ -123,7 +123,7 @@ pub struct LoadSection {
 /// A store: one that the study starts, or one with a URL.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct StoreSection {
+pub struct StudyStoreSection {
     /// Its name in the study.
     pub name: String,
     /// The recipe of the lab that starts it.
@@ -445,7 +445,7 @@ impl StudyFile {
 }
 
 /// What only a store that is started here can have.
-fn check_url_only(store: &StoreSection) -> Result<(), String> {
+fn check_url_only(store: &StudyStoreSection) -> Result<(), String> {
     let wrong = [
         ("version", store.version.is_some()),
         ("nodes", store.nodes.is_some()),
@@ -461,7 +461,7 @@ fn check_url_only(store: &StoreSection) -> Result<(), String> {
     }
 }
 
-fn check_load(load: &LoadSection) -> Result<(), String> {
+fn check_load(load: &StudyLoadSection) -> Result<(), String> {
     if load.closed.is_empty() == load.rate.is_empty() {
         return Err("[[load]]: say either closed = [CLIENTS] or rate = [\"RATE\"]".to_owned());
     }

@@ -12,8 +12,8 @@ use assay_workload::Spec;
 use crate::commands::{CellCommand, CellCommands, Target};
 use crate::error::{StudyError, invalid};
 use crate::file::{
-    DECIDED, LoadSection, Refill, StoreSection, StudyFile, WorkloadSection, flag, is_of_fill_too,
-    name_of_spec, names_a_file,
+    DECIDED, Refill, StudyFile, StudyLoadSection, StudyStoreSection, WorkloadSection, flag,
+    is_of_fill_too, name_of_spec, names_a_file,
 };
 use crate::fingerprint::{content, fingerprint, hash};
 use crate::java;
@@ -54,7 +54,7 @@ pub struct StudyPlan {
     /// Its name.
     pub name: String,
     /// The stores that are wanted.
-    pub stores: Vec<StoreSection>,
+    pub stores: Vec<StudyStoreSection>,
     /// The workloads that are wanted.
     pub workloads: Vec<PlannedWorkload>,
     /// The loads.
@@ -406,7 +406,7 @@ fn scaled(operations: u64, scale: f64) -> u64 {
     ((operations as f64 * scale).round() as u64).max(1)
 }
 
-fn target(store: &StoreSection, nodes: Option<usize>) -> Target {
+fn target(store: &StudyStoreSection, nodes: Option<usize>) -> Target {
     match (&store.up, &store.url) {
         (Some(recipe), _) => Target::Up {
             recipe: recipe.clone(),
@@ -419,12 +419,12 @@ fn target(store: &StoreSection, nodes: Option<usize>) -> Target {
 }
 
 /// Whether a store ends with the client process.
-fn is_volatile(store: &StoreSection, program: &dyn Program) -> bool {
+fn is_volatile(store: &StudyStoreSection, program: &dyn Program) -> bool {
     let scheme = store.url.as_deref().and_then(|url| program.scheme(url));
     store.volatile.unwrap_or(scheme.is_some_and(|scheme| VOLATILE.contains(&scheme)))
 }
 
-fn nodes_of(store: &StoreSection, file: &StudyFile) -> Vec<Option<usize>> {
+fn nodes_of(store: &StudyStoreSection, file: &StudyFile) -> Vec<Option<usize>> {
     if store.up.is_none() {
         return vec![None];
     }
@@ -438,7 +438,7 @@ fn nodes_of(store: &StoreSection, file: &StudyFile) -> Vec<Option<usize>> {
 /// # Errors
 /// If there is no such store, or it cannot have those nodes, that version or those options.
 fn check_store(
-    store: &StoreSection,
+    store: &StudyStoreSection,
     file: &StudyFile,
     program: &dyn Program,
 ) -> Result<(), StudyError> {
@@ -497,7 +497,7 @@ fn check_name(of: &str, name: &str) -> Result<(), String> {
 }
 
 /// `etcd-3n`: the name of a store's cluster, unlike that of every other one in a study.
-fn cluster(store: &StoreSection, nodes: Option<usize>) -> String {
+fn cluster(store: &StudyStoreSection, nodes: Option<usize>) -> String {
     let nodes = nodes.map_or(String::new(), |nodes| format!("-{nodes}n"));
     format!("{}{nodes}", store.name)
 }
@@ -513,7 +513,7 @@ fn require_distinct(
     once("store", file.stores.iter().map(|store| store.name.as_str()))?;
     once("workload", workloads.iter().map(|workload| workload.name.as_str()))?;
     once("load", loads.iter().map(|load| load.name.as_str()))?;
-    let nodes = |store: &StoreSection| nodes_of(store, file);
+    let nodes = |store: &StudyStoreSection| nodes_of(store, file);
     let clusters: Vec<(String, String)> = file
         .stores
         .iter()
@@ -688,7 +688,7 @@ fn mix_of(spec: &Spec) -> Vec<(OperationFilter, f64)> {
 }
 
 fn loads(file: &StudyFile, scale: f64) -> Result<Vec<PlannedLoad>, String> {
-    let usual = [LoadSection { closed: vec![1], ..LoadSection::default() }];
+    let usual = [StudyLoadSection { closed: vec![1], ..StudyLoadSection::default() }];
     let sections = if file.load.is_empty() { &usual[..] } else { &file.load[..] };
     let mut loads = Vec::new();
     for section in sections {

@@ -17,7 +17,7 @@ use assay_results::{AnalyzedRun, ResultsError, analyze_run};
 
 use crate::directory::{CellRecord, CellState, StudyDirectory, write_whole};
 use crate::error::{StudyError, other};
-use crate::file::StoreSection;
+use crate::file::StudyStoreSection;
 use crate::plan::{PlannedCell, PlannedLoad, StudyPlan};
 use crate::program::Program;
 
@@ -107,7 +107,7 @@ fn empty(
         true => format!("The study {}", plan.name),
         false => plan.file.title.clone(),
     };
-    let store = |section: &StoreSection| StudyStore {
+    let store = |section: &StudyStoreSection| StudyStore {
         name: section.name.clone(),
         label: section.label.clone(),
     };

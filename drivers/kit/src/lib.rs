@@ -11,7 +11,6 @@ pub mod known_settings;
 pub mod latest;
 mod option_words;
 pub mod read_server;
-pub mod record_texts;
 pub mod relations;
 pub mod secrets;
 mod store_errors;

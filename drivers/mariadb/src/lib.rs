@@ -26,12 +26,11 @@ use std::time::Duration;
 
 use assay_driver_kit::StoreErrors;
 use assay_driver_kit::latest::Latest;
-use assay_driver_kit::record_texts::RecordTexts;
 use assay_driver_kit::relations::{Todo, decide, has};
 use assay_driver_kit::task::{self, Pool};
 use assay_model::{Catalogue, Layout, Nanos, Reason, Schema, Setting};
+use assay_sql::{self as sql, Dialect, ForeignKeys, RecordTexts, Records, SqlQuery};
 use assay_store::reading::{self, ServerReading};
-use assay_store::sql::{self, Dialect, ForeignKeys, Records, SqlQuery};
 use assay_store::{
     Answer, Answers, Call, Capabilities, Client, DataModel, Existing, OpenError, Reply, Request,
     ScanOrder, Step, Store, Ticket,
@@ -178,7 +177,7 @@ impl AdminConnection<'_> {
     async fn check_queries(&mut self, catalogue: &Catalogue) -> Result<Vec<SqlQuery>, OpenError> {
         let mut queries = Vec::new();
         for query in &catalogue.queries {
-            let requested = sql::query_text(Dialect::MySql, &catalogue.schema, query);
+            let requested = sql::query_text(Dialect::MySql, &catalogue.schema, &query.statement);
             match self.connection.prep(&*requested.text).await {
                 Ok(statement) => {
                     let closed = self.connection.close(statement).await;

@@ -1,15 +1,15 @@
 //! One connection with its prepared statements, which carries out one job at a time.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use assay_driver_kit::record_texts::RecordTexts;
 use assay_driver_kit::task::{
     Completion, ConnectionState, Context, JobCompletion, Library, Lost, completion,
 };
 use assay_model::{Datum, Fields, Kind, Parameters, Reason};
+use assay_sql::{RecordTexts, SqlQuery};
 use assay_store::answer::{encode_field, encode_row};
-use assay_store::sql::SqlQuery;
 use assay_store::{Call, OpenError, Request, Step};
 use mysql_async::prelude::Queryable;
 use mysql_async::{Conn, Params, Row, Statement, Value};
@@ -74,12 +74,13 @@ impl Job {
         self.context = Context::Alone;
         self.arguments.clear();
         let table = usize::from(request.table);
-        let Some(text) = plan.records.get(table).and_then(|records| records.text(request)) else {
-            return;
+        let text_of = |records: &Arc<RecordTexts>| {
+            let text = records.text(request.kind, request.fields, request.values.numbers());
+            text.map(Cow::into_owned)
         };
+        let Some(text) = plan.records.get(table).and_then(text_of) else { return };
         let is_look = matches!(request.kind, Kind::Read | Kind::Scan);
-        self.job_kind =
-            JobKind::Records { table, text: text.into_owned(), fields: request.fields, is_look };
+        self.job_kind = JobKind::Records { table, text, fields: request.fields, is_look };
         let key = || Value::Bytes(request.key.into());
         if request.kind != Kind::Update {
             self.arguments.push(key());

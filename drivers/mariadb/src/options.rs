@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use assay_driver_kit::address::Address;
 use assay_driver_kit::url_options::{Count, Millis};
-use assay_store::sql::Content;
+use assay_sql::Content;
 use assay_store::{Isolation, OpenError};
 use mysql_async::{Opts, OptsBuilder};
 use serde::Deserialize;

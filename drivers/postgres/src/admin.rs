@@ -5,8 +5,8 @@ use std::time::Duration;
 use assay_driver_kit::StoreErrors;
 use assay_driver_kit::task::block_on;
 use assay_model::{Schema, Setting, Table};
+use assay_sql::{Dialect, ForeignKeys, Records, create, drop};
 use assay_store::reading::{self, COUNTER, ServerReading};
-use assay_store::sql::{Dialect, ForeignKeys, Records, create, drop};
 use assay_store::{Existing, OpenError};
 use tokio_postgres::SimpleQueryMessage;
 
@@ -131,7 +131,7 @@ impl AdminConnection<'_> {
         for table in tables {
             let records = Records::new(Dialect::Postgres, table);
             self.run(&records.create(self.connector.options.content)).await?;
-            let mut expected = vec![assay_store::sql::KEY];
+            let mut expected = vec![assay_sql::KEY];
             expected.extend(table.fields.iter().map(String::as_str));
             if let Some(missing) = self.missing(&table.name, &expected).await? {
                 return Err(self.connector.options.unsupported(format!(

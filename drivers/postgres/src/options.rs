@@ -9,7 +9,7 @@ use assay_driver_kit::address::{authority, require_encoded_login, split_host};
 use assay_driver_kit::read_server::ReadServer;
 use assay_driver_kit::secrets::Redaction;
 use assay_driver_kit::url_options::{self, Count, Millis, OptionError};
-use assay_store::sql::Content;
+use assay_sql::Content;
 use assay_store::{Isolation, OpenError};
 use serde::Deserialize;
 use tokio_postgres::Config;

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use assay_model::{Catalogue, Fields, Kind, Statement, Table};
-use assay_store::sql::{Dialect, Records, SqlQuery, query_text};
+use assay_model::{Catalogue, Fields, Kind, Query, Statement, Table};
+use assay_sql::{Dialect, Records, SqlQuery, query_text};
 
 /// Which statement of a [`Plan`] is meant.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -32,7 +32,8 @@ const MOST_PREPARED: u16 = 64;
 impl Plan {
     /// The queries of `catalogue` in PostgreSQL's SQL, beside the records that were there.
     pub(super) fn with_queries(&self, catalogue: &Arc<Catalogue>) -> Plan {
-        let write = |query| query_text(Dialect::Postgres, &catalogue.schema, query);
+        let write =
+            |query: &Query| query_text(Dialect::Postgres, &catalogue.schema, &query.statement);
         Plan {
             queries: catalogue.queries.iter().map(write).collect(),
             catalogue: Some(catalogue.clone()),

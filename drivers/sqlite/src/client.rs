@@ -3,10 +3,9 @@
 use std::sync::Arc;
 
 use assay_driver_kit::embedded::failure::{CommitStage, EngineFailure};
-use assay_driver_kit::record_texts::RecordTexts;
 use assay_model::{ColumnType, Datum, Kind, Nanos, Parameters, Reason};
+use assay_sql::{RecordTexts, SqlQuery};
 use assay_store::answer::{encode_field, encode_row};
-use assay_store::sql::SqlQuery;
 use assay_store::{Answer, Answers, Call, Client, OpenError, Reply, Request, Rows, Step, Ticket};
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{CachedStatement, Connection};
@@ -102,7 +101,9 @@ impl SqliteClient {
         let malformed = || EngineFailure::refused(Reason::Malformed);
         let plan = Arc::clone(&self.plan);
         let records = plan.records.get(usize::from(request.table)).ok_or_else(malformed)?;
-        let text = records.text(request).ok_or_else(malformed)?;
+        let text = records
+            .text(request.kind, request.fields, request.values.numbers())
+            .ok_or_else(malformed)?;
         let writes = request.kind.writes();
         self.alone(writes, |connection, output| match writes {
             true => change(connection, &text, request),

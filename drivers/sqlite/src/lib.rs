@@ -23,9 +23,8 @@ use std::sync::Arc;
 
 use assay_driver_kit::StoreErrors;
 use assay_driver_kit::latest::Latest;
-use assay_driver_kit::record_texts::RecordTexts;
 use assay_model::{Catalogue, Layout, Setting};
-use assay_store::sql::{Dialect, Records, SqlQuery};
+use assay_sql::{Dialect, RecordTexts, Records, SqlQuery};
 use assay_store::{
     Calls, Capabilities, Client, DataModel, Existing, Isolation, OpenError, ScanOrder, Store,
 };

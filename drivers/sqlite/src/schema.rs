@@ -3,8 +3,8 @@
 use assay_driver_kit::StoreErrors;
 use assay_driver_kit::relations::{Todo, decide};
 use assay_model::{Catalogue, Layout, Schema, Statement};
+use assay_sql::{self as sql, Dialect, ForeignKeys, Records};
 use assay_store::Existing;
-use assay_store::sql::{self, Dialect, ForeignKeys, Records};
 use rusqlite::{Connection, OptionalExtension};
 
 use super::{ChangeError, NOTES, Prepared};
@@ -77,7 +77,7 @@ pub(super) fn check_queries(
 ) -> Result<Vec<Prepared>, ChangeError> {
     let mut queries = Vec::new();
     for query in &catalogue.queries {
-        let requested = sql::query_text(Dialect::Sqlite, &catalogue.schema, query);
+        let requested = sql::query_text(Dialect::Sqlite, &catalogue.schema, &query.statement);
         if let Err(error) = connection.prepare(&requested.text) {
             let reason = format!("query {}: {error} in: {}", query.name, requested.text);
             return Err(ChangeError::Open(url.unsupported(reason)));

@@ -3,7 +3,7 @@
 //! SQLite has no exact decimals: what it calls so is a binary floating-point number. A decimal is
 //! therefore kept as the whole number of its smallest units (`12.50` with scale 2 as 1250), which
 //! adds, compares and sorts exactly. A moment is kept as its microseconds since 1970, a truth value
-//! as 0 or 1. The text of queries, which [`assay_store::sql`] writes, follows the same rules.
+//! as 0 or 1. The text of queries, which [`assay_sql`] writes, follows the same rules.
 
 use assay_driver_kit::embedded::failure::EngineFailure;
 use assay_model::datum::Moment;

@@ -34,8 +34,7 @@ pub fn import_set(from: &Path, to: &Path) -> Result<Exit> {
 
 /// The queries, resolved against the schema.
 fn meanings(ddl: &[Named], queries: &[Named]) -> Result<Vec<Meaning>, String> {
-    let catalogue =
-        assay_mapping::sql::catalogue(ddl, queries).map_err(|error| error.to_string())?;
+    let catalogue = assay_sql::catalogue(ddl, queries).map_err(|error| error.to_string())?;
     let meaning = |query: &Query| Meaning {
         kind: query.statement.kind(),
         parameters: Some(query.parameters.clone()),

@@ -4,10 +4,10 @@ use std::path::PathBuf;
 
 use anyhow::{Context as _, Result};
 use assay_mapping::explain::{Explanation, explain};
-use assay_mapping::sql::canonical;
 use assay_mapping::{Class, Expected, Keys, Physical};
 use assay_model::{Catalogue, Seed, Statement};
 use assay_report::mapping::{self as report, Choice, MappedQuery, Mapping, Requested, Stored};
+use assay_sql::{Dialect, query_text};
 use assay_workload::PlanPhase;
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches, ValueHint};
 
@@ -150,7 +150,7 @@ fn relational(arguments: &ExplainArgs, subject: Subject) -> Result<Mapping> {
     let queries = subject.catalogue.queries.iter().zip(&subject.frequencies);
     let queries = queries.map(|(query, frequency)| MappedQuery {
         name: query.name.clone(),
-        sql: canonical(schema, &query.statement),
+        sql: query_text(Dialect::Logical, schema, &query.statement).text,
         frequency: *frequency,
         rows: None,
         cost: None,

@@ -70,8 +70,7 @@ fn memory(layout: FmkeLayout) -> Arc<dyn Store> {
     };
     let schema: Vec<_> = tables(layout).iter().map(named).collect();
     let queries = Queries::new(layout);
-    let catalogue =
-        assay_mapping::sql::catalogue(&schema, queries.texts()).expect("the queries are right");
+    let catalogue = assay_sql::catalogue(&schema, queries.texts()).expect("the queries are right");
     let catalogue: Arc<Catalogue> = Arc::new(catalogue);
     let (frequencies, rows) =
         (vec![1.0; catalogue.queries.len()], vec![1.0; catalogue.schema.relations.len()]);

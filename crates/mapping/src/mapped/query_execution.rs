@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use assay_model::query::{Change, Term};
 use assay_model::{Datum, Fields, Kind, Reason};
+use assay_sql::fit;
 use assay_store::answer::{encode_field, encode_row};
 use assay_store::{Answer, Reply, Rows as Found, Ticket};
 
@@ -12,7 +13,6 @@ use super::lines::{self, Lines, NOWHERE, Slot};
 use super::table::Stored;
 use super::transaction::TransactionMode;
 use super::value;
-use crate::fit::fit;
 use crate::key_value::path::{FIRST_BATCH, LARGEST_BATCH};
 use crate::key_value::program::{
     Action, Condition, Program, Reading, Rows, Selected, Source, Step, Writing,

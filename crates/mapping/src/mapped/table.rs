@@ -83,7 +83,6 @@ impl Stored {
 mod tests {
     use super::*;
     use crate::physical::{Class, Physical};
-    use crate::sql;
 
     #[test]
     fn fields_of_a_join_have_names_without_dots_each_its_own() {
@@ -96,7 +95,7 @@ mod tests {
             named("b", "CREATE TABLE b (id INT PRIMARY KEY, a INT, x INT, y INT)"),
         ];
         let select = "SELECT a.x, b.x, a.y, b.y, a__y FROM a JOIN b ON b.a = a.id WHERE a.id = ?";
-        let catalogue = sql::catalogue(&ddl, &[named("q", select)]).unwrap();
+        let catalogue = assay_sql::catalogue(&ddl, &[named("q", select)]).unwrap();
         let mut physical = Physical::plain(&catalogue.schema, Class::KeyValue);
         physical.tables.push(toml::from_str(
             "name = \"ab\"\nrole = \"join\"\nrelations = [\"a\", \"b\"]\njoins = [\"b.a = a.id\"]\n\

@@ -9,7 +9,6 @@ use assay_store::{Answer, Answers, Call, Client, Existing, Step, Store, Ticket};
 
 use super::*;
 use crate::physical::Class;
-use crate::sql;
 
 mod transactions;
 
@@ -88,7 +87,7 @@ fn catalogue(ddl: &[&str], queries: &[&str]) -> Arc<Catalogue> {
         });
         named.collect()
     };
-    Arc::new(sql::catalogue(&named(ddl), &named(queries)).unwrap())
+    Arc::new(assay_sql::catalogue(&named(ddl), &named(queries)).unwrap())
 }
 
 fn plain(catalogue: &Arc<Catalogue>) -> Mapped {

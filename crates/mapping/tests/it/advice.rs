@@ -1,7 +1,7 @@
 //! Tests of the advisor's recommendation for TPC-C.
 
 use assay_mapping::explain::explain;
-use assay_mapping::{Advice, Class, Expected, Keys, Physical, Role, advise, sql};
+use assay_mapping::{Advice, Class, Expected, Keys, Physical, Role, advise};
 use assay_model::{Catalogue, Seed};
 use assay_workload::PlanPhase;
 use assay_workload::script::tpcc::TpccSpec;
@@ -10,7 +10,7 @@ use assay_workload::script::{ScriptPlan, ScriptSpec};
 fn tpcc() -> Catalogue {
     let spec = ScriptSpec::Tpcc(TpccSpec::default());
     let plan = ScriptPlan::new(&spec, Seed(1), PlanPhase::Run).expect("TPC-C is within the subset");
-    sql::catalogue(&plan.schema, &plan.queries).expect("TPC-C is within the subset")
+    assay_sql::catalogue(&plan.schema, &plan.queries).expect("TPC-C is within the subset")
 }
 
 /// How often each query is executed in 100 transactions of the standard mix.

@@ -5,22 +5,25 @@ use std::collections::BTreeMap;
 
 use assay_mapping::{Class, Expected as Hoped, Keys, Physical, advise};
 use assay_model::{Seed, Statement};
+use assay_sql::sqlite::TestDatabase;
 
 use crate::answer::{Expected, Outcome, complaint};
 use crate::evaluator::Evaluator;
 use crate::random::{Case, Operation, case};
 use crate::record_store::RecordStore;
 use crate::shrink::{datums, describe, display, shrink};
-use crate::sqlite::Sqlite;
 
 /// Anything that executes the operations of a case.
 trait TestTarget {
     fn send(&mut self, operation: &Operation) -> Outcome;
 }
 
-impl TestTarget for Sqlite {
+impl TestTarget for TestDatabase {
     fn send(&mut self, operation: &Operation) -> Outcome {
-        Sqlite::send(self, operation.query, &datums(&operation.arguments))
+        match self.execute(operation.query, &datums(&operation.arguments)) {
+            Ok(done) => Outcome::Done { found: done.affected > 0, rows: done.rows },
+            Err(reason) => Outcome::Failed(reason),
+        }
     }
 }
 
@@ -81,7 +84,7 @@ fn check<A: TestTarget>(seeds: std::ops::Range<u64>, make: impl Fn(&Case) -> Vec
 
 #[test]
 fn sqlite_answers_as_the_plain_evaluation_does() {
-    check(0..400, |case| vec![("SQLite".into(), Sqlite::new(&case.catalogue))]);
+    check(0..400, |case| vec![("SQLite".into(), TestDatabase::new(&case.catalogue))]);
 }
 
 #[test]

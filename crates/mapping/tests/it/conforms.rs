@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use assay_mapping::{Class, Expected, Keys, Mapped, Physical, advise};
-use assay_model::Seed;
+use assay_model::{Named, Seed};
 use assay_sim::{SimulatedStore, presets};
+use assay_sql::{Dialect, ForeignKeys, create};
 use assay_store::Store;
 use assay_store::blocking::BlockingThreads;
 use assay_store::conformance::ledger::Ledger;
@@ -25,6 +26,17 @@ fn schemas(class: Class) -> Vec<Physical> {
     let others = advice.others.into_iter().map(|(_, physical)| physical);
     let plain = Physical::plain(&catalogue.schema, class);
     [plain, advice.best].into_iter().chain(others).collect()
+}
+
+#[test]
+fn the_queries_of_the_suite_mean_what_their_text_says() {
+    let suite = catalogue();
+    let ddl = create(Dialect::Logical, &suite.schema, ForeignKeys::Declare);
+    let named = |name: &str, text: &str| Named { name: name.into(), text: text.into() };
+    let ddl = [named("schema", &ddl.join(";\n"))];
+    let queries: Vec<Named> =
+        suite.queries.iter().map(|query| named(&query.name, &query.text)).collect();
+    assert_eq!(assay_sql::catalogue(&ddl, &queries).unwrap(), suite);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Tests of the explanation of a query's requests.
 
 use assay_mapping::explain::explain;
-use assay_mapping::{Class, Physical, sql};
+use assay_mapping::{Class, Physical};
 use assay_model::{Catalogue, Named};
 
 const SCHEMA: &str = "
@@ -12,7 +12,7 @@ CREATE TABLE line (w INT, id INT, number INT, item INT NOT NULL, PRIMARY KEY (w,
 
 fn catalogue(sql: &str) -> Catalogue {
     let named = |name: &str, text: &str| Named { name: name.into(), text: text.into() };
-    sql::catalogue(&[named("s", SCHEMA)], &[named("q", sql)]).unwrap()
+    assay_sql::catalogue(&[named("s", SCHEMA)], &[named("q", sql)]).unwrap()
 }
 
 /// The requests of a query on base tables, one a line.

@@ -11,5 +11,4 @@ mod explain;
 mod random;
 mod record_store;
 mod shrink;
-mod sqlite;
 mod tpcc;

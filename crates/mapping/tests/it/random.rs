@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use assay_mapping::sql;
 use assay_model::query::{Change, Insert, Term, Update};
 use assay_model::{Catalogue, ColumnType, Datum, Decimal, Draws, Named, Seed, Statement};
 
@@ -85,7 +84,7 @@ pub fn case(seed: u64) -> Case {
         .map(|(number, text)| named(format!("q{number}"), text))
         .collect();
     let catalogue =
-        sql::catalogue(&ddl, &queries).unwrap_or_else(|why| panic!("seed {seed}: {why}"));
+        assay_sql::catalogue(&ddl, &queries).unwrap_or_else(|why| panic!("seed {seed}: {why}"));
     let operations = random.operations(&catalogue);
     Case { seed, catalogue: Arc::new(catalogue), ddl, operations }
 }

@@ -6,8 +6,6 @@ use assay_model::query::{
 use assay_model::schema::ForeignKey;
 use assay_model::{Catalogue, Column, ColumnType, Datum, Query, Relation, Schema, Statement};
 
-use crate::sql::{Dialect, query_text};
-
 /// The queries, by their numbers.
 pub(super) mod query_ids {
     /// Adds a branch: id, city.
@@ -47,6 +45,7 @@ const ACCOUNT: u16 = 1;
 const KINDS: u16 = 2;
 
 const INTEGER: ColumnType = ColumnType::Integer { bits: 32 };
+const LONG: ColumnType = ColumnType::Integer { bits: 64 };
 const MONEY: ColumnType = ColumnType::Decimal { precision: 12, scale: 2 };
 
 fn text(length: u32) -> ColumnType {
@@ -84,10 +83,10 @@ fn schema() -> Schema {
     let kinds = Relation {
         name: "kinds".into(),
         columns: vec![
-            column("id", ColumnType::Integer { bits: 64 }),
+            column("id", LONG),
             nullable("small", ColumnType::Integer { bits: 16 }),
             nullable("whole", INTEGER),
-            nullable("big", ColumnType::Integer { bits: 64 }),
+            nullable("big", LONG),
             nullable("price", MONEY),
             nullable("ratio", ColumnType::Double),
             nullable("name", ColumnType::Text { length: None, is_padded: false }),
@@ -177,42 +176,75 @@ fn with_city() -> Statement {
     })
 }
 
+/// The names of the queries with what they are in SQL.
+const QUERIES: [(&str, &str); 15] = [
+    ("add branch", "INSERT INTO branch (id, city) VALUES (?, ?)"),
+    ("open", "INSERT INTO account (branch, number, owner, balance) VALUES (?, ?, ?, ?)"),
+    ("account", "SELECT owner, balance FROM account WHERE branch = ? AND number = ?"),
+    (
+        "range",
+        "SELECT number FROM account WHERE branch = ? AND number >= ? AND number < ? \
+             ORDER BY number LIMIT ?",
+    ),
+    (
+        "richest",
+        "SELECT number, balance FROM account WHERE branch = ? \
+             ORDER BY balance DESC, number LIMIT 2",
+    ),
+    ("of owner", "SELECT branch, number FROM account WHERE owner = ?"),
+    (
+        "with city",
+        "SELECT city, number FROM branch, account WHERE branch.id = account.branch \
+             AND branch.id = ? ORDER BY number",
+    ),
+    ("rename", "UPDATE account SET owner = ? WHERE branch = ? AND number = ?"),
+    ("deposit", "UPDATE account SET balance = balance + ? WHERE branch = ? AND number = ?"),
+    ("withdraw", "UPDATE account SET balance = balance - ? WHERE branch = ? AND number = ?"),
+    ("close", "DELETE FROM account WHERE branch = ? AND number = ?"),
+    ("add kinds", "INSERT INTO kinds VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"),
+    (
+        "kinds",
+        "SELECT small, whole, big, price, ratio, name, code, photo, at, good FROM kinds \
+             WHERE id = ?",
+    ),
+    ("balance", "SELECT balance FROM account WHERE branch = ? AND number = ? FOR UPDATE"),
+    ("set balance", "UPDATE account SET balance = ? WHERE branch = ? AND number = ?"),
+];
+
 /// The relations and queries of the suite.
 pub fn catalogue() -> Catalogue {
     let by_key = || equals(&[0, 1], 0);
     let parameter = || Term::Parameter(0);
-    let statements = [
-        ("add branch", insert(BRANCH, 2)),
-        ("open", insert(ACCOUNT, 4)),
-        ("account", Statement::Select(select(ACCOUNT, &[2, 3], by_key()))),
-        ("range", range()),
-        ("richest", richest()),
-        ("of owner", Statement::Select(select(ACCOUNT, &[0, 1], equals(&[2], 0)))),
-        ("with city", with_city()),
-        ("rename", update(2, Change::Set(parameter()))),
-        ("deposit", update(3, Change::Add(parameter()))),
-        ("withdraw", update(3, Change::Subtract(parameter()))),
-        ("close", Statement::Delete(Delete { relation: ACCOUNT, filters: by_key() })),
-        ("add kinds", insert(KINDS, 11)),
-        (
-            "kinds",
-            Statement::Select(select(KINDS, &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10], equals(&[0], 0))),
-        ),
-        ("balance", Statement::Select(Select { locks: true, ..select(ACCOUNT, &[3], by_key()) })),
-        ("set balance", update(3, Change::Set(parameter()))),
-    ];
+    let kinds = &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10];
     let schema = schema();
-    let queries = statements.map(|(name, statement)| written(&schema, name, statement)).into();
-    Catalogue { schema, queries }
-}
-
-/// The query with the text and the types that follow from what it means.
-fn written(schema: &Schema, name: &str, statement: Statement) -> Query {
-    let query = Query { name: name.into(), text: String::new(), statement, parameters: vec![] };
-    let requested = query_text(Dialect::MySql, schema, &query);
-    let mut parameters: Vec<(u16, ColumnType)> =
-        requested.arguments.iter().copied().zip(requested.kinds).collect();
-    parameters.sort_by_key(|(number, _)| *number);
-    let parameters = parameters.into_iter().map(|(_, kind)| kind).collect();
-    Query { text: requested.text, parameters, ..query }
+    let columns = &schema.relations[usize::from(KINDS)].columns;
+    let types: Vec<ColumnType> = columns.iter().map(|column| column.kind).collect();
+    let meant = [
+        (vec![INTEGER, text(20)], insert(BRANCH, 2)),
+        (vec![INTEGER, INTEGER, text(20), MONEY], insert(ACCOUNT, 4)),
+        (vec![INTEGER; 2], Statement::Select(select(ACCOUNT, &[2, 3], by_key()))),
+        (vec![INTEGER, INTEGER, INTEGER, LONG], range()),
+        (vec![INTEGER], richest()),
+        (vec![text(20)], Statement::Select(select(ACCOUNT, &[0, 1], equals(&[2], 0)))),
+        (vec![INTEGER], with_city()),
+        (vec![text(20), INTEGER, INTEGER], update(2, Change::Set(parameter()))),
+        (vec![MONEY, INTEGER, INTEGER], update(3, Change::Add(parameter()))),
+        (vec![MONEY, INTEGER, INTEGER], update(3, Change::Subtract(parameter()))),
+        (vec![INTEGER; 2], Statement::Delete(Delete { relation: ACCOUNT, filters: by_key() })),
+        (types, insert(KINDS, 11)),
+        (vec![LONG], Statement::Select(select(KINDS, kinds, equals(&[0], 0)))),
+        (
+            vec![INTEGER; 2],
+            Statement::Select(Select { locks: true, ..select(ACCOUNT, &[3], by_key()) }),
+        ),
+        (vec![MONEY, INTEGER, INTEGER], update(3, Change::Set(parameter()))),
+    ];
+    let queries = QUERIES.into_iter().zip(meant);
+    let queries = queries.map(|((name, text), (parameters, statement))| Query {
+        name: name.into(),
+        text: text.into(),
+        statement,
+        parameters,
+    });
+    Catalogue { queries: queries.collect(), schema }
 }

@@ -51,7 +51,7 @@ fn whole(datums: &[Datum<'_>]) -> Vec<i64> {
 #[test]
 fn a_load_writes_every_row_with_each_prescription_in_three_lists() {
     for layout in ["normalised", "nested"] {
-        let engine = loaded(&spec(&format!("layout = \"{layout}\"")));
+        let mut engine = loaded(&spec(&format!("layout = \"{layout}\"")));
         for (table, key, rows) in [
             ("patients", "patient_id", 100),
             ("pharmacies", "pharmacy_id", 30),
@@ -77,7 +77,7 @@ fn a_load_writes_every_row_with_each_prescription_in_three_lists() {
 
 #[test]
 fn packed_lists_have_each_prescription_three_times() {
-    let engine = loaded(&spec("layout = \"nested-packed\""));
+    let mut engine = loaded(&spec("layout = \"nested-packed\""));
     for table in ["patients", "pharmacies", "staff"] {
         let lists = engine.column(table, "packed");
         let text = |datum: &Datum<'_>| match datum {
@@ -139,8 +139,9 @@ fn copies_are_as_the_prescriptions_after_a_run_of_one_session() {
     let mut engine = loaded(&spec);
     engine.run(&plan(&spec, PlanPhase::Run), 0..5 * BLOCK);
     for column in ["drugs", "processed", "date_processed"] {
-        let of = |table: &str, key: &str| -> BTreeMap<i64, String> {
-            let values = engine.column(table, column).into_iter().map(|value| format!("{value:?}"));
+        let mut of = |table: &str, key: &str| -> BTreeMap<i64, String> {
+            let values = engine.column(table, column).into_iter();
+            let values: Vec<String> = values.map(|value| format!("{value:?}")).collect();
             whole(&engine.column(table, key)).into_iter().zip(values).collect()
         };
         let records = of("prescriptions", "prescription_id");

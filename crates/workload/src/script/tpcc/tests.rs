@@ -133,13 +133,7 @@ fn findings(engine: &mut Engine, text: &str) -> Vec<ConditionFinding> {
     };
     let mut examination = Examination::new(&spec);
     while let Some(condition_query) = examination.condition_query() {
-        let encode = |datum: &Datum<'_>| {
-            let mut bytes = Vec::new();
-            datum.encode(&mut bytes);
-            bytes
-        };
-        let arguments: Vec<Vec<u8>> = condition_query.arguments.iter().map(encode).collect();
-        for row in engine.query(condition_query.statement, &arguments) {
+        for row in engine.query(condition_query.statement, &condition_query.arguments) {
             let row: Vec<Datum<'_>> =
                 row.iter().map(|bytes| Datum::decode(bytes).unwrap().0).collect();
             examination.row(&row);
@@ -216,14 +210,8 @@ fn violations(engine: &mut Engine) -> Vec<String> {
 /// What the conditions say after one more query.
 fn broken_by(query: Query, arguments: &[Datum<'_>]) -> Vec<String> {
     let mut engine = after(0, SMALL);
-    let encode = |datum: &Datum<'_>| {
-        let mut bytes = Vec::new();
-        datum.encode(&mut bytes);
-        bytes
-    };
-    let arguments: Vec<Vec<u8>> = arguments.iter().map(encode).collect();
-    let rows = engine.query(query as u16 + 1, &arguments);
-    assert_eq!(rows.len(), 1);
+    engine.query(query as u16 + 1, arguments);
+    assert_eq!(engine.touched.last().map(|(_, rows)| *rows), Some(1));
     violations(&mut engine)
 }
 
@@ -257,7 +245,7 @@ fn a_customer_found_by_name_is_the_one_that_the_plan_means() {
     let text = "workload = \"tpcc\"\n[dataset]\nitems = 20\ncustomers_per_district = 1500\n\
                 orders_per_district = 1\n[transactions]\nnew_order = 0\ndelivery = 0\n\
                 stock_level = 0\norder_status = 0\n";
-    let engine = after(300, text);
+    let mut engine = after(300, text);
     assert_eq!(engine.refused, [""; 0]);
     // A plan that means another customer than the name finds would read C_DATA for good credit.
     let bad: Vec<bool> = engine

@@ -49,23 +49,6 @@ fn double(decimal: Decimal) -> f64 {
     decimal.to_string().parse().unwrap_or(f64::NAN)
 }
 
-/// The type as SQL names it.
-pub fn type_name(kind: ColumnType) -> String {
-    match kind {
-        ColumnType::Integer { bits: 16 } => "SMALLINT".into(),
-        ColumnType::Integer { bits: 32 } => "INT".into(),
-        ColumnType::Integer { .. } => "BIGINT".into(),
-        ColumnType::Decimal { precision, scale } => format!("DECIMAL({precision},{scale})"),
-        ColumnType::Double => "DOUBLE PRECISION".into(),
-        ColumnType::Text { length: None, .. } => "TEXT".into(),
-        ColumnType::Text { length: Some(length), is_padded: true } => format!("CHAR({length})"),
-        ColumnType::Text { length: Some(length), .. } => format!("VARCHAR({length})"),
-        ColumnType::Bytes => "BLOB".into(),
-        ColumnType::Timestamp => "TIMESTAMP".into(),
-        ColumnType::Boolean => "BOOLEAN".into(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

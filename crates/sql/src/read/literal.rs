@@ -6,7 +6,8 @@ use sqlparser::ast::{DataType, Expr, UnaryOperator, Value};
 
 use super::error::ParseError;
 use super::text::{Text, begin, display};
-use crate::fit::{fit, type_name};
+use crate::fit;
+use crate::write::{Dialect, column_type};
 
 /// What a term is compared with, or written to.
 pub(super) struct Target<'a> {
@@ -37,7 +38,7 @@ pub(super) fn term(
         Some(datum) => datum.encode(&mut encoded),
         None => {
             let Target { name, kind } = target;
-            let kind = type_name(*kind);
+            let kind = column_type(Dialect::Logical, *kind);
             let reason = format!("{} does not fit column {name}, which is {kind}", display(expr));
             return Err(text.wrong(begin(expr), reason));
         }

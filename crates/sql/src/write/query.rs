@@ -3,7 +3,7 @@
 use assay_model::query::{
     Change, ColumnRef, Comparison, Delete, Direction, Filter, Insert, Join, Select, Term, Update,
 };
-use assay_model::{ColumnType, Datum, Query, Relation, Schema, Statement};
+use assay_model::{ColumnType, Datum, Relation, Schema, Statement};
 
 use super::Dialect;
 use super::literal::literal;
@@ -26,10 +26,14 @@ pub struct SqlQuery {
 /// The type of the number of rows that are wanted.
 const LIMIT: ColumnType = ColumnType::Integer { bits: 64 };
 
-/// Writes `query`, which is about the relations of `schema`.
-pub fn query_text(dialect: Dialect, schema: &Schema, query: &Query) -> SqlQuery {
+/// Writes `statement`, which is about the relations of `schema`: joins by commas, columns qualified
+/// where there are several relations.
+///
+/// # Panics
+/// If the statement is not of this schema.
+pub fn query_text(dialect: Dialect, schema: &Schema, statement: &Statement) -> SqlQuery {
     let mut writer = Writer { dialect, schema, from: &[], requested: SqlQuery::default() };
-    match &query.statement {
+    match statement {
         Statement::Select(select) => writer.select(select),
         Statement::Insert(insert) => writer.insert(insert),
         Statement::Update(update) => writer.update(update),
@@ -52,10 +56,10 @@ impl<'a> Writer<'a> {
         let output: Vec<String> = select.output.iter().map(|&column| self.column(column)).collect();
         self.requested.output = select.output.iter().map(|&column| self.kind(column)).collect();
         self.add(&format!("SELECT {} FROM ", output.join(", ")));
-        for place in 0..select.from.len() {
-            self.source(place, &select.joins);
-        }
-        self.filters(&select.filters);
+        let from: Vec<String> =
+            (0..select.from.len()).map(|place| self.joined_table(place)).collect();
+        self.add(&from.join(", "));
+        self.conditions(&select.joins, &select.filters);
         self.order(&select.order);
         if let Some(limit) = &select.limit {
             self.add(" LIMIT ");
@@ -66,24 +70,20 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Relation `place` with what connects it to the earlier ones.
-    fn source(&mut self, place: usize, joins: &[Join]) {
+    /// Relation `place` with the name that columns have it by.
+    fn joined_table(&self, place: usize) -> String {
         let table = self.table(self.from[place]);
-        if self.from.len() == 1 {
-            return self.add(&table);
+        match self.name_in_join(place) {
+            name if name == table => table,
+            name => format!("{table} AS {name}"),
         }
-        if place == 0 {
-            return self.add(&format!("{table} AS r0"));
-        }
-        let connects = |join: &&Join| usize::from(join.right.relation) == place;
-        let pairs: Vec<String> = joins
-            .iter()
-            .filter(connects)
-            .map(|join| format!("{} = {}", self.column(join.left), self.column(join.right)))
-            .collect();
-        match pairs.is_empty() {
-            true => self.add(&format!(" CROSS JOIN {table} AS r{place}")),
-            false => self.add(&format!(" JOIN {table} AS r{place} ON {}", pairs.join(" AND "))),
+    }
+
+    /// The name of relation `place` among those that are joined: its own, unless it is there twice.
+    fn name_in_join(&self, place: usize) -> String {
+        match self.from[..place].contains(&self.from[place]) {
+            true => format!("r{place}"),
+            false => self.table(self.from[place]),
         }
     }
 
@@ -134,19 +134,25 @@ impl<'a> Writer<'a> {
                 }
             }
         }
-        self.filters(&update.filters);
+        self.conditions(&[], &update.filters);
     }
 
     fn delete(&mut self, delete: &'a Delete) {
         self.from = std::slice::from_ref(&delete.relation);
         let table = self.table(delete.relation);
         self.add(&format!("DELETE FROM {table}"));
-        self.filters(&delete.filters);
+        self.conditions(&[], &delete.filters);
     }
 
-    fn filters(&mut self, filters: &[Filter]) {
-        for (place, filter) in filters.iter().enumerate() {
-            self.add(if place == 0 { " WHERE " } else { " AND " });
+    fn conditions(&mut self, joins: &[Join], filters: &[Filter]) {
+        let mut begins = std::iter::once(" WHERE ").chain(std::iter::repeat(" AND "));
+        let mut begin = || begins.next().unwrap_or_default();
+        for join in joins {
+            self.add(begin());
+            self.add(&format!("{} = {}", self.column(join.left), self.column(join.right)));
+        }
+        for filter in filters {
+            self.add(begin());
             let comparison = match filter.comparison {
                 Comparison::Equal => "=",
                 Comparison::Less => "<",
@@ -227,7 +233,7 @@ impl<'a> Writer<'a> {
         let name = self.dialect.name(&self.relation(column).column(column.column).name);
         match self.from.len() {
             1 => name,
-            _ => format!("r{}.{name}", column.relation),
+            _ => format!("{}.{name}", self.name_in_join(usize::from(column.relation))),
         }
     }
 }

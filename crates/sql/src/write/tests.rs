@@ -4,12 +4,13 @@ use assay_model::query::{
     Change, ColumnRef, Comparison, Delete, Direction, Filter, Insert, Join, Select, Term, Update,
 };
 use assay_model::schema::ForeignKey;
-use assay_model::{Column, ColumnType, Datum, Fields, Query, Relation, Schema, Statement, Table};
+use assay_model::{Column, ColumnType, Datum, Fields, Relation, Schema, Statement, Table};
 use expect_test::{Expect, expect};
 
 use super::{Content, Dialect, ForeignKeys, Records, create, drop, query_text};
 
-const DIALECTS: [Dialect; 3] = [Dialect::Postgres, Dialect::MySql, Dialect::Sqlite];
+const DIALECTS: [Dialect; 4] =
+    [Dialect::Logical, Dialect::Postgres, Dialect::MySql, Dialect::Sqlite];
 
 fn column(name: &str, kind: ColumnType) -> Column {
     Column { name: name.into(), kind, is_nullable: false }
@@ -98,10 +99,9 @@ fn folded(text: &str) -> String {
 
 /// The statement in each dialect, with the arguments at its places.
 fn check(statement: Statement, expected: Expect) {
-    let query = Query { name: "q".into(), text: String::new(), statement, parameters: vec![] };
     let mut reported = String::new();
     for dialect in DIALECTS {
-        let requested = query_text(dialect, &schema(), &query);
+        let requested = query_text(dialect, &schema(), &statement);
         assert_eq!(requested.arguments.len(), requested.kinds.len());
         reported += &folded(&format!("{} {:?}", requested.text, requested.arguments));
         reported.push('\n');
@@ -119,6 +119,13 @@ fn relations_are_made_with_their_keys_and_indexes() {
     check_lines(
         |dialect| create(dialect, &schema(), ForeignKeys::Leave),
         expect![[r#"
+            CREATE TABLE Customer (id INT NOT NULL, name TEXT NOT NULL, state CHAR(2) NOT
+              NULL, city VARCHAR(20), balance DECIMAL(12,2) NOT NULL, small SMALLINT NOT
+              NULL, big BIGINT NOT NULL, weight DOUBLE PRECISION, photo BLOB, since
+              TIMESTAMP, good BOOLEAN NOT NULL, PRIMARY KEY (id))
+            CREATE INDEX Customer_index_1 ON Customer (name, id)
+            CREATE TABLE "order" (customer INT NOT NULL, number INT NOT NULL, PRIMARY KEY
+              (customer, number))
             CREATE TABLE customer (id INTEGER NOT NULL, name TEXT COLLATE "C" NOT NULL,
               state CHAR(2) COLLATE "C" NOT NULL, city VARCHAR(20) COLLATE "C", balance
               NUMERIC(12, 2) NOT NULL, small SMALLINT NOT NULL, big BIGINT NOT NULL, weight
@@ -152,6 +159,8 @@ fn foreign_keys_are_declared_if_they_are_wanted() {
     check_lines(
         |dialect| create(dialect, &schema(), ForeignKeys::Declare).split_off(2),
         expect![[r#"
+            CREATE TABLE "order" (customer INT NOT NULL, number INT NOT NULL, PRIMARY KEY
+              (customer, number), FOREIGN KEY (customer) REFERENCES Customer (id))
             CREATE TABLE "order" (customer INTEGER NOT NULL, number INTEGER NOT NULL,
               PRIMARY KEY (customer, number), FOREIGN KEY (customer) REFERENCES customer
               (id))
@@ -170,6 +179,8 @@ fn relations_are_removed_from_the_last_to_the_first() {
     check_lines(
         |dialect| drop(dialect, &schema()),
         expect![[r#"
+            DROP TABLE IF EXISTS "order"
+            DROP TABLE IF EXISTS Customer
             DROP TABLE IF EXISTS "order", customer
             DROP TABLE IF EXISTS `order`
             DROP TABLE IF EXISTS Customer
@@ -186,10 +197,11 @@ fn a_select_by_key_names_its_columns() {
     check(
         Statement::Select(select),
         expect![[r#"
-        SELECT name, balance FROM customer WHERE id = $1 [0]
-        SELECT name, balance FROM Customer WHERE id = ? [0]
-        SELECT name, balance FROM Customer WHERE id = ?1 [0]
-    "#]],
+            SELECT name, balance FROM Customer WHERE id = ? [0]
+            SELECT name, balance FROM customer WHERE id = $1 [0]
+            SELECT name, balance FROM Customer WHERE id = ? [0]
+            SELECT name, balance FROM Customer WHERE id = ?1 [0]
+        "#]],
     );
 }
 
@@ -199,8 +211,7 @@ fn the_types_of_places_and_output_are_reported() {
     let select =
         Select { filters: vec![by_balance], limit: Some(Term::Parameter(1)), ..select(&[1]) };
     let statement = Statement::Select(select);
-    let query = Query { name: "q".into(), text: String::new(), statement, parameters: vec![] };
-    let requested = query_text(Dialect::Sqlite, &schema(), &query);
+    let requested = query_text(Dialect::Sqlite, &schema(), &statement);
     let decimal = ColumnType::Decimal { precision: 12, scale: 2 };
     assert_eq!(requested.kinds, [decimal, ColumnType::Integer { bits: 64 }]);
     assert_eq!(requested.output, [ColumnType::Text { length: None, is_padded: false }]);
@@ -224,6 +235,8 @@ fn ranges_orders_limits_and_locks_have_their_clauses() {
     check(
         Statement::Select(select),
         expect![[r#"
+            SELECT id FROM Customer WHERE city >= ? AND city < ? AND small <= 7 AND big > -7
+              ORDER BY city, since DESC, id DESC LIMIT ? FOR UPDATE [1, 0, 2]
             SELECT id FROM customer WHERE city >= $1 AND city < $2 AND small <= 7 AND big >
               -7 ORDER BY city NULLS FIRST, since DESC NULLS LAST, id DESC LIMIT $3 FOR
               UPDATE [1, 0, 2]
@@ -257,17 +270,21 @@ fn joined_relations_are_distinguished() {
     check(
         Statement::Select(joined),
         expect![[r#"
-            SELECT r0.name, r2.number FROM customer AS r0 JOIN "order" AS r1 ON r0.id =
-              r1.customer JOIN "order" AS r2 ON r1.customer = r2.customer AND r1.number =
-              r2.number CROSS JOIN customer AS r3 WHERE r1.number = $1 ORDER BY r2.number
+            SELECT Customer.name, r2.number FROM Customer, "order", "order" AS r2, Customer
+              AS r3 WHERE Customer.id = "order".customer AND "order".customer = r2.customer
+              AND "order".number = r2.number AND "order".number = ? ORDER BY r2.number LIMIT
+              10 [0]
+            SELECT customer.name, r2.number FROM customer, "order", "order" AS r2, customer
+              AS r3 WHERE customer.id = "order".customer AND "order".customer = r2.customer
+              AND "order".number = r2.number AND "order".number = $1 ORDER BY r2.number
               LIMIT 10 [0]
-            SELECT r0.name, r2.number FROM Customer AS r0 JOIN `order` AS r1 ON r0.id =
-              r1.customer JOIN `order` AS r2 ON r1.customer = r2.customer AND r1.number =
-              r2.number CROSS JOIN Customer AS r3 WHERE r1.number = ? ORDER BY r2.number
-              LIMIT 10 [0]
-            SELECT r0.name, r2.number FROM Customer AS r0 JOIN "order" AS r1 ON r0.id =
-              r1.customer JOIN "order" AS r2 ON r1.customer = r2.customer AND r1.number =
-              r2.number CROSS JOIN Customer AS r3 WHERE r1.number = ?1 ORDER BY r2.number
+            SELECT Customer.name, r2.number FROM Customer, `order`, `order` AS r2, Customer
+              AS r3 WHERE Customer.id = `order`.customer AND `order`.customer = r2.customer
+              AND `order`.number = r2.number AND `order`.number = ? ORDER BY r2.number LIMIT
+              10 [0]
+            SELECT Customer.name, r2.number FROM Customer, "order", "order" AS r2, Customer
+              AS r3 WHERE Customer.id = "order".customer AND "order".customer = r2.customer
+              AND "order".number = r2.number AND "order".number = ?1 ORDER BY r2.number
               LIMIT 10 [0]
         "#]],
     );
@@ -283,10 +300,11 @@ fn an_insert_has_a_place_for_each_column() {
     check(
         Statement::Insert(insert),
         expect![[r#"
-        INSERT INTO "order" (number, customer) VALUES ($1, 3) [0]
-        INSERT INTO `order` (number, customer) VALUES (?, 3) [0]
-        INSERT INTO "order" (number, customer) VALUES (?1, 3) [0]
-    "#]],
+            INSERT INTO "order" (number, customer) VALUES (?, 3) [0]
+            INSERT INTO "order" (number, customer) VALUES ($1, 3) [0]
+            INSERT INTO `order` (number, customer) VALUES (?, 3) [0]
+            INSERT INTO "order" (number, customer) VALUES (?1, 3) [0]
+        "#]],
     );
 }
 
@@ -301,6 +319,8 @@ fn an_update_sets_and_adds_and_subtracts() {
     check(
         Statement::Update(Update { relation: 0, changes, filters }),
         expect![[r#"
+            UPDATE Customer SET city = ?, balance = balance + ?, small = small - 1 WHERE id
+              = ? [0, 2, 1]
             UPDATE customer SET city = $1, balance = balance + $2, small = small - 1 WHERE
               id = $3 [0, 2, 1]
             UPDATE Customer SET city = ?, balance = balance + CAST(? AS DECIMAL(38, 18)),
@@ -318,6 +338,7 @@ fn text_is_appended_by_each_dialects_operator() {
     check(
         Statement::Update(Update { relation: 0, changes, filters }),
         expect![[r#"
+            UPDATE Customer SET city = city || ? WHERE id = ? [0, 1]
             UPDATE customer SET city = city || $1 WHERE id = $2 [0, 1]
             UPDATE Customer SET city = CONCAT(city, ?) WHERE id = ? [0, 1]
             UPDATE Customer SET city = city || ?1 WHERE id = ?2 [0, 1]
@@ -331,10 +352,11 @@ fn a_delete_has_its_filters() {
     check(
         Statement::Delete(Delete { relation: 1, filters }),
         expect![[r#"
-        DELETE FROM "order" WHERE customer = $1 [0]
-        DELETE FROM `order` WHERE customer = ? [0]
-        DELETE FROM "order" WHERE customer = ?1 [0]
-    "#]],
+            DELETE FROM "order" WHERE customer = ? [0]
+            DELETE FROM "order" WHERE customer = $1 [0]
+            DELETE FROM `order` WHERE customer = ? [0]
+            DELETE FROM "order" WHERE customer = ?1 [0]
+        "#]],
     );
 }
 
@@ -355,6 +377,9 @@ fn values_in_the_text_are_written_as_each_dialect_reads_them() {
     check(
         Statement::Update(Update { relation: 0, changes, filters: vec![] }),
         expect![[r#"
+            UPDATE Customer SET city = 'it''s a \', city = NULL, balance = 12.5, balance =
+              12, weight = 0.5, photo = X'00FF', since = TIMESTAMP '1970-01-01 00:00:01.5',
+              good = TRUE []
             UPDATE customer SET city = 'it''s a \', city = NULL, balance = 12.5, balance =
               12, weight = '0.5'::double precision, photo = '\x00FF'::bytea, since =
               TIMESTAMP '1970-01-01 00:00:01.5', good = TRUE []
@@ -375,10 +400,11 @@ fn names_are_quoted_where_they_have_to_be() {
     check_lines(
         |dialect| vec![names(dialect)],
         expect![[r#"
-        c_id "order" "2nd" "a b" "q""`" "größe"
-        c_id `Order` `2nd` `a b` `q"``` `größe`
-        c_id "Order" "2nd" "a b" "q""`" "größe"
-    "#]],
+            c_id "Order" "2nd" "a b" "q""`" größe
+            c_id "order" "2nd" "a b" "q""`" "größe"
+            c_id `Order` `2nd` `a b` `q"``` `größe`
+            c_id "Order" "2nd" "a b" "q""`" "größe"
+        "#]],
     );
 }
 
@@ -392,62 +418,79 @@ fn records_lie_as_ycsb_lays_them() {
     let table = usertable();
     let lines = |dialect| {
         let records = Records::new(dialect, &table);
+        vec![records.create(Content::Text), records.create(Content::Bytes), records.drop()]
+    };
+    check_lines(lines, expect![[r#"
+        CREATE TABLE IF NOT EXISTS usertable (YCSB_KEY VARCHAR(255) NOT NULL PRIMARY
+          KEY, field0 TEXT, field1 TEXT)
+        CREATE TABLE IF NOT EXISTS usertable (YCSB_KEY BLOB NOT NULL PRIMARY KEY, field0
+          BLOB, field1 BLOB)
+        DROP TABLE IF EXISTS usertable
+        CREATE TABLE IF NOT EXISTS usertable (ycsb_key VARCHAR(255) COLLATE "C" NOT NULL
+          PRIMARY KEY, field0 TEXT COLLATE "C", field1 TEXT COLLATE "C")
+        CREATE TABLE IF NOT EXISTS usertable (ycsb_key BYTEA NOT NULL PRIMARY KEY,
+          field0 BYTEA, field1 BYTEA)
+        DROP TABLE IF EXISTS usertable
+        CREATE TABLE IF NOT EXISTS usertable (YCSB_KEY VARCHAR(255) NOT NULL PRIMARY
+          KEY, field0 LONGTEXT, field1 LONGTEXT) ENGINE=InnoDB CHARACTER SET utf8mb4
+          COLLATE utf8mb4_bin
+        CREATE TABLE IF NOT EXISTS usertable (YCSB_KEY VARBINARY(1024) NOT NULL PRIMARY
+          KEY, field0 LONGBLOB, field1 LONGBLOB) ENGINE=InnoDB CHARACTER SET utf8mb4
+          COLLATE utf8mb4_bin
+        DROP TABLE IF EXISTS usertable
+        CREATE TABLE IF NOT EXISTS usertable (YCSB_KEY VARCHAR(255) NOT NULL PRIMARY
+          KEY, field0 TEXT, field1 TEXT)
+        CREATE TABLE IF NOT EXISTS usertable (YCSB_KEY BLOB NOT NULL PRIMARY KEY, field0
+          BLOB, field1 BLOB)
+        DROP TABLE IF EXISTS usertable
+    "#]]);
+}
+
+#[test]
+fn records_are_requested_by_their_key() {
+    let table = usertable();
+    let lines = |dialect| {
+        let records = Records::new(dialect, &table);
         let some = |statement: Option<String>| statement.unwrap();
         vec![
-            records.create(Content::Text),
-            records.create(Content::Bytes),
             some(records.read(Fields::All)),
             some(records.read(Fields::One(1))),
             some(records.scan(Fields::Named)),
             some(records.insert(&[0, 1])),
             some(records.update(&[1, 0])),
             records.delete(),
-            records.drop(),
         ]
     };
-    check_lines(
-        lines,
-        expect![[r#"
-            CREATE TABLE IF NOT EXISTS usertable (ycsb_key VARCHAR(255) COLLATE "C" NOT NULL
-              PRIMARY KEY, field0 TEXT COLLATE "C", field1 TEXT COLLATE "C")
-            CREATE TABLE IF NOT EXISTS usertable (ycsb_key BYTEA NOT NULL PRIMARY KEY,
-              field0 BYTEA, field1 BYTEA)
-            SELECT field0, field1 FROM usertable WHERE ycsb_key = $1
-            SELECT field1 FROM usertable WHERE ycsb_key = $1
-            SELECT field0, field1 FROM usertable WHERE ycsb_key >= $1 ORDER BY ycsb_key
-              LIMIT $2
-            INSERT INTO usertable (ycsb_key, field0, field1) VALUES ($1, $2, $3)
-            UPDATE usertable SET field1 = $1, field0 = $2 WHERE ycsb_key = $3
-            DELETE FROM usertable WHERE ycsb_key = $1
-            DROP TABLE IF EXISTS usertable
-            CREATE TABLE IF NOT EXISTS usertable (YCSB_KEY VARCHAR(255) NOT NULL PRIMARY
-              KEY, field0 LONGTEXT, field1 LONGTEXT) ENGINE=InnoDB CHARACTER SET utf8mb4
-              COLLATE utf8mb4_bin
-            CREATE TABLE IF NOT EXISTS usertable (YCSB_KEY VARBINARY(1024) NOT NULL PRIMARY
-              KEY, field0 LONGBLOB, field1 LONGBLOB) ENGINE=InnoDB CHARACTER SET utf8mb4
-              COLLATE utf8mb4_bin
-            SELECT field0, field1 FROM usertable WHERE YCSB_KEY = ?
-            SELECT field1 FROM usertable WHERE YCSB_KEY = ?
-            SELECT field0, field1 FROM usertable WHERE YCSB_KEY >= ? ORDER BY YCSB_KEY LIMIT
-              ?
-            INSERT INTO usertable (YCSB_KEY, field0, field1) VALUES (?, ?, ?)
-            UPDATE usertable SET field1 = ?, field0 = ? WHERE YCSB_KEY = ?
-            DELETE FROM usertable WHERE YCSB_KEY = ?
-            DROP TABLE IF EXISTS usertable
-            CREATE TABLE IF NOT EXISTS usertable (YCSB_KEY VARCHAR(255) NOT NULL PRIMARY
-              KEY, field0 TEXT, field1 TEXT)
-            CREATE TABLE IF NOT EXISTS usertable (YCSB_KEY BLOB NOT NULL PRIMARY KEY, field0
-              BLOB, field1 BLOB)
-            SELECT field0, field1 FROM usertable WHERE YCSB_KEY = ?1
-            SELECT field1 FROM usertable WHERE YCSB_KEY = ?1
-            SELECT field0, field1 FROM usertable WHERE YCSB_KEY >= ?1 ORDER BY YCSB_KEY
-              LIMIT ?2
-            INSERT INTO usertable (YCSB_KEY, field0, field1) VALUES (?1, ?2, ?3)
-            UPDATE usertable SET field1 = ?1, field0 = ?2 WHERE YCSB_KEY = ?3
-            DELETE FROM usertable WHERE YCSB_KEY = ?1
-            DROP TABLE IF EXISTS usertable
-        "#]],
-    );
+    check_lines(lines, expect![[r#"
+        SELECT field0, field1 FROM usertable WHERE YCSB_KEY = ?
+        SELECT field1 FROM usertable WHERE YCSB_KEY = ?
+        SELECT field0, field1 FROM usertable WHERE YCSB_KEY >= ? ORDER BY YCSB_KEY LIMIT
+          ?
+        INSERT INTO usertable (YCSB_KEY, field0, field1) VALUES (?, ?, ?)
+        UPDATE usertable SET field1 = ?, field0 = ? WHERE YCSB_KEY = ?
+        DELETE FROM usertable WHERE YCSB_KEY = ?
+        SELECT field0, field1 FROM usertable WHERE ycsb_key = $1
+        SELECT field1 FROM usertable WHERE ycsb_key = $1
+        SELECT field0, field1 FROM usertable WHERE ycsb_key >= $1 ORDER BY ycsb_key
+          LIMIT $2
+        INSERT INTO usertable (ycsb_key, field0, field1) VALUES ($1, $2, $3)
+        UPDATE usertable SET field1 = $1, field0 = $2 WHERE ycsb_key = $3
+        DELETE FROM usertable WHERE ycsb_key = $1
+        SELECT field0, field1 FROM usertable WHERE YCSB_KEY = ?
+        SELECT field1 FROM usertable WHERE YCSB_KEY = ?
+        SELECT field0, field1 FROM usertable WHERE YCSB_KEY >= ? ORDER BY YCSB_KEY LIMIT
+          ?
+        INSERT INTO usertable (YCSB_KEY, field0, field1) VALUES (?, ?, ?)
+        UPDATE usertable SET field1 = ?, field0 = ? WHERE YCSB_KEY = ?
+        DELETE FROM usertable WHERE YCSB_KEY = ?
+        SELECT field0, field1 FROM usertable WHERE YCSB_KEY = ?1
+        SELECT field1 FROM usertable WHERE YCSB_KEY = ?1
+        SELECT field0, field1 FROM usertable WHERE YCSB_KEY >= ?1 ORDER BY YCSB_KEY
+          LIMIT ?2
+        INSERT INTO usertable (YCSB_KEY, field0, field1) VALUES (?1, ?2, ?3)
+        UPDATE usertable SET field1 = ?1, field0 = ?2 WHERE YCSB_KEY = ?3
+        DELETE FROM usertable WHERE YCSB_KEY = ?1
+    "#]]);
 }
 
 #[test]

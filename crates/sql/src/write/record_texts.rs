@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 
 use assay_model::{Fields, Kind, Table};
-use assay_store::sql::{Dialect, Records};
-use assay_store::{Request, Values};
+
+use super::{Dialect, Records};
 
 /// The statements of one table, ready for the frequent requests: all fields, or one of them.
 pub struct RecordTexts {
@@ -59,17 +59,22 @@ impl RecordTexts {
         }
     }
 
-    /// What `request` is in SQL; `None` if the table has no such field, or nothing is written.
-    pub fn text(&self, request: &Request<'_>) -> Option<Cow<'_, str>> {
-        let values = &request.values;
-        match request.kind {
-            Kind::Read => self.read.of(request.fields).map(Cow::Borrowed),
-            Kind::Scan => self.scan.of(request.fields).map(Cow::Borrowed),
+    /// The statement of a request of this kind: a read or scan of `fields`, a write of those with
+    /// the numbers in `written`; `None` if the table has no such field, or nothing is written.
+    pub fn text(
+        &self,
+        kind: Kind,
+        fields: Fields,
+        written: impl Iterator<Item = u16> + Clone,
+    ) -> Option<Cow<'_, str>> {
+        match kind {
+            Kind::Read => self.read.of(fields).map(Cow::Borrowed),
+            Kind::Scan => self.scan.of(fields).map(Cow::Borrowed),
             Kind::Delete => Some(Cow::Borrowed(&*self.delete)),
-            Kind::Insert if self.is_all(values) => Some(Cow::Borrowed(&*self.insert)),
-            Kind::Insert => self.records().insert(&numbers(values)).map(Cow::Owned),
-            Kind::Update if self.is_all(values) => Some(Cow::Borrowed(&*self.update.all)),
-            Kind::Update => match *numbers(values) {
+            Kind::Insert if self.is_all(written.clone()) => Some(Cow::Borrowed(&*self.insert)),
+            Kind::Insert => self.records().insert(&written.collect::<Vec<u16>>()).map(Cow::Owned),
+            Kind::Update if self.is_all(written.clone()) => Some(Cow::Borrowed(&*self.update.all)),
+            Kind::Update => match *written.collect::<Vec<u16>>() {
                 [] => None,
                 [one] => self.update.of(Fields::One(one)).map(Cow::Borrowed),
                 ref some => self.records().update(some).map(Cow::Owned),
@@ -83,9 +88,8 @@ impl RecordTexts {
     }
 
     /// Whether all fields are written, in their order.
-    fn is_all(&self, values: &Values<'_>) -> bool {
-        let in_order = || (0..).zip(values.iter()).all(|(place, (number, _))| place == number);
-        !values.is_empty() && values.len() == self.table.fields.len() && in_order()
+    fn is_all(&self, written: impl Iterator<Item = u16>) -> bool {
+        !self.table.fields.is_empty() && written.eq(0..self.table.fields.len() as u16)
     }
 }
 
@@ -98,10 +102,6 @@ impl Choice {
     }
 }
 
-fn numbers(values: &Values<'_>) -> Vec<u16> {
-    values.iter().map(|(number, _)| number).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -110,10 +110,7 @@ mod tests {
         let fields_of_table = ["a", "b", "c"].map(String::from).to_vec();
         let table = Table { name: "t".into(), fields: fields_of_table, needs_key_order: false };
         let texts = RecordTexts::new(Dialect::MySql, &table);
-        let spans: Vec<_> = written.iter().map(|&number| (number, 0..0)).collect();
-        let values = Values::new(&spans, b"");
-        let request = Request { fields, values, ..Request::new(kind, b"k") };
-        texts.text(&request).map(Cow::into_owned)
+        texts.text(kind, fields, written.iter().copied()).map(Cow::into_owned)
     }
 
     #[test]

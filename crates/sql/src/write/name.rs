@@ -1,6 +1,7 @@
 //! Identifiers, which are quoted where a dialect would take them for something else.
 
 use super::Dialect;
+use crate::bare_name::is_bare_name;
 
 /// Words that PostgreSQL, MariaDB or SQLite takes for its own where a name could be.
 ///
@@ -36,13 +37,19 @@ const RESERVED: &str = " abort accessible action add after all alter always anal
 pub(super) fn identifier(dialect: Dialect, name: &str) -> String {
     let name = match dialect {
         Dialect::Postgres => name.to_ascii_lowercase(),
-        Dialect::MySql | Dialect::Sqlite => name.to_owned(),
+        Dialect::Logical | Dialect::MySql | Dialect::Sqlite => name.to_owned(),
     };
-    if is_plain(&name) {
+    let is_plain = match dialect {
+        Dialect::Logical => is_bare_name(&name) && !is_reserved(&name),
+        Dialect::Postgres | Dialect::MySql | Dialect::Sqlite => is_plain(&name),
+    };
+    if is_plain {
         return name;
     }
     match dialect {
-        Dialect::Postgres | Dialect::Sqlite => format!("\"{}\"", name.replace('"', "\"\"")),
+        Dialect::Logical | Dialect::Postgres | Dialect::Sqlite => {
+            format!("\"{}\"", name.replace('"', "\"\""))
+        }
         Dialect::MySql => format!("`{}`", name.replace('`', "``")),
     }
 }
@@ -50,6 +57,9 @@ pub(super) fn identifier(dialect: Dialect, name: &str) -> String {
 fn is_plain(name: &str) -> bool {
     let begins = name.starts_with(|letter: char| letter.is_ascii_alphabetic() || letter == '_');
     let is_word = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-    let is_reserved = || RESERVED.split_whitespace().any(|word| word.eq_ignore_ascii_case(name));
-    begins && is_word && !is_reserved()
+    begins && is_word && !is_reserved(name)
+}
+
+fn is_reserved(name: &str) -> bool {
+    RESERVED.split_whitespace().any(|word| word.eq_ignore_ascii_case(name))
 }

@@ -42,9 +42,7 @@ pub fn drop(dialect: Dialect, schema: &Schema) -> Vec<String> {
     match dialect {
         _ if names.is_empty() => Vec::new(),
         Dialect::Postgres => vec![format!("DROP TABLE IF EXISTS {}", names.join(", "))],
-        Dialect::MySql | Dialect::Sqlite => {
-            names.iter().map(|name| format!("DROP TABLE IF EXISTS {name}")).collect()
-        }
+        _ => names.iter().map(|name| format!("DROP TABLE IF EXISTS {name}")).collect(),
     }
 }
 
@@ -70,7 +68,7 @@ fn create_table(
 /// What every table is made with.
 pub(super) fn suffix(dialect: Dialect) -> &'static str {
     match dialect {
-        Dialect::Postgres | Dialect::Sqlite => "",
+        Dialect::Logical | Dialect::Postgres | Dialect::Sqlite => "",
         Dialect::MySql => " ENGINE=InnoDB CHARACTER SET utf8mb4 COLLATE utf8mb4_bin",
     }
 }
@@ -118,27 +116,31 @@ fn place_of(relation: &Relation, column: u16) -> Place {
 
 /// How `kind` is declared.
 pub fn column_type(dialect: Dialect, kind: ColumnType) -> String {
-    use Dialect::{MySql, Postgres, Sqlite};
+    use Dialect::{Logical, MySql, Postgres, Sqlite};
     match (dialect, kind) {
         (Sqlite, ColumnType::Integer { .. } | ColumnType::Decimal { .. })
         | (Sqlite, ColumnType::Timestamp | ColumnType::Boolean) => "INTEGER".into(),
         (_, ColumnType::Integer { bits: 16 }) => "SMALLINT".into(),
+        (Logical, ColumnType::Integer { bits: 32 }) => "INT".into(),
         (_, ColumnType::Integer { bits: 32 }) => "INTEGER".into(),
         (_, ColumnType::Integer { .. }) => "BIGINT".into(),
         (Postgres, ColumnType::Decimal { precision, scale }) => {
             format!("NUMERIC({precision}, {scale})")
         }
+        (Logical, ColumnType::Decimal { precision, scale }) => {
+            format!("DECIMAL({precision},{scale})")
+        }
         (MySql, ColumnType::Decimal { precision, scale }) => {
             format!("DECIMAL({precision}, {scale})")
         }
-        (Postgres, ColumnType::Double) => "DOUBLE PRECISION".into(),
+        (Logical | Postgres, ColumnType::Double) => "DOUBLE PRECISION".into(),
         (MySql, ColumnType::Double) => "DOUBLE".into(),
         (Sqlite, ColumnType::Double) => "REAL".into(),
         (_, ColumnType::Text { length, is_padded }) => text(dialect, length, is_padded),
         (Postgres, ColumnType::Bytes) => "BYTEA".into(),
         (MySql, ColumnType::Bytes) => "LONGBLOB".into(),
-        (Sqlite, ColumnType::Bytes) => "BLOB".into(),
-        (Postgres, ColumnType::Timestamp) => "TIMESTAMP".into(),
+        (Logical | Sqlite, ColumnType::Bytes) => "BLOB".into(),
+        (Logical | Postgres, ColumnType::Timestamp) => "TIMESTAMP".into(),
         (MySql, ColumnType::Timestamp) => "DATETIME(6)".into(),
         (_, ColumnType::Boolean) => "BOOLEAN".into(),
     }
@@ -147,14 +149,14 @@ pub fn column_type(dialect: Dialect, kind: ColumnType) -> String {
 fn text(dialect: Dialect, length: Option<u32>, is_padded: bool) -> String {
     let kind = match (dialect, length, is_padded) {
         // SQLite would take the length for a comment anyway.
-        (Dialect::Sqlite, _, _) | (Dialect::Postgres, None, _) => "TEXT".into(),
+        (Dialect::Sqlite, _, _) | (Dialect::Logical | Dialect::Postgres, None, _) => "TEXT".into(),
         (Dialect::MySql, None, _) => "LONGTEXT".into(),
         (_, Some(length), true) => format!("CHAR({length})"),
         (_, Some(length), false) => format!("VARCHAR({length})"),
     };
     match dialect {
         Dialect::Postgres => format!("{kind} COLLATE \"C\""),
-        Dialect::MySql | Dialect::Sqlite => kind,
+        _ => kind,
     }
 }
 

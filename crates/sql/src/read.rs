@@ -14,13 +14,11 @@ mod literal;
 mod scope;
 mod statement;
 mod text;
-mod write;
 
 #[cfg(test)]
 mod tests;
 
 pub use error::{ParseError, Place};
-pub use write::canonical;
 
 use assay_model::{Catalogue, Named, Query};
 

@@ -1,7 +1,6 @@
-//! Writes logical schemas, queries, records as the SQL of one of three dialects.
+//! Writes logical schemas, queries, records as the SQL of one dialect.
 //!
-//! All functions are pure. What the dialects disagree on is decided so that the same query has the
-//! same answer everywhere:
+//! What the dialects disagree on is decided so that the same query has the same answer everywhere:
 //! * Text compares by its bytes: `COLLATE "C"` in PostgreSQL, `utf8mb4_bin` in MariaDB.
 //! * No value comes before every other value, as in MariaDB, SQLite and the mappings.
 //! * SQLite has neither decimals nor moments. A decimal is the whole number that its digits make at
@@ -18,17 +17,22 @@ mod create;
 mod literal;
 mod name;
 mod query;
+mod record_texts;
 mod records;
 #[cfg(test)]
 mod tests;
 
 pub use create::{ForeignKeys, column_type, create, drop};
 pub use query::{SqlQuery, query_text};
+pub use record_texts::RecordTexts;
 pub use records::{Content, KEY, Records};
 
 /// Whose SQL is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Dialect {
+    /// That of workloads, which [`catalogue`](crate::catalogue) reads: `?`, `"name"`. Statements
+    /// that differ only in the numbers of their arguments are written alike.
+    Logical,
     /// PostgreSQL: `$1`, `"name"`.
     Postgres,
     /// MariaDB, MySQL: `?`, backquotes.
@@ -50,7 +54,7 @@ impl Dialect {
     pub fn place(self, number: usize) -> String {
         match self {
             Dialect::Postgres => format!("${number}"),
-            Dialect::MySql => "?".into(),
+            Dialect::Logical | Dialect::MySql => "?".into(),
             Dialect::Sqlite => format!("?{number}"),
         }
     }

@@ -2,7 +2,8 @@
 
 use assay_model::{Catalogue, ColumnType, Kind, Named, Seed};
 
-use super::{ParseError, canonical, catalogue};
+use super::{ParseError, catalogue};
+use crate::{Dialect, query_text};
 
 const SCHEMA: &str = "
 CREATE TABLE district (
@@ -35,7 +36,10 @@ fn read(sql: &str) -> Result<Catalogue, ParseError> {
 /// The query in its one form; what is wrong with it otherwise.
 fn form(sql: &str) -> String {
     match read(sql) {
-        Ok(catalogue) => canonical(&catalogue.schema, &catalogue.queries[0].statement),
+        Ok(catalogue) => {
+            let statement = &catalogue.queries[0].statement;
+            query_text(Dialect::Logical, &catalogue.schema, statement).text
+        }
         Err(error) => error.to_string(),
     }
 }
@@ -112,6 +116,18 @@ fn queries_of_the_subset_are_read() {
     ] {
         assert_eq!(form(sql), expected);
         assert_eq!(form(expected), expected, "the one form is read as itself");
+    }
+}
+
+#[test]
+fn every_word_of_the_parser_can_be_a_name() {
+    for word in sqlparser::keywords::ALL_KEYWORDS {
+        let name = Dialect::Logical.name(&word.to_lowercase());
+        let schema = named("s", &format!("CREATE TABLE {name} ({name} INT PRIMARY KEY)"));
+        let text = format!("SELECT {name} FROM {name} WHERE {name} = ? ORDER BY {name}");
+        let found = catalogue(&[schema], &[named("q", &text)]).unwrap();
+        let written = query_text(Dialect::Logical, &found.schema, &found.queries[0].statement);
+        assert_eq!(written.text, text);
     }
 }
 

@@ -42,10 +42,10 @@ impl<'a> Records<'a> {
                 ("VARCHAR(255) COLLATE \"C\"".into(), "TEXT COLLATE \"C\"")
             }
             (Dialect::MySql, Content::Text) => ("VARCHAR(255)".into(), "LONGTEXT"),
-            (Dialect::Sqlite, Content::Text) => ("VARCHAR(255)".into(), "TEXT"),
+            (Dialect::Logical | Dialect::Sqlite, Content::Text) => ("VARCHAR(255)".into(), "TEXT"),
             (Dialect::Postgres, Content::Bytes) => ("BYTEA".into(), "BYTEA"),
             (Dialect::MySql, Content::Bytes) => (format!("VARBINARY({KEY_BYTES})"), "LONGBLOB"),
-            (Dialect::Sqlite, Content::Bytes) => ("BLOB".into(), "BLOB"),
+            (Dialect::Logical | Dialect::Sqlite, Content::Bytes) => ("BLOB".into(), "BLOB"),
         };
         let fields = self.table.fields.iter();
         let fields = fields.map(|name| format!(", {} {value}", self.dialect.name(name)));
