@@ -25,14 +25,16 @@ use crate::test_client::{
 /// For tests that break nothing and leave no transaction open: creating a cache waits until open
 /// transactions have ended, and all other requests wait for the cache.
 static ONE: Shared = Shared::new("ignite", || order(1));
-/// The same with several nodes.
+/// For those that do, one after another.
+static IN_TURN: Shared = Shared::new("ignite-in-turn", || order(1));
+/// For tests that need several nodes, and leave no transaction open.
 static THREE: Shared = Shared::new("ignite-of-three", || order(3));
 
 fn order(nodes: usize) -> Order {
     Order::of(recipes::find("ignite").expect("there is a recipe")).nodes(nodes)
 }
 
-test_rows! { ordeal, Cluster::start("ignite", 1);
+test_rows! { ordeal, IN_TURN.lend_alone();
     it_conforms(&[
         "/bytes?fields=bytes&keys=bytes&connections=3",
         "/more?fields=bytes&atomicity=transactional&insert=put_if_absent&connections=2\
@@ -83,7 +85,7 @@ fn updates_keep_the_other_fields_and_tell_their_requests() {
 /// Two sessions at a time change one field each of the same record: nothing may be lost.
 #[test]
 fn changes_at_the_same_time_lose_none_of_each_other() {
-    let cluster = Cluster::start("ignite", 1);
+    let cluster = IN_TURN.lend_alone();
     for rest in ["?connections=8", "/tx?connections=8&atomicity=transactional"] {
         let store = store(&cluster.url(rest));
         let mut test_client = TestClient::open_wide(&*store, 4).unwrap();

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{OnceLock, mpsc};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, mpsc};
 use std::time::Instant;
 
 use assay_drivers::registry;
@@ -115,12 +115,19 @@ pub struct Shared {
     order: fn() -> Order,
     url: OnceLock<String>,
     loans: AtomicUsize,
+    alone: Mutex<()>,
 }
 
 impl Shared {
     /// A cluster as `order` says; its folder is called `name`.
     pub const fn new(name: &'static str, order: fn() -> Order) -> Shared {
-        Shared { name, order, url: OnceLock::new(), loans: AtomicUsize::new(0) }
+        Shared {
+            name,
+            order,
+            url: OnceLock::new(),
+            loans: AtomicUsize::new(0),
+            alone: Mutex::new(()),
+        }
     }
 
     /// The URL of its nodes; the first caller waits until they are up.
@@ -131,7 +138,14 @@ impl Shared {
     /// The cluster for a test that wants records of its own.
     pub fn lend(&self) -> Loan {
         let number = self.loans.fetch_add(1, Ordering::Relaxed);
-        Loan { url: format!("{}/t{number}", self.url().trim_end_matches('/')) }
+        Loan { url: format!("{}/t{number}", self.url().trim_end_matches('/')), _turn: None }
+    }
+
+    /// The cluster for a test that nobody else may disturb who borrows it so.
+    pub fn lend_alone(&'static self) -> Loan {
+        // A test that failed has left records with its own prefix, nothing else.
+        let turn = self.alone.lock().unwrap_or_else(PoisonError::into_inner);
+        Loan { _turn: Some(turn), ..self.lend() }
     }
 
     /// Starts it on a thread that never ends, for it ends with its thread. Its folder is always
@@ -155,6 +169,8 @@ impl Shared {
 /// A shared cluster as one test sees it: all its names begin with a prefix of its own.
 pub struct Loan {
     url: String,
+    /// Held until it is given back, if nobody else may have it meanwhile.
+    _turn: Option<MutexGuard<'static, ()>>,
 }
 
 impl Served for Loan {

@@ -1,7 +1,7 @@
 //! Requests that travel together, by `getAll` or `putAll`.
 
 use super::faults::{insert_around, persistent};
-use super::{ONE, THREE};
+use super::{IN_TURN, ONE, THREE};
 use crate::batches::{holds_what_was_loaded, read_together, refuses_alone_what_is_wrong};
 use crate::lab::Cluster;
 use crate::ordeal::{Served, assert_kept, insert_until_killed};
@@ -9,7 +9,7 @@ use crate::rows::test_rows;
 use crate::stores::test_client;
 use crate::test_client::{RequestResult, read};
 
-test_rows! { ordeal, Cluster::start("ignite", 1);
+test_rows! { ordeal, IN_TURN.lend_alone();
     it_conforms(&[
         "/bytes?fields=bytes&batch=8",
         "/more?fields=bytes&atomicity=transactional&insert=put_if_absent&connections=2\

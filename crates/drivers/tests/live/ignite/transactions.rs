@@ -7,11 +7,12 @@ use assay_model::{Kind, Reason};
 use assay_store::conformance::assert_conforms;
 use assay_store::{Isolation, Ticket};
 
+use super::IN_TURN;
 use super::faults::{persistent, until_prepared};
 use crate::half_way::{afterwards, before, half_way, observed};
 use crate::lab::Cluster;
 use crate::mapped::queries_conform;
-use crate::ordeal::{LOST, UNREACHABLE};
+use crate::ordeal::{LOST, Served, UNREACHABLE};
 use crate::stores::{store, test_client};
 use crate::test_client::{
     RequestResult, TIMEOUT, TestClient, TestRequest, delete, insert, read, scan, update,
@@ -23,7 +24,7 @@ const TIMED_OUT: RequestResult = RequestResult::Refused(Reason::Timeout);
 const LONG: &str = "transaction_timeout=60000";
 
 /// A client of transactions in caches of its own, with records `user1`, `user2` and `user3`.
-fn with_three(cluster: &Cluster, prefix: &str, options: &str) -> TestClient {
+fn with_three(cluster: &dyn Served, prefix: &str, options: &str) -> TestClient {
     let rest = format!("/{prefix}?atomicity=transactional&{options}");
     let mut test_client = test_client(&cluster.url(&rest));
     for key in ["user1", "user2", "user3"] {
@@ -34,14 +35,14 @@ fn with_three(cluster: &Cluster, prefix: &str, options: &str) -> TestClient {
 
 #[test]
 fn queries_conform_through_a_mapping() {
-    let cluster = Cluster::start("ignite", 1);
+    let cluster = IN_TURN.lend_alone();
     let options = "atomicity=transactional&fields=bytes&keys=bytes&connections=4\
                    &transaction_timeout=1000";
     queries_conform(|number| store(&cluster.url(&format!("/q{number}?{options}"))));
 }
 
 /// The same at each isolation.
-fn at_each_level(cluster: &Cluster) -> impl Iterator<Item = (&'static str, TestClient)> {
+fn at_each_level(cluster: &dyn Served) -> impl Iterator<Item = (&'static str, TestClient)> {
     LEVELS.into_iter().map(|level| {
         let options = format!("isolation={level}&{LONG}&connections=4");
         (level, with_three(cluster, &level.replace('-', ""), &options))
@@ -91,7 +92,7 @@ fn only_transactional_caches_declare_an_isolation() {
 
 #[test]
 fn each_isolation_conforms() {
-    let cluster = Cluster::start("ignite", 1);
+    let cluster = IN_TURN.lend_alone();
     for level in LEVELS {
         let prefix = level.replace('-', "");
         let rest = format!("/{prefix}?atomicity=transactional&isolation={level}&fields=bytes");
@@ -101,7 +102,7 @@ fn each_isolation_conforms() {
 
 #[test]
 fn a_transaction_is_committed_whole_and_seen_before_by_itself_alone() {
-    let cluster = Cluster::start("ignite", 1);
+    let cluster = IN_TURN.lend_alone();
     for (level, mut test_client) in at_each_level(&cluster) {
         half_way(&mut test_client);
         assert_eq!(observed(&mut test_client, 2), before(), "{level}");
@@ -126,7 +127,7 @@ fn what_was_rolled_back_left_or_abandoned_is_gone_without_a_lock() {
             test_client.drain_for(Duration::from_millis(200));
         },
     ];
-    let cluster = Cluster::start("ignite", 1);
+    let cluster = IN_TURN.lend_alone();
     for (level, mut test_client) in at_each_level(&cluster) {
         for end in ends {
             half_way(&mut test_client);
@@ -139,7 +140,7 @@ fn what_was_rolled_back_left_or_abandoned_is_gone_without_a_lock() {
 
 #[test]
 fn each_step_tells_its_requests() {
-    let cluster = Cluster::start("ignite", 1);
+    let cluster = IN_TURN.lend_alone();
     for (level, mut test_client) in at_each_level(&cluster) {
         test_client.begin(1);
         // The first has one more: the transaction begins.
@@ -204,7 +205,7 @@ fn a_scan_sees_what_its_transaction_wrote() {
 /// Both read, then both write: with locks the second waits to read, else one commit is refused.
 #[test]
 fn of_two_that_read_before_they_write_no_update_is_lost() {
-    let cluster = Cluster::start("ignite", 1);
+    let cluster = IN_TURN.lend_alone();
     let mut test_client = with_three(&cluster, "locks", &format!("{LONG}&connections=4"));
     test_client.begin(1);
     test_client.expect(&read("user1").of(1), RequestResult::row("field0=a field1=b"));
@@ -234,7 +235,7 @@ fn of_two_that_read_before_they_write_no_update_is_lost() {
 /// Also what was missing, found by a scan, or to be inserted only if nothing is there.
 #[test]
 fn a_serializable_commit_is_refused_if_what_it_read_changed() {
-    let cluster = Cluster::start("ignite", 1);
+    let cluster = IN_TURN.lend_alone();
     let options = "isolation=serializable&insert=put_if_absent&connections=4";
     let mut test_client = with_three(&cluster, "tx", options);
     let steps: [(TestRequest<'_>, TestRequest<'_>); 4] = [
@@ -270,7 +271,7 @@ fn a_serializable_commit_is_refused_if_what_it_read_changed() {
 /// Where reads do not lock, updates still keep each other's fields, and an insert finds out.
 #[test]
 fn read_committed_transactions_lose_no_fields() {
-    let cluster = Cluster::start("ignite", 1);
+    let cluster = IN_TURN.lend_alone();
     let options = format!("isolation=read-committed&insert=put_if_absent&{LONG}&connections=4");
     let mut test_client = with_three(&cluster, "tx", &options);
     test_client.begin(1);
@@ -294,7 +295,7 @@ fn read_committed_transactions_lose_no_fields() {
 
 #[test]
 fn transactions_that_wait_for_each_other_end_by_their_timeout() {
-    let cluster = Cluster::start("ignite", 1);
+    let cluster = IN_TURN.lend_alone();
     let mut test_client = with_three(&cluster, "tx", "transaction_timeout=1000&connections=4");
     for (session, key) in [(1, "user1"), (2, "user2")] {
         test_client.begin(session);
@@ -318,7 +319,7 @@ fn transactions_that_wait_for_each_other_end_by_their_timeout() {
 
 #[test]
 fn a_transaction_that_takes_too_long_is_undone_and_refused() {
-    let cluster = Cluster::start("ignite", 1);
+    let cluster = IN_TURN.lend_alone();
     let short = "transaction_timeout=2000&connections=4";
     for (prefix, level) in [("locks", "repeatable-read"), ("compared", "serializable")] {
         let mut test_client = with_three(&cluster, prefix, &format!("{short}&isolation={level}"));
