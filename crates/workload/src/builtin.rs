@@ -253,13 +253,7 @@ mod tests {
     fn weights_equal_those_of_ycsbs_own_files() {
         let weights = |name: &str| {
             let operations = find(name).unwrap().spec().unwrap().operations;
-            [
-                operations.read,
-                operations.update,
-                operations.insert,
-                operations.scan,
-                operations.read_modify_write,
-            ]
+            operations.weights().map(|(_, weight)| weight)
         };
         assert_eq!(weights("ycsb-a"), [0.5, 0.5, 0.0, 0.0, 0.0]);
         assert_eq!(weights("ycsb-b"), [0.95, 0.05, 0.0, 0.0, 0.0]);

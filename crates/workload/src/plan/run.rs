@@ -82,15 +82,8 @@ impl Run {
     /// For a checked specification.
     pub(crate) fn new(spec: &Spec, seed: Seed, lengths: Lengths) -> Run {
         let operations = &spec.operations;
-        let weights = [
-            operations.read,
-            operations.update,
-            operations.insert,
-            operations.scan,
-            operations.read_modify_write,
-        ];
         let stream = seed.stream(streams::OPERATIONS);
-        let actions = Discrete::new(&weights);
+        let actions = Discrete::new(&operations.weights().map(|(_, weight)| weight));
         let inserts = Inserts::new(stream, actions.interval(2), spec.keys.visible_after);
         // YCSB names all fields of a read whose values it checks.
         let reads = match operations.read_fields {

@@ -15,10 +15,11 @@ fn spec(rest: &str) -> Spec {
 }
 
 /// Every kind of operation, with keys as `keys` says.
+const OPERATIONS: &str = "[operations]\nread = 4\nupdate = 2\ninsert = 2\nscan = 1\n\
+    read_modify_write = 1\n";
+
 fn mixed(keys: &str) -> Spec {
-    let operations = "[operations]\nread = 4\nupdate = 2\ninsert = 2\nscan = 1\n\
-        read_modify_write = 1\n";
-    spec(&format!("{operations}[keys]\nvisible_after = 50\n{keys}"))
+    spec(&format!("{OPERATIONS}[keys]\nvisible_after = 50\n{keys}"))
 }
 
 fn run(spec: &Spec) -> Plan {
@@ -64,18 +65,24 @@ const DISTRIBUTIONS: [&str; 9] = [
     "distribution = \"exponential\"",
 ];
 
+/// The operations of one worker, which several workers must issue together.
+fn alone_as_together(plan: &Plan, processes: u64, label: &str) -> Vec<Operation> {
+    let alone = operations(plan, 0..processes);
+    for workers in [2u64, 7] {
+        let mut together: Vec<Operation> = (0..workers)
+            .flat_map(|worker| operations(plan, (worker..processes).step_by(workers as usize)))
+            .collect();
+        together.sort_unstable_by_key(|operation| operation.index);
+        assert_eq!(together, alone, "{workers} workers, {label}");
+    }
+    alone
+}
+
 #[test]
 fn workers_together_issue_the_operations_of_one_worker() {
     for keys in DISTRIBUTIONS {
         let plan = run(&mixed(keys));
-        let alone = operations(&plan, 0..5000);
-        for workers in [2u64, 7] {
-            let mut together: Vec<Operation> = (0..workers)
-                .flat_map(|worker| operations(&plan, (worker..5000).step_by(workers as usize)))
-                .collect();
-            together.sort_unstable_by_key(|operation| operation.index);
-            assert_eq!(together, alone, "{workers} workers, {keys}");
-        }
+        let alone = alone_as_together(&plan, 5000, keys);
         let later: Vec<Operation> =
             alone.iter().copied().filter(|operation| operation.index >= 2 * 4000).collect();
         assert_eq!(operations(&plan, 4000..5000), later, "a late agent, {keys}");
@@ -177,9 +184,7 @@ fn a_run_ends_after_its_operations() {
 /// `mixed` in processes of `transactions`.
 fn in_processes(transactions: u64, think: &str) -> Spec {
     let process = format!("[process]\ntransactions = {transactions}\nthink = \"{think}\"\n");
-    let operations = "[operations]\nread = 4\nupdate = 2\ninsert = 2\nscan = 1\n\
-        read_modify_write = 1\n";
-    spec(&format!("{operations}{process}[keys]\ndistribution = \"latest\"\nvisible_after = 50\n"))
+    spec(&format!("{OPERATIONS}{process}[keys]\ndistribution = \"latest\"\nvisible_after = 50\n"))
 }
 
 #[test]
@@ -198,15 +203,7 @@ fn processes_are_stretches_of_the_same_stream_of_transactions() {
 
 #[test]
 fn workers_together_issue_the_processes_of_one_worker() {
-    let plan = run(&in_processes(3, "exp:10ms"));
-    let alone = operations(&plan, 0..700);
-    for workers in [2u64, 7] {
-        let mut together: Vec<Operation> = (0..workers)
-            .flat_map(|worker| operations(&plan, (worker..700).step_by(workers as usize)))
-            .collect();
-        together.sort_unstable_by_key(|operation| operation.index);
-        assert_eq!(together, alone, "{workers} workers");
-    }
+    alone_as_together(&run(&in_processes(3, "exp:10ms")), 700, "processes");
 }
 
 #[test]

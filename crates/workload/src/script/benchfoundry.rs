@@ -18,8 +18,9 @@ use std::sync::Arc;
 
 use assay_model::{Nanos, Seed};
 
-use super::program::{Compiled, Program};
+use super::program::{Compiled, Program, frequencies};
 use crate::spec::PlanPhase;
+use name::Name;
 
 pub use spec::{BenchfoundryDataset, BenchfoundryProcess, BenchfoundrySpec, Keys, Starts};
 
@@ -30,23 +31,21 @@ const TRANSACTIONS: [&str; 4] = ["payment", "order-status", "new-order", "delive
 pub(super) fn compile(spec: &BenchfoundrySpec, seed: Seed, phase: PlanPhase) -> Compiled {
     let rows = table::Rows::new(spec, seed);
     let count = rows.count();
+    let relation_rows = Name::ALL.into_iter().map(|name| (name.name(), rows.of(name))).collect();
     let program: Arc<dyn Program> = match phase {
         PlanPhase::Load => Arc::new(program::Load { rows }),
         PlanPhase::Run => Arc::new(program::Run::new(spec, seed, rows)),
     };
     Compiled {
-        schema: table::TABLES.iter().map(table::Table::ddl).collect(),
+        schema: Name::ALL.into_iter().map(Name::ddl).collect(),
         queries: query::QUERIES.iter().map(|(query, _)| query.named()).collect(),
         roles: Vec::new(),
-        frequencies: query::frequencies(&spec.process.weights()),
-        relation_rows: table::TABLES
-            .iter()
-            .map(|table| (table.name, table.rows * spec.dataset.scale))
-            .collect(),
-        transaction_types: match phase {
-            PlanPhase::Load => &["load"],
-            PlanPhase::Run => &TRANSACTIONS,
-        },
+        frequencies: frequencies(
+            &spec.process.weights(),
+            query::QUERIES.iter().map(|(_, times)| times),
+        ),
+        relation_rows,
+        transaction_types: &TRANSACTIONS,
         rows: count,
         program,
         keeps_relations: false,

@@ -16,7 +16,9 @@ use std::sync::Arc;
 
 use assay_model::{Kind, Nanos, QueryRole, Seed};
 
-use super::program::{Compiled, Program, QueryText, named, queries};
+use super::program::{
+    Compiled, OneQueryPerKey, Program, QueryText, declared, issue, queries, text,
+};
 use crate::spec::PlanPhase;
 
 pub use readers::{PROBABILITY_MAX, probability, readers_needed};
@@ -28,21 +30,9 @@ const UPDATE: usize = 1;
 const READ: usize = 2;
 
 const QUERIES: [QueryText; 3] = [
-    QueryText {
-        name: "insert",
-        kind: Kind::Insert,
-        text: "INSERT INTO consbench (mykey, myfield) VALUES (?, ?)",
-    },
-    QueryText {
-        name: "update",
-        kind: Kind::Update,
-        text: "UPDATE consbench SET myfield = ? WHERE mykey = ?",
-    },
-    QueryText {
-        name: "read",
-        kind: Kind::Read,
-        text: "SELECT myfield FROM consbench WHERE mykey = ?",
-    },
+    QueryText::new("insert", Kind::Insert, "INSERT INTO consbench (mykey, myfield) VALUES (?, ?)"),
+    QueryText::new("update", Kind::Update, "UPDATE consbench SET myfield = ? WHERE mykey = ?"),
+    QueryText::new("read", Kind::Read, "SELECT myfield FROM consbench WHERE mykey = ?"),
 ];
 
 /// The names of the transactions, by their numbers less one.
@@ -59,20 +49,22 @@ pub(super) fn compile(spec: &ConsbenchSpec, seed: Seed, phase: PlanPhase) -> Com
     let run = program::Run::new(spec, seed);
     let reads = run.reads_of_test() as f64;
     let program: Arc<dyn Program> = match phase {
-        PlanPhase::Load => Arc::new(program::Load { tests: spec.dataset.tests }),
+        PlanPhase::Load => Arc::new(OneQueryPerKey {
+            keys: spec.dataset.tests,
+            transaction_type: 1,
+            query: issue(&QUERIES, INSERT),
+            content: Some(text(program::BEFORE)),
+        }),
         PlanPhase::Run => Arc::new(run),
     };
     Compiled {
-        schema: named([("consbench", TABLE)]),
+        schema: declared([TABLE]),
         queries: queries(&QUERIES),
         roles: vec![QueryRole::Unchecked, QueryRole::Write, QueryRole::Read],
         // One transaction is one write, or one read.
         frequencies: vec![0.0, 1.0 / (reads + 1.0), reads / (reads + 1.0)],
         relation_rows: vec![("consbench", spec.dataset.tests)],
-        transaction_types: match phase {
-            PlanPhase::Load => &["load"],
-            PlanPhase::Run => &TRANSACTIONS,
-        },
+        transaction_types: &TRANSACTIONS,
         rows: spec.dataset.tests,
         program,
         keeps_relations: false,

@@ -17,11 +17,12 @@ use std::sync::Arc;
 
 use assay_model::{Kind, Nanos, QueryRole, Seed};
 
-use super::program::{Compiled, Program, QueryText, named, queries};
+use super::program::{Compiled, Program, QueryText, declared, queries};
 use crate::script::ScriptName;
 use crate::spec::PlanPhase;
 
 pub use program::BALANCE;
+pub(super) use program::final_reads;
 pub use spec::{ConsistencyDataset, ConsistencySpec, TransactionSection};
 
 /// The table of a workload, with its queries and their meaning.
@@ -114,12 +115,6 @@ const COUNTERS: Definition = Definition {
     transactions: &["add", "read"],
 };
 
-/// One read of each key, process by process in the order of keys. Nothing for workloads that tell
-/// no loss so.
-pub(super) fn final_reads(spec: &ConsistencySpec) -> Option<impl Program + use<>> {
-    program::FinalReads::new(spec)
-}
-
 /// The definition of a workload of this module.
 fn definition(name: ScriptName) -> Definition {
     match name {
@@ -142,19 +137,16 @@ pub(super) fn compile(spec: &ConsistencySpec, seed: Seed, phase: PlanPhase) -> C
     let (reads, writes) = run.of_transaction();
     let texts: Vec<QueryText> = definition.queries.iter().map(|(query, _)| *query).collect();
     let program: Arc<dyn Program> = match phase {
-        PlanPhase::Load => Arc::new(program::Load::new(spec)),
+        PlanPhase::Load => Arc::new(program::load(spec)),
         PlanPhase::Run => Arc::new(run),
     };
     Compiled {
-        schema: named([(name, &*format!("CREATE TABLE {name} ({columns})"))]),
+        schema: declared([&*format!("CREATE TABLE {name} ({columns})")]),
         queries: queries(&texts),
         roles: definition.queries.iter().map(|(_, role)| *role).collect(),
         frequencies: vec![0.0, reads, writes],
         relation_rows: vec![(name, spec.dataset.keys)],
-        transaction_types: match phase {
-            PlanPhase::Load => &["load"],
-            PlanPhase::Run => definition.transactions,
-        },
+        transaction_types: definition.transactions,
         rows: spec.dataset.keys,
         program,
         keeps_relations: false,

@@ -16,6 +16,38 @@ pub(super) struct Engine {
     pub touched: Vec<(u16, usize)>,
 }
 
+/// The operations of these processes, each with its arguments.
+pub(super) fn issued(
+    plan: &ScriptPlan,
+    processes: impl IntoIterator<Item = u64>,
+) -> Vec<(Operation, Arguments)> {
+    let mut all = Vec::new();
+    for_each_process(plan, processes, |operations, arguments| {
+        for (place, operation) in operations.iter().enumerate() {
+            let mut one = Arguments::default();
+            assert!(one.push_encoded(arguments.encoded(place)));
+            all.push((*operation, one));
+        }
+    });
+    all
+}
+
+fn for_each_process(
+    plan: &ScriptPlan,
+    processes: impl IntoIterator<Item = u64>,
+    mut found: impl FnMut(&[Operation], &Arguments),
+) {
+    let mut source = plan.source();
+    let (mut operations, mut arguments) = (Vec::new(), Arguments::default());
+    for process in processes {
+        if source.fill(process, &mut operations).unwrap() == Filled::End {
+            break;
+        }
+        source.arguments(&mut arguments);
+        found(&operations, &arguments);
+    }
+}
+
 impl Engine {
     pub(super) fn new(plan: &ScriptPlan) -> Engine {
         let catalogue = assay_sql::catalogue(&plan.schema, &plan.queries).unwrap();
@@ -27,17 +59,27 @@ impl Engine {
         }
     }
 
+    /// A store into which a plan has been loaded, which must not write a row twice.
+    pub(super) fn loaded(load: &ScriptPlan) -> Engine {
+        let mut engine = Engine::new(load);
+        engine.run(load, 0..u64::MAX);
+        assert_eq!(engine.refused, [""; 0]);
+        engine.touched.clear();
+        engine
+    }
+
+    /// How many rows each issue of this query has affected.
+    pub(super) fn touched_by(&self, plan: &ScriptPlan, query: &str) -> Vec<usize> {
+        let place = plan.queries.iter().position(|one| one.name == query).unwrap();
+        let of_query = self.touched.iter().filter(|(one, _)| usize::from(*one) == place + 1);
+        of_query.map(|(_, rows)| *rows).collect()
+    }
+
     /// Issues the processes with these numbers one after another.
     pub(super) fn run(&mut self, plan: &ScriptPlan, processes: impl Iterator<Item = u64>) {
-        let mut source = plan.source();
-        let (mut operations, mut arguments) = (Vec::new(), Arguments::default());
-        for process in processes {
-            if source.fill(process, &mut operations).unwrap() == Filled::End {
-                break;
-            }
-            source.arguments(&mut arguments);
-            self.issue(&operations, &arguments);
-        }
+        for_each_process(plan, processes, |operations, arguments| {
+            self.issue(operations, arguments)
+        });
     }
 
     fn issue(&mut self, operations: &[Operation], arguments: &Arguments) {

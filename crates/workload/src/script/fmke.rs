@@ -24,7 +24,7 @@ use std::sync::Arc;
 
 use assay_model::{Nanos, Seed};
 
-use super::program::{Compiled, Program, named};
+use super::program::{Compiled, Program, declared};
 use crate::spec::PlanPhase;
 
 pub use query::{FmkeQuery, Owner, Queries};
@@ -74,15 +74,12 @@ pub(super) fn compile(spec: &FmkeSpec, seed: Seed, phase: PlanPhase) -> Compiled
         PlanPhase::Run => Arc::new(run),
     };
     Compiled {
-        schema: named(tables(layout).iter().map(|(name, text)| (*name, text.as_str()))),
+        schema: declared(tables(layout).iter().map(|(_, text)| text.as_str())),
         queries: queries.texts().to_vec(),
         roles: if spec.is_checked() { queries.roles(spec.through) } else { Vec::new() },
         frequencies,
         relation_rows: schema::rows_of_run(layout, &population),
-        transaction_types: match phase {
-            PlanPhase::Load => &["load"],
-            PlanPhase::Run => &OPERATIONS,
-        },
+        transaction_types: &OPERATIONS,
         rows: schema::rows(layout, &population).iter().map(|(_, rows)| rows).sum(),
         program,
         // Layouts are compared, so a mapping adds no tables of its own.

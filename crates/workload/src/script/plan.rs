@@ -57,7 +57,11 @@ impl ScriptPlan {
             ScriptSpec::Fmke(spec) => fmke::compile(spec, seed, phase),
             ScriptSpec::Consistency(spec) => consistency::compile(spec, seed, phase),
         };
-        let types = std::iter::once(&LONE).chain(compiled.transaction_types);
+        let types: &[&str] = match phase {
+            PlanPhase::Load => &["load"],
+            PlanPhase::Run => compiled.transaction_types,
+        };
+        let types = std::iter::once(&LONE).chain(types);
         Ok(ScriptPlan {
             schema: compiled.schema,
             queries: compiled.queries,

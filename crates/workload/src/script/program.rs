@@ -15,7 +15,7 @@ pub(super) struct Compiled {
     pub(super) roles: Vec<QueryRole>,
     pub(super) frequencies: Vec<f64>,
     pub(super) relation_rows: Vec<(&'static str, u64)>,
-    /// The names of the transaction types from number 1 on.
+    /// The names of a run's transaction types from number 1 on.
     pub(super) transaction_types: &'static [&'static str],
     pub(super) rows: u64,
     pub(super) program: Arc<dyn Program>,
@@ -33,7 +33,9 @@ pub(super) trait Program: Send + Sync {
     fn len(&self) -> Option<u64>;
 
     /// The most operations that one process has.
-    fn width(&self) -> u64;
+    fn width(&self) -> u64 {
+        1
+    }
 
     /// Adds the transactions of `process`, which exists.
     fn process(&self, process: u64, into: &mut ProcessBuilder<'_>);
@@ -42,6 +44,54 @@ pub(super) trait Program: Send + Sync {
     fn intended(&self, _process: u64) -> Option<Nanos> {
         None
     }
+}
+
+/// One transaction of one query for each key.
+pub(super) struct OneQueryPerKey {
+    pub(super) keys: u64,
+    pub(super) transaction_type: u16,
+    pub(super) query: QueryRef,
+    /// What the query takes behind the key.
+    pub(super) content: Option<Argument<'static>>,
+}
+
+impl Program for OneQueryPerKey {
+    fn len(&self) -> Option<u64> {
+        Some(self.keys)
+    }
+
+    fn process(&self, process: u64, into: &mut ProcessBuilder<'_>) {
+        let arguments = [int(process), self.content.unwrap_or(int(0))];
+        let given = &arguments[..1 + usize::from(self.content.is_some())];
+        into.transaction(self.transaction_type, Nanos::ZERO)
+            .issue(self.query, process, given)
+            .commit();
+    }
+}
+
+/// Which of several parts in a row, each as long as it says, `number` is in, and its place there.
+#[inline]
+pub(super) fn locate(number: u64, lengths: impl IntoIterator<Item = u64>) -> (usize, u64) {
+    let mut place = number;
+    for (part, length) in lengths.into_iter().enumerate() {
+        match place.checked_sub(length) {
+            Some(rest) => place = rest,
+            None => return (part, place),
+        }
+    }
+    unreachable!("{number} is beyond the last part")
+}
+
+/// How often each query is issued by a transaction: `times` of each type, drawn by their weights.
+pub(super) fn frequencies<'a, const N: usize>(
+    weights: &[f64; N],
+    times: impl IntoIterator<Item = &'a [f64; N]>,
+) -> Vec<f64> {
+    let sum: f64 = weights.iter().sum();
+    let frequency = |times: &[f64; N]| {
+        weights.iter().zip(times).map(|(weight, times)| weight / sum * times).sum()
+    };
+    times.into_iter().map(frequency).collect()
 }
 
 /// A program as a source: one worker's own.
@@ -90,6 +140,12 @@ pub(super) struct QueryText {
     pub(super) text: &'static str,
 }
 
+impl QueryText {
+    pub(super) const fn new(name: &'static str, kind: Kind, text: &'static str) -> QueryText {
+        QueryText { name, kind, text }
+    }
+}
+
 /// How a process names the query at `place` of `queries`.
 pub(super) fn issue(queries: &[QueryText], place: usize) -> QueryRef {
     QueryRef { statement: place as u16 + 1, kind: queries[place].kind }
@@ -99,6 +155,11 @@ pub(super) fn issue(queries: &[QueryText], place: usize) -> QueryRef {
 pub(super) fn named<'a>(texts: impl IntoIterator<Item = (&'a str, &'a str)>) -> Vec<Named> {
     let named = |(name, text): (&str, &str)| Named { name: name.to_owned(), text: text.to_owned() };
     texts.into_iter().map(named).collect()
+}
+
+/// What a schema creates, named as its third word says.
+pub(super) fn declared<'a>(texts: impl IntoIterator<Item = &'a str>) -> Vec<Named> {
+    named(texts.into_iter().map(|text| (text.split(' ').nth(2).unwrap_or_default(), text)))
 }
 
 /// The queries, as a plan shows them.

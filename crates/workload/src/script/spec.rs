@@ -90,12 +90,7 @@ impl ScriptSpec {
             | ScriptName::Set
             | ScriptName::Counter => ScriptSpec::Consistency(read(text, origin)?),
         };
-        spec.find_problem().map_err(|Problem { key, value, reason }| SpecError::Value {
-            place: place_of(text, origin, key),
-            name: key.to_owned(),
-            value,
-            reason,
-        })?;
+        spec.find_problem().map_err(|problem| problem.in_text(text, origin))?;
         Ok(spec)
     }
 
@@ -138,12 +133,7 @@ impl ScriptSpec {
     /// # Errors
     /// Names the first key whose value does not.
     pub fn check(&self) -> Result<(), SpecError> {
-        self.find_problem().map_err(|problem| SpecError::Value {
-            place: Place::default(),
-            name: problem.key.to_owned(),
-            value: problem.value,
-            reason: problem.reason,
-        })
+        self.find_problem().map_err(|problem| problem.at(Place::default()))
     }
 
     /// What load and run must agree on, if the run draws from `seed`.

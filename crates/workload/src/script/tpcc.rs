@@ -29,7 +29,7 @@ use std::sync::Arc;
 
 use assay_model::{Nanos, Seed};
 
-use super::program::{Compiled, Program, named, queries};
+use super::program::{Compiled, Program, declared, frequencies, queries};
 use crate::spec::PlanPhase;
 
 pub use draw::{last_name, nurand};
@@ -51,15 +51,12 @@ pub(super) fn compile(spec: &TpccSpec, seed: Seed, phase: PlanPhase) -> Compiled
         PlanPhase::Run => Arc::new(run::Run::new(spec, seed, rows)),
     };
     Compiled {
-        schema: named(schema::TABLES),
+        schema: declared(schema::TABLES),
         queries: queries(&query::QUERIES),
         roles: Vec::new(),
-        frequencies: query::frequencies(&spec.transactions.weights()),
+        frequencies: frequencies(&spec.transactions.weights(), &query::REQUESTED),
         relation_rows: rows::by_relation(spec),
-        transaction_types: match phase {
-            PlanPhase::Load => &["load"],
-            PlanPhase::Run => &TRANSACTIONS,
-        },
+        transaction_types: &TRANSACTIONS,
         rows: count,
         program,
         keeps_relations: false,

@@ -3,6 +3,7 @@
 use super::error::{Place, SpecError};
 use super::length::FieldLength;
 use super::section::{KeyDistribution, KeyOrder, KeysSection, ScanSection, Spec};
+use super::text::place_of;
 use super::think::ThinkTime;
 use crate::distribution::{Exponential, Hotspot, Tail};
 
@@ -31,6 +32,20 @@ pub(crate) struct Problem {
     pub(crate) reason: String,
 }
 
+impl Problem {
+    /// Where the value is in a text.
+    pub(crate) fn in_text(self, text: &str, origin: &str) -> SpecError {
+        let place = place_of(text, origin, self.key);
+        self.at(place)
+    }
+
+    /// At a place.
+    pub(crate) fn at(self, place: Place) -> SpecError {
+        let Problem { key, value, reason } = self;
+        SpecError::Value { place, name: key.to_owned(), value, reason }
+    }
+}
+
 /// Fails because of `value` under `key`.
 pub(crate) fn problem(
     key: &'static str,
@@ -56,12 +71,7 @@ impl Spec {
     /// # Errors
     /// Names the first key whose value does not.
     pub fn check(&self) -> Result<(), SpecError> {
-        self.find_problem().map_err(|problem| SpecError::Value {
-            place: Place::default(),
-            name: problem.key.to_owned(),
-            value: problem.value,
-            reason: problem.reason,
-        })
+        self.find_problem().map_err(|problem| problem.at(Place::default()))
     }
 
     pub(crate) fn find_problem(&self) -> Result<(), Problem> {
@@ -164,7 +174,7 @@ impl Spec {
     }
 
     fn check_weights(&self) -> Result<(), Problem> {
-        let weights = self.weights();
+        let weights = self.operations.weights();
         for (key, weight) in weights {
             if !(weight.is_finite() && weight >= 0.0) {
                 return problem(key, weight, "a proportion must be a number from 0");
@@ -198,17 +208,6 @@ impl Spec {
             return problem("process.think", process.think, reason);
         }
         Ok(())
-    }
-
-    fn weights(&self) -> [(&'static str, f64); 5] {
-        let operations = &self.operations;
-        [
-            ("operations.read", operations.read),
-            ("operations.update", operations.update),
-            ("operations.insert", operations.insert),
-            ("operations.scan", operations.scan),
-            ("operations.read_modify_write", operations.read_modify_write),
-        ]
     }
 
     /// A parameter of a distribution that is not the chosen one is a mistake, not a comment.
@@ -318,7 +317,7 @@ impl Spec {
     /// Without a number of operations, as though there were as many as records.
     pub(crate) fn expected_inserts(&self) -> u64 {
         let insert = self.operations.insert;
-        let sum: f64 = self.weights().iter().map(|(_, weight)| weight).sum();
+        let sum: f64 = self.operations.weights().iter().map(|(_, weight)| weight).sum();
         // YCSB takes the proportion as it stands; weights that are no proportions are normalised.
         let proportion = if (sum - 1.0).abs() < 1e-9 { insert } else { insert / sum };
         let operations = self.operations.count.unwrap_or(self.dataset.records);

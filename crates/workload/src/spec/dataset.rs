@@ -85,7 +85,11 @@ impl Dataset {
             ("dataset.field_prefix", text(&self.field_prefix), text(&found.field_prefix)),
             ("dataset.field_length", self.field_length.to_string(), found.field_length.to_string()),
             ("dataset.key_prefix", text(&self.key_prefix), text(&found.key_prefix)),
-            ("dataset.key_order", order(self.key_order), order(found.key_order)),
+            (
+                "dataset.key_order",
+                self.key_order.name().to_owned(),
+                found.key_order.name().to_owned(),
+            ),
             ("dataset.key_digits", self.key_digits.to_string(), found.key_digits.to_string()),
             ("dataset.key_length", length(&self.key_length), length(&found.key_length)),
             ("dataset.integrity", self.integrity.to_string(), found.integrity.to_string()),
@@ -127,7 +131,7 @@ impl Dataset {
             self.field_prefix,
             self.field_length,
             self.key_prefix,
-            order(self.key_order),
+            self.key_order.name(),
             self.key_digits,
             self.seed,
         );
@@ -135,13 +139,5 @@ impl Dataset {
         mix(text
             .bytes()
             .fold(start, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(1_099_511_628_211)))
-    }
-}
-
-fn order(order: KeyOrder) -> String {
-    match order {
-        KeyOrder::Hashed => "hashed".to_owned(),
-        KeyOrder::Ordered => "ordered".to_owned(),
-        KeyOrder::Recorded => "recorded".to_owned(),
     }
 }

@@ -163,9 +163,10 @@ fn counting_name(counting: Counting) -> &'static str {
 }
 
 /// The names of the length distributions in a specification.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 enum LengthDistribution {
+    #[default]
     Constant,
     Uniform,
     Zipfian,
@@ -178,7 +179,7 @@ enum LengthDistribution {
 }
 
 /// A length as a TOML table.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct LengthTable {
     /// The distribution of lengths.
@@ -216,20 +217,8 @@ struct LengthTable {
 }
 
 impl LengthTable {
-    const fn empty(distribution: LengthDistribution) -> LengthTable {
-        LengthTable {
-            distribution,
-            length: None,
-            min: None,
-            max: None,
-            block: None,
-            sizes: None,
-            counts: None,
-            location: None,
-            scale: None,
-            shape: None,
-            file: None,
-        }
+    fn empty(distribution: LengthDistribution) -> LengthTable {
+        LengthTable { distribution, ..LengthTable::default() }
     }
 
     fn length(self) -> Result<FieldLength, String> {

@@ -106,16 +106,18 @@ impl DatasetSection {
     }
 }
 
-/// Whether the number in a key is hashed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum KeyOrder {
-    /// Neighbouring records are far apart in the store.
-    Hashed,
-    /// Keys count up as records do, if `key_digits` makes them equally long.
-    Ordered,
-    /// The number says how long the key is, as in an imported trace.
-    Recorded,
+named_enum! {
+    /// Whether the number in a key is hashed.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum KeyOrder {
+        /// Neighbouring records are far apart in the store.
+        Hashed => "hashed",
+        /// Keys count up as records do, if `key_digits` makes them equally long.
+        Ordered => "ordered",
+        /// The number says how long the key is, as in an imported trace.
+        Recorded => "recorded",
+    }
 }
 
 /// The operations of a run.
@@ -144,6 +146,19 @@ pub struct OperationsSection {
     pub read_fields: ReadFields,
     /// Which fields updates write. YCSB: `writeallfields`.
     pub write_fields: WriteFields,
+}
+
+impl OperationsSection {
+    /// The proportions with their keys.
+    pub(crate) fn weights(&self) -> [(&'static str, f64); 5] {
+        [
+            ("operations.read", self.read),
+            ("operations.update", self.update),
+            ("operations.insert", self.insert),
+            ("operations.scan", self.scan),
+            ("operations.read_modify_write", self.read_modify_write),
+        ]
+    }
 }
 
 impl Default for OperationsSection {

@@ -3,7 +3,7 @@
 use assay_model::{Kind, Nanos, Seed};
 
 use super::{FieldLength, KeyDistribution, Spec, ThinkTime, no_files};
-use crate::distribution::{Counting, Histogram};
+use crate::distribution::{Counting, Curve, Histogram, Tail};
 use crate::spec::PlanPhase;
 
 const SMALL: &str = "[dataset]\nrecords = 1000\n[operations]\nread = 1\n";
@@ -46,38 +46,31 @@ fn lengths_have_many_forms() {
         assert_eq!(read(&spec.to_toml()), spec, "{form} survives");
         spec.dataset.field_length
     };
-    assert_eq!(length("7"), FieldLength::Constant(7));
-    assert_eq!(length("{ distribution = \"constant\", length = 7 }"), FieldLength::Constant(7));
-    assert_eq!(
-        length("{ distribution = \"uniform\", min = 2, max = \"1k\" }"),
-        FieldLength::Uniform { min: 2, max: 1000 }
-    );
-    assert_eq!(
-        length("{ distribution = \"zipfian\", max = 9 }"),
-        FieldLength::Zipfian { min: 1, max: 9 }
-    );
-    assert_eq!(
-        length("{ distribution = \"ycsb-histogram\", block = 10, counts = [1, 2] }"),
-        FieldLength::Histogram(Histogram { block: 10, counts: vec![1, 2] }, Counting::Ycsb)
-    );
-    assert_eq!(length("\"recorded\""), FieldLength::Recorded);
-    assert_eq!(
-        length("{ distribution = \"sizes\", sizes = [5, 70], counts = [1, 2] }"),
-        FieldLength::Listed { sizes: vec![5, 70], counts: vec![1, 2] }
-    );
-    let curve = "distribution = \"generalized-pareto\", scale = 9.5, shape = 0.5, max = 100";
-    let (curve_of, min) = (crate::distribution::Curve::Pareto, 1);
-    assert_eq!(
-        length(&format!("{{ {curve} }}")),
-        FieldLength::Tail(crate::distribution::Tail {
-            curve: curve_of,
-            location: 0.0,
-            scale: 9.5,
-            shape: 0.5,
-            min,
-            max: 100
-        })
-    );
+    let tail =
+        Tail { curve: Curve::Pareto, location: 0.0, scale: 9.5, shape: 0.5, min: 1, max: 100 };
+    let histogram = Histogram { block: 10, counts: vec![1, 2] };
+    let listed = FieldLength::Listed { sizes: vec![5, 70], counts: vec![1, 2] };
+    for (form, expected) in [
+        ("7", FieldLength::Constant(7)),
+        ("{ distribution = \"constant\", length = 7 }", FieldLength::Constant(7)),
+        (
+            "{ distribution = \"uniform\", min = 2, max = \"1k\" }",
+            FieldLength::Uniform { min: 2, max: 1000 },
+        ),
+        ("{ distribution = \"zipfian\", max = 9 }", FieldLength::Zipfian { min: 1, max: 9 }),
+        (
+            "{ distribution = \"ycsb-histogram\", block = 10, counts = [1, 2] }",
+            FieldLength::Histogram(histogram, Counting::Ycsb),
+        ),
+        ("\"recorded\"", FieldLength::Recorded),
+        ("{ distribution = \"sizes\", sizes = [5, 70], counts = [1, 2] }", listed),
+        (
+            "{ distribution = \"generalized-pareto\", scale = 9.5, shape = 0.5, max = 100 }",
+            FieldLength::Tail(tail),
+        ),
+    ] {
+        assert_eq!(length(form), expected, "{form}");
+    }
 }
 
 #[test]
@@ -309,10 +302,15 @@ fn processes_that_are_invalid_are_refused() {
     let expected =
         "spec.toml:6: process.transactions = 0: a process has from 1 to 10000 transactions";
     assert_eq!(found, expected);
-    let found = fails(&format!("{SMALL}[process]\nthink = \"10ms\"\n"));
-    assert!(found.contains("process.think = 10ms: a process of one transaction has no"), "{found}");
-    let found = fails(&format!("{SMALL}[process]\ntransactions = 2\nthink = \"soon\"\n"));
-    assert!(found.contains("\"soon\", expected a length of time such as \"10ms\""), "{found}");
-    let found = fails(&format!("{SMALL}[process]\noperations = 2\n"));
-    assert!(found.contains("unknown key \"operations\""), "{found}");
+    for (keys, expected) in [
+        ("think = \"10ms\"", "process.think = 10ms: a process of one transaction has no"),
+        (
+            "transactions = 2\nthink = \"soon\"",
+            "\"soon\", expected a length of time such as \"10ms\"",
+        ),
+        ("operations = 2", "unknown key \"operations\""),
+    ] {
+        let found = fails(&format!("{SMALL}[process]\n{keys}\n"));
+        assert!(found.contains(expected), "{found}");
+    }
 }

@@ -4,7 +4,6 @@ use std::ops::Range;
 
 use assay_model::{Kind, Seed};
 
-use super::check::Problem;
 use super::dataset::Dataset;
 use super::error::{Place, SpecError};
 use super::length::{FieldLength, ReadFile, read_histogram};
@@ -36,12 +35,7 @@ impl Spec {
                 *length = FieldLength::Histogram(histogram, *counting);
             }
         }
-        spec.find_problem().map_err(|Problem { key, value, reason }| SpecError::Value {
-            place: place_of(text, origin, key),
-            name: key.to_owned(),
-            value,
-            reason,
-        })?;
+        spec.find_problem().map_err(|problem| problem.in_text(text, origin))?;
         Ok(spec)
     }
 

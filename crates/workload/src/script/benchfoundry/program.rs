@@ -9,7 +9,7 @@ use super::query::Query;
 use super::spec::{BenchfoundrySpec, Keys, Starts};
 use super::table::{Rows, STREAMS, insert, update_customer};
 use crate::distribution::Discrete;
-use crate::script::program::{Program, int};
+use crate::script::program::{Program, int, locate};
 
 /// The most operations that one process has: a New-Order with its end.
 const WIDTH: u64 = 12;
@@ -21,41 +21,16 @@ pub(super) struct Load {
     pub rows: Rows,
 }
 
-const NAMES: [Name; 9] = [
-    Name::Warehouse,
-    Name::District,
-    Name::Customer,
-    Name::Orders,
-    Name::NewOrder,
-    Name::Item,
-    Name::Stock,
-    Name::OrderLine,
-    Name::History,
-];
-
 impl Program for Load {
     fn len(&self) -> Option<u64> {
         Some(self.rows.count())
     }
 
-    fn width(&self) -> u64 {
-        1
-    }
-
     fn process(&self, process: u64, into: &mut ProcessBuilder<'_>) {
-        let mut left = process;
-        let mut names = NAMES.into_iter();
-        let name = names
-            .find(|name| match left.checked_sub(self.rows.of(*name)) {
-                Some(rest) => {
-                    left = rest;
-                    false
-                }
-                None => true,
-            })
-            .expect("a process of the load writes one of the rows");
+        let lengths = Name::ALL.map(|name| self.rows.of(name));
+        let (table, key) = locate(process, lengths);
         into.transaction(1, Nanos::ZERO);
-        self.rows.add(name, left, into);
+        self.rows.add(Name::ALL[table], key, into);
         into.commit();
     }
 }
@@ -98,16 +73,7 @@ impl Run {
         if self.starts != Starts::Second {
             return self.types.draw(draws);
         }
-        let mut place = process % self.of_second.iter().sum::<u64>();
-        let in_turn = |(_, count): &(usize, &u64)| match place.checked_sub(**count) {
-            Some(rest) => {
-                place = rest;
-                false
-            }
-            None => true,
-        };
-        let found = self.of_second.iter().enumerate().find(in_turn);
-        found.map(|(kind, _)| kind).expect("a place is below the sum")
+        locate(process % self.of_second.iter().sum::<u64>(), self.of_second).0
     }
 
     fn new_key(&self, process: u64, place: u64) -> u64 {
@@ -189,17 +155,5 @@ impl Program for Run {
             Starts::Second => Some(Nanos::from_secs(process / self.of_second.iter().sum::<u64>())),
             Starts::Even => Some(Nanos((process as f64 / self.rate * 1e9) as u64)),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::table::TABLES;
-    use super::*;
-
-    #[test]
-    fn names_are_in_the_order_of_their_tables() {
-        assert!(NAMES.iter().enumerate().all(|(place, name)| *name as usize == place));
-        assert_eq!(TABLES.len(), NAMES.len());
     }
 }

@@ -43,15 +43,6 @@ pub(super) const QUERIES: [(Query, [f64; 4]); 19] = [
 /// Queries that only the load has.
 const NEVER: [f64; 4] = [0.0; 4];
 
-/// How often each query occurs in one transaction of a mix with these weights, on average.
-pub(super) fn frequencies(weights: &[f64; 4]) -> Vec<f64> {
-    let sum: f64 = weights.iter().sum();
-    let frequency = |(_, times): &(Query, [f64; 4])| {
-        weights.iter().zip(times).map(|(weight, times)| weight / sum * times).sum()
-    };
-    QUERIES.iter().map(frequency).collect()
-}
-
 impl Query {
     fn place(self) -> usize {
         QUERIES
@@ -74,8 +65,8 @@ impl Query {
     /// Its name with its text.
     pub(super) fn named(self) -> Named {
         let (name, text) = match self {
-            Query::Read(name) => (format!("{}.read", name.table().name), read(name)),
-            Query::Insert(name) => (format!("{}.insert", name.table().name), insert(name)),
+            Query::Read(name) => (format!("{}.read", name.name()), read(name)),
+            Query::Insert(name) => (format!("{}.insert", name.name()), insert(name)),
             Query::CustomerUpdate => ("customer.update".to_owned(), update_customer()),
             Query::NewOrderDelete => {
                 ("new_order.delete".to_owned(), "DELETE FROM new_order WHERE no_id = ?".to_owned())
@@ -96,15 +87,14 @@ fn joined<'a>(parts: impl Iterator<Item = &'a str>, each: &str, between: &str) -
 fn read(name: Name) -> String {
     let table = name.table();
     let keys = std::iter::once(table.key).chain(table.foreign.iter().map(|(column, _)| *column));
-    let (columns, filters) = (joined(table.columns(), "", ", "), joined(keys, " = ?", " AND "));
-    format!("SELECT {columns} FROM {} WHERE {filters}", table.name)
+    let (columns, filters) = (joined(name.columns(), "", ", "), joined(keys, " = ?", " AND "));
+    format!("SELECT {columns} FROM {} WHERE {filters}", name.name())
 }
 
 fn insert(name: Name) -> String {
-    let table = name.table();
-    let columns = joined(table.columns(), "", ", ");
-    let places = joined(table.columns().map(|_| "?"), "", ", ");
-    format!("INSERT INTO {} ({columns}) VALUES ({places})", table.name)
+    let columns = joined(name.columns(), "", ", ");
+    let places = joined(name.columns().map(|_| "?"), "", ", ");
+    format!("INSERT INTO {} ({columns}) VALUES ({places})", name.name())
 }
 
 fn update_customer() -> String {

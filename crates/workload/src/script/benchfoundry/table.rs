@@ -34,7 +34,6 @@ pub(super) enum Content {
 
 /// One table.
 pub(super) struct Table {
-    pub name: &'static str,
     pub key: &'static str,
     /// Columns that hold keys of other tables.
     pub foreign: &'static [(&'static str, Name)],
@@ -47,14 +46,34 @@ impl Name {
     pub(super) fn table(self) -> &'static Table {
         &TABLES[self as usize]
     }
+
+    /// All columns: the key, what points to other tables, the rest.
+    pub(super) fn columns(self) -> impl Iterator<Item = &'static str> {
+        let Table { key, foreign, content, .. } = self.table();
+        let foreign = foreign.iter().map(|(name, _)| *name);
+        std::iter::once(*key).chain(foreign).chain(content.iter().map(|(name, _)| *name))
+    }
+
+    /// `CREATE TABLE`.
+    pub(super) fn ddl(self) -> Named {
+        let (name, table) = (self.name(), self.table());
+        let mut text = format!("CREATE TABLE {name} (\n  {} BIGINT NOT NULL,\n", table.key);
+        for (column, _) in table.foreign {
+            text += &format!("  {column} BIGINT NOT NULL,\n");
+        }
+        for (column, content) in table.content {
+            text += &format!("  {column} {} NOT NULL,\n", content.sql());
+        }
+        text += &format!("  PRIMARY KEY ({})\n)", table.key);
+        Named { name: name.to_owned(), text }
+    }
 }
 
 use Content::{Below, Day, Letters, Money, Share};
 
-/// Names that SQL keeps for itself are written otherwise: ORDER, NEW-ORDER, ORDER-LINE.
-pub(super) const TABLES: [Table; 9] = [
+/// In the order of their names.
+pub(super) const TABLES: [Table; Name::ALL.len()] = [
     Table {
-        name: "warehouse",
         key: "w_id",
         foreign: &[],
         content: &[
@@ -70,7 +89,6 @@ pub(super) const TABLES: [Table; 9] = [
         rows: 1,
     },
     Table {
-        name: "district",
         key: "d_id",
         foreign: &[("d_w_id", Name::Warehouse)],
         content: &[
@@ -87,7 +105,6 @@ pub(super) const TABLES: [Table; 9] = [
         rows: 10,
     },
     Table {
-        name: "customer",
         key: "c_id",
         foreign: &[("c_d_id", Name::District), ("c_w_id", Name::Warehouse)],
         content: &[
@@ -112,7 +129,6 @@ pub(super) const TABLES: [Table; 9] = [
         rows: 300,
     },
     Table {
-        name: "orders",
         key: "o_id",
         foreign: &[],
         content: &[
@@ -127,21 +143,18 @@ pub(super) const TABLES: [Table; 9] = [
         rows: 300,
     },
     Table {
-        name: "new_order",
         key: "no_id",
         foreign: &[("no_d_id", Name::District), ("no_w_id", Name::Warehouse)],
         content: &[("no_date", Letters(8))],
         rows: 300,
     },
     Table {
-        name: "item",
         key: "i_id",
         foreign: &[],
         content: &[("i_name", Letters(24)), ("i_price", Money), ("i_data", Letters(50))],
         rows: 1_000,
     },
     Table {
-        name: "stock",
         key: "s_id",
         foreign: &[("s_i_id", Name::Item), ("s_w_id", Name::Warehouse)],
         content: &[
@@ -164,7 +177,6 @@ pub(super) const TABLES: [Table; 9] = [
         rows: 1_000,
     },
     Table {
-        name: "order_line",
         key: "ol_number",
         foreign: &[
             ("ol_o_id", Name::Orders),
@@ -182,34 +194,12 @@ pub(super) const TABLES: [Table; 9] = [
         rows: 1_000,
     },
     Table {
-        name: "history",
         key: "h_id",
         foreign: &[],
         content: &[("h_date", Day), ("h_amount", Money), ("h_data", Letters(24))],
         rows: 300,
     },
 ];
-
-impl Table {
-    /// All columns: the key, what points to other tables, the rest.
-    pub(super) fn columns(&self) -> impl Iterator<Item = &'static str> + use<> {
-        let foreign = self.foreign.iter().map(|(name, _)| *name);
-        std::iter::once(self.key).chain(foreign).chain(self.content.iter().map(|(name, _)| *name))
-    }
-
-    /// `CREATE TABLE`.
-    pub(super) fn ddl(&self) -> Named {
-        let mut text = format!("CREATE TABLE {} (\n  {} BIGINT NOT NULL,\n", self.name, self.key);
-        for (column, _) in self.foreign {
-            text += &format!("  {column} BIGINT NOT NULL,\n");
-        }
-        for (column, content) in self.content {
-            text += &format!("  {column} {} NOT NULL,\n", content.sql());
-        }
-        text += &format!("  PRIMARY KEY ({})\n)", self.key);
-        Named { name: self.name.to_owned(), text }
-    }
-}
 
 impl Content {
     fn sql(self) -> String {

@@ -21,9 +21,7 @@ fn plan(text: &str, phase: PlanPhase) -> ScriptPlan {
 fn after(text: &str) -> Engine {
     let (load, run) = (plan(text, PlanPhase::Load), plan(text, PlanPhase::Run));
     assert_eq!(run.dataset().differences(load.dataset()), [""; 0]);
-    let mut engine = Engine::new(&load);
-    engine.run(&load, 0..load.len().unwrap());
-    engine.touched.clear();
+    let mut engine = Engine::loaded(&load);
     engine.run(&run, 0..run.len().unwrap());
     assert_eq!(engine.refused, [""; 0]);
     engine
@@ -31,10 +29,7 @@ fn after(text: &str) -> Engine {
 
 /// The share of the queries with this name that found a row.
 fn hits(engine: &Engine, text: &str, name: &str) -> f64 {
-    let queries = plan(text, PlanPhase::Run).queries;
-    let statement = queries.iter().position(|query| query.name == name).unwrap() as u16 + 1;
-    let of_query = engine.touched.iter().filter(|(one, _)| *one == statement);
-    let found: Vec<usize> = of_query.map(|(_, rows)| *rows).collect();
+    let found = engine.touched_by(&plan(text, PlanPhase::Run), name);
     found.iter().sum::<usize>() as f64 / found.len() as f64
 }
 

@@ -5,38 +5,17 @@ use assay_model::seed::Stream;
 use assay_model::{Nanos, Seed};
 
 use super::spec::{ConsbenchSpec, Poll};
-use super::{INSERT, QUERIES, READ, UPDATE};
+use super::{QUERIES, READ, UPDATE};
 use crate::plan::streams;
 use crate::script::program::{Program, int, issue, text};
 
 /// What a row holds before its test.
-const BEFORE: &str = "-1";
+pub(super) const BEFORE: &str = "-1";
 
 /// Numbers of the transaction types.
 const WARM_UP: u16 = 1;
 const WRITE: u16 = 2;
 const POLL: u16 = 3;
-
-/// One insert for each test.
-pub(super) struct Load {
-    pub tests: u64,
-}
-
-impl Program for Load {
-    fn len(&self) -> Option<u64> {
-        Some(self.tests)
-    }
-
-    fn width(&self) -> u64 {
-        1
-    }
-
-    fn process(&self, process: u64, into: &mut ProcessBuilder<'_>) {
-        into.transaction(1, Nanos::ZERO)
-            .issue(issue(&QUERIES, INSERT), process, &[int(process), text(BEFORE)])
-            .commit();
-    }
-}
 
 /// The warm-up, then test after test.
 pub(super) struct Run {

@@ -75,9 +75,7 @@ fn the_warm_up_comes_first_and_reads_rows_that_exist() {
     // Every 100 ms eight readers for each of four machines.
     assert_eq!(warm_up, 10 * 8 * 4);
     assert!(lines[..warm_up].iter().all(|line| line.0 == Kind::Read && line.3 == 8));
-    let load = plan(&text, PlanPhase::Load);
-    let mut engine = Engine::new(&load);
-    engine.run(&load, 0..3);
+    let mut engine = Engine::loaded(&plan(&text, PlanPhase::Load));
     engine.run(&run, 0..run.len().unwrap());
     assert!(engine.touched.iter().all(|(_, rows)| *rows == 1));
     let values = ["1050", "2050", "3050"].map(Datum::Text);

@@ -9,7 +9,7 @@ use super::spec::ConsistencySpec;
 use super::{INSERT, READ, WRITE, definition};
 use crate::plan::streams;
 use crate::script::ScriptName;
-use crate::script::program::{Program, int, text};
+use crate::script::program::{OneQueryPerKey, Program, int, text};
 
 /// What every account holds at the beginning.
 pub const BALANCE: i64 = 100;
@@ -23,68 +23,33 @@ fn query(workload: ScriptName, place: usize) -> QueryRef {
     QueryRef { statement: place as u16 + 1, kind }
 }
 
-/// One insert for each key; sets begin empty.
-pub(super) struct Load {
-    workload: ScriptName,
-    keys: u64,
-}
-
-impl Load {
-    pub(super) fn new(spec: &ConsistencySpec) -> Load {
-        Load { workload: spec.workload, keys: spec.dataset.keys }
+/// One insert of each key.
+pub(super) fn load(spec: &ConsistencySpec) -> OneQueryPerKey {
+    let content = match spec.workload {
+        ScriptName::ListAppend => text(""),
+        ScriptName::Bank => int(BALANCE as u64),
+        // Elements are numbered from 1 on: each set begins with one that is none of the run's.
+        _ => int(0),
+    };
+    OneQueryPerKey {
+        keys: spec.dataset.keys,
+        transaction_type: 1,
+        query: query(spec.workload, INSERT),
+        content: Some(content),
     }
 }
 
-impl Program for Load {
-    fn len(&self) -> Option<u64> {
-        Some(self.keys)
-    }
-
-    fn width(&self) -> u64 {
-        1
-    }
-
-    fn process(&self, process: u64, into: &mut ProcessBuilder<'_>) {
-        let content = match self.workload {
-            ScriptName::ListAppend => text(""),
-            ScriptName::Bank => Argument::Given(assay_model::Datum::Int(BALANCE)),
-            // Elements are numbered from 1 on: each set begins with one that is none of the run's.
-            _ => int(0),
-        };
-        into.transaction(1, Nanos::ZERO)
-            .issue(query(self.workload, INSERT), process, &[int(process), content])
-            .commit();
-    }
-}
-
-/// One read of each key.
-pub(super) struct FinalReads {
-    read: QueryRef,
-    keys: u64,
-}
-
-impl FinalReads {
-    /// Those of a set: its reads are transactions of one query, in which every addition shows.
-    pub(super) fn new(spec: &ConsistencySpec) -> Option<FinalReads> {
-        let is_set = spec.workload == ScriptName::Set;
-        let reads = || FinalReads { read: query(spec.workload, READ), keys: spec.dataset.keys };
-        is_set.then(reads)
-    }
-}
-
-impl Program for FinalReads {
-    fn len(&self) -> Option<u64> {
-        Some(self.keys)
-    }
-
-    fn width(&self) -> u64 {
-        1
-    }
-
-    fn process(&self, process: u64, into: &mut ProcessBuilder<'_>) {
+/// One read of each key of a set, in which every addition shows; nothing for other workloads,
+/// whose reads tell no loss so.
+pub(in crate::script) fn final_reads(spec: &ConsistencySpec) -> Option<OneQueryPerKey> {
+    let reads = || OneQueryPerKey {
+        keys: spec.dataset.keys,
         // As the run reads: its second type of transaction.
-        into.transaction(2, Nanos::ZERO).issue(self.read, process, &[int(process)]).commit();
-    }
+        transaction_type: 2,
+        query: query(spec.workload, READ),
+        content: None,
+    };
+    (spec.workload == ScriptName::Set).then(reads)
 }
 
 /// Transactions, block of keys after block of keys.

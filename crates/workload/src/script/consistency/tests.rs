@@ -3,22 +3,15 @@
 use std::collections::BTreeSet;
 
 use assay_model::observed::written;
-use assay_model::{Argument, Arguments, Datum, Filled, Kind, Operation, Seed};
+use assay_model::{Argument, Arguments, Datum, Kind, Operation, Seed};
 
 use super::ConsistencySpec;
+use crate::script::engine::issued;
 use crate::script::{ScriptName, ScriptPlan, ScriptSpec};
 use crate::spec::PlanPhase;
 
-const NAMES: [ScriptName; 8] = [
-    ScriptName::ListAppend,
-    ScriptName::Bank,
-    ScriptName::LongFork,
-    ScriptName::WriteSkew,
-    ScriptName::LostUpdate,
-    ScriptName::CausalChain,
-    ScriptName::Set,
-    ScriptName::Counter,
-];
+/// The workloads of this module: those behind the benchmarks.
+const NAMES: &[ScriptName] = ScriptName::ALL.split_at(4).1;
 
 fn plan(workload: ScriptName, phase: PlanPhase) -> ScriptPlan {
     let mut spec = ConsistencySpec { workload, ..ConsistencySpec::default() };
@@ -28,28 +21,18 @@ fn plan(workload: ScriptName, phase: PlanPhase) -> ScriptPlan {
 
 /// The operations of the first `count` processes, each with its first argument.
 fn operations(plan: &ScriptPlan, count: u64) -> Vec<(Operation, Option<String>)> {
-    let mut source = plan.source();
-    let (mut operations, mut arguments, mut all) = (Vec::new(), Arguments::default(), Vec::new());
-    for process in 0..count {
-        if source.fill(process, &mut operations).expect("it is no file") == Filled::End {
-            break;
-        }
-        source.arguments(&mut arguments);
-        for (place, operation) in operations.iter().enumerate() {
-            let first = arguments.of(place).next().and_then(|argument| match argument {
-                Argument::Given(Datum::Int(number)) => Some(number.to_string()),
-                Argument::Given(Datum::Text(text)) => Some(text.trim().to_owned()),
-                _ => None,
-            });
-            all.push((*operation, first));
-        }
-    }
-    all
+    let first = |arguments: &Arguments| match arguments.of(0).next() {
+        Some(Argument::Given(Datum::Int(number))) => Some(number.to_string()),
+        Some(Argument::Given(Datum::Text(text))) => Some(text.trim().to_owned()),
+        _ => None,
+    };
+    let issued = issued(plan, 0..count).into_iter();
+    issued.map(|(operation, arguments)| (operation, first(&arguments))).collect()
 }
 
 #[test]
 fn every_write_has_a_number_of_its_own() {
-    for name in NAMES {
+    for &name in NAMES {
         let plan = plan(name, PlanPhase::Run);
         let operations = operations(&plan, 200);
         let writes = operations.iter().filter(|(operation, _)| {
@@ -68,7 +51,7 @@ fn every_write_has_a_number_of_its_own() {
 
 #[test]
 fn a_plan_ends_when_its_keys_are_used() {
-    for name in NAMES {
+    for &name in NAMES {
         let plan = plan(name, PlanPhase::Run);
         let all = operations(&plan, 2_000);
         assert!(all.iter().all(|(operation, _)| operation.key < 40), "{name:?}");
@@ -112,7 +95,7 @@ fn each_key_of_a_fork_is_written_once_by_who_has_read_it() {
 
 #[test]
 fn a_load_writes_each_key_once() {
-    for name in NAMES {
+    for &name in NAMES {
         let plan = plan(name, PlanPhase::Load);
         let keys: Vec<u64> =
             operations(&plan, 100).iter().map(|(operation, _)| operation.key).collect();

@@ -6,6 +6,7 @@
 use assay_model::seed::mix;
 
 use super::OPERATIONS;
+use crate::script::program::locate;
 
 /// Operations of a block.
 pub(super) const BLOCK: u64 = 1_000;
@@ -71,14 +72,9 @@ impl Deck {
     /// What process number `process` does.
     pub(super) fn card(&self, process: u64, seed: u64) -> Card {
         let (block, place) = (process / BLOCK, process % BLOCK);
-        let mut number = shuffled(place, mix(seed ^ mix(block)));
-        for (operation, count) in self.counts.iter().enumerate() {
-            if number < *count {
-                return Card { operation, number, block };
-            }
-            number -= count;
-        }
-        unreachable!("a block has {BLOCK} operations")
+        let turn = shuffled(place, mix(seed ^ mix(block)));
+        let (operation, number) = locate(turn, self.counts);
+        Card { operation, number, block }
     }
 }
 

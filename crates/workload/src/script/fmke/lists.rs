@@ -5,7 +5,7 @@ use assay_model::script::{ProcessBuilder, QueryRef};
 
 use super::query::{FmkeQuery, Owner, Queries};
 use super::spec::{FmkeLayout, FmkeSpec, Population};
-use crate::script::program::{Program, int};
+use crate::script::program::{Program, int, locate};
 
 /// Reads every list that there is: those of patients, of pharmacies, of the staff. An application
 /// server has no list of a patient alone.
@@ -44,14 +44,8 @@ impl Program for FinalLists {
     }
 
     fn process(&self, process: u64, into: &mut ProcessBuilder<'_>) {
-        let mut owner = process;
-        for (query, count) in &self.lists {
-            if owner < *count {
-                let owner = owner + 1;
-                into.transaction(1, Nanos::ZERO).issue(*query, owner, &[int(owner)]).commit();
-                return;
-            }
-            owner -= count;
-        }
+        let (list, place) = locate(process, self.lists.iter().map(|(_, count)| *count));
+        let owner = place + 1;
+        into.transaction(1, Nanos::ZERO).issue(self.lists[list].0, owner, &[int(owner)]).commit();
     }
 }

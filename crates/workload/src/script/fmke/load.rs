@@ -8,7 +8,7 @@ use assay_model::{Nanos, Seed};
 use super::query::{FmkeQuery, Owner, Queries};
 use super::rows::Rows;
 use super::spec::{FmkeLayout, FmkeSpec, Through};
-use crate::script::program::{Program, int, text};
+use crate::script::program::{Program, int, locate, text};
 
 /// Rows of a transaction that writes persons or places.
 const ROWS: u64 = 100;
@@ -59,6 +59,11 @@ impl Load {
         ]
     }
 
+    /// How many transactions write each sort.
+    fn chunks(&self) -> [u64; 5] {
+        self.sorts().map(|(query, rows)| rows.div_ceil(self.chunk(query)))
+    }
+
     /// How many rows one transaction of a sort writes; a request to a server is one row.
     fn chunk(&self, query: Option<FmkeQuery>) -> u64 {
         match (self.through, query) {
@@ -98,7 +103,7 @@ impl Load {
 
 impl Program for Load {
     fn len(&self) -> Option<u64> {
-        Some(self.sorts().iter().map(|(query, rows)| rows.div_ceil(self.chunk(*query))).sum())
+        Some(self.chunks().iter().sum())
     }
 
     fn width(&self) -> u64 {
@@ -106,23 +111,16 @@ impl Program for Load {
     }
 
     fn process(&self, process: u64, into: &mut ProcessBuilder<'_>) {
-        let mut left = process;
-        for (query, rows) in self.sorts() {
-            let size = self.chunk(query);
-            let chunks = rows.div_ceil(size);
-            if left >= chunks {
-                left -= chunks;
-                continue;
+        let (sort, place) = locate(process, self.chunks());
+        let (query, rows) = self.sorts()[sort];
+        let size = self.chunk(query);
+        into.transaction(LOAD, Nanos::ZERO);
+        for number in place * size + 1..=((place + 1) * size).min(rows) {
+            match query {
+                Some(query) => self.entity(query, number, into),
+                None => self.prescription(number, into),
             }
-            into.transaction(LOAD, Nanos::ZERO);
-            for number in left * size + 1..=((left + 1) * size).min(rows) {
-                match query {
-                    Some(query) => self.entity(query, number, into),
-                    None => self.prescription(number, into),
-                }
-            }
-            into.commit();
-            return;
         }
+        into.commit();
     }
 }

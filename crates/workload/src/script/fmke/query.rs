@@ -187,16 +187,16 @@ fn role(query: FmkeQuery, through: Through) -> QueryRole {
 type Written = (FmkeQuery, String, Kind, String);
 
 /// What one sort of persons or places is called.
-struct Entity {
-    table: &'static str,
-    name: &'static str,
-    columns: &'static [&'static str],
-    owner: Option<Owner>,
+pub(super) struct Entity {
+    pub table: &'static str,
+    pub name: &'static str,
+    pub columns: &'static [&'static str],
+    pub owner: Option<Owner>,
     insert: FmkeQuery,
     update: FmkeQuery,
 }
 
-const ENTITIES: [Entity; 4] = [
+pub(super) const ENTITIES: [Entity; 4] = [
     Entity {
         table: "patients",
         name: "patient",

@@ -2,7 +2,7 @@
 
 use assay_model::script::ProcessBuilder;
 use assay_model::seed::Stream;
-use assay_model::{Draws, Seed};
+use assay_model::{Argument, Draws, Seed};
 
 use super::query::{FmkeQuery, Owner, Queries};
 use super::spec::{FmkeLayout, Population};
@@ -47,7 +47,11 @@ impl Prescription {
 
     /// Inserts the prescription itself.
     pub(super) fn insert(&self, queries: &Queries, into: &mut ProcessBuilder<'_>) {
-        let arguments = [
+        into.issue(queries.issue(FmkeQuery::PrescriptionInsert), self.number, &self.columns());
+    }
+
+    fn columns(&self) -> [Argument<'_>; 8] {
+        [
             int(self.number),
             int(self.patient),
             int(self.prescriber),
@@ -56,8 +60,7 @@ impl Prescription {
             text(NOT_PROCESSED),
             text(&self.drugs),
             int(0),
-        ];
-        into.issue(queries.issue(FmkeQuery::PrescriptionInsert), self.number, &arguments);
+        ]
     }
 
     /// Adds it to the list of `owner`.
@@ -72,17 +75,8 @@ impl Prescription {
         match layout {
             FmkeLayout::Normalised => into.issue(query, number, &[int(number), int(self.number)]),
             FmkeLayout::Nested => {
-                let arguments = [
-                    int(number),
-                    int(self.number),
-                    int(self.patient),
-                    int(self.prescriber),
-                    int(self.pharmacy),
-                    text(&self.date),
-                    text(NOT_PROCESSED),
-                    text(&self.drugs),
-                    int(0),
-                ];
+                let mut arguments = vec![int(number)];
+                arguments.extend(self.columns());
                 into.issue(query, number, &arguments)
             }
             FmkeLayout::NestedPacked => {

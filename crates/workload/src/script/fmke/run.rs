@@ -122,14 +122,20 @@ impl Run {
     }
 
     /// A prescription that an earlier block has created and that others process now, if this
-    /// operation is to be about one.
-    fn contested(&self, card: Card, draws: &mut Draws) -> Option<u64> {
-        let earlier = card.block.checked_sub(LATER)?;
-        if self.contested == 0.0 || draws.unit() >= self.contested {
-            return None;
+    /// operation is to be about one; else `another`.
+    fn contested(
+        &self,
+        card: Card,
+        draws: &mut Draws,
+        another: impl FnOnce(&mut Draws) -> u64,
+    ) -> u64 {
+        match card.block.checked_sub(LATER) {
+            Some(earlier) if self.contested > 0.0 && draws.unit() < self.contested => {
+                let of_block = self.deck.processed().clamp(1, self.deck.created());
+                self.created(earlier * self.deck.created() + draws.below(of_block)).number
+            }
+            _ => another(draws),
         }
-        let of_block = self.deck.processed().clamp(1, self.deck.created());
-        Some(self.created(earlier * self.deck.created() + draws.below(of_block)).number)
     }
 
     fn loaded(&self, draws: &mut Draws) -> u64 {
@@ -296,18 +302,15 @@ impl Program for Run {
                 self.list(Owner::Patient, wanted, draws.below(patients) + 1, into);
             }
             6 => {
-                let contested = self.contested(card, draws);
-                let number = contested.unwrap_or_else(|| self.to_process(card, draws));
+                let number = self.contested(card, draws, |draws| self.to_process(card, draws));
                 self.change(number, PROCESS, &date(draws), into);
             }
             7 => {
-                let contested = self.contested(card, draws);
-                let number = contested.unwrap_or_else(|| self.to_change(draws));
+                let number = self.contested(card, draws, |draws| self.to_change(draws));
                 self.change(number, ADD_DRUGS, &format!(",{}", drug(draws)), into);
             }
             _ => {
-                let contested = self.contested(card, draws);
-                let number = contested.unwrap_or_else(|| self.loaded(draws));
+                let number = self.contested(card, draws, |draws| self.loaded(draws));
                 self.read(FmkeQuery::PrescriptionRead, number, into);
             }
         }

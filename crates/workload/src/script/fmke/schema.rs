@@ -1,12 +1,7 @@
 //! The relations of FMKe in each layout.
 
-use super::query::Owner;
+use super::query::{ENTITIES, Entity, Owner};
 use super::spec::{FmkeLayout, Population};
-
-/// Columns of a person or place, with how many characters they have at most.
-const PATIENT: [(&str, u64); 2] = [("name", 64), ("address", 64)];
-const STAFF: [(&str, u64); 3] = [("name", 64), ("address", 64), ("speciality", 64)];
-const FACILITY: [(&str, u64); 3] = [("name", 64), ("address", 64), ("type", 64)];
 
 /// Columns of a prescription behind its number.
 const PRESCRIPTION: &str = "patient_id BIGINT NOT NULL,
@@ -23,39 +18,30 @@ const PRESCRIPTION: &str = "patient_id BIGINT NOT NULL,
 /// * Nested: a list holds a copy of each prescription, a row each.
 /// * Nested and packed: the list is a text in the row of its owner.
 pub fn tables(layout: FmkeLayout) -> Vec<(&'static str, String)> {
-    let mut tables = vec![
-        entity("patients", "patient", &PATIENT, layout == FmkeLayout::NestedPacked),
-        entity("pharmacies", "pharmacy", &PATIENT, layout == FmkeLayout::NestedPacked),
-        entity("staff", "staff", &STAFF, layout == FmkeLayout::NestedPacked),
-        entity("facilities", "facility", &FACILITY, false),
-        (
-            "prescriptions",
-            format!(
-                "CREATE TABLE prescriptions (\n  prescription_id BIGINT NOT NULL,\n  \
-                 {PRESCRIPTION},\n  PRIMARY KEY (prescription_id)\n)"
-            ),
-        ),
-    ];
-    if layout != FmkeLayout::NestedPacked {
+    let is_packed = layout == FmkeLayout::NestedPacked;
+    let mut tables: Vec<_> =
+        ENTITIES.iter().map(|one| (one.table, entity(one, is_packed))).collect();
+    let prescriptions = format!(
+        "CREATE TABLE prescriptions (\n  prescription_id BIGINT NOT NULL,\n  {PRESCRIPTION},\n  \
+         PRIMARY KEY (prescription_id)\n)"
+    );
+    tables.push(("prescriptions", prescriptions));
+    if !is_packed {
         tables.extend(Owner::ALL.map(|owner| (owner.list(), list(owner, layout))));
     }
     tables
 }
 
-fn entity(
-    table: &'static str,
-    entity: &str,
-    columns: &[(&str, u64)],
-    is_packed: bool,
-) -> (&'static str, String) {
-    let mut text = format!("CREATE TABLE {table} (\n  {entity}_id BIGINT NOT NULL,\n");
-    for (column, length) in columns {
-        text += &format!("  {entity}_{column} VARCHAR({length}) NOT NULL,\n");
+fn entity(entity: &Entity, lists_are_packed: bool) -> String {
+    let Entity { table, name, columns, owner, .. } = entity;
+    let mut text = format!("CREATE TABLE {table} (\n  {name}_id BIGINT NOT NULL,\n");
+    for column in *columns {
+        text += &format!("  {column} VARCHAR(64) NOT NULL,\n");
     }
-    if is_packed {
+    if lists_are_packed && owner.is_some() {
         text += "  packed TEXT NOT NULL,\n";
     }
-    (table, text + &format!("  PRIMARY KEY ({entity}_id)\n)"))
+    text + &format!("  PRIMARY KEY ({name}_id)\n)")
 }
 
 fn list(owner: Owner, layout: FmkeLayout) -> String {
@@ -82,16 +68,9 @@ pub(super) fn rows_of_run(layout: FmkeLayout, population: &Population) -> Vec<(&
 
 /// How many rows each relation has after the load.
 pub(super) fn rows(layout: FmkeLayout, population: &Population) -> Vec<(&'static str, u64)> {
-    let Population { patients, pharmacies, staff, facilities, prescriptions } = *population;
-    let mut rows = vec![
-        ("patients", patients),
-        ("pharmacies", pharmacies),
-        ("staff", staff),
-        ("facilities", facilities),
-        ("prescriptions", prescriptions),
-    ];
+    let mut rows = population.sizes().to_vec();
     if layout != FmkeLayout::NestedPacked {
-        rows.extend(Owner::ALL.map(|owner| (owner.list(), prescriptions)));
+        rows.extend(Owner::ALL.map(|owner| (owner.list(), population.prescriptions)));
     }
     rows
 }

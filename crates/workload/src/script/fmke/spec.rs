@@ -176,6 +176,19 @@ pub struct Population {
     pub prescriptions: u64,
 }
 
+impl Population {
+    /// The sizes by their keys, which are the names of the tables as well.
+    pub(super) fn sizes(&self) -> [(&'static str, u64); 5] {
+        [
+            ("patients", self.patients),
+            ("pharmacies", self.pharmacies),
+            ("staff", self.staff),
+            ("facilities", self.facilities),
+            ("prescriptions", self.prescriptions),
+        ]
+    }
+}
+
 /// How often each operation is issued, in any unit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -261,29 +274,20 @@ impl FmkeSpec {
     pub fn population(&self) -> Population {
         let FmkeDataset { population, patients, pharmacies, staff, facilities, prescriptions } =
             self.dataset;
-        let of = |patients, facilities, pharmacies, staff, prescriptions| Population {
-            patients,
-            pharmacies,
-            staff,
-            facilities,
-            prescriptions,
-        };
+        // Patients, pharmacies, staff, facilities, prescriptions.
         let named = match population {
             PopulationName::Standard if self.compat == FmkeCompat::Paper => {
-                of(1_000_000, 50, 300, 5_000, 5_000)
+                [1_000_000, 300, 5_000, 50, 5_000]
             }
-            PopulationName::Standard => of(1_000_000, 50, 300, 10_000, 5_000),
-            PopulationName::Medium => of(10_000, 50, 300, 1_000, 500),
-            PopulationName::Small => of(1_000, 100, 300, 500, 100),
-            PopulationName::Minimal => of(100, 10, 30, 50, 100),
+            PopulationName::Standard => [1_000_000, 300, 10_000, 50, 5_000],
+            PopulationName::Medium => [10_000, 300, 1_000, 50, 500],
+            PopulationName::Small => [1_000, 300, 500, 100, 100],
+            PopulationName::Minimal => [100, 30, 50, 10, 100],
         };
-        Population {
-            patients: patients.unwrap_or(named.patients),
-            pharmacies: pharmacies.unwrap_or(named.pharmacies),
-            staff: staff.unwrap_or(named.staff),
-            facilities: facilities.unwrap_or(named.facilities),
-            prescriptions: prescriptions.unwrap_or(named.prescriptions),
-        }
+        let given = [patients, pharmacies, staff, facilities, prescriptions];
+        let [patients, pharmacies, staff, facilities, prescriptions] =
+            std::array::from_fn(|sort| given[sort].unwrap_or(named[sort]));
+        Population { patients, pharmacies, staff, facilities, prescriptions }
     }
 
     /// The weights of [`OPERATIONS`].
@@ -306,15 +310,7 @@ impl FmkeSpec {
 
     /// What load and run must agree on.
     pub(crate) fn describe(&self) -> ScriptDataset {
-        let Population { patients, pharmacies, staff, facilities, prescriptions } =
-            self.population();
-        let sizes = [
-            ("patients", patients),
-            ("pharmacies", pharmacies),
-            ("staff", staff),
-            ("facilities", facilities),
-            ("prescriptions", prescriptions),
-        ];
+        let sizes = self.population().sizes();
         let workload = match self.through {
             Through::Store => format!("{} ({})", self.workload.name(), self.layout.name()),
             Through::Server => self.workload.name().to_owned(),

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use assay_model::{Arguments, Datum, Filled, Kind, Operation, Seed};
+use assay_model::{Datum, Kind, Operation, Seed};
 
 use super::deck::BLOCK;
 use super::{FmkeLayout, FmkeSpec, OPERATIONS};
-use crate::script::engine::Engine;
+use crate::script::engine::{self, Engine};
 use crate::script::{ScriptPlan, ScriptSpec};
 use crate::spec::PlanPhase;
 
@@ -23,19 +23,13 @@ fn plan(spec: &ScriptSpec, phase: PlanPhase) -> ScriptPlan {
 
 /// A store that was loaded.
 fn loaded(spec: &ScriptSpec) -> Engine {
-    let load = plan(spec, PlanPhase::Load);
-    let mut engine = Engine::new(&load);
-    engine.run(&load, 0..u64::MAX);
-    assert_eq!(engine.refused, [""; 0]);
-    engine
+    Engine::loaded(&plan(spec, PlanPhase::Load))
 }
 
 /// The operations of a process, with the name of what it does.
 fn issued(plan: &ScriptPlan, process: u64) -> (String, Vec<Operation>) {
-    let (mut operations, mut arguments) = (Vec::new(), Arguments::default());
-    let mut source = plan.source();
-    assert_eq!(source.fill(process, &mut operations).unwrap(), Filled::Process);
-    source.arguments(&mut arguments);
+    let issued = engine::issued(plan, [process]).into_iter();
+    let operations: Vec<Operation> = issued.map(|(operation, _)| operation).collect();
     let name = plan.transaction_types[usize::from(operations[0].transaction_type)].clone();
     (name, operations)
 }
@@ -120,14 +114,12 @@ fn every_operation_of_the_corrected_run_finds_its_rows_and_no_identifier_is_used
         let spec = spec(&format!("layout = \"{layout}\""));
         let mut engine = loaded(&spec);
         let run = plan(&spec, PlanPhase::Run);
-        engine.touched.clear();
         engine.run(&run, 0..4 * BLOCK);
         assert_eq!(engine.refused, [""; 0]);
         // Adding drugs always meets an open prescription, processing does once for each.
         for name in ["prescription.process", "prescription.add_drugs"] {
-            let place = run.queries.iter().position(|query| query.name == name).unwrap() as u16;
-            let hits = |one: &&(u16, usize)| one.0 == place + 1 && one.1 == 1;
-            assert_eq!(engine.touched.iter().filter(hits).count(), 160, "{layout} {name}");
+            let hits = engine.touched_by(&run, name).into_iter().filter(|rows| *rows == 1);
+            assert_eq!(hits.count(), 160, "{layout} {name}");
         }
         assert_eq!(engine.column("prescriptions", "processed").len(), 100 + 4 * 80);
     }
@@ -156,15 +148,11 @@ fn the_repositorys_programs_collide_and_process_again() {
     let spec = spec("compat = \"repo\"");
     let mut engine = loaded(&spec);
     let run = plan(&spec, PlanPhase::Run);
-    engine.touched.clear();
     engine.run(&run, 0..10 * BLOCK);
-    let of = |name: &str, rows: usize| {
-        let place = run.queries.iter().position(|query| query.name == name).unwrap() as u16 + 1;
-        engine.touched.iter().filter(|one| **one == (place, rows)).count()
-    };
-    assert!(of("prescription.process", 0) > 0, "a loaded one was processed twice");
-    assert!(of("prescription.add_drugs", 0) > 0, "a processed one got other drugs");
-    assert_eq!(of("pharmacy_prescriptions.processed", 0), 0);
+    let missed = |name: &str| engine.touched_by(&run, name).contains(&0);
+    assert!(missed("prescription.process"), "a loaded one was processed twice");
+    assert!(missed("prescription.add_drugs"), "a processed one got other drugs");
+    assert!(!missed("pharmacy_prescriptions.processed"));
     assert!(run.queries.iter().any(|query| query.name == "pharmacy_prescriptions.processed"));
 }
 

@@ -7,7 +7,7 @@ use super::DISTRICTS;
 use super::customer::district_of;
 use super::district::District;
 use super::rows::{LINES_MOST, Rows};
-use crate::script::program::Program;
+use crate::script::program::{Program, locate};
 
 /// Rows of a transaction that writes items, or stocks of one warehouse.
 const ROWS: u64 = 100;
@@ -24,15 +24,6 @@ const LOAD: u16 = 1;
 /// Items first, then warehouses with their districts, stocks, customers, orders.
 pub(super) struct Load {
     rows: Rows,
-}
-
-/// What one process of the load writes.
-enum Part {
-    Items(u64),
-    Warehouse(u64),
-    Stocks { warehouse: u64, chunk: u64 },
-    Customers { district: District, chunk: u64 },
-    Orders { district: District, chunk: u64 },
 }
 
 impl Load {
@@ -52,33 +43,6 @@ impl Load {
             districts * rows.orders.div_ceil(ORDERS),
         ]
     }
-
-    fn part(&self, process: u64) -> Part {
-        let counts = self.counts();
-        let mut left = process;
-        let mut block = 0;
-        while left >= counts[block] {
-            left -= counts[block];
-            block += 1;
-        }
-        let split = |of_one: u64| (left / of_one, left % of_one);
-        match block {
-            0 => Part::Items(left),
-            1 => Part::Warehouse(left + 1),
-            2 => {
-                let (warehouse, chunk) = split(self.rows.items.div_ceil(ROWS));
-                Part::Stocks { warehouse: warehouse + 1, chunk }
-            }
-            3 => {
-                let (index, chunk) = split(self.rows.customers.of_district.div_ceil(CUSTOMERS));
-                Part::Customers { district: district_of(index), chunk }
-            }
-            _ => {
-                let (index, chunk) = split(self.rows.orders.div_ceil(ORDERS));
-                Part::Orders { district: district_of(index), chunk }
-            }
-        }
-    }
 }
 
 /// The numbers of a chunk of rows that are counted from 1.
@@ -97,28 +61,33 @@ impl Program for Load {
 
     fn process(&self, process: u64, into: &mut ProcessBuilder<'_>) {
         let rows = &self.rows;
+        let (part, place) = locate(process, self.counts());
+        let split = |chunks: u64| (place / chunks, place % chunks);
         into.transaction(LOAD, Nanos::ZERO);
-        match self.part(process) {
-            Part::Items(part) => {
-                chunk(part, ROWS, rows.items).for_each(|item| rows.add_item(item, into));
-            }
-            Part::Warehouse(warehouse) => {
+        match part {
+            0 => chunk(place, ROWS, rows.items).for_each(|item| rows.add_item(item, into)),
+            1 => {
+                let warehouse = place + 1;
                 rows.add_warehouse(warehouse, into);
                 for district in 1..=DISTRICTS {
                     rows.add_district(District { warehouse, number: district }, into);
                 }
             }
-            Part::Stocks { warehouse, chunk: part } => {
+            2 => {
+                let (warehouse, part) = split(rows.items.div_ceil(ROWS));
                 chunk(part, ROWS, rows.items)
-                    .for_each(|item| rows.add_stock(warehouse, item, into));
+                    .for_each(|item| rows.add_stock(warehouse + 1, item, into));
             }
-            Part::Customers { district, chunk: part } => {
-                chunk(part, CUSTOMERS, rows.customers.of_district)
-                    .for_each(|customer| rows.add_customer(district, customer, into));
+            3 => {
+                let customers = rows.customers.of_district;
+                let (district, part) = split(customers.div_ceil(CUSTOMERS));
+                chunk(part, CUSTOMERS, customers)
+                    .for_each(|customer| rows.add_customer(district_of(district), customer, into));
             }
-            Part::Orders { district, chunk: part } => {
+            _ => {
+                let (district, part) = split(rows.orders.div_ceil(ORDERS));
                 chunk(part, ORDERS, rows.orders)
-                    .for_each(|order| rows.add_order(district, order, into));
+                    .for_each(|order| rows.add_order(district_of(district), order, into));
             }
         }
         into.commit();

@@ -19,7 +19,7 @@ macro_rules! queries {
         pub(super) const QUERIES: [QueryText; [$($name,)*].len()] =
             [$(QueryText { name: $name, kind: Kind::$kind, text: $text },)*];
 
-        const REQUESTED: [[f64; 5]; QUERIES.len()] = [$($requested,)*];
+        pub(super) const REQUESTED: [[f64; 5]; QUERIES.len()] = [$($requested,)*];
     };
 }
 
@@ -153,14 +153,4 @@ impl Query {
     pub(super) fn issue(self) -> QueryRef {
         issue(&QUERIES, self as usize)
     }
-}
-
-/// How often each query occurs in one transaction of a mix with these weights, on average; 0
-/// for those of the load and of the conditions.
-pub(super) fn frequencies(weights: &[f64; 5]) -> Vec<f64> {
-    let sum: f64 = weights.iter().sum();
-    let frequency = |times: &[f64; 5]| {
-        weights.iter().zip(times).map(|(weight, times)| weight / sum * times).sum()
-    };
-    REQUESTED.iter().map(frequency).collect()
 }

@@ -1,16 +1,14 @@
 //! The nine relations of TPC-C (clause 1.3), with the indexes that its queries want.
 
-/// Names with their text, in an order in which they can be created.
+/// In an order in which they can be created.
 ///
 /// Foreign keys are logical: they say what points to what, and a load that several sessions write
 /// at once would break them for a moment if a store looked.
 ///
 /// HISTORY has no key in the standard. Ours has one, so that a store of keys can hold it: the
 /// customer, with the number of the customer's payments after this one.
-pub(super) const TABLES: [(&str, &str); 11] = [
-    (
-        "warehouse",
-        "CREATE TABLE warehouse (
+pub(super) const TABLES: [&str; 11] = [
+    "CREATE TABLE warehouse (
   w_id INTEGER NOT NULL,
   w_name VARCHAR(10) NOT NULL,
   w_street_1 VARCHAR(20) NOT NULL,
@@ -22,10 +20,7 @@ pub(super) const TABLES: [(&str, &str); 11] = [
   w_ytd DECIMAL(12, 2) NOT NULL,
   PRIMARY KEY (w_id)
 )",
-    ),
-    (
-        "district",
-        "CREATE TABLE district (
+    "CREATE TABLE district (
   d_w_id INTEGER NOT NULL,
   d_id INTEGER NOT NULL,
   d_name VARCHAR(10) NOT NULL,
@@ -40,10 +35,7 @@ pub(super) const TABLES: [(&str, &str); 11] = [
   PRIMARY KEY (d_w_id, d_id),
   FOREIGN KEY (d_w_id) REFERENCES warehouse (w_id)
 )",
-    ),
-    (
-        "customer",
-        "CREATE TABLE customer (
+    "CREATE TABLE customer (
   c_w_id INTEGER NOT NULL,
   c_d_id INTEGER NOT NULL,
   c_id INTEGER NOT NULL,
@@ -68,10 +60,7 @@ pub(super) const TABLES: [(&str, &str); 11] = [
   PRIMARY KEY (c_w_id, c_d_id, c_id),
   FOREIGN KEY (c_w_id, c_d_id) REFERENCES district (d_w_id, d_id)
 )",
-    ),
-    (
-        "history",
-        "CREATE TABLE history (
+    "CREATE TABLE history (
   h_c_w_id INTEGER NOT NULL,
   h_c_d_id INTEGER NOT NULL,
   h_c_id INTEGER NOT NULL,
@@ -85,10 +74,7 @@ pub(super) const TABLES: [(&str, &str); 11] = [
   FOREIGN KEY (h_c_w_id, h_c_d_id, h_c_id) REFERENCES customer (c_w_id, c_d_id, c_id),
   FOREIGN KEY (h_w_id, h_d_id) REFERENCES district (d_w_id, d_id)
 )",
-    ),
-    (
-        "orders",
-        "CREATE TABLE orders (
+    "CREATE TABLE orders (
   o_w_id INTEGER NOT NULL,
   o_d_id INTEGER NOT NULL,
   o_id INTEGER NOT NULL,
@@ -100,20 +86,14 @@ pub(super) const TABLES: [(&str, &str); 11] = [
   PRIMARY KEY (o_w_id, o_d_id, o_id),
   FOREIGN KEY (o_w_id, o_d_id, o_c_id) REFERENCES customer (c_w_id, c_d_id, c_id)
 )",
-    ),
-    (
-        "new_order",
-        "CREATE TABLE new_order (
+    "CREATE TABLE new_order (
   no_w_id INTEGER NOT NULL,
   no_d_id INTEGER NOT NULL,
   no_o_id INTEGER NOT NULL,
   PRIMARY KEY (no_w_id, no_d_id, no_o_id),
   FOREIGN KEY (no_w_id, no_d_id, no_o_id) REFERENCES orders (o_w_id, o_d_id, o_id)
 )",
-    ),
-    (
-        "item",
-        "CREATE TABLE item (
+    "CREATE TABLE item (
   i_id INTEGER NOT NULL,
   i_im_id INTEGER NOT NULL,
   i_name VARCHAR(24) NOT NULL,
@@ -121,10 +101,7 @@ pub(super) const TABLES: [(&str, &str); 11] = [
   i_data VARCHAR(50) NOT NULL,
   PRIMARY KEY (i_id)
 )",
-    ),
-    (
-        "stock",
-        "CREATE TABLE stock (
+    "CREATE TABLE stock (
   s_w_id INTEGER NOT NULL,
   s_i_id INTEGER NOT NULL,
   s_quantity INTEGER NOT NULL,
@@ -146,10 +123,7 @@ pub(super) const TABLES: [(&str, &str); 11] = [
   FOREIGN KEY (s_w_id) REFERENCES warehouse (w_id),
   FOREIGN KEY (s_i_id) REFERENCES item (i_id)
 )",
-    ),
-    (
-        "order_line",
-        "CREATE TABLE order_line (
+    "CREATE TABLE order_line (
   ol_w_id INTEGER NOT NULL,
   ol_d_id INTEGER NOT NULL,
   ol_o_id INTEGER NOT NULL,
@@ -164,13 +138,6 @@ pub(super) const TABLES: [(&str, &str); 11] = [
   FOREIGN KEY (ol_w_id, ol_d_id, ol_o_id) REFERENCES orders (o_w_id, o_d_id, o_id),
   FOREIGN KEY (ol_supply_w_id, ol_i_id) REFERENCES stock (s_w_id, s_i_id)
 )",
-    ),
-    (
-        "customer_by_name",
-        "CREATE INDEX customer_by_name ON customer (c_w_id, c_d_id, c_last, c_first)",
-    ),
-    (
-        "orders_by_customer",
-        "CREATE INDEX orders_by_customer ON orders (o_w_id, o_d_id, o_c_id, o_id)",
-    ),
+    "CREATE INDEX customer_by_name ON customer (c_w_id, c_d_id, c_last, c_first)",
+    "CREATE INDEX orders_by_customer ON orders (o_w_id, o_d_id, o_c_id, o_id)",
 ];

@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use assay_model::{Argument, Arguments, Datum, Filled, Kind, Operation, Seed};
+use assay_model::{Argument, Arguments, Datum, Kind, Operation, Seed};
 
 use super::conditions::{self, ConditionFinding, ConsistencyCondition, Examination};
 use super::query::{QUERIES, Query};
 use crate::distribution::theory::chi_square_holds;
-use crate::script::engine::Engine;
+use crate::script::engine::{Engine, issued};
 use crate::script::{ScriptPlan, ScriptSpec};
 use crate::spec::PlanPhase;
 
@@ -17,25 +17,6 @@ const SMALL: &str = "workload = \"tpcc\"\n[dataset]\nwarehouses = 2\nitems = 200
 fn plan(text: &str, seed: u64, phase: PlanPhase) -> ScriptPlan {
     let spec = ScriptSpec::from_toml(text, "test").unwrap();
     ScriptPlan::new(&spec, Seed(seed), phase).unwrap()
-}
-
-/// Operations and arguments of the processes with these numbers.
-fn issued(plan: &ScriptPlan, processes: impl Iterator<Item = u64>) -> Vec<(Operation, Arguments)> {
-    let mut source = plan.source();
-    let (mut operations, mut arguments) = (Vec::new(), Arguments::default());
-    let mut all = Vec::new();
-    for process in processes {
-        if source.fill(process, &mut operations).unwrap() == Filled::End {
-            break;
-        }
-        source.arguments(&mut arguments);
-        for (place, operation) in operations.iter().enumerate() {
-            let mut one = Arguments::default();
-            assert!(one.push_encoded(arguments.encoded(place)));
-            all.push((*operation, one));
-        }
-    }
-    all
 }
 
 #[test]
@@ -115,10 +96,7 @@ fn arguments_are_taken_from_what_was_issued_before() {
 /// The rows of a small load, after so many transactions with a seed of their own.
 fn after(transactions: u64, text: &str) -> Engine {
     let load = plan(text, 3, PlanPhase::Load);
-    let mut engine = Engine::new(&load);
-    engine.run(&load, 0..load.len().unwrap());
-    assert_eq!(engine.refused, [""; 0]);
-    engine.touched.clear();
+    let mut engine = Engine::loaded(&load);
     let mut spec = ScriptSpec::from_toml(text, "test").unwrap();
     spec.take_seed(load.dataset());
     let run = ScriptPlan::new(&spec, Seed(11), PlanPhase::Run).unwrap();
