@@ -5,9 +5,7 @@ use std::path::Path;
 
 use assay_model::operation::LONE;
 use assay_model::script::{ProcessBuilder, QueryRef};
-use assay_model::{
-    Arguments, Filled, Kind, Layout, Named, Nanos, Operation, Phase, Seed, Source, SourceError,
-};
+use assay_model::{Arguments, Filled, Kind, Named, Nanos, Operation, Phase, Source, SourceError};
 
 use crate::header::Header;
 use crate::script::Script;
@@ -146,17 +144,8 @@ impl TraceBuilder {
 
     /// The header of the trace for `phase`, whose `generator` is for example `assay 0.1.0`.
     pub fn header(&self, phase: Phase, generator: &str) -> Header {
-        Header {
-            spec: String::new(),
-            seed: Seed(0),
-            phase,
-            width: self.width,
-            transaction_types: self.transaction_types.clone(),
-            layout: Layout { tables: Vec::new(), records: 0 },
-            generator: generator.to_owned(),
-            part: None,
-            script: Some(self.script.clone()),
-        }
+        let (script, types) = (self.script.clone(), self.transaction_types.clone());
+        Header { phase, ..Header::of_script(script, types, self.width, generator) }
     }
 
     /// The processes in the order of their start.

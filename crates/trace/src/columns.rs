@@ -1,6 +1,7 @@
 //! The columns of a trace: their names, their types, the rows of one row group.
 
 use assay_model::{Kind, Nanos, Operation};
+use parquet::basic::Type;
 use parquet::errors::ParquetError;
 use parquet::schema::parser::parse_message_type;
 use parquet::schema::types::TypePtr;
@@ -8,25 +9,37 @@ use parquet::schema::types::TypePtr;
 use crate::header::Header;
 use crate::script::Origins;
 
-/// The columns in file order. Those from [`INTENDED`] on need not be there.
-pub(crate) const NAMES: [&str; 16] = [
-    "index",
-    "process",
-    "transaction",
-    "transaction_type",
-    "ends_transaction",
-    "kind",
-    "fields",
-    "key",
-    "limit",
-    "bytes",
-    "think",
-    "intended",
-    "statement",
-    "arguments",
-    "origin",
-    "hint",
+/// The columns in file order, with their types and what these stand for. Those from [`INTENDED`]
+/// on need not be there.
+pub(crate) const COLUMNS: [(&str, Type, &str); 16] = [
+    ("index", Type::INT64, "(integer(64,false))"),
+    ("process", Type::INT64, "(integer(64,false))"),
+    ("transaction", Type::INT32, "(integer(16,false))"),
+    ("transaction_type", Type::INT32, "(integer(16,false))"),
+    ("ends_transaction", Type::BOOLEAN, ""),
+    ("kind", Type::BYTE_ARRAY, "(string)"),
+    ("fields", Type::INT32, "(integer(32,false))"),
+    ("key", Type::INT64, "(integer(64,false))"),
+    ("limit", Type::INT32, "(integer(32,false))"),
+    ("bytes", Type::INT32, "(integer(32,false))"),
+    ("think", Type::INT64, "(integer(64,false))"),
+    ("intended", Type::INT64, "(integer(64,false))"),
+    ("statement", Type::INT32, "(integer(16,false))"),
+    ("arguments", Type::BYTE_ARRAY, ""),
+    ("origin", Type::INT64, ""),
+    ("hint", Type::INT32, "(integer(32,false))"),
 ];
+
+/// The names of the columns.
+pub(crate) const NAMES: [&str; COLUMNS.len()] = {
+    let mut names = [""; COLUMNS.len()];
+    let mut column = 0;
+    while column < names.len() {
+        names[column] = COLUMNS[column].0;
+        column += 1;
+    }
+    names
+};
 
 /// The place of the schedule's column.
 pub(crate) const INTENDED: usize = 11;
@@ -38,20 +51,6 @@ pub(crate) const ARGUMENTS: usize = 13;
 pub(crate) const ORIGIN: usize = 14;
 /// The place of the column of hints.
 pub(crate) const HINT: usize = 15;
-
-const REQUIRED: &str = "
-    required int64 index (integer(64,false));
-    required int64 process (integer(64,false));
-    required int32 transaction (integer(16,false));
-    required int32 transaction_type (integer(16,false));
-    required boolean ends_transaction;
-    required binary kind (string);
-    required int32 fields (integer(32,false));
-    required int64 key (integer(64,false));
-    required int32 limit (integer(32,false));
-    required int32 bytes (integer(32,false));
-    required int64 think (integer(64,false));
-";
 
 /// Whether a load model's schedule is recorded into a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,16 +96,10 @@ impl Shape {
 
 /// The Parquet schema of a trace.
 pub(crate) fn schema(shape: Shape) -> Result<TypePtr, ParquetError> {
-    let declarations = [
-        (INTENDED, "required int64 intended (integer(64,false));"),
-        (STATEMENT, "required int32 statement (integer(16,false));"),
-        (ARGUMENTS, "required binary arguments;"),
-        (ORIGIN, "required int64 origin;"),
-        (HINT, "required int32 hint (integer(32,false));"),
-    ];
-    let expected = declarations.into_iter().filter(|(column, _)| shape.has(*column));
-    let expected: String = expected.map(|(_, declaration)| declaration).collect();
-    parse_message_type(&format!("message trace {{ {REQUIRED} {expected} }}")).map(TypePtr::new)
+    let columns = COLUMNS.into_iter().enumerate().filter(|(column, _)| shape.has(*column));
+    let declare = |(_, (name, kind, meaning))| format!("required {kind} {name} {meaning};");
+    let declarations: String = columns.map(declare).collect();
+    parse_message_type(&format!("message trace {{ {declarations} }}")).map(TypePtr::new)
 }
 
 /// The rows of one row group, column by column.

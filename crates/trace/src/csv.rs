@@ -152,10 +152,7 @@ pub fn import_csv(
     let names = preamble::read(&mut records, &mut header)?;
     let shape = shape(&names, &header)?;
     let (width, line) = (header.width, records.line);
-    let writer = match shape.schedules {
-        Schedules::Absent => TraceWriter::create(path, header),
-        Schedules::Recorded => TraceWriter::create_scheduled(path, header),
-    };
+    let writer = TraceWriter::begin(path.as_ref(), header, shape.schedules);
     let writer = writer.map_err(|source| ImportError::Write { line, source })?;
     let mut gathered = Gathered::new(writer, width);
     let longest = if shape.has_statements { LONGEST_RECORD } else { LONGEST_LINE };

@@ -56,6 +56,21 @@ pub(crate) struct HeaderFault {
 }
 
 impl Header {
+    /// Of queries for measuring that follow from no spec.
+    pub(crate) fn of_script(script: Script, types: Vec<String>, width: u64, by: &str) -> Header {
+        Header {
+            spec: String::new(),
+            seed: Seed(0),
+            phase: Phase::Measure,
+            width,
+            transaction_types: types,
+            layout: Layout { tables: Vec::new(), records: 0 },
+            generator: by.to_owned(),
+            part: None,
+            script: Some(script),
+        }
+    }
+
     /// The header as keys with values, in a fixed order.
     pub(crate) fn to_pairs(&self) -> Vec<(String, String)> {
         let mut pairs = vec![

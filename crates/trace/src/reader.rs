@@ -10,12 +10,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use assay_model::Source;
-use parquet::basic::Type as PhysicalType;
 use parquet::file::metadata::{KeyValue, ParquetMetaData, ParquetMetaDataReader};
 
 pub use source::{Schedule, TraceSource};
 
-use crate::columns::{INTENDED, NAMES, Schedules, Shape};
+use crate::columns::{self, INTENDED, NAMES, Schedules, Shape};
 use crate::footer::{CHECK, COLUMNS, FORMAT, GROUPS, Guard, check, column_names, parse_guards};
 use crate::hash::{Digest, TraceHash, parse_hex};
 use crate::header::{Header, HeaderFault, Pairs};
@@ -223,14 +222,8 @@ pub(crate) struct Body {
     pub metadata: ParquetMetaData,
     /// The place in the file of each column of [`NAMES`] that is there.
     pub columns: [Option<usize>; NAMES.len()],
-    pub guards: Vec<Guard>,
     pub schedules: Schedules,
-    pub header: Header,
-    pub operations: u64,
-    pub processes: u64,
-    pub end: u64,
-    pub sum: TraceHash,
-    pub hash: Digest,
+    pub facts: Facts,
     pub bytes: u64,
 }
 
@@ -295,66 +288,51 @@ impl Trace {
         check_format(path, &texts)?;
         check_footer(path, &texts, pairs, &metadata)?;
         check_names(path, &texts, &metadata)?;
-        let body = read_facts(&texts).map_err(|fault| OpenError::Header {
+        let facts = read_facts(&texts).map_err(|fault| OpenError::Header {
             path: path.to_owned(),
             key: fault.key,
             reason: fault.reason,
         })?;
-        let (columns, schedules) = find_columns(path, &metadata, &body.header)?;
-        let Facts { header, guards, operations, processes, end, sum, hash } = body;
-        if guards.len() != metadata.num_row_groups() {
+        let (columns, schedules) = find_columns(path, &metadata, &facts.header)?;
+        if facts.guards.len() != metadata.num_row_groups() {
             return Err(damaged(path, "its row groups are not the ones it lists".to_owned()));
         }
-        if operations == 0 || guards.is_empty() {
+        if facts.operations == 0 || facts.guards.is_empty() {
             return Err(OpenError::Empty { path: path.to_owned() });
         }
         let path = path.to_owned();
-        let body = Body {
-            path,
-            file,
-            metadata,
-            columns,
-            guards,
-            schedules,
-            header,
-            operations,
-            processes,
-            end,
-            sum,
-            hash,
-            bytes,
-        };
+        let body = Body { path, file, metadata, columns, schedules, facts, bytes };
         Ok(Trace { body: Arc::new(body) })
     }
 
     /// What the trace says about itself.
     pub fn header(&self) -> &Header {
-        &self.body.header
+        &self.body.facts.header
     }
 
     /// Operations in the file.
     pub fn operations(&self) -> u64 {
-        self.body.operations
+        self.body.facts.operations
     }
 
     /// Processes in the file. Fewer than [`Trace::end`] if the trace is a part.
     pub fn processes(&self) -> u64 {
-        self.body.processes
+        self.body.facts.processes
     }
 
     /// One more than the highest process number.
     pub fn end(&self) -> u64 {
-        self.body.end
+        self.body.facts.end
     }
 
     /// The sum of the fingerprints, as the header has it.
     pub fn sum(&self) -> TraceHash {
-        self.body.sum
+        self.body.facts.sum
     }
 
     /// The sealed hash, as the header has it; [`Trace::verify`] proves it.
     pub fn hash(&self) -> Digest {
-        self.body.hash
+        self.body.facts.hash
     }
 
     /// Whether a load model's schedule is recorded in.
@@ -415,17 +393,17 @@ impl Trace {
         }
         let path = || self.body.path.clone();
         let counts = [
-            ("operations", self.body.operations, rows),
-            ("processes", self.body.processes, processes),
-            ("process numbers", self.body.end, end),
+            ("operations", self.body.facts.operations, rows),
+            ("processes", self.body.facts.processes, processes),
+            ("process numbers", self.body.facts.end, end),
         ];
         for (what, scheduled, found) in counts {
             if scheduled != found {
                 return Err(ReadError::Count { path: path(), what, scheduled, found });
             }
         }
-        let (scheduled, found) = (self.body.hash, sum.seal(&self.body.header));
-        if scheduled != found || sum != self.body.sum {
+        let (scheduled, found) = (self.body.facts.hash, sum.seal(&self.body.facts.header));
+        if scheduled != found || sum != self.body.facts.sum {
             return Err(ReadError::Hash { path: path(), scheduled, found });
         }
         Ok(found)
@@ -440,14 +418,14 @@ impl Trace {
         let sizes = NAMES.into_iter().zip(self.body.columns);
         let sizes = sizes.filter_map(|(name, place)| Some((name, column_bytes(place?))));
         Description {
-            header: self.body.header.clone(),
-            format: self.body.header.format(),
-            operations: self.body.operations,
-            processes: self.body.processes,
-            hash: self.body.hash,
+            header: self.body.facts.header.clone(),
+            format: self.body.facts.header.format(),
+            operations: self.body.facts.operations,
+            processes: self.body.facts.processes,
+            hash: self.body.facts.hash,
             schedules: self.body.schedules,
             bytes: self.body.bytes,
-            row_groups: self.body.guards.len(),
+            row_groups: self.body.facts.guards.len(),
             columns: sizes.collect(),
         }
     }
@@ -552,7 +530,7 @@ fn find_columns(
         let fail = |reason: String| OpenError::Column { path: path.to_owned(), column, reason };
         let place = find(column).ok_or_else(|| fail("it is missing".to_owned()))?;
         let found = schema.column(place);
-        let physical = physical_type(column);
+        let physical = columns::COLUMNS[number].1;
         let may_be_missing = found.max_def_level() + found.max_rep_level() > 0;
         if found.physical_type() != physical || may_be_missing {
             let missing = if may_be_missing { " that may be missing" } else { "" };
@@ -572,23 +550,15 @@ fn find_columns(
     Ok((places, schedules))
 }
 
-fn physical_type(column: &str) -> PhysicalType {
-    match column {
-        "index" | "process" | "key" | "think" | "intended" | "origin" => PhysicalType::INT64,
-        "kind" | "arguments" => PhysicalType::BYTE_ARRAY,
-        "ends_transaction" => PhysicalType::BOOLEAN,
-        _ => PhysicalType::INT32,
-    }
-}
-
-struct Facts {
-    header: Header,
-    guards: Vec<Guard>,
-    operations: u64,
-    processes: u64,
-    end: u64,
-    sum: TraceHash,
-    hash: Digest,
+/// What the footer says of a trace.
+pub(crate) struct Facts {
+    pub header: Header,
+    pub guards: Vec<Guard>,
+    pub operations: u64,
+    pub processes: u64,
+    pub end: u64,
+    pub sum: TraceHash,
+    pub hash: Digest,
 }
 
 fn read_facts(pairs: &Pairs<'_>) -> Result<Facts, HeaderFault> {

@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::columns::Schedules;
 use crate::header::{Header, Part};
 use crate::reader::{ReadError, Trace};
 use crate::writer::{TraceWriter, WriteError, WrittenTrace};
@@ -65,10 +64,7 @@ pub fn split(
         let path = directory.as_ref().join(format!("{name}.part-{index}.trace"));
         let part = Some(Part { index, of: parts });
         let header = Header { part, ..trace.header().clone() };
-        let writer = match trace.schedules() {
-            Schedules::Absent => TraceWriter::create(&path, header)?,
-            Schedules::Recorded => TraceWriter::create_scheduled(&path, header)?,
-        };
+        let writer = TraceWriter::begin(&path, header, trace.schedules())?;
         writers.push((path, writer));
     }
     deal(trace, &mut writers)?;

@@ -233,7 +233,12 @@ impl TraceWriter {
         TraceWriter::begin(path.as_ref(), header, Schedules::Recorded)
     }
 
-    fn begin(path: &Path, header: Header, schedules: Schedules) -> Result<TraceWriter, WriteError> {
+    /// Begins a trace with or without a schedule.
+    pub(crate) fn begin(
+        path: &Path,
+        header: Header,
+        schedules: Schedules,
+    ) -> Result<TraceWriter, WriteError> {
         header.check().map_err(|fault| WriteError::Header {
             path: path.to_owned(),
             key: fault.key,

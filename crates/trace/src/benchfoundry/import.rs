@@ -5,9 +5,7 @@ use std::path::{Path, PathBuf};
 
 use assay_model::operation::LONE;
 use assay_model::script::{ProcessBuilder, QueryRef, key_of};
-use assay_model::{
-    Arguments, ColumnType, Datum, Kind, Layout, Named, Nanos, Operation, Phase, Seed,
-};
+use assay_model::{Arguments, ColumnType, Datum, Kind, Named, Nanos, Operation, Phase};
 
 use super::list::{List, Listed};
 use super::process::{ABSENT, Item, LoggedOperation, Process, Processes};
@@ -147,7 +145,8 @@ pub fn import(
         checked.push((phase, path, target, notes));
     }
     let unused_parameters = compiler.used.iter().filter(|used| !**used).count() as u64;
-    let header = compiler.header(script, importing.generator);
+    let types = compiler.types.names(&script.queries);
+    let header = Header::of_script(script, types, compiler.width, importing.generator);
     let mut written = Vec::new();
     for (phase, from, path, notes) in checked {
         let header = Header { phase, ..header.clone() };
@@ -288,20 +287,6 @@ impl<'a> Compiler<'a> {
             number += 1;
         }
         Ok(writer.finish()?)
-    }
-
-    fn header(&self, script: Script, generator: &str) -> Header {
-        Header {
-            spec: String::new(),
-            seed: Seed(0),
-            phase: Phase::Measure,
-            width: self.width,
-            transaction_types: self.types.names(&script.queries),
-            layout: Layout { tables: Vec::new(), records: 0 },
-            generator: generator.to_owned(),
-            part: None,
-            script: Some(script),
-        }
     }
 
     /// Puts the operations of `process` into the buffers; gives back how many there are.

@@ -20,7 +20,7 @@ const ENTRY: usize = 16;
 const NO_SIZE: u32 = u32::MAX;
 
 /// Whether a key must be there before the trace.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum State {
     /// So far it was only looked for in vain, so it must not be there.
     Missed,
@@ -31,7 +31,7 @@ pub enum State {
 }
 
 /// The state of one key after the requests so far.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FirstAccess {
     /// Whether it must be there before.
     pub state: State,
@@ -67,11 +67,7 @@ impl FirstAccess {
         let mut bytes = [0; ENTRY];
         bytes[..8].copy_from_slice(&key.to_le_bytes());
         bytes[8..12].copy_from_slice(&self.size.unwrap_or(NO_SIZE).to_le_bytes());
-        bytes[12] = match self.state {
-            State::Missed => 0,
-            State::Needed => 1,
-            State::Written => 2,
-        };
+        bytes[12] = self.state as u8;
         bytes
     }
 
@@ -79,11 +75,8 @@ impl FirstAccess {
         let (key, rest) = bytes.split_first_chunk().expect("an entry begins with its key");
         let size = rest.first_chunk().expect("a size follows the key");
         let size = Some(u32::from_le_bytes(*size)).filter(|&size| size != NO_SIZE);
-        let state = match bytes[12] {
-            0 => State::Missed,
-            1 => State::Needed,
-            _ => State::Written,
-        };
+        let states = [State::Missed, State::Needed, State::Written];
+        let state = states[usize::from(bytes[12]).min(2)];
         (u64::from_le_bytes(*key), FirstAccess { state, size })
     }
 }
@@ -157,38 +150,16 @@ impl FirstAccesses {
     /// If a file cannot be read.
     pub fn merge(mut self) -> io::Result<Merged> {
         let memory = self.sorted().into_iter();
-        let mut runs: Vec<Run> = self.runs.into_iter().map(Run::file).collect();
+        let mut runs: Vec<Run> =
+            self.runs.into_iter().map(|file| Run::File(BufReader::new(file))).collect();
         runs.push(Run::Memory(memory));
         let mut heads = BinaryHeap::new();
         for (number, run) in runs.iter_mut().enumerate() {
             if let Some((key, first_access)) = run.next()? {
-                heads.push(Reverse((key, number, Comparable(first_access))));
+                heads.push(Reverse((key, number, first_access)));
             }
         }
         Ok(Merged { runs, heads })
-    }
-}
-
-/// A touch that takes no part in an order.
-struct Comparable(FirstAccess);
-
-impl PartialEq for Comparable {
-    fn eq(&self, _: &Comparable) -> bool {
-        true
-    }
-}
-
-impl Eq for Comparable {}
-
-impl PartialOrd for Comparable {
-    fn partial_cmp(&self, other: &Comparable) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Comparable {
-    fn cmp(&self, _: &Comparable) -> std::cmp::Ordering {
-        std::cmp::Ordering::Equal
     }
 }
 
@@ -198,10 +169,6 @@ enum Run {
 }
 
 impl Run {
-    fn file(file: File) -> Run {
-        Run::File(BufReader::new(file))
-    }
-
     fn next(&mut self) -> io::Result<Option<(u64, FirstAccess)>> {
         match self {
             Run::Memory(keys) => Ok(keys.next()),
@@ -221,16 +188,16 @@ impl Run {
 pub struct Merged {
     /// Runs in the order of time, so that of equal keys the earlier comes first.
     runs: Vec<Run>,
-    heads: BinaryHeap<Reverse<(u64, usize, Comparable)>>,
+    heads: BinaryHeap<Reverse<(u64, usize, FirstAccess)>>,
 }
 
 impl Merged {
     fn pop(&mut self) -> io::Result<Option<(u64, FirstAccess)>> {
-        let Some(Reverse((key, number, Comparable(first_access)))) = self.heads.pop() else {
+        let Some(Reverse((key, number, first_access))) = self.heads.pop() else {
             return Ok(None);
         };
         if let Some((next, first_access)) = self.runs[number].next()? {
-            self.heads.push(Reverse((next, number, Comparable(first_access))));
+            self.heads.push(Reverse((next, number, first_access)));
         }
         Ok(Some((key, first_access)))
     }

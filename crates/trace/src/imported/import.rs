@@ -210,10 +210,7 @@ impl<'a> Taken<'a> {
             TimestampPrecision::Absent => Schedules::Absent,
             TimestampPrecision::Each(_) => Schedules::Recorded,
         };
-        let writer = match schedules {
-            Schedules::Absent => TraceWriter::create(path, header)?,
-            Schedules::Recorded => TraceWriter::create_scheduled(path, header)?,
-        };
+        let writer = TraceWriter::begin(path, header, schedules)?;
         Ok(Taken {
             path,
             importing,

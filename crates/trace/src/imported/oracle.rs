@@ -58,6 +58,7 @@ impl Parse for Oracle {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use crate::imported::requests::tests::{bad, parsed};
 
     /// One record.
     pub(crate) fn record(time: u32, object: u64, size: u32, next: i64) -> Vec<u8> {
@@ -66,15 +67,6 @@ pub(crate) mod tests {
         bytes.extend(size.to_le_bytes());
         bytes.extend(next.to_le_bytes());
         bytes
-    }
-
-    fn parse(record: &[u8]) -> Result<Vec<ImportedRequest>, String> {
-        let mut requests = Vec::new();
-        match Oracle.parse(record, &mut requests) {
-            Ok(()) => Ok(requests),
-            Err(Fault::Bad(reason)) => Err(reason),
-            Err(other) => panic!("{other:?}"),
-        }
     }
 
     #[test]
@@ -86,15 +78,15 @@ pub(crate) mod tests {
             value: ValueSize::Bytes(4096),
             count: 1,
         };
-        assert_eq!(parse(&record(5, 77, 4096, -1)), Ok(vec![expected]));
-        assert_eq!(parse(&record(5, 77, 4096, i64::MAX)), Ok(vec![expected]));
+        assert_eq!(parsed(Oracle, record(5, 77, 4096, -1)), [expected]);
+        assert_eq!(parsed(Oracle, record(5, 77, 4096, i64::MAX)), [expected]);
     }
 
     #[test]
     fn what_is_no_record_is_reported() {
         let cut = &record(5, 77, 4096, -1)[..10];
-        assert_eq!(parse(cut), Err("the file ends 10 bytes into a record of 24".to_owned()));
-        assert!(parse(&record(5, 77, u32::MAX, -1)).unwrap_err().contains("the most for a value"));
-        assert!(parse(&record(5, 77, 1, i64::MIN)).unwrap_err().contains("no place"));
+        assert_eq!(bad(Oracle, cut), "the file ends 10 bytes into a record of 24");
+        assert!(bad(Oracle, record(5, 77, u32::MAX, -1)).contains("the most for a value"));
+        assert!(bad(Oracle, record(5, 77, 1, i64::MIN)).contains("no place"));
     }
 }

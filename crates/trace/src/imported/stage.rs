@@ -38,65 +38,30 @@ pub fn sampled(from: impl Iterator<Item = Next>, share: f64) -> impl Iterator<It
 
 /// Issues each request once in each of `copies` key spaces, the original first.
 pub fn replicated(from: impl Iterator<Item = Next>, copies: u32) -> impl Iterator<Item = Next> {
-    Repeated { from, last: None, copies, copy: copies, turn: 0 }.map(|next| {
-        next.map(|(request, copy)| ImportedRequest { key: copied(request.key, copy), ..request })
+    multiplied(from, move |request| {
+        (0..copies).map(move |copy| ImportedRequest { key: copied(request.key, copy), ..request })
     })
 }
 
 /// Gives each request as often as it was sent.
 pub fn repeated(from: impl Iterator<Item = Next>) -> impl Iterator<Item = Next> {
-    Counted { from, last: None }
+    multiplied(from, |request| {
+        (0..request.count).map(move |_| ImportedRequest { count: 1, ..request })
+    })
 }
 
-/// Repeats each request under the numbers 0 to `copies` − 1.
-struct Repeated<I> {
-    from: I,
-    last: Option<ImportedRequest>,
-    copies: u32,
-    copy: u32,
-    turn: u64,
-}
-
-impl<I: Iterator<Item = Next>> Iterator for Repeated<I> {
-    type Item = Result<(ImportedRequest, u32), ImportedTraceError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        if self.copy == self.copies || self.last.is_none() {
-            match self.from.next()? {
-                Ok(request) => self.last = Some(request),
-                Err(error) => return Some(Err(error)),
-            }
-            self.copy = 0;
-            self.turn += 1;
-        }
-        let copy = self.copy;
-        self.copy += 1;
-        self.last.map(|request| Ok((request, copy)))
-    }
-}
-
-struct Counted<I> {
-    from: I,
-    last: Option<ImportedRequest>,
-}
-
-impl<I: Iterator<Item = Next>> Iterator for Counted<I> {
-    type Item = Next;
-
-    fn next(&mut self) -> Option<Next> {
-        loop {
-            if let Some(last) = &mut self.last
-                && last.count > 0
-            {
-                last.count -= 1;
-                return Some(Ok(ImportedRequest { count: 1, ..*last }));
-            }
-            match self.from.next()? {
-                Ok(request) => self.last = Some(request),
-                Err(error) => return Some(Err(error)),
-            }
-        }
-    }
+/// Gives what `make` makes of each request; errors stay where they are.
+fn multiplied<Made: Iterator<Item = ImportedRequest>>(
+    from: impl Iterator<Item = Next>,
+    make: impl Fn(ImportedRequest) -> Made,
+) -> impl Iterator<Item = Next> {
+    from.flat_map(move |next| {
+        let (made, error) = match next {
+            Ok(request) => (Some(make(request)), None),
+            Err(error) => (None, Some(Err(error))),
+        };
+        made.into_iter().flatten().map(Ok).chain(error)
+    })
 }
 
 /// Gives each request as often as it was sent, those with the same stamp spread over `unit`.

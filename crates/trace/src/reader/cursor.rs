@@ -231,7 +231,7 @@ fn fetch(body: &Body, number: usize, metadata: &RowGroupMetaData) -> Result<Grou
     body.file
         .read_exact_at(&mut bytes, start)
         .map_err(|source| ReadError::Io { path: body.path.clone(), source })?;
-    if crc32fast::hash(&bytes) != body.guards[number].crc {
+    if crc32fast::hash(&bytes) != body.facts.guards[number].crc {
         return Err(damaged("its bytes do not match their checksum"));
     }
     Ok(GroupBytes { start, bytes: bytes.into() })
@@ -357,8 +357,8 @@ impl Cursor {
         let rule = Rule {
             least_process: 0,
             least_index: 0,
-            width: body.header.width,
-            named_types: body.header.transaction_types.len(),
+            width: body.facts.header.width,
+            named_types: body.facts.header.transaction_types.len(),
         };
         let mut cursor =
             Cursor { body, group: None, next_group: 0, rows: 0, place: 0, first_row: 0, rule };
@@ -435,8 +435,9 @@ impl Cursor {
 
     /// Leaves out row groups that end before `process`, if the current batch does.
     pub fn skip_groups(&mut self, process: u64) -> Result<(), ReadError> {
-        let begins_before =
-            |group: usize| self.body.guards.get(group).is_some_and(|g| g.first_process < process);
+        let begins_before = |group: usize| {
+            self.body.facts.guards.get(group).is_some_and(|g| g.first_process < process)
+        };
         let mut next = self.next_group;
         while begins_before(next) {
             next += 1;
@@ -459,7 +460,7 @@ impl Cursor {
         (self.rows, self.place) = (0, 0);
         let mut group = self.group.take().filter(|group| group.left > 0);
         // A group without rows is no end.
-        while group.is_none() && self.next_group < self.body.guards.len() {
+        while group.is_none() && self.next_group < self.body.facts.guards.len() {
             self.next_group += 1;
             let next = Group::open(&self.body, self.next_group - 1)?;
             group = Some(next).filter(|group| group.left > 0);

@@ -27,7 +27,7 @@ pub struct TraceSource {
 
 impl TraceSource {
     pub(super) fn open(body: Arc<Body>) -> Result<TraceSource, ReadError> {
-        let script = body.header.script.as_ref();
+        let script = body.facts.header.script.as_ref();
         let checks = script.map(|script| Checks::new(Some(script)));
         Ok(TraceSource {
             cursor: Cursor::open(body)?,
@@ -155,11 +155,11 @@ enum ProcessLookup {
 impl Source for TraceSource {
     /// One more than the highest process number, also if the trace is a part.
     fn len(&self) -> Option<u64> {
-        Some(self.cursor.body().end)
+        Some(self.cursor.body().facts.end)
     }
 
     fn width(&self) -> u64 {
-        self.cursor.body().header.width
+        self.cursor.body().facts.header.width
     }
 
     #[inline]
@@ -173,7 +173,7 @@ impl Source for TraceSource {
             Ok(ProcessLookup::End) => Ok(Filled::End),
             Ok(ProcessLookup::Missing { next }) => {
                 let path = self.cursor.body().path.display();
-                let part = match self.cursor.body().header.part {
+                let part = match self.cursor.body().facts.header.part {
                     Some(part) => format!("it is part {} of {}", part.index, part.of),
                     None => "it has a gap".to_owned(),
                 };

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use assay_model::{Fields, Kind, Nanos, Operation};
+use parquet::basic::Type as PhysicalType;
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, Int32Type, Int64Type};
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
@@ -50,26 +51,12 @@ fn operation(index: u64) -> Operation {
 }
 
 fn declarations(change: &Change) -> String {
-    let mut lines: Vec<(&str, String)> = NAMES[..INTENDED]
-        .iter()
-        .map(|&name| {
-            let declaration = match physical_type(name) {
-                PhysicalType::INT64 => format!("required int64 {name};"),
-                PhysicalType::BOOLEAN => format!("required boolean {name};"),
-                PhysicalType::BYTE_ARRAY => format!("required binary {name} (string);"),
-                _ => format!("required int32 {name};"),
-            };
-            (name, declaration)
-        })
-        .collect();
-    if let Change::Column(changed, declaration) = change {
-        for (name, line) in &mut lines {
-            if name == changed {
-                *line = (*declaration).to_owned();
-            }
-        }
-    }
-    lines.into_iter().map(|(_, line)| line).collect()
+    let declare = |(name, physical, _): &(&str, PhysicalType, &str)| match change {
+        Change::Column(changed, declaration) if changed == name => (*declaration).to_owned(),
+        _ if *name == "kind" => "required binary kind (string);".to_owned(),
+        _ => format!("required {physical} {name};"),
+    };
+    columns::COLUMNS[..INTENDED].iter().map(declare).collect()
 }
 
 /// The values of column `name`, as numbers.

@@ -29,7 +29,20 @@ fn shop() -> PathBuf {
 }
 
 fn import_from(set: &Path, target: &Path) -> Result<Imported, InputSetError> {
-    let mut understand = |_: &[Named], queries: &[Named]| as_written(queries);
+    import_with(set, target, |_| ())
+}
+
+/// Imports with what `change` makes of the meanings of the queries.
+fn import_with(
+    set: &Path,
+    target: &Path,
+    change: impl Fn(&mut [Meaning]),
+) -> Result<Imported, InputSetError> {
+    let mut understand = |_: &[Named], queries: &[Named]| -> Result<Vec<Meaning>, String> {
+        let mut meanings = as_written(queries)?;
+        change(&mut meanings);
+        Ok(meanings)
+    };
     let mut importing = Importing { generator: "assay 0.1.0", understand: &mut understand };
     import(&InputSet::open(set)?, target, &mut importing)
 }
@@ -228,14 +241,10 @@ fn columns_decide_what_values_without_quotes_are() {
         shop_but("shop_parameters.txt", "'semi;colon';DATE '2021-01-01'", "12;2021-01-01");
     let text = ColumnType::Text { length: None, is_padded: false };
     let integer = ColumnType::Integer { bits: 32 };
-    let mut understand = |_: &[Named], queries: &[Named]| -> Result<Vec<Meaning>, String> {
-        let mut meanings = as_written(queries)?;
+    let imported = import_with(scratch.root(), &scratch.path("t.trace"), |meanings| {
         meanings[0].parameters = Some(vec![integer, text, ColumnType::Timestamp]);
-        Ok(meanings)
-    };
-    let mut importing = Importing { generator: "assay", understand: &mut understand };
-    let set = InputSet::open(scratch.root()).unwrap();
-    let imported = import(&set, &scratch.path("t.trace"), &mut importing).unwrap();
+    });
+    let imported = imported.unwrap();
     let content = content(&imported.phases[0].path);
     let values = "[Given(Int(2)), Given(Text(\"12\")), Given(Timestamp(1609459200000000))]";
     assert!(content[3].contains(values), "{}", content[3]);
@@ -244,14 +253,8 @@ fn columns_decide_what_values_without_quotes_are() {
 #[test]
 fn operations_about_one_record_have_one_key() {
     let scratch = Scratch::new();
-    let mut understand = |_: &[Named], queries: &[Named]| -> Result<Vec<Meaning>, String> {
-        let mut meanings = as_written(queries)?;
-        meanings[0].key = vec![0];
-        Ok(meanings)
-    };
-    let mut importing = Importing { generator: "assay", understand: &mut understand };
-    let set = InputSet::open(&shop()).unwrap();
-    let imported = import(&set, &scratch.path("t.trace"), &mut importing).unwrap();
+    let target = scratch.path("t.trace");
+    let imported = import_with(&shop(), &target, |meanings| meanings[0].key = vec![0]).unwrap();
     let mut keys = Vec::new();
     for phase in &imported.phases[..2] {
         let mut reader = Trace::open(&phase.path).unwrap().reader().unwrap();

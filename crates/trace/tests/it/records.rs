@@ -345,21 +345,22 @@ fn read_whole(path: &Path) -> Option<(Digest, Schedules, Vec<Option<Nanos>>)> {
     Some((hash, trace.schedules(), times.ok()?))
 }
 
-fn write_scheduled(path: &Path) {
+/// A writer of a trace with a schedule that has got that many processes.
+fn scheduled(path: &Path, processes: u64, due: impl Fn(u64) -> Nanos) -> TraceWriter {
     let mut writer = TraceWriter::create_scheduled(path, header()).unwrap();
-    let (mut source, mut operations) = (Mixed { processes: 40 }, Vec::new());
-    for process in 0..40 {
+    let (mut source, mut operations) = (Mixed { processes }, Vec::new());
+    for process in 0..processes {
         source.fill(process, &mut operations).unwrap();
-        writer.push(process, &operations, Some(Nanos(process * 1_000_003))).unwrap();
+        writer.push(process, &operations, Some(due(process))).unwrap();
     }
-    writer.finish().unwrap();
+    writer
 }
 
 #[test]
 fn a_flipped_bit_neither_hides_a_schedule_nor_changes_it() {
     let scratch = Scratch::new();
     let path = scratch.path("t.trace");
-    write_scheduled(&path);
+    scheduled(&path, 40, |process| Nanos(process * 1_000_003)).finish().unwrap();
     let whole = std::fs::read(&path).unwrap();
     let expected = read_whole(&path).unwrap();
     assert_eq!((expected.1, expected.2.len()), (Schedules::Recorded, 41));
@@ -395,13 +396,10 @@ fn other_files_are_distinguished() {
 fn a_schedule_is_kept_with_its_processes() {
     let scratch = Scratch::new();
     let path = scratch.path("t.trace");
-    let mut writer = TraceWriter::create_scheduled(&path, header()).unwrap();
-    let mut operations = Vec::new();
     let due = |process: u64| Nanos(1000 * process + process % 7);
-    for process in 0..3000 {
-        Mixed { processes: 3000 }.fill(process, &mut operations).unwrap();
-        writer.push(process, &operations, Some(due(process))).unwrap();
-    }
+    let mut writer = scheduled(&path, 3000, due);
+    let mut operations = Vec::new();
+    Mixed { processes: 3000 }.fill(2999, &mut operations).unwrap();
     let error = writer.push(3000, &[operations[0]], None).unwrap_err();
     assert!(error.to_string().contains("cannot belong"), "{error}");
     writer.finish().unwrap();

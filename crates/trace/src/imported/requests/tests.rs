@@ -5,18 +5,18 @@ use crate::imported::oracle::tests::record;
 
 /// The requests of one good line.
 #[track_caller]
-pub(crate) fn parsed(mut parser: impl Parse, line: &str) -> Vec<ImportedRequest> {
+pub(crate) fn parsed(mut parser: impl Parse, line: impl AsRef<[u8]>) -> Vec<ImportedRequest> {
     let mut requests = Vec::new();
-    parser.parse(line.as_bytes(), &mut requests).unwrap_or_else(|fault| panic!("{fault:?}"));
+    parser.parse(line.as_ref(), &mut requests).unwrap_or_else(|fault| panic!("{fault:?}"));
     requests
 }
 
 /// What is wrong with a bad line.
 #[track_caller]
-pub(crate) fn bad(mut parser: impl Parse, line: &str) -> String {
-    match parser.parse(line.as_bytes(), &mut Vec::new()) {
+pub(crate) fn bad(mut parser: impl Parse, line: impl AsRef<[u8]>) -> String {
+    match parser.parse(line.as_ref(), &mut Vec::new()) {
         Err(Fault::Bad(reason)) => reason,
-        other => panic!("{line}: {other:?}"),
+        other => panic!("{:?}: {other:?}", String::from_utf8_lossy(line.as_ref())),
     }
 }
 
