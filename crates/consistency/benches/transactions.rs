@@ -5,19 +5,21 @@
 //! leave out the others and the peer. Times of ours are those that the thread had a core: the
 //! judgement uses one, and what else the machine does is not its own.
 
+#[path = "../examples/differential_transactions/converted.rs"]
+mod converted;
 mod thread_time;
 
 use std::hint::black_box;
 use std::time::Instant;
 
-use adya::history::{Interner, Mop, Op, OpType, ReadValue, Scalar};
-use adya::{History, Opts, Valid, Workload};
+use adya::{Opts, Valid, Workload};
 use assay_consistency::transaction::judge;
 use assay_consistency::{
     ClockError, ObservedTransaction, Quality, TransactionHistory, TransactionStep, WrittenValue,
 };
 use assay_model::{Nanos, Outcome, Seed};
 
+use crate::converted::converted;
 use crate::thread_time::seconds;
 
 /// Repetitions of each size; the median is printed.
@@ -112,44 +114,9 @@ fn registers(size: u64, is_blind: bool) -> TransactionHistory {
     history
 }
 
-/// The same list-append history as Jepsen would have noted it.
-fn for_adya(history: &TransactionHistory) -> History {
-    let mut interner = Interner::default();
-    let mut events: Vec<(u64, Op)> = Vec::new();
-    for one in &history.transactions {
-        for (at, kind) in [(one.started, OpType::Invoke), (one.ended, OpType::Ok)] {
-            let value = one.steps.iter().map(|step| mop(step, kind, &mut interner)).collect();
-            let process = Some(i64::from(one.session));
-            events.push((at.0, Op { index: 0, kind, process, value, time: None }));
-        }
-    }
-    events.sort_by_key(|(at, _)| *at);
-    let mut ops: Vec<Op> = events.into_iter().map(|(_, op)| op).collect();
-    ops.iter_mut().zip(0..).for_each(|(op, index)| op.index = index);
-    History::from_ops(ops, interner)
-}
-
-fn mop(step: &TransactionStep, kind: OpType, interner: &mut Interner) -> Mop {
-    let mut name = |number: u64| interner.intern(Scalar::Int(number as i64));
-    match step {
-        TransactionStep::Append { key, element } => {
-            Mop::Append { key: name(*key), value: name(element.0) }
-        }
-        TransactionStep::ReadList { key, elements: Some(list) } if kind == OpType::Ok => {
-            let list = list.iter().map(|element| name(element.0)).collect();
-            Mop::Read { key: name(*key), value: ReadValue::List(list) }
-        }
-        TransactionStep::ReadList { key, .. }
-        | TransactionStep::Read { key, .. }
-        | TransactionStep::Write { key, .. } => {
-            Mop::Read { key: name(*key), value: ReadValue::Nil }
-        }
-    }
-}
-
 /// The rate at which adya judges so many transactions, once.
 fn peer(size: u64) {
-    let history = for_adya(&list_append(size, 0));
+    let history = converted(&list_append(size, 0));
     let models = vec!["strict-serializable".to_owned()];
     let clock = Instant::now();
     let options = Opts { models, ..Opts::default() };

@@ -3,7 +3,7 @@
 //! `cargo run --release -p assay-consistency --example differential_register -- 1000000 7`: how
 //! many of each kind, and the seed. Prints a line per kind of history with its disagreements.
 
-use assay_consistency::{ClockError, QualityFinding, QualityVerdict, register};
+use assay_consistency::{ClockError, QualityVerdict, register};
 use assay_model::{Nanos, Seed};
 
 #[path = "../tests/register/definitions.rs"]
@@ -15,6 +15,7 @@ mod oracle;
 #[path = "../tests/register/random.rs"]
 mod random;
 
+use differential::KINDS;
 use random::{AGENTS, Recipe, SMALL, history, seen_by_agents};
 
 /// Disagreements that are printed; the others are counted.
@@ -26,17 +27,8 @@ fn main() {
     let seed = Seed(arguments.next().unwrap_or(7));
     orders(seed, count);
     clocks(seed, count / 50);
-    let mixed = Recipe { operations: 20, keys: 2, wrong: 30, ..SMALL };
-    let single = Recipe { has_single_writers: true, ..mixed };
-    let chains = Recipe { read_then_write: 50, wrong: 5, unknown: 0, ..mixed };
-    let kinds = [
-        ("several writers", mixed, true),
-        ("single writers", single, true),
-        ("read-then-write", chains, true),
-        ("single fields", mixed, false),
-    ];
-    for (name, recipe, is_whole) in kinds {
-        definitions_of(name, &recipe, is_whole, seed, count / kinds.len() as u64);
+    for (name, recipe, is_whole) in KINDS {
+        definitions_of(name, (&recipe, is_whole), seed, count / KINDS.len() as u64);
     }
 }
 
@@ -48,10 +40,8 @@ fn clocks(seed: Seed, count: u64) {
             let seen = seen_by_agents(&history(&AGENTS, seed, index), Seed(index), error);
             let off = ClockError::of_agents(vec![Nanos(error); 6]);
             let is_violated = |report: &register::RegisterReport| {
-                let is_violated = |finding: &QualityFinding| {
-                    matches!(finding.verdict, QualityVerdict::Violated(_))
-                };
-                report.findings.iter().any(is_violated)
+                let mut verdicts = report.findings.iter().map(|finding| &finding.verdict);
+                verdicts.any(|verdict| matches!(verdict, QualityVerdict::Violated(_)))
             };
             flagged += u64::from(is_violated(&register::judge(&seen, &ClockError::NONE)));
             wrong += u64::from(is_violated(&register::judge(&seen, &off)));
@@ -84,29 +74,14 @@ fn orders(seed: Seed, count: u64) {
     );
 }
 
-fn definitions_of(name: &str, recipe: &Recipe, is_whole: bool, seed: Seed, count: u64) {
-    let (mut wrong, mut sum) = (0, [0; 6]);
-    for index in 0..count {
-        let mut history = history(recipe, seed, index);
-        history.has_final_reads = true;
-        history.writes_whole_records = is_whole;
-        let [counts, expected] = differential::definitions(&history);
-        let counted = [
-            counts.monotonic_reads,
-            counts.read_your_writes,
-            counts.monotonic_writes,
-            counts.writes_follow_reads,
-            counts.stale,
-            counts.lost,
-        ];
-        sum.iter_mut().zip(counted).for_each(|(sum, counted)| *sum += counted);
-        if counts != expected {
-            wrong += 1;
-            if wrong <= PRINTED {
-                println!("history {index}: ours {counts:?}, theirs {expected:?}: {history:#?}");
-            }
+fn definitions_of(name: &str, kind: (&Recipe, bool), seed: Seed, count: u64) {
+    let mut wrong = 0;
+    let sum = differential::definitions(kind, seed, count, |difference| {
+        wrong += 1;
+        if wrong <= PRINTED {
+            println!("{difference}");
         }
-    }
+    });
     println!(
         "definitions, {name}: {count} histories, {} non-monotonic reads, {} own writes not read, \
          {} non-monotonic writes, {} writes without their reads, {} stale reads, {} lost writes: \

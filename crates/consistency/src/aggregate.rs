@@ -3,18 +3,16 @@
 //! The workloads are Jepsen's *set*, *set-full*, *counter* and *bank*, from their documentation.
 //! Each operation is one transaction.
 
+mod counter;
+
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use assay_model::{Nanos, Outcome};
 
 use crate::quality::Quality;
 use crate::register::WrittenValue;
-use crate::transaction::invariants::{
-    BalanceSnapshot, BankRules, CounterAccess, CounterOperation, constant_total, counter_reads,
-};
 use crate::verdict::{
-    Anomaly, Edges, Limitation, QualityFinding, QualityVerdict, VerdictPower, VersionOrder,
-    Violations, Witness,
+    Anomaly, Edges, Limitation, QualityFinding, QualityVerdict, VersionOrder, Violations, Witness,
 };
 
 /// One operation on a set, a counter or the accounts of a bank.
@@ -82,8 +80,9 @@ pub struct AggregateRules<'a> {
 ///   [`Quality::Linearizable`] (a read without what had been acknowledged before it began), and
 ///   [`Quality::NoLostWrites`], by the last read of a set where that began after all additions had
 ///   ended.
-/// * A counter: [`Quality::Linearizable`], see [`counter_reads`].
-/// * Accounts: [`Quality::ConstantTotal`], see [`constant_total`]; they may be overdrawn.
+/// * A counter: [`Quality::Linearizable`] (a read that no order of the additions explains).
+/// * Accounts: [`Quality::ConstantTotal`] (a snapshot with another sum than the total at the
+///   beginning, or without an account); they may be overdrawn.
 ///
 /// Time: for a set, its reads times its elements; O(n log n) else. Memory: 200 bytes per operation
 /// beside what it holds.
@@ -112,38 +111,9 @@ pub fn judge_aggregates(
     log.findings()
 }
 
-/// Violations and opportunities of one quality.
-#[derive(Default)]
-struct Found {
-    count: u64,
-    witnesses: Vec<Witness>,
-    power: VerdictPower,
-}
-
-impl Found {
-    fn add(&mut self, anomaly: Anomaly, key: u64, operations: Vec<u64>, margin: Nanos) {
-        self.count += 1;
-        if self.witnesses.len() < Violations::WITNESSES {
-            self.witnesses.push(Witness {
-                anomaly,
-                edges: Edges::Data,
-                key,
-                operations,
-                records: Vec::new(),
-                margin,
-            });
-        }
-    }
-
-    fn opportunities(&mut self, count: u64) {
-        self.power.opportunities += count;
-        self.power.judged += count;
-    }
-}
-
 #[derive(Default)]
 struct AggregateLog {
-    found: BTreeMap<Quality, Found>,
+    found: BTreeMap<Quality, Violations>,
     finished: Vec<QualityFinding>,
     /// Whether there is a set whose last read says what is lost.
     has_final_reads: bool,
@@ -156,23 +126,33 @@ struct Added<'a> {
 }
 
 impl AggregateLog {
-    fn quality(&mut self, quality: Quality) -> &mut Found {
+    fn quality(&mut self, quality: Quality) -> &mut Violations {
         self.found.entry(quality).or_default()
     }
 
     fn bank(&mut self, operations: &[&AggregateOperation], rules: &AggregateRules<'_>) {
-        let mut snapshots = Vec::new();
-        for operation in operations.iter().filter(|one| one.outcome == Outcome::Done) {
-            let AggregateAccess::Balances(balances) = &operation.access else { continue };
-            let balances = balances.iter().map(|(_, balance)| *balance).collect();
-            snapshots.push(BalanceSnapshot { index: operation.index, balances });
-        }
-        let sum = |snapshot: &BalanceSnapshot| {
-            snapshot.balances.iter().flatten().copied().map(i128::from).sum()
+        let done = operations.iter().filter(|one| one.outcome == Outcome::Done);
+        let snapshots: Vec<(u64, &[(u64, Option<i64>)])> = done
+            .filter_map(|operation| match &operation.access {
+                AggregateAccess::Balances(balances) => Some((operation.index, &balances[..])),
+                _ => None,
+            })
+            .collect();
+        let known = |balances: &[(u64, Option<i64>)]| -> Vec<i128> {
+            balances.iter().filter_map(|(_, balance)| balance.map(i128::from)).collect()
         };
-        let total = rules.total.or_else(|| snapshots.first().map(sum));
-        let rules = BankRules { total: total.unwrap_or(0), allows_negative: true };
-        self.finished.push(constant_total(&rules, &snapshots, &[]));
+        let sum = |balances| known(balances).into_iter().sum::<i128>();
+        let first = snapshots.first().map(|(_, balances)| sum(balances));
+        let total = rules.total.or(first).unwrap_or(0);
+        let accounts = snapshots.iter().map(|(_, balances)| balances.len()).max().unwrap_or(0);
+        let mut found = Violations::default();
+        found.add_opportunities(snapshots.len() as u64);
+        for (index, balances) in snapshots {
+            if sum(balances) != total || known(balances).len() != accounts {
+                found.add(|| witness(Anomaly::WrongTotal, 0, vec![index], Nanos::ZERO));
+            }
+        }
+        self.finished.push(finding(Quality::ConstantTotal, found));
     }
 
     fn counter(
@@ -181,31 +161,11 @@ impl AggregateLog {
         operations: &[&AggregateOperation],
         rules: &AggregateRules<'_>,
     ) {
-        let access = |operation: &AggregateOperation| match operation.access {
-            AggregateAccess::Add(value) => (rules.amount)(value).map(CounterAccess::Add),
-            AggregateAccess::Sum(sum) => Some(CounterAccess::Read(sum)),
-            _ => None,
-        };
-        let counted: Vec<CounterOperation> = operations
-            .iter()
-            .filter_map(|operation| {
-                Some(CounterOperation {
-                    index: operation.index,
-                    started: operation.started,
-                    ended: operation.ended,
-                    outcome: operation.outcome,
-                    access: access(operation)?,
-                })
-            })
-            .collect();
-        let is_read = |one: &&CounterOperation| {
-            one.outcome == Outcome::Done && matches!(one.access, CounterAccess::Read(_))
-        };
-        let reads = counted.iter().filter(is_read).count() as u64;
+        let (reads, wrong) = counter::wrong_reads(operations, rules.amount);
         let found = self.quality(Quality::Linearizable);
-        found.opportunities(reads);
-        for wrong in counter_reads(&counted) {
-            found.add(Anomaly::WrongCount, key, vec![wrong.index], Nanos::ZERO);
+        found.add_opportunities(reads);
+        for wrong in wrong {
+            found.add(|| witness(Anomaly::WrongCount, key, vec![wrong.index], Nanos::ZERO));
         }
     }
 
@@ -260,10 +220,10 @@ impl AggregateLog {
             let there: HashSet<&WrittenValue> = elements.iter().collect();
             let found = self.quality(Quality::NoLostWrites);
             for added in added.iter().filter(|one| one.operation.outcome == Outcome::Done) {
-                found.opportunities(1);
+                found.add_opportunities(1);
                 if !there.contains(&added.element) {
                     let operations = vec![added.operation.index, read.index];
-                    found.add(Anomaly::LostWrite, key, operations, Nanos::ZERO);
+                    found.add(|| witness(Anomaly::LostWrite, key, operations, Nanos::ZERO));
                 }
             }
         }
@@ -279,10 +239,11 @@ impl AggregateLog {
     ) {
         let mut seen = HashSet::new();
         let found = self.quality(Quality::NoGarbageReads);
-        found.opportunities(elements.len() as u64);
+        found.add_opportunities(elements.len() as u64);
         for element in elements {
             if !seen.insert(element) {
-                found.add(Anomaly::DuplicateElement, key, vec![read.index], Nanos::ZERO);
+                let operations = vec![read.index];
+                found.add(|| witness(Anomaly::DuplicateElement, key, operations, Nanos::ZERO));
                 continue;
             }
             let (anomaly, by) = match tries.get(element) {
@@ -292,7 +253,7 @@ impl AggregateLog {
                 Some(_) => continue,
             };
             let operations = by.map(|one| one.index).into_iter().chain([read.index]).collect();
-            found.add(anomaly, key, operations, Nanos::ZERO);
+            found.add(|| witness(anomaly, key, operations, Nanos::ZERO));
         }
     }
 
@@ -316,10 +277,11 @@ impl AggregateLog {
         // A read misses much or little: it is one violation, by the oldest element.
         let missed = before.filter(|added| !there.contains(&added.element));
         let oldest = missed.min_by_key(|added| added.operation.ended);
-        found.opportunities(1);
+        found.add_opportunities(1);
         if let Some(oldest) = oldest {
             let margin = read.started.since(oldest.operation.ended);
-            found.add(Anomaly::StaleRead, key, vec![oldest.operation.index, read.index], margin);
+            let operations = vec![oldest.operation.index, read.index];
+            found.add(|| witness(Anomaly::StaleRead, key, operations, margin));
         }
     }
 
@@ -332,18 +294,20 @@ impl AggregateLog {
                 verdict: QualityVerdict::NotAssessable(Limitation::NoFinalReads),
             });
         }
-        for (quality, found) in self.found {
-            let Found { count, witnesses, power } = found;
-            let verdict = match (count, power.opportunities) {
-                (0, 0) => QualityVerdict::NotAssessable(Limitation::NoOpportunity),
-                (0, _) => QualityVerdict::NoneFound(power),
-                _ => QualityVerdict::Violated(Violations { count, witnesses, power }),
-            };
-            self.finished.push(QualityFinding { quality, order: VersionOrder::NotNeeded, verdict });
-        }
+        let found = self.found.into_iter();
+        self.finished.extend(found.map(|(quality, violations)| finding(quality, violations)));
         self.finished.sort_by_key(|finding| finding.quality);
         self.finished
     }
+}
+
+fn finding(quality: Quality, violations: Violations) -> QualityFinding {
+    let verdict = QualityVerdict::of(violations, None);
+    QualityFinding { quality, order: VersionOrder::NotNeeded, verdict }
+}
+
+fn witness(anomaly: Anomaly, key: u64, operations: Vec<u64>, margin: Nanos) -> Witness {
+    Witness::new((anomaly, Edges::Data), key, operations, margin)
 }
 
 #[cfg(test)]
@@ -379,12 +343,19 @@ mod tests {
     /// A violated quality with the anomalies and operations of its witnesses.
     type Violated = (Quality, Vec<(Anomaly, Vec<u64>)>);
 
-    fn violated(operations: &[AggregateOperation]) -> Vec<Violated> {
+    fn judged(operations: &[AggregateOperation], total: Option<i128>) -> Vec<QualityFinding> {
         let amount = |value: WrittenValue| Some(value.0 as i64);
         let final_reads_from = Some(Nanos::ZERO);
-        let rules = AggregateRules { total: None, final_reads_from, amount: &amount };
-        let findings = judge_aggregates(operations, &rules).into_iter();
+        judge_aggregates(operations, &AggregateRules { total, final_reads_from, amount: &amount })
+    }
+
+    fn violated(operations: &[AggregateOperation]) -> Vec<Violated> {
+        violations(judged(operations, None))
+    }
+
+    fn violations(findings: Vec<QualityFinding>) -> Vec<Violated> {
         findings
+            .into_iter()
             .filter_map(|finding| match finding.verdict {
                 QualityVerdict::Violated(all) => {
                     let show = |one: Witness| (one.anomaly, one.operations);
@@ -449,22 +420,59 @@ mod tests {
     }
 
     #[test]
-    fn balances_that_only_a_wider_number_can_sum_are_summed() {
-        let balances = vec![(0, Some(i64::MAX)), (1, Some(5))];
-        let snapshot = operation(1, (1, 2), AggregateAccess::Balances(balances));
-        let again = AggregateOperation { index: 2, ..snapshot.clone() };
-        assert_eq!(violated(&[snapshot, again]), []);
+    fn a_counter_read_lies_between_what_was_done_and_what_may_have_been() {
+        let add = |outcome, times: (u64, u64), amount: i64| {
+            let added = AggregateAccess::Add(WrittenValue(amount as u64));
+            AggregateOperation { outcome, ..operation(times.0, times, added) }
+        };
+        let mut operations = vec![
+            add(Outcome::Done, (0, 10), 5),
+            add(Outcome::Unknown, (1, 0), 2),
+            add(Outcome::Unknown, (2, 0), -1),
+            add(Outcome::Refused, (3, 9), 100),
+            add(Outcome::Done, (15, 30), 10),
+        ];
+        // 5 is certain; 2 and -1 may be there; 10 began before this read had ended.
+        for (index, read) in (20..).zip([3, 4, 17, 18]) {
+            operations.push(operation(index, (20, 25), AggregateAccess::Sum(read)));
+        }
+        let wrong = [20, 23].map(|index| (Anomaly::WrongCount, vec![index])).to_vec();
+        assert_eq!(violated(&operations), [(Quality::Linearizable, wrong)]);
+    }
+
+    fn snapshot(index: u64, balances: [Option<i64>; 2]) -> AggregateOperation {
+        let balances = (0..).zip(balances).collect();
+        operation(index, (index, index + 1), AggregateAccess::Balances(balances))
+    }
+
+    fn wrong_totals<const COUNT: usize>(indices: [u64; COUNT]) -> [Violated; 1] {
+        let wrong = indices.map(|index| (Anomaly::WrongTotal, vec![index])).to_vec();
+        [(Quality::ConstantTotal, wrong)]
     }
 
     #[test]
-    fn a_snapshot_with_another_sum_is_wrong() {
-        let snapshot = |index, balances: [i64; 2]| {
-            let balances = balances.into_iter().zip(0..).map(|(one, account)| (account, Some(one)));
-            let access = AggregateAccess::Balances(balances.collect());
-            operation(index, (index, index + 1), access)
-        };
-        let all = [snapshot(1, [50, 50]), snapshot(2, [40, 60]), snapshot(3, [40, 50])];
-        let wrong = vec![(Anomaly::WrongTotal, vec![3])];
-        assert_eq!(violated(&all), [(Quality::ConstantTotal, wrong)]);
+    fn balances_that_only_a_wider_number_can_sum_are_summed() {
+        let [one, two] = [1, 2].map(|index| snapshot(index, [Some(i64::MAX), Some(5)]));
+        assert_eq!(violated(&[one, two]), []);
+        let snapshots = [(0, i64::MAX), (1, i64::MIN)]
+            .map(|(index, balance)| snapshot(index, [Some(balance), Some(balance)]));
+        assert_eq!(violations(judged(&snapshots, Some(100))), wrong_totals([0, 1]));
+    }
+
+    #[test]
+    fn a_snapshot_with_another_sum_or_without_an_account_is_wrong() {
+        let snapshots = [
+            snapshot(1, [Some(60), Some(40)]),
+            snapshot(2, [Some(40), Some(60)]),
+            snapshot(3, [Some(40), Some(50)]),
+            snapshot(4, [Some(110), Some(-10)]),
+            snapshot(5, [Some(100), None]),
+        ];
+        for total in [None, Some(100)] {
+            assert_eq!(violations(judged(&snapshots, total)), wrong_totals([3, 5]));
+        }
+        let unknown = AggregateOperation { outcome: Outcome::Unknown, ..snapshots[0].clone() };
+        let none = QualityVerdict::NotAssessable(Limitation::NoOpportunity);
+        assert_eq!(judged(&[unknown], None)[0].verdict, none);
     }
 }

@@ -12,8 +12,7 @@ use assay_model::{Nanos, Outcome};
 
 use crate::quality::Quality;
 use crate::verdict::{
-    Anomaly, Edges, Limitation, QualityFinding, QualityVerdict, VerdictPower, VersionOrder,
-    Violations, Witness,
+    Anomaly, Edges, Limitation, QualityFinding, QualityVerdict, VersionOrder, Violations, Witness,
 };
 
 /// How many lists a prescription is in.
@@ -207,57 +206,65 @@ impl<'a> Known<'a> {
     }
 }
 
-/// Violations and opportunities of one quality.
 #[derive(Default)]
-struct Found {
-    count: u64,
-    witnesses: Vec<Witness>,
-    power: VerdictPower,
+struct Log(BTreeMap<Quality, Violations>);
+
+/// The rules, in the order of their qualities, with what breaks them.
+const RULES: [(Quality, Anomaly); 8] = [
+    (Quality::NoLostWrites, Anomaly::LostWrite),
+    (Quality::MonotonicReads, Anomaly::NonMonotonicRead),
+    (Quality::NoDanglingEntries, Anomaly::CausalityViolation),
+    (Quality::WholeCreations, Anomaly::FracturedRead),
+    (Quality::EqualCopies, Anomaly::FracturedRead),
+    (Quality::ProcessedOnce, Anomaly::LostUpdate),
+    (Quality::UnchangedOnceProcessed, Anomaly::StaleRead),
+    (Quality::CausesSeen, Anomaly::StaleRead),
+];
+
+/// A read of a list that was answered.
+#[derive(Clone, Copy)]
+struct ListRead<'a> {
+    operation: &'a PrescriptionOperation,
+    list: ListKey,
+    entries: &'a [u64],
+    processed: bool,
 }
 
-#[derive(Default)]
-struct Log(BTreeMap<Quality, Found>);
+impl ListRead<'_> {
+    fn there(&self) -> HashSet<u64> {
+        self.entries.iter().copied().collect()
+    }
+}
 
-/// The rules, in the order of their qualities.
-const JUDGED: [Quality; 8] = [
-    Quality::NoLostWrites,
-    Quality::MonotonicReads,
-    Quality::NoDanglingEntries,
-    Quality::WholeCreations,
-    Quality::EqualCopies,
-    Quality::ProcessedOnce,
-    Quality::UnchangedOnceProcessed,
-    Quality::CausesSeen,
-];
+/// The reads of lists that were answered.
+fn list_reads<'a>(ordered: &[&'a PrescriptionOperation]) -> impl Iterator<Item = ListRead<'a>> {
+    let done = ordered.iter().copied().filter(|one| one.outcome == Outcome::Done);
+    done.filter_map(|operation| match &operation.access {
+        PrescriptionAccess::ReadList { list, entries, processed } => {
+            Some(ListRead { operation, list: *list, entries, processed: *processed })
+        }
+        _ => None,
+    })
+}
 
 impl Log {
     fn opportunity(&mut self, quality: Quality, count: u64) {
-        let power = &mut self.0.entry(quality).or_default().power;
-        power.opportunities += count;
-        power.judged += count;
+        self.0.entry(quality).or_default().add_opportunities(count);
     }
 
     fn violation(
         &mut self,
         quality: Quality,
-        anomaly: Anomaly,
         key: u64,
         operations: &[&PrescriptionOperation],
         margin: Nanos,
     ) {
-        let found = self.0.entry(quality).or_default();
-        found.count += 1;
-        if found.witnesses.len() < Violations::WITNESSES {
+        let rule = RULES.iter().find(|(rule, _)| *rule == quality);
+        let (_, anomaly) = *rule.expect("each quality that is judged has its rule");
+        self.0.entry(quality).or_default().add(|| {
             let operations = operations.iter().map(|one| one.index).collect();
-            found.witnesses.push(Witness {
-                anomaly,
-                edges: Edges::RealTime,
-                key,
-                operations,
-                records: Vec::new(),
-                margin,
-            });
-        }
+            Witness::new((anomaly, Edges::RealTime), key, operations, margin)
+        });
     }
 
     /// F5, F6: a prescription is processed once, and does not change afterwards.
@@ -266,27 +273,17 @@ impl Log {
             self.opportunity(Quality::ProcessedOnce, u64::from(*tries > 1));
             let processed = known.processed.get(prescription).map_or(&[][..], Vec::as_slice);
             if let [first, second, ..] = processed {
-                self.violation(
-                    Quality::ProcessedOnce,
-                    Anomaly::LostUpdate,
-                    *prescription,
-                    &[first, second],
-                    Nanos::ZERO,
-                );
+                let both = [*first, *second];
+                self.violation(Quality::ProcessedOnce, *prescription, &both, Nanos::ZERO);
             }
         }
         for (prescription, changed) in &known.changed {
             let Some(first) = known.first_processed(*prescription) else { continue };
-            self.opportunity(Quality::UnchangedOnceProcessed, 1);
+            let quality = Quality::UnchangedOnceProcessed;
+            self.opportunity(quality, 1);
             if let Some(late) = changed.iter().find(|one| one.started > first.ended) {
                 let margin = late.started.since(first.ended);
-                self.violation(
-                    Quality::UnchangedOnceProcessed,
-                    Anomaly::StaleRead,
-                    *prescription,
-                    &[first, late],
-                    margin,
-                );
+                self.violation(quality, *prescription, &[first, late], margin);
             }
         }
     }
@@ -294,40 +291,18 @@ impl Log {
     /// F1, F7: a prescription that was created, or seen in a list, is there.
     fn record_reads(&mut self, ordered: &[&PrescriptionOperation], known: &Known<'_>) {
         for one in ordered.iter().filter(|one| one.outcome == Outcome::Done) {
-            let (prescription, found) = match one.access {
-                PrescriptionAccess::Read { prescription, found } => (prescription, found),
-                _ => continue,
-            };
-            if let Some(seen) = known.seen.get(&prescription)
-                && seen.ended < one.started
+            let PrescriptionAccess::Read { prescription, found } = one.access else { continue };
+            let seen = known.seen.get(&prescription).copied();
+            let creation = known.creations.get(&prescription).map(|creation| creation.operation);
+            let creation = creation.filter(|creation| creation.outcome == Outcome::Done);
+            for (quality, cause) in
+                [(Quality::NoDanglingEntries, seen), (Quality::CausesSeen, creation)]
             {
-                self.opportunity(Quality::NoDanglingEntries, 1);
+                let Some(cause) = cause.filter(|cause| cause.ended < one.started) else { continue };
+                self.opportunity(quality, 1);
                 if !found {
-                    let margin = one.started.since(seen.ended);
-                    self.violation(
-                        Quality::NoDanglingEntries,
-                        Anomaly::CausalityViolation,
-                        prescription,
-                        &[seen, one],
-                        margin,
-                    );
-                }
-            }
-            let Some(Creation { operation: creation, .. }) = known.creations.get(&prescription)
-            else {
-                continue;
-            };
-            if creation.outcome == Outcome::Done && creation.ended < one.started {
-                self.opportunity(Quality::CausesSeen, 1);
-                if !found {
-                    let margin = one.started.since(creation.ended);
-                    self.violation(
-                        Quality::CausesSeen,
-                        Anomaly::StaleRead,
-                        prescription,
-                        &[creation, one],
-                        margin,
-                    );
+                    let margin = one.started.since(cause.ended);
+                    self.violation(quality, prescription, &[cause, one], margin);
                 }
             }
         }
@@ -335,27 +310,20 @@ impl Log {
 
     /// F3, F7: a list has what had been created before, with its processing.
     fn list_reads(&mut self, ordered: &[&PrescriptionOperation], known: &Known<'_>) {
-        for one in ordered.iter().filter(|one| one.outcome == Outcome::Done) {
-            let PrescriptionAccess::ReadList { list, entries, processed } = &one.access else {
-                continue;
-            };
-            let before = known.before(*list, one.started);
+        for read in list_reads(ordered) {
+            let one = read.operation;
+            let before = known.before(read.list, one.started);
             if before.is_empty() {
                 continue;
             }
-            let there: HashSet<u64> = entries.iter().copied().collect();
-            if !processed {
+            let there = read.there();
+            if !read.processed {
                 self.opportunity(Quality::CausesSeen, 1);
                 // A read misses much or little: it is one violation, by the oldest entry.
                 if let Some((ended, entry)) = before.iter().find(|(_, id)| !there.contains(id)) {
-                    let creation = known.creations[entry].operation;
-                    self.violation(
-                        Quality::CausesSeen,
-                        Anomaly::StaleRead,
-                        *entry,
-                        &[creation, one],
-                        one.started.since(*ended),
-                    );
+                    let both = [known.creations[entry].operation, one];
+                    let margin = one.started.since(*ended);
+                    self.violation(Quality::CausesSeen, *entry, &both, margin);
                 }
                 continue;
             }
@@ -370,13 +338,7 @@ impl Log {
             let missed = all.iter().filter(|(entry, _)| !there.contains(entry));
             if let Some((entry, process)) = missed.min_by_key(|(_, process)| process.ended) {
                 let margin = one.started.since(process.ended);
-                self.violation(
-                    Quality::EqualCopies,
-                    Anomaly::FracturedRead,
-                    *entry,
-                    &[process, one],
-                    margin,
-                );
+                self.violation(Quality::EqualCopies, *entry, &[process, one], margin);
             }
         }
     }
@@ -395,31 +357,22 @@ impl Log {
         for seen in visible.values_mut() {
             seen.sort_unstable_by_key(|(entry, seen)| (seen.ended, *entry));
         }
-        for one in ordered.iter().filter(|one| one.outcome == Outcome::Done) {
-            let PrescriptionAccess::ReadList { list, entries, processed: false } = &one.access
-            else {
-                continue;
-            };
-            let seen = visible.get(list).map_or(&[][..], Vec::as_slice);
+        for read in list_reads(ordered).filter(|read| !read.processed) {
+            let one = read.operation;
+            let seen = visible.get(&read.list).map_or(&[][..], Vec::as_slice);
             let seen = &seen[..seen.partition_point(|(_, seen)| seen.ended < one.started)];
             let is_open = |entry: u64| {
                 let creation = known.creations[&entry].operation;
                 creation.outcome != Outcome::Done || creation.ended >= one.started
             };
-            let there: HashSet<u64> = entries.iter().copied().collect();
-            let open = seen.iter().filter(|(entry, _)| is_open(*entry));
+            let there = read.there();
             let mut checked = 0;
-            for (entry, seen) in open {
+            for (entry, seen) in seen.iter().filter(|(entry, _)| is_open(*entry)) {
                 checked += 1;
                 if !there.contains(entry) {
-                    let creation = known.creations[entry].operation;
-                    self.violation(
-                        Quality::WholeCreations,
-                        Anomaly::FracturedRead,
-                        *entry,
-                        &[creation, seen, one],
-                        one.started.since(seen.ended),
-                    );
+                    let all = [known.creations[entry].operation, *seen, one];
+                    let margin = one.started.since(seen.ended);
+                    self.violation(Quality::WholeCreations, *entry, &all, margin);
                 }
             }
             self.opportunity(Quality::WholeCreations, checked);
@@ -428,28 +381,18 @@ impl Log {
 
     /// F8: a list that a session reads again has what it had before.
     fn sessions(&mut self, ordered: &[&PrescriptionOperation]) {
-        let mut last: HashMap<(u32, ListKey, bool), &PrescriptionOperation> = HashMap::new();
-        for one in ordered.iter().filter(|one| one.outcome == Outcome::Done) {
-            let PrescriptionAccess::ReadList { list, entries, processed } = &one.access else {
-                continue;
-            };
-            let Some(earlier) = last.insert((one.session, *list, *processed), one) else {
-                continue;
-            };
-            let PrescriptionAccess::ReadList { entries: before, .. } = &earlier.access else {
+        let mut last: HashMap<(u32, ListKey, bool), ListRead<'_>> = HashMap::new();
+        for read in list_reads(ordered) {
+            let one = read.operation;
+            let known = last.insert((one.session, read.list, read.processed), read);
+            let Some(ListRead { operation: earlier, entries: before, .. }) = known else {
                 continue;
             };
             self.opportunity(Quality::MonotonicReads, u64::from(!before.is_empty()));
-            let there: HashSet<u64> = entries.iter().copied().collect();
+            let there = read.there();
             if let Some(gone) = before.iter().find(|entry| !there.contains(entry)) {
                 let margin = one.started.since(earlier.ended);
-                self.violation(
-                    Quality::MonotonicReads,
-                    Anomaly::NonMonotonicRead,
-                    *gone,
-                    &[earlier, one],
-                    margin,
-                );
+                self.violation(Quality::MonotonicReads, *gone, &[earlier, one], margin);
             }
         }
     }
@@ -457,51 +400,37 @@ impl Log {
     /// F4: each final read of a list has all that was created before it; of the reads at several
     /// nodes the one with the fewest entries counts.
     fn lost(&mut self, ordered: &[&PrescriptionOperation], known: &Known<'_>, from: Nanos) {
-        let mut last: HashMap<ListKey, (usize, &PrescriptionOperation)> = HashMap::new();
-        let is_final =
-            |one: &&&PrescriptionOperation| one.outcome == Outcome::Done && one.started >= from;
-        for one in ordered.iter().filter(is_final) {
-            if let PrescriptionAccess::ReadList { list, entries, processed: false } = &one.access {
-                let fewest = last.entry(*list).or_insert((entries.len(), one));
-                if entries.len() < fewest.0 {
-                    *fewest = (entries.len(), one);
-                }
+        let mut last: HashMap<ListKey, ListRead<'_>> = HashMap::new();
+        let is_final = |read: &ListRead<'_>| !read.processed && read.operation.started >= from;
+        for read in list_reads(ordered).filter(is_final) {
+            let fewest = last.entry(read.list).or_insert(read);
+            if read.entries.len() < fewest.entries.len() {
+                *fewest = read;
             }
         }
         for (list, created) in &known.lists {
-            let Some((_, read)) = last.get(list) else { continue };
-            let PrescriptionAccess::ReadList { entries, .. } = &read.access else { continue };
-            let there: HashSet<u64> = entries.iter().copied().collect();
-            for (ended, entry) in created.iter().filter(|(ended, _)| *ended < read.started) {
+            let Some(read) = last.get(list) else { continue };
+            let (there, started) = (read.there(), read.operation.started);
+            for (ended, entry) in created.iter().filter(|(ended, _)| *ended < started) {
                 self.opportunity(Quality::NoLostWrites, 1);
                 if !there.contains(entry) {
-                    let creation = known.creations[entry].operation;
-                    self.violation(
-                        Quality::NoLostWrites,
-                        Anomaly::LostWrite,
-                        *entry,
-                        &[creation, read],
-                        read.started.since(*ended),
-                    );
+                    let both = [known.creations[entry].operation, read.operation];
+                    let margin = started.since(*ended);
+                    self.violation(Quality::NoLostWrites, *entry, &both, margin);
                 }
             }
         }
     }
 
     fn findings(mut self, has_final_reads: bool) -> Vec<QualityFinding> {
-        let finding = |quality| {
-            let Found { count, witnesses, power } = self.0.remove(&quality).unwrap_or_default();
-            let verdict = match (count, power.opportunities) {
-                (0, 0) if quality == Quality::NoLostWrites && !has_final_reads => {
-                    QualityVerdict::NotAssessable(Limitation::NoFinalReads)
-                }
-                (0, 0) => QualityVerdict::NotAssessable(Limitation::NoOpportunity),
-                (0, _) => QualityVerdict::NoneFound(power),
-                _ => QualityVerdict::Violated(Violations { count, witnesses, power }),
-            };
+        let finding = |(quality, _)| {
+            let violations = self.0.remove(&quality).unwrap_or_default();
+            let is_unread = quality == Quality::NoLostWrites && !has_final_reads;
+            let limitation = is_unread.then_some(Limitation::NoFinalReads);
+            let verdict = QualityVerdict::of(violations, limitation);
             QualityFinding { quality, order: VersionOrder::NotNeeded, verdict }
         };
-        JUDGED.map(finding).into()
+        RULES.map(finding).into()
     }
 }
 

@@ -252,13 +252,9 @@ fn judge_torn_reads(prepared: &PreparedHistory, torn: &[u64]) -> (QualityFinding
         matches!(read.access, Access::Read(_)) && torn.binary_search(&read.index).is_ok()
     };
     for read in prepared.history.operations.iter().filter(is_torn) {
-        violations.add(read.ended, Nanos::ZERO, || Witness {
-            anomaly: Anomaly::FracturedRead,
-            edges: Edges::Data,
-            key: read.key,
-            operations: vec![read.index],
-            records: Vec::new(),
-            margin: Nanos::ZERO,
+        violations.add(read.ended, Nanos::ZERO, || {
+            let kind = (Anomaly::FracturedRead, Edges::Data);
+            Witness::new(kind, read.key, vec![read.index], Nanos::ZERO)
         });
     }
     let power = prepared.power(prepared.reads);

@@ -14,7 +14,6 @@ mod log;
 mod report;
 
 pub mod dealt;
-pub mod invariants;
 
 #[cfg(test)]
 mod tests;

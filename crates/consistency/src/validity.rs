@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::aggregate::{AggregateAccess, AggregateOperation};
 use crate::fmke::PrescriptionOperation;
 use crate::quality::Quality;
-use crate::register::{Access, RegisterHistory, WrittenValue};
+use crate::register::{Access, RegisterHistory, RegisterOperation, WrittenValue};
 use crate::self_test::SelfTest;
 use crate::transaction::{TransactionHistory, TransactionStep};
 use crate::verdict::{Limitation, QualityFinding, QualityVerdict, VersionOrder};
@@ -160,22 +160,30 @@ pub struct HistoryEvidence {
 }
 
 impl HistoryEvidence {
+    /// What outcomes, with when they began and ended, tell: of one clock, all readable.
+    fn of(observed: impl Iterator<Item = (Outcome, Nanos, Nanos)>) -> HistoryEvidence {
+        let (mut outcomes, mut lengths) = (OutcomeCounts::default(), Vec::new());
+        for (outcome, started, ended) in observed {
+            outcomes.add(outcome);
+            if outcome == Outcome::Done {
+                lengths.push(ended.since(started));
+            }
+        }
+        let median = median(lengths);
+        HistoryEvidence { outcomes, median, agents: 1, ..HistoryEvidence::default() }
+    }
+
     /// What a history of single records tells.
     pub fn of_registers(history: &RegisterHistory) -> HistoryEvidence {
-        let mut evidence = HistoryEvidence::default();
         // What a load wrote before the run has no length.
         let during = history.operations.iter().filter(|one| one.ended != Nanos::ZERO);
-        for one in during.clone() {
-            evidence.outcomes.add(one.outcome);
-            let is_garbage = one.access == Access::Read(WrittenValue::GARBAGE);
-            evidence.unreadable += u64::from(is_garbage);
+        let is_garbage =
+            |one: &&RegisterOperation| one.access == Access::Read(WrittenValue::GARBAGE);
+        HistoryEvidence {
+            unreadable: during.clone().filter(is_garbage).count() as u64,
+            agents: distinct(history.operations.iter().map(|one| one.agent)),
+            ..HistoryEvidence::of(during.map(|one| (one.outcome, one.started, one.ended)))
         }
-        let lengths = during
-            .filter(|one| one.outcome == Outcome::Done)
-            .map(|one| one.ended.since(one.started));
-        evidence.median = median(lengths.collect());
-        evidence.agents = distinct(history.operations.iter().map(|one| one.agent));
-        evidence
     }
 
     /// Adds what another history of the same run tells.
@@ -194,42 +202,33 @@ impl HistoryEvidence {
 
     /// What operations on sets, counters, accounts tell.
     pub fn of_aggregates(operations: &[AggregateOperation]) -> HistoryEvidence {
-        let mut evidence = HistoryEvidence { agents: 1, ..HistoryEvidence::default() };
-        operations.iter().for_each(|one| evidence.outcomes.add(one.outcome));
-        for one in operations {
-            evidence.unreadable += match &one.access {
-                AggregateAccess::Elements(elements) => garbage(elements),
-                AggregateAccess::Balances(all) => {
-                    all.iter().filter(|(_, balance)| balance.is_none()).count() as u64
-                }
-                _ => 0,
-            };
-        }
-        let done = operations.iter().filter(|one| one.outcome == Outcome::Done);
-        evidence.median = median(done.map(|one| one.ended.since(one.started)).collect());
-        evidence
+        let unreadable = |one: &AggregateOperation| match &one.access {
+            AggregateAccess::Elements(elements) => garbage(elements),
+            AggregateAccess::Balances(all) => {
+                all.iter().filter(|(_, balance)| balance.is_none()).count() as u64
+            }
+            _ => 0,
+        };
+        let observed = operations.iter().map(|one| (one.outcome, one.started, one.ended));
+        let unreadable = operations.iter().map(unreadable).sum();
+        HistoryEvidence { unreadable, ..HistoryEvidence::of(observed) }
     }
 
     /// What operations on prescriptions tell.
     pub fn of_prescriptions(operations: &[PrescriptionOperation]) -> HistoryEvidence {
-        let mut evidence = HistoryEvidence { agents: 1, ..HistoryEvidence::default() };
-        operations.iter().for_each(|one| evidence.outcomes.add(one.outcome));
-        let done = operations.iter().filter(|one| one.outcome == Outcome::Done);
-        evidence.median = median(done.map(|one| one.ended.since(one.started)).collect());
-        evidence
+        let observed = operations.iter().map(|one| (one.outcome, one.started, one.ended));
+        HistoryEvidence::of(observed)
     }
 
     /// What a history of transactions tells.
     pub fn of_transactions(history: &TransactionHistory) -> HistoryEvidence {
-        let mut evidence = HistoryEvidence::default();
-        for one in &history.transactions {
-            evidence.outcomes.add(one.outcome);
-            evidence.unreadable += one.steps.iter().map(unreadable).sum::<u64>();
+        let transactions = history.transactions.iter();
+        let steps = transactions.clone().flat_map(|one| &one.steps);
+        HistoryEvidence {
+            unreadable: steps.map(unreadable).sum(),
+            agents: distinct(transactions.clone().map(|one| one.agent)),
+            ..HistoryEvidence::of(transactions.map(|one| (one.outcome, one.started, one.ended)))
         }
-        let done = history.transactions.iter().filter(|one| one.outcome == Outcome::Done);
-        evidence.median = median(done.map(|one| one.ended.since(one.started)).collect());
-        evidence.agents = distinct(history.transactions.iter().map(|one| one.agent));
-        evidence
     }
 }
 
@@ -270,7 +269,8 @@ pub fn check_verdicts(
     evidence: &HistoryEvidence,
     self_test: &SelfTest,
 ) -> Vec<VerdictCheck> {
-    let silent: Vec<Quality> = findings.iter().filter(|one| is_silent(one)).map(quality).collect();
+    let silent: Vec<Quality> =
+        findings.iter().filter(|one| is_silent(one)).map(|one| one.quality).collect();
     vec![
         values(evidence),
         outcomes(evidence, &silent),
@@ -280,10 +280,6 @@ pub fn check_verdicts(
         golden(self_test, &silent),
         log(evidence, &silent),
     ]
-}
-
-fn quality(finding: &QualityFinding) -> Quality {
-    finding.quality
 }
 
 fn is_silent(finding: &QualityFinding) -> bool {
@@ -299,6 +295,19 @@ fn check(
     VerdictCheck { id, outcome, undermines, evidence }
 }
 
+/// A check that undermines every silence unless it holds.
+fn undermining(
+    id: VerdictCheckId,
+    holds: bool,
+    evidence: CheckEvidence,
+    silent: &[Quality],
+) -> VerdictCheck {
+    match holds {
+        true => check(id, VerdictCheckOutcome::Passed, evidence, Vec::new()),
+        false => check(id, VerdictCheckOutcome::Failed, evidence, silent.to_vec()),
+    }
+}
+
 fn values(evidence: &HistoryEvidence) -> VerdictCheck {
     let (unreadable, odd) = (evidence.unreadable, evidence.odd);
     let outcome = match unreadable + odd {
@@ -311,10 +320,7 @@ fn values(evidence: &HistoryEvidence) -> VerdictCheck {
 fn outcomes(evidence: &HistoryEvidence, silent: &[Quality]) -> VerdictCheck {
     let counts = evidence.outcomes;
     let evidence = CheckEvidence::Outcomes(counts);
-    match counts.unknown_share() <= UNKNOWN_MAX {
-        true => check(VerdictCheckId::D2, VerdictCheckOutcome::Passed, evidence, Vec::new()),
-        false => check(VerdictCheckId::D2, VerdictCheckOutcome::Failed, evidence, silent.to_vec()),
-    }
+    undermining(VerdictCheckId::D2, counts.unknown_share() <= UNKNOWN_MAX, evidence, silent)
 }
 
 fn power(findings: &[QualityFinding]) -> VerdictCheck {
@@ -390,19 +396,18 @@ fn orders(findings: &[QualityFinding]) -> VerdictCheck {
 
 fn golden(self_test: &SelfTest, silent: &[Quality]) -> VerdictCheck {
     let evidence = CheckEvidence::Golden(self_test.clone());
-    match self_test.failed.is_empty() && self_test.histories > 0 {
-        true => check(VerdictCheckId::D6, VerdictCheckOutcome::Passed, evidence, Vec::new()),
-        false => check(VerdictCheckId::D6, VerdictCheckOutcome::Failed, evidence, silent.to_vec()),
-    }
+    undermining(
+        VerdictCheckId::D6,
+        self_test.failed.is_empty() && self_test.histories > 0,
+        evidence,
+        silent,
+    )
 }
 
 fn log(evidence: &HistoryEvidence, silent: &[Quality]) -> VerdictCheck {
     let is_whole = evidence.is_whole;
     let evidence = CheckEvidence::Log { is_whole };
-    match is_whole {
-        true => check(VerdictCheckId::D7, VerdictCheckOutcome::Passed, evidence, Vec::new()),
-        false => check(VerdictCheckId::D7, VerdictCheckOutcome::Failed, evidence, silent.to_vec()),
-    }
+    undermining(VerdictCheckId::D7, is_whole, evidence, silent)
 }
 
 #[cfg(test)]

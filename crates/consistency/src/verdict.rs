@@ -27,8 +27,23 @@ pub enum QualityVerdict {
     NotAssessable(Limitation),
 }
 
+impl QualityVerdict {
+    /// What so many violations say, or their absence, unless there is a `limitation`.
+    pub(crate) fn of(violations: Violations, limitation: Option<Limitation>) -> QualityVerdict {
+        let Violations { count, power, .. } = violations;
+        match limitation {
+            _ if count > 0 => QualityVerdict::Violated(violations),
+            Some(limitation) => QualityVerdict::NotAssessable(limitation),
+            None if power.opportunities == 0 => {
+                QualityVerdict::NotAssessable(Limitation::NoOpportunity)
+            }
+            None => QualityVerdict::NoneFound(power),
+        }
+    }
+}
+
 /// The violations of one quality.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Violations {
     /// How many there are.
     pub count: u64,
@@ -41,6 +56,20 @@ pub struct Violations {
 impl Violations {
     /// More witnesses than anybody would read; the others are counted.
     pub const WITNESSES: usize = 16;
+
+    /// Counts one more; the first ones are witnesses.
+    pub(crate) fn add(&mut self, make: impl FnOnce() -> Witness) {
+        self.count += 1;
+        if self.witnesses.len() < Violations::WITNESSES {
+            self.witnesses.push(make());
+        }
+    }
+
+    /// Counts occasions at which operations could have violated it.
+    pub(crate) fn add_opportunities(&mut self, count: u64) {
+        self.power.opportunities += count;
+        self.power.judged += count;
+    }
 }
 
 /// How much a silence is worth.
@@ -192,6 +221,18 @@ pub struct Witness {
     /// How far it is from being none: the smallest error of the clocks that would explain it, the
     /// age of a stale read, the length of a window. Zero where time has no part.
     pub margin: Nanos,
+}
+
+impl Witness {
+    /// About operations of one record, or of transactions.
+    pub(crate) fn new(
+        (anomaly, edges): (Anomaly, Edges),
+        key: u64,
+        operations: Vec<u64>,
+        margin: Nanos,
+    ) -> Witness {
+        Witness { anomaly, edges, key, operations, records: Vec::new(), margin }
+    }
 }
 
 /// Which edges a cycle has beside those between versions.

@@ -4,6 +4,8 @@
 mod brute;
 #[path = "../examples/differential_transactions/campaign.rs"]
 mod campaign;
+#[path = "../examples/differential_transactions/converted.rs"]
+mod converted;
 #[path = "../examples/differential_transactions/engine.rs"]
 mod engine;
 #[path = "../examples/differential_transactions/foreign.rs"]

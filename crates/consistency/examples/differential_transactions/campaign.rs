@@ -77,22 +77,32 @@ pub fn spread(number: u64) -> u64 {
     number.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 24
 }
 
+/// A history that is judged several times.
+#[derive(Clone, Copy)]
+struct Case<'a> {
+    history: &'a TransactionHistory,
+    report: &'a TransactionReport,
+    plan: Plan,
+    place: &'a str,
+}
+
 impl Counts {
-    /// Compares all verdicts on the history with this number.
+    /// Judges history `number` and compares it with whatever can judge it too.
     pub fn compare(&mut self, number: u64) {
         let plan = plan(number);
         let history = history(plan, number);
         let report = judge(&history, &ClockError::NONE);
         self.histories += 1;
         let place = format!("number {number}, {plan:?}");
+        let case = Case { history: &history, report: &report, plan, place: &place };
         if plan.records != Records::Lists {
-            self.against_axioms(&history, &report, plan.records, &place);
+            self.against_axioms(case);
         }
         if [Records::Lists, Records::ReadBeforeWrite].contains(&plan.records) {
-            self.against_adya(&history, &report, plan.records, &place);
+            self.against_adya(case);
         }
-        self.against_orders(&history, &report, plan.records, &place);
-        self.metamorphic(&history, &report, plan.engine, &place);
+        self.against_orders(case);
+        self.metamorphic(case);
     }
 
     fn note(&mut self, oracle: &'static str, is_violated: bool) {
@@ -101,13 +111,8 @@ impl Counts {
         *violated += u64::from(is_violated);
     }
 
-    fn against_adya(
-        &mut self,
-        history: &TransactionHistory,
-        report: &TransactionReport,
-        records: Records,
-        place: &str,
-    ) {
+    fn against_adya(&mut self, case: Case<'_>) {
+        let Case { history, report, plan: Plan { records, .. }, place } = case;
         let oracle = if records == Records::Lists { "adya, lists" } else { "adya, registers" };
         for (quality, theirs) in foreign::verdicts(history, records) {
             let ours = report.violates(quality);
@@ -129,13 +134,8 @@ impl Counts {
         self.disagreements.push(format!("{oracle}: {what}, ours {ours}: {place}"));
     }
 
-    fn against_axioms(
-        &mut self,
-        history: &TransactionHistory,
-        report: &TransactionReport,
-        records: Records,
-        place: &str,
-    ) {
+    fn against_axioms(&mut self, case: Case<'_>) {
+        let Case { history, report, plan: Plan { records, .. }, place } = case;
         let is_other = |one: &Anomaly| report.count(*one, Edges::Data) > 0;
         let others = [
             Anomaly::Internal,
@@ -165,13 +165,8 @@ impl Counts {
         }
     }
 
-    fn against_orders(
-        &mut self,
-        history: &TransactionHistory,
-        report: &TransactionReport,
-        records: Records,
-        place: &str,
-    ) {
+    fn against_orders(&mut self, case: Case<'_>) {
+        let Case { history, report, plan: Plan { records, .. }, place } = case;
         // Of unknown transactions we use the version that a write replaced, no other read.
         let uses_all = records == Records::Lists || !has_unknown(history);
         for quality in LEVELS {
@@ -194,13 +189,8 @@ impl Counts {
     }
 
     /// Weaker levels, other names, wider times: verdicts that follow from verdicts.
-    fn metamorphic(
-        &mut self,
-        history: &TransactionHistory,
-        report: &TransactionReport,
-        engine: Engine,
-        place: &str,
-    ) {
+    fn metamorphic(&mut self, case: Case<'_>) {
+        let Case { history, report, plan: Plan { engine, .. }, place } = case;
         for quality in Quality::ALL.iter().filter(|quality| report.violates(**quality)) {
             for stronger in Quality::ALL.iter().filter(|one| implied(**one).contains(quality)) {
                 let is_judged = report.findings.iter().any(|one| one.quality == *stronger);

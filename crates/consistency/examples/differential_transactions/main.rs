@@ -5,6 +5,7 @@
 
 mod brute;
 mod campaign;
+mod converted;
 mod engine;
 mod foreign;
 

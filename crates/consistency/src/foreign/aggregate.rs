@@ -5,29 +5,10 @@
 //! the sum, or the balance of every account.
 
 use super::error::ForeignProblem;
-use super::form::Form;
+use super::form::{Form, expected};
 use super::names::{ForeignName, ForeignNames};
-use crate::aggregate::{AggregateAccess, AggregateOperation};
+use crate::aggregate::AggregateAccess;
 use crate::transaction::{ObservedTransaction, TransactionStep};
-
-impl AggregateOperation {
-    pub(super) fn new(
-        transaction: &ObservedTransaction,
-        key: u64,
-        access: AggregateAccess,
-    ) -> AggregateOperation {
-        AggregateOperation {
-            node: 0,
-            index: transaction.index,
-            key,
-            session: transaction.session,
-            started: transaction.started,
-            ended: transaction.ended,
-            outcome: transaction.outcome,
-            access,
-        }
-    }
-}
 
 /// A read that came before the first addition, when nobody knew yet that its record is none of a
 /// single value.
@@ -49,10 +30,7 @@ pub(super) fn transfer(value: &Form) -> Result<(&Form, &Form, i64), ForeignProbl
     let amount = value.member("amount").and_then(Form::integer);
     match (value.member("from"), value.member("to"), amount) {
         (Some(from), Some(to), Some(amount)) => Ok((from, to, amount)),
-        _ => Err(ForeignProblem::Expected {
-            expected: "a transfer {:from account, :to account, :amount integer}",
-            found: value.shown(),
-        }),
+        _ => Err(expected("a transfer {:from account, :to account, :amount integer}", value)),
     }
 }
 
@@ -67,9 +45,6 @@ pub(super) fn balance(value: &Form) -> Result<Option<i64>, ForeignProblem> {
     match value {
         Form::Nil => Ok(None),
         Form::Integer(balance) => Ok(Some(*balance)),
-        other => Err(ForeignProblem::Expected {
-            expected: "a balance, a 64-bit integer,",
-            found: other.shown(),
-        }),
+        other => Err(expected("a balance, a 64-bit integer,", other)),
     }
 }

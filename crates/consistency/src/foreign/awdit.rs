@@ -6,14 +6,13 @@
 
 use std::collections::HashMap;
 
-use assay_model::{Nanos, Outcome};
+use assay_model::Outcome;
 
 use super::builder::Builder;
 use super::error::{ForeignError, ForeignProblem};
 use super::form::Form;
 use super::text::Text;
 use super::{ForeignHistory, ForeignTimes};
-use crate::transaction::{ObservedTransaction, TransactionStep};
 
 /// The transaction of whatever was aborted.
 const ABORTED: i64 = -1;
@@ -145,7 +144,7 @@ impl Reader {
             }
         };
         if line.transaction == ABORTED {
-            self.begin(session, Outcome::Refused, step);
+            self.builder.begin(session, Outcome::Refused, vec![step]);
             return Ok(());
         }
         if let Some(transaction) = self.transactions.get(&line.transaction) {
@@ -158,21 +157,7 @@ impl Reader {
             return Ok(());
         }
         self.transactions.insert(line.transaction, self.builder.transactions.len());
-        self.begin(session, Outcome::Done, step);
+        self.builder.begin(session, Outcome::Done, vec![step]);
         Ok(())
-    }
-
-    fn begin(&mut self, session: u32, outcome: Outcome, step: TransactionStep) {
-        let index = self.builder.transactions.len() as u64;
-        self.builder.transactions.push(ObservedTransaction {
-            node: 0,
-            index,
-            session,
-            agent: 0,
-            started: Nanos(index),
-            ended: Nanos::NEVER,
-            outcome,
-            steps: vec![step],
-        });
     }
 }

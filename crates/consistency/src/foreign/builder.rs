@@ -45,6 +45,27 @@ impl Builder {
         }
     }
 
+    /// A transaction without times: those of a session are in their order.
+    pub(super) fn begin(
+        &mut self,
+        session: u32,
+        outcome: Outcome,
+        steps: Vec<TransactionStep>,
+    ) -> &mut ObservedTransaction {
+        let place = self.transactions.len();
+        self.transactions.push(ObservedTransaction {
+            node: 0,
+            index: place as u64,
+            session,
+            agent: 0,
+            started: Nanos(place as u64),
+            ended: Nanos::NEVER,
+            outcome,
+            steps,
+        });
+        &mut self.transactions[place]
+    }
+
     /// A number for a session that is called so.
     pub(super) fn session(&mut self, name: i64) -> Result<u32, ForeignProblem> {
         let sessions = &mut self.interner.names.sessions;
@@ -265,9 +286,16 @@ impl Builder {
                     .filter(|(key, _)| self.is(*key, RecordKind::Aggregate))
             });
             match access {
-                Some((key, access)) => {
-                    operations.push(AggregateOperation::new(&transaction, key, access));
-                }
+                Some((key, access)) => operations.push(AggregateOperation {
+                    node: 0,
+                    index: transaction.index,
+                    key,
+                    session: transaction.session,
+                    started: transaction.started,
+                    ended: transaction.ended,
+                    outcome: transaction.outcome,
+                    access,
+                }),
                 None => self.transactions.push(transaction),
             }
         }

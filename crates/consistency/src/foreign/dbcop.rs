@@ -5,13 +5,13 @@
 //! "variable", "value", "success"}`, where 0 is the initial value. What was not committed is
 //! refused, and so is a write without success in a committed transaction.
 
-use assay_model::{Nanos, Outcome};
+use assay_model::Outcome;
 
 use super::builder::Builder;
 use super::error::{ForeignError, ForeignProblem};
-use super::form::{Form, Forms};
+use super::form::{Form, Forms, expected};
 use super::{ForeignHistory, ForeignTimes};
-use crate::transaction::{ObservedTransaction, TransactionStep};
+use crate::transaction::TransactionStep;
 
 pub(super) fn read(mut forms: Forms<'_>) -> Result<ForeignHistory, ForeignError> {
     let mut builder = Builder::default();
@@ -59,32 +59,16 @@ fn transaction(builder: &mut Builder, session: u32, form: &Form) -> Result<(), F
         }
     }
     let outcome = if committed { Outcome::Done } else { Outcome::Refused };
-    add(builder, session, outcome, steps);
+    builder.begin(session, outcome, steps);
     if !refused.is_empty() {
-        add(builder, session, Outcome::Refused, refused);
+        builder.begin(session, Outcome::Refused, refused);
     }
     Ok(())
 }
 
-fn add(builder: &mut Builder, session: u32, outcome: Outcome, steps: Vec<TransactionStep>) {
-    let index = builder.transactions.len() as u64;
-    builder.transactions.push(ObservedTransaction {
-        node: 0,
-        index,
-        session,
-        agent: 0,
-        started: Nanos(index),
-        ended: Nanos::NEVER,
-        outcome,
-        steps,
-    });
-}
-
 fn step(builder: &mut Builder, event: &Form) -> Result<TransactionStep, ForeignProblem> {
-    let (is_write, variable, value) = parts(event).ok_or_else(|| ForeignProblem::Expected {
-        expected: "an event {\"Read\" or \"Write\": {\"variable\": …, \"version\": …}}",
-        found: event.shown(),
-    })?;
+    let form = "an event {\"Read\" or \"Write\": {\"variable\": …, \"version\": …}}";
+    let (is_write, variable, value) = parts(event).ok_or_else(|| expected(form, event))?;
     if is_write {
         builder.write(variable, value)
     } else {

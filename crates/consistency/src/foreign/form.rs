@@ -96,6 +96,11 @@ impl fmt::Display for Form {
     }
 }
 
+/// The problem that something else is expected where `found` is.
+pub(super) fn expected(expected: &'static str, found: &Form) -> ForeignProblem {
+    ForeignProblem::Expected { expected, found: found.shown() }
+}
+
 /// Which notation a text is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Notation {
@@ -167,8 +172,7 @@ impl<'a> Forms<'a> {
         let close = match self.peek()? {
             Some(b'[') => b']',
             Some(b'(') if self.notation == Notation::Edn => b')',
-            Some(byte) => return Err(self.unexpected(byte)),
-            None => return Err(self.error(ForeignProblem::Truncated)),
+            other => return Err(self.refuse(other)),
         };
         self.text.advance();
         let mut first = true;
@@ -187,8 +191,7 @@ impl<'a> Forms<'a> {
         self.begin();
         match self.peek()? {
             Some(b'{') => self.text.advance(),
-            Some(byte) => return Err(self.unexpected(byte)),
-            None => return Err(self.error(ForeignProblem::Truncated)),
+            other => return Err(self.refuse(other)),
         }
         let mut first = true;
         while !self.closes(b'}', first)? {
@@ -257,6 +260,18 @@ impl<'a> Forms<'a> {
         }
         self.text.advance();
         Ok(())
+    }
+
+    /// The next byte, which must be there.
+    fn byte(&mut self) -> Result<u8, ForeignError> {
+        self.text.next()?.ok_or_else(|| self.error(ForeignProblem::Truncated))
+    }
+
+    fn refuse(&self, found: Option<u8>) -> ForeignError {
+        match found {
+            Some(byte) => self.unexpected(byte),
+            None => self.error(ForeignProblem::Truncated),
+        }
     }
 
     fn unexpected(&self, byte: u8) -> ForeignError {
@@ -370,10 +385,8 @@ impl<'a> Forms<'a> {
             self.text.take_while(&mut self.token, MAX_FORM_BYTES, belongs)?;
         }
         if self.token.is_empty() {
-            return match self.text.peek()? {
-                Some(byte) => Err(self.unexpected(byte)),
-                None => Err(self.error(ForeignProblem::Truncated)),
-            };
+            let found = self.text.peek()?;
+            return Err(self.refuse(found));
         }
         if self.token.len() as u64 > MAX_FORM_BYTES {
             return Err(self.error(ForeignProblem::TooLong(MAX_FORM_BYTES)));
@@ -412,11 +425,10 @@ impl<'a> Forms<'a> {
             if token.len() as u64 > MAX_FORM_BYTES {
                 return Err(self.error(ForeignProblem::TooLong(MAX_FORM_BYTES)));
             }
-            match self.text.next()? {
-                Some(b'"') => break,
-                Some(b'\\') => self.escape(&mut token)?,
-                Some(byte) => token.push(byte),
-                None => return Err(self.error(ForeignProblem::Truncated)),
+            match self.byte()? {
+                b'"' => break,
+                b'\\' => self.escape(&mut token)?,
+                byte => token.push(byte),
             }
         }
         let text = match std::str::from_utf8(&token) {
@@ -429,9 +441,7 @@ impl<'a> Forms<'a> {
 
     /// What follows a backslash in a string.
     fn escape(&mut self, token: &mut Vec<u8>) -> Result<(), ForeignError> {
-        let Some(byte) = self.text.next()? else {
-            return Err(self.error(ForeignProblem::Truncated));
-        };
+        let byte = self.byte()?;
         token.push(match byte {
             b'n' => b'\n',
             b't' => b'\t',
@@ -456,10 +466,9 @@ impl<'a> Forms<'a> {
             return Ok(char::from_u32(first).unwrap_or(char::REPLACEMENT_CHARACTER));
         }
         for byte in *b"\\u" {
-            match self.text.next()? {
-                Some(found) if found == byte => {}
-                Some(found) => return Err(self.unexpected(found)),
-                None => return Err(self.error(ForeignProblem::Truncated)),
+            let found = self.byte()?;
+            if found != byte {
+                return Err(self.unexpected(found));
             }
         }
         let second = self.four_digits()?;
@@ -470,9 +479,7 @@ impl<'a> Forms<'a> {
     fn four_digits(&mut self) -> Result<u32, ForeignError> {
         let mut code = 0;
         for _ in 0..4 {
-            let Some(byte) = self.text.next()? else {
-                return Err(self.error(ForeignProblem::Truncated));
-            };
+            let byte = self.byte()?;
             let digit = char::from(byte).to_digit(16).ok_or_else(|| self.unexpected(byte))?;
             code = code * 16 + digit;
         }

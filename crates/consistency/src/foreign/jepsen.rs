@@ -15,9 +15,9 @@ use assay_model::{Nanos, Outcome};
 
 use super::builder::{Builder, Clock};
 use super::error::{ForeignError, ForeignProblem, ForeignWarningKind};
-use super::form::{Form, Forms};
+use super::form::{Form, Forms, expected};
 use super::{ForeignEvent, ForeignHistory, ForeignTimes};
-use crate::transaction::{ObservedTransaction, TransactionStep};
+use crate::transaction::TransactionStep;
 
 /// What a line says of its operation.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -169,16 +169,8 @@ impl Reader {
         let transaction = self.builder.transactions.len();
         let in_flight = Some(Invocation { line, transaction, action });
         self.processes.insert(name, Process { session, in_flight, retired: false });
-        self.builder.transactions.push(ObservedTransaction {
-            node: 0,
-            index,
-            session,
-            agent: 0,
-            started: at,
-            ended: Nanos::NEVER,
-            outcome: Outcome::Unknown,
-            steps,
-        });
+        let transaction = self.builder.begin(session, Outcome::Unknown, steps);
+        (transaction.index, transaction.started) = (index, at);
         Ok(())
     }
 
@@ -223,18 +215,15 @@ impl Reader {
         event: &Form,
     ) -> Result<(), ForeignProblem> {
         let answer = event.member("value");
-        match invocation.action {
-            Action::Transaction if matches!(answer, None | Some(Form::Nil)) => {
-                self.builder.warn(ForeignWarningKind::NoAnswer, line, 1);
-                return Ok(());
-            }
-            Action::Read if answer.is_none() => {
-                self.builder.warn(ForeignWarningKind::NoAnswer, line, 1);
-                return Ok(());
-            }
+        let says_nothing = match invocation.action {
+            Action::Transaction => matches!(answer, None | Some(Form::Nil)),
+            Action::Read => answer.is_none(),
             // What they did is known from the invocation; some clients answer with nothing.
             Action::Write | Action::CompareAndSet | Action::Add | Action::Transfer => return Ok(()),
-            Action::Transaction | Action::Read => {}
+        };
+        if says_nothing {
+            self.builder.warn(ForeignWarningKind::NoAnswer, line, 1);
+            return Ok(());
         }
         if invocation.action == Action::Read && self.aggregate_answer(invocation, event)? {
             return Ok(());
@@ -367,10 +356,6 @@ impl Reader {
         let times = if self.timed { ForeignTimes::Nanoseconds } else { ForeignTimes::LineOrder };
         self.builder.finish(times)
     }
-}
-
-fn expected(expected: &'static str, found: &Form) -> ForeignProblem {
-    ForeignProblem::Expected { expected, found: found.shown() }
 }
 
 fn event_type(event: &Form) -> Result<EventType, ForeignProblem> {

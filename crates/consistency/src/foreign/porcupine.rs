@@ -23,13 +23,7 @@ use super::builder::Builder;
 use super::error::{ForeignError, ForeignProblem, ForeignWarningKind};
 use super::form::{Form, Forms};
 use super::{ForeignHistory, ForeignTimes};
-use crate::transaction::{ObservedTransaction, TransactionStep};
-
-/// What an operation did and whether.
-struct Effect {
-    steps: Vec<TransactionStep>,
-    outcome: Outcome,
-}
+use crate::transaction::TransactionStep;
 
 #[derive(Default)]
 struct Reader {
@@ -66,27 +60,23 @@ impl Reader {
         {
             return Err(ForeignProblem::EndsBeforeStart { started: call, ended });
         }
-        let effect = self.effect(input, output)?;
-        if let ([TransactionStep::Read { value: None, .. }], Outcome::Done) =
-            (&*effect.steps, effect.outcome)
-        {
+        let (steps, outcome) = self.effect(input, output)?;
+        if let ([TransactionStep::Read { value: None, .. }], Outcome::Done) = (&*steps, outcome) {
             self.builder.warn(ForeignWarningKind::NoAnswer, line, 1);
         }
         self.origins.push((client.unwrap_or(0), line));
-        self.builder.transactions.push(ObservedTransaction {
-            node: 0,
-            index: self.builder.transactions.len() as u64,
-            session: 0,
-            agent: 0,
-            started: nanos(call),
-            ended: ended.map_or(Nanos::NEVER, nanos),
-            outcome: if ended.is_none() { Outcome::Unknown } else { effect.outcome },
-            steps: effect.steps,
-        });
+        let outcome = if ended.is_none() { Outcome::Unknown } else { outcome };
+        let transaction = self.builder.begin(0, outcome, steps);
+        transaction.started = nanos(call);
+        transaction.ended = ended.map_or(Nanos::NEVER, nanos);
         Ok(())
     }
 
-    fn effect(&mut self, input: &Form, output: &Form) -> Result<Effect, ForeignProblem> {
+    fn effect(
+        &mut self,
+        input: &Form,
+        output: &Form,
+    ) -> Result<(Vec<TransactionStep>, Outcome), ForeignProblem> {
         let register = Form::Word("register".into());
         let key = member(input, &["key"]).unwrap_or(&register);
         let is = |name: &str, truth| member(output, &[name]) == Some(&Form::Boolean(truth));
@@ -98,13 +88,11 @@ impl Reader {
             "read" => {
                 let answer = answer(output);
                 let answer = if is("exists", false) { Some(&Form::Nil) } else { answer };
-                let step = self.builder.register_read(key, answer)?;
-                Ok(Effect { steps: vec![step], outcome })
+                Ok((vec![self.builder.register_read(key, answer)?], outcome))
             }
             "write" => {
                 let value = value.ok_or(ForeignProblem::Missing("a value to write"))?;
-                let step = self.builder.write(key, value)?;
-                Ok(Effect { steps: vec![step], outcome })
+                Ok((vec![self.builder.write(key, value)?], outcome))
             }
             _ => {
                 let missing = ForeignProblem::Missing("an old and a new value");
@@ -112,8 +100,7 @@ impl Reader {
                 let refused = is("ok", false) && outcome == Outcome::Done;
                 let read = self.builder.register_read(key, Some(old).filter(|_| !refused))?;
                 let steps = vec![read, self.builder.write(key, new)?];
-                let outcome = if refused { Outcome::Refused } else { outcome };
-                Ok(Effect { steps, outcome })
+                Ok((steps, if refused { Outcome::Refused } else { outcome }))
             }
         }
     }

@@ -56,19 +56,8 @@ impl ViolationCollector {
         silence: Option<Limitation>,
     ) -> (QualityFinding, ViolationTimes) {
         let times = ViolationTimes { quality, per_second: self.per_second.into_iter().collect() };
-        let none_found = || match silence {
-            Some(limitation) => QualityVerdict::NotAssessable(limitation),
-            None if power.opportunities == 0 => {
-                QualityVerdict::NotAssessable(Limitation::NoOpportunity)
-            }
-            None => QualityVerdict::NoneFound(power),
-        };
-        let verdict = match self.count {
-            0 => none_found(),
-            count => {
-                QualityVerdict::Violated(Violations { count, witnesses: self.witnesses, power })
-            }
-        };
+        let violations = Violations { count: self.count, witnesses: self.witnesses, power };
+        let verdict = QualityVerdict::of(violations, silence);
         (QualityFinding { quality, order, verdict }, times)
     }
 }

@@ -25,7 +25,7 @@ use crate::transaction::facts::Facts;
 use crate::transaction::graph::{Edge, Graph, sort};
 use crate::transaction::log::{AnomalyCount, Log};
 use crate::transaction::order::{Dependencies, NOBODY, SourceRead};
-use crate::transaction::report::{Evidence, TransactionReport, report};
+use crate::transaction::report::{Evidence, TransactionReport, link_records, report};
 use crate::transaction::weak::Suspects;
 use crate::transaction::{
     ObservedTransaction, TransactionHistory, TransactionStep, cycles, lists, registers, weak,
@@ -170,17 +170,11 @@ impl TransactionTally {
         let own = std::mem::take(&mut self.anomalies);
         let mut sorts: BTreeMap<_, AnomalyCount> = BTreeMap::new();
         for one in own.into_iter().chain(other.anomalies) {
-            match sorts.entry((one.anomaly, one.edges)) {
-                std::collections::btree_map::Entry::Vacant(place) => {
-                    place.insert(one);
-                }
-                std::collections::btree_map::Entry::Occupied(mut known) => {
-                    let known = known.get_mut();
-                    known.count += one.count;
-                    known.witnesses.extend(one.witnesses);
-                    known.witnesses.truncate(Violations::WITNESSES);
-                }
-            }
+            let kind = (one.anomaly, one.edges);
+            let known = sorts.entry(kind).or_insert_with(|| AnomalyCount::none(kind));
+            known.count += one.count;
+            known.witnesses.extend(one.witnesses);
+            known.witnesses.truncate(Violations::WITNESSES);
         }
         self.anomalies = sorts.into_values().collect();
     }
@@ -343,11 +337,7 @@ pub fn judge_records(
     for (at, one) in history.transactions.iter().enumerate() {
         dependencies.is_committed[at] |= seen.contains(&one.index);
     }
-    let (lists, registers) = (lists::all(&facts), registers::all(&facts));
-    lists.iter().for_each(|list| list.observe(&mut dependencies, &mut log));
-    registers.iter().for_each(|register| register.observe(&mut dependencies, &mut log));
-    lists.iter().for_each(|list| list.link(&mut dependencies, &mut log));
-    registers.iter().for_each(|register| register.link(&mut dependencies, &mut log));
+    link_records(&facts, &mut dependencies, &mut log);
     let anti_dependencies = dependencies.edges.iter().filter(|edge| edge.sort == sort::RW).count();
     tally.evidence = Evidence {
         reads: dependencies.reads.len() as u64,

@@ -179,12 +179,7 @@ impl<'h> ListOrder<'_, 'h> {
             .map(|read| (&read.elements[..read.outer as usize], read.transaction))
             .collect();
         replaced.sort_by_key(|(elements, transaction)| (elements.len(), *transaction));
-        for same in replaced.chunk_by(|one, other| one.0 == other.0) {
-            if same.len() > 1 {
-                let transactions: Vec<u32> = same.iter().map(|(_, at)| *at).collect();
-                log.add(Anomaly::LostUpdate, self.name, &transactions);
-            }
-        }
+        log.add_lost_updates(self.name, &replaced);
     }
 
     /// Adds the edges between versions, and between versions and their readers, once all that was

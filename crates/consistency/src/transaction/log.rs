@@ -24,13 +24,13 @@ pub struct AnomalyCount {
 /// The anomalies of a history; [`Violations::WITNESSES`] of each sort are kept.
 pub(super) struct Log<'h> {
     history: &'h TransactionHistory,
-    sorts: BTreeMap<(Anomaly, Edges), Sort>,
+    sorts: BTreeMap<(Anomaly, Edges), AnomalyCount>,
 }
 
-#[derive(Default)]
-struct Sort {
-    count: u64,
-    witnesses: Vec<Witness>,
+impl AnomalyCount {
+    pub(super) fn none((anomaly, edges): (Anomaly, Edges)) -> AnomalyCount {
+        AnomalyCount { anomaly, edges, count: 0, witnesses: Vec::new() }
+    }
 }
 
 impl<'h> Log<'h> {
@@ -50,31 +50,30 @@ impl<'h> Log<'h> {
         edges: Edges,
         show: impl FnOnce() -> (u64, Vec<u32>, Nanos),
     ) {
-        let sort = self.sorts.entry((anomaly, edges)).or_default();
+        let kind = (anomaly, edges);
+        let sort = self.sorts.entry(kind).or_insert_with(|| AnomalyCount::none(kind));
         sort.count += 1;
         if sort.witnesses.len() < Violations::WITNESSES {
             let (key, transactions, margin) = show();
             let index = |at: &u32| self.history.transactions[*at as usize].index;
             let operations = transactions.iter().map(index).collect();
-            sort.witnesses.push(Witness {
-                anomaly,
-                edges,
-                key,
-                operations,
-                records: Vec::new(),
-                margin,
-            });
+            sort.witnesses.push(Witness::new(kind, key, operations, margin));
+        }
+    }
+
+    /// Adds the transactions that replaced the same version of `key`; `replaced` is in the order
+    /// of versions.
+    pub fn add_lost_updates<Version: PartialEq>(&mut self, key: u64, replaced: &[(Version, u32)]) {
+        for same in replaced.chunk_by(|one, other| one.0 == other.0) {
+            if same.len() > 1 {
+                let transactions: Vec<u32> = same.iter().map(|(_, at)| *at).collect();
+                self.add(Anomaly::LostUpdate, key, &transactions);
+            }
         }
     }
 
     /// The anomalies of each sort, in the order of the enums.
     pub fn anomalies(self) -> Vec<AnomalyCount> {
-        let count = |((anomaly, edges), sort): ((Anomaly, Edges), Sort)| AnomalyCount {
-            anomaly,
-            edges,
-            count: sort.count,
-            witnesses: sort.witnesses,
-        };
-        self.sorts.into_iter().map(count).collect()
+        self.sorts.into_values().collect()
     }
 }

@@ -97,12 +97,7 @@ impl Register<'_> {
             .filter_map(|write| Some((write.parent?, write.transaction)))
             .collect();
         replaced.sort_unstable();
-        for same in replaced.chunk_by(|one, other| one.0 == other.0) {
-            if same.len() > 1 {
-                let transactions: Vec<u32> = same.iter().map(|(_, at)| *at).collect();
-                log.add(Anomaly::LostUpdate, self.name, &transactions);
-            }
-        }
+        log.add_lost_updates(self.name, &replaced);
     }
 
     /// Adds the edges, once all that was seen is marked as committed.

@@ -64,7 +64,7 @@ pub(super) struct Evidence {
 }
 
 /// Judges all transactional qualities of a history but the constant total, which
-/// [`super::invariants::constant_total`] judges.
+/// [`judge_aggregates`](crate::aggregate::judge_aggregates) judges.
 ///
 /// Time: O(n log n) in steps, elements of lists and edges without anomalies; O(n^1.5) with them.
 /// Memory: about 400 bytes per transaction of three steps, beside the history; see `weak` for
@@ -79,12 +79,7 @@ pub fn judge(history: &TransactionHistory, clocks: &ClockError) -> TransactionRe
     if !dependencies.is_committed.contains(&true) {
         return without_verdict(Limitation::NothingKnown);
     }
-    let (lists, registers) = (lists::all(&facts), registers::all(&facts));
-    lists.iter().for_each(|list| list.observe(&mut dependencies, &mut log));
-    registers.iter().for_each(|register| register.observe(&mut dependencies, &mut log));
-    lists.iter().for_each(|list| list.link(&mut dependencies, &mut log));
-    registers.iter().for_each(|register| register.link(&mut dependencies, &mut log));
-    drop(lists);
+    link_records(&facts, &mut dependencies, &mut log);
     let of_session = dependencies.link_sessions();
     let after_others = dependencies.link_real_time(clocks);
     let anti_dependencies = dependencies.edges.iter().filter(|edge| edge.sort == sort::RW).count();
@@ -118,6 +113,15 @@ pub fn judge(history: &TransactionHistory, clocks: &ClockError) -> TransactionRe
         are_clocks_too_bad: are_clocks_too_bad(history, clocks),
     };
     report(log.anomalies(), &evidence)
+}
+
+/// Observes every record, so that all that was seen is known, then links its versions.
+pub(super) fn link_records(facts: &Facts, dependencies: &mut Dependencies, log: &mut Log) {
+    let (lists, registers) = (lists::all(facts), registers::all(facts));
+    lists.iter().for_each(|list| list.observe(dependencies, log));
+    registers.iter().for_each(|register| register.observe(dependencies, log));
+    lists.iter().for_each(|list| list.link(dependencies, log));
+    registers.iter().for_each(|register| register.link(dependencies, log));
 }
 
 pub(super) fn without_verdict(limitation: Limitation) -> TransactionReport {
@@ -174,15 +178,7 @@ fn finding(quality: Quality, anomalies: &[AnomalyCount], evidence: &Evidence) ->
         unknown: evidence.unknown,
     };
     let violations = violations(quality, anomalies, power);
-    let verdict = if violations.count > 0 {
-        QualityVerdict::Violated(violations)
-    } else if let Some(limitation) = evidence.limitation(quality) {
-        QualityVerdict::NotAssessable(limitation)
-    } else if power.opportunities == 0 {
-        QualityVerdict::NotAssessable(Limitation::NoOpportunity)
-    } else {
-        QualityVerdict::NoneFound(power)
-    };
+    let verdict = QualityVerdict::of(violations, evidence.limitation(quality));
     QualityFinding { quality, order: evidence.order(quality), verdict }
 }
 

@@ -2,9 +2,11 @@
 
 use assay_consistency::register::{self, RegisterReport};
 use assay_consistency::{ClockError, Quality, QualityVerdict, RegisterHistory};
+use assay_model::Seed;
 
 use crate::definitions::{Counts, counts};
 use crate::oracle::{events, is_k_atomic, porcupine, widened, with_earlier_reads};
+use crate::random::{Recipe, SMALL, history};
 
 /// How many violations of this quality a report has.
 pub fn violations(report: &RegisterReport, quality: Quality) -> u64 {
@@ -75,7 +77,40 @@ pub fn counted(report: &RegisterReport) -> Counts {
     }
 }
 
-/// What the checkers and what the definitions count of a history.
-pub fn definitions(history: &RegisterHistory) -> [Counts; 2] {
-    [counted(&judge(history)), counts(history)]
+/// Kinds of histories, with whether their writes are of whole records.
+pub const KINDS: [(&str, Recipe, bool); 4] = [
+    ("several writers", MIXED, true),
+    ("single writers", Recipe { has_single_writers: true, ..MIXED }, true),
+    ("read-then-write", Recipe { read_then_write: 50, wrong: 5, unknown: 0, ..MIXED }, true),
+    ("single fields", MIXED, false),
+];
+const MIXED: Recipe = Recipe { operations: 20, keys: 2, wrong: 30, ..SMALL };
+
+/// Counts many histories of a kind as the checkers and as the definitions do, and tells those where
+/// they differ; the sum of some of what the checkers counted.
+pub fn definitions(
+    (recipe, writes_whole_records): (&Recipe, bool),
+    seed: Seed,
+    histories: u64,
+    mut differ: impl FnMut(String),
+) -> [u64; 6] {
+    let mut sum = [0; 6];
+    for index in 0..histories {
+        let history = history(recipe, seed, index);
+        let history = RegisterHistory { has_final_reads: true, writes_whole_records, ..history };
+        let (ours, theirs) = (counted(&judge(&history)), counts(&history));
+        if ours != theirs {
+            differ(format!("history {index}: ours {ours:?}, theirs {theirs:?}: {history:#?}"));
+        }
+        let counted = [
+            ours.monotonic_reads,
+            ours.read_your_writes,
+            ours.monotonic_writes,
+            ours.writes_follow_reads,
+            ours.stale,
+            ours.lost,
+        ];
+        sum.iter_mut().zip(counted).for_each(|(sum, counted)| *sum += counted);
+    }
+    sum
 }

@@ -19,6 +19,28 @@ fn exported(history: &TransactionHistory, format: ElleFormat) -> String {
     String::from_utf8(text).expect("the export is UTF-8")
 }
 
+/// Random histories with their seeds, and as texts of both formats that say anything.
+fn random_histories() -> impl Iterator<Item = (u64, TransactionHistory, Vec<String>)> {
+    (0..HISTORIES).map(|seed| {
+        let history = random_history(seed, seed % 2 == 0);
+        let mut texts = FORMATS.map(|format| exported(&history, format)).to_vec();
+        texts.retain(|text| !text.is_empty());
+        (seed, history, texts)
+    })
+}
+
+/// A transaction that was done.
+fn transaction(
+    index: u64,
+    session: u32,
+    times: [u64; 2],
+    steps: Vec<TransactionStep>,
+) -> ObservedTransaction {
+    let [started, ended] = times.map(Nanos);
+    let (node, agent, outcome) = (0, 0, Outcome::Done);
+    ObservedTransaction { node, index, session, agent, started, ended, outcome, steps }
+}
+
 /// Sessions that run side by side; each ends after an unknown outcome.
 fn random_history(seed: u64, lists: bool) -> TransactionHistory {
     let mut draws = Seed(seed).draws(24, 0);
@@ -38,17 +60,11 @@ fn random_history(seed: u64, lists: bool) -> TransactionHistory {
             let steps = (0..1 + draws.below(4))
                 .map(|_| random_step(&mut draws, &mut values, lists, done))
                 .collect();
-            transactions.push(ObservedTransaction {
-                node: 0,
-                index: transactions.len() as u64,
-                session,
-                agent: 0,
-                // Times of all sessions differ.
-                started: Nanos(started * 4 + u64::from(session)),
-                ended: Nanos(at * 4 + u64::from(session)),
-                outcome,
-                steps,
-            });
+            // Times of all sessions differ.
+            let times = [started, at].map(|time| time * 4 + u64::from(session));
+            let index = transactions.len() as u64;
+            transactions
+                .push(ObservedTransaction { outcome, ..transaction(index, session, times, steps) });
             if outcome == Outcome::Unknown {
                 break;
             }
@@ -138,16 +154,11 @@ fn comparable<'a>(
 
 #[test]
 fn exported_histories_are_read_back_as_they_were() {
-    for seed in 0..HISTORIES {
-        let history = random_history(seed, seed % 2 == 0);
+    for (seed, history, texts) in random_histories() {
         let ours = comparable(history.transactions.iter().map(|transaction| {
             (u64::from(transaction.session), transaction, transaction.steps.clone())
         }));
-        for format in FORMATS {
-            let text = exported(&history, format);
-            if text.is_empty() {
-                continue;
-            }
+        for text in texts {
             let back = read(&text).unwrap_or_else(|error| panic!("{error} in {text}"));
             let theirs = comparable(back.transactions.transactions.iter().map(|transaction| {
                 let session = back.names.sessions[transaction.session as usize] as u64;
@@ -199,36 +210,16 @@ fn exported_registers_are_read_back_as_registers() {
 // tidy: allow columns: one transaction per line
 #[test]
 fn extreme_numbers_and_overlapping_sessions_are_exported() {
-    let transaction = |index, started, steps| ObservedTransaction {
-        node: 0,
-        index,
-        session: 0,
-        agent: 0,
-        started: Nanos(started),
-        ended: Nanos::NEVER,
-        outcome: Outcome::Done,
-        steps,
-    };
-    let key = u64::MAX;
-    let history = TransactionHistory {
-        transactions: vec![
-            transaction(1, 0, vec![TransactionStep::Read { key, value: None }]),
-            transaction(
-                2,
-                0,
-                vec![TransactionStep::Read { key, value: Some(WrittenValue::GARBAGE) }],
-            ),
-            transaction(
-                3,
-                u64::MAX,
-                vec![TransactionStep::Write {
-                    key,
-                    value: WrittenValue(u64::MAX - 1),
-                    version: Some(1),
-                }],
-            ),
-        ],
-    };
+    let (key, last) = (u64::MAX, WrittenValue(u64::MAX - 1));
+    let steps = [
+        (1, 0, TransactionStep::Read { key, value: None }),
+        (2, 0, TransactionStep::Read { key, value: Some(WrittenValue::GARBAGE) }),
+        (3, u64::MAX, TransactionStep::Write { key, value: last, version: Some(1) }),
+    ];
+    let transactions = steps
+        .map(|(index, started, step)| transaction(index, 0, [started, u64::MAX], vec![step]))
+        .to_vec();
+    let history = TransactionHistory { transactions };
     for format in FORMATS {
         check(
             &exported(&history, format),
@@ -300,21 +291,22 @@ fn steps_of_ours(history: &ForeignHistory) -> Vec<Vec<String>> {
     committed.map(|transaction| transaction.steps.iter().map(step).collect()).collect()
 }
 
+/// A history that adya simulates: of lists if the seed is even, else of registers.
+fn simulated(seed: u64, options: adya::sim::SimOpts) -> (String, Workload) {
+    let (kind, workload) = if seed % 2 == 0 {
+        (adya::r#gen::Kind::ListAppend, Workload::ListAppend)
+    } else {
+        (adya::r#gen::Kind::RwRegister, Workload::RwRegister)
+    };
+    let generated = adya::r#gen::GenOpts { kind, ..adya::r#gen::GenOpts::default() };
+    (adya::sim::run(&adya::sim::SimOpts { seed, r#gen: generated, ..options }), workload)
+}
+
 #[test]
 fn adya_reads_the_same_steps_from_its_own_histories() {
     for seed in 0..20 {
-        let kind = if seed % 2 == 0 {
-            adya::r#gen::Kind::ListAppend
-        } else {
-            adya::r#gen::Kind::RwRegister
-        };
-        let generated = adya::r#gen::GenOpts { kind, ..adya::r#gen::GenOpts::default() };
-        let text = adya::sim::run(&adya::sim::SimOpts {
-            txns: 100,
-            seed,
-            r#gen: generated,
-            ..adya::sim::SimOpts::default()
-        });
+        let options = adya::sim::SimOpts { txns: 100, ..adya::sim::SimOpts::default() };
+        let (text, _) = simulated(seed, options);
         let theirs = History::parse(&text).expect("adya reads what it wrote");
         let ours = read(&text).expect("we read what adya wrote");
         assert_eq!(steps_of_ours(&ours), steps_of_adya(&theirs), "seed {seed}");
@@ -327,11 +319,6 @@ fn adya_judges_a_history_that_went_through_us_as_it_was() {
     use adya::sim::Isolation;
     let mut found = 0;
     for seed in 0..30 {
-        let (kind, workload) = if seed % 2 == 0 {
-            (adya::r#gen::Kind::ListAppend, Workload::ListAppend)
-        } else {
-            (adya::r#gen::Kind::RwRegister, Workload::RwRegister)
-        };
         let levels = [
             Isolation::Serializable,
             Isolation::SnapshotIsolation,
@@ -339,14 +326,13 @@ fn adya_judges_a_history_that_went_through_us_as_it_was() {
             Isolation::ReadUncommitted,
             Isolation::LostUpdate,
         ];
-        let text = adya::sim::run(&adya::sim::SimOpts {
+        let options = adya::sim::SimOpts {
             isolation: levels[seed as usize % 5],
             txns: 60,
             info_rate: 0.1,
-            seed,
-            r#gen: adya::r#gen::GenOpts { kind, ..adya::r#gen::GenOpts::default() },
             ..adya::sim::SimOpts::default()
-        });
+        };
+        let (text, workload) = simulated(seed, options);
         let judge = |text: &str| {
             let options = Opts { sequential_keys: true, ..Opts::default() };
             let parsed = History::parse(text).expect("adya reads it");
@@ -365,13 +351,8 @@ fn adya_judges_a_history_that_went_through_us_as_it_was() {
 
 #[test]
 fn adya_reads_what_is_exported() {
-    for seed in 0..HISTORIES {
-        let history = random_history(seed, seed % 2 == 0);
-        for format in FORMATS {
-            let text = exported(&history, format);
-            if text.is_empty() {
-                continue;
-            }
+    for (seed, _, texts) in random_histories() {
+        for text in texts {
             let theirs = History::parse(&text).expect("adya reads the export");
             let ours = read(&text).expect("we read the export");
             assert_eq!(steps_of_ours(&ours), steps_of_adya(&theirs), "seed {seed}");
@@ -385,17 +366,9 @@ fn judged(
     workload: Workload,
     model: &str,
 ) -> (Valid, Vec<String>) {
-    let transactions =
-        transactions.iter().enumerate().map(|(position, each)| ObservedTransaction {
-            node: 0,
-            index: position as u64,
-            session: position as u32,
-            agent: 0,
-            started: Nanos(each.0),
-            ended: Nanos(each.1),
-            outcome: Outcome::Done,
-            steps: each.2.clone(),
-        });
+    let transactions = (0..).zip(transactions).map(|(session, (started, ended, steps))| {
+        transaction(u64::from(session), session, [*started, *ended], steps.clone())
+    });
     let history = TransactionHistory { transactions: transactions.collect() };
     let [edn, json] = FORMATS.map(|format| {
         let parsed = History::parse(&exported(&history, format)).expect("adya reads the export");
