@@ -1,5 +1,7 @@
 //! The analyzer: takes records batch by batch, gives a summary.
 
+use std::collections::BTreeSet;
+
 use assay_model::{Ends, Kind, Nanos, Outcome, Phase, Record, Verified};
 
 use crate::availability::{Bins, Silences};
@@ -404,10 +406,8 @@ impl Analyzer {
     }
 
     fn finish_transactions(&self, duration: Nanos) -> Vec<Transactions> {
-        let mut numbers: Vec<u16> = self.transactions.iter().map(|(number, _)| *number).collect();
-        numbers.extend(self.open.numbers());
-        numbers.sort_unstable();
-        numbers.dedup();
+        let ended = self.transactions.iter().map(|(number, _)| *number);
+        let numbers: BTreeSet<u16> = ended.chain(self.open.numbers()).collect();
         let names = &self.options.transaction_types;
         let counted = |number: u16| {
             let kind_stats = self.transactions.iter().find(|(of, _)| *of == number);

@@ -205,7 +205,7 @@ impl Bins {
         let rate = (self.in_time, window.duration());
         let (mut outages, threshold) =
             beyond_chance(&self.gaps(window), Outage::length, rate, self.grid.resolution());
-        let whole = whole_intervals(series, window);
+        let whole = series.whole_in(window);
         let baseline = baseline(whole, series.width, &outages);
         for outage in &mut outages {
             outage.recovered_after = recovery(whole, series.width, baseline, outage.until);
@@ -269,16 +269,6 @@ fn beyond_chance<G: Copy>(
         }
         (down, threshold) = (found, next);
     }
-}
-
-/// The intervals that lie in the window with their whole width.
-fn whole_intervals(series: &Series, window: Window) -> &[IntervalSummary] {
-    let is_before = |interval: &IntervalSummary| interval.from < window.from;
-    let is_whole =
-        |interval: &IntervalSummary| interval.from.saturating_add(series.width) <= window.until;
-    let first = series.intervals.partition_point(is_before);
-    let end = series.intervals.partition_point(is_whole);
-    series.intervals.get(first..end).unwrap_or(&[])
 }
 
 /// Operations done in the median interval that no outage touches.

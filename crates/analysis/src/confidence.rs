@@ -99,20 +99,22 @@ impl Batches {
 
     /// τ of the event "the value is in a bucket below `edge`", or 0 if it always or never happens.
     fn dependence_at(&self, edge: usize) -> f64 {
-        let below: Vec<(f64, f64)> = self
-            .batches
-            .iter()
-            .map(|batch| (batch.below(edge) as f64, batch.total() as f64))
-            .collect();
-        let (hits, n) = below.iter().fold((0.0, 0.0), |(a, b), (x, y)| (a + x, b + y));
-        let share = hits / n;
-        let batches = below.len() as f64;
-        if batches < 2.0 || hits == 0.0 || hits == n {
-            return 0.0;
-        }
-        let squares: f64 = below.iter().map(|(x, size)| (x - size * share).powi(2)).sum();
-        squares * batches / (batches - 1.0) / (n * share * (1.0 - share))
+        let below = |batch: &Buckets<ROUGH>| (batch.below(edge) as f64, batch.total() as f64);
+        batch_dependence(self.batches.iter().map(below))
     }
+}
+
+/// τ of being counted, by the means of batches that have so many of their operations counted; 0
+/// where all or none are.
+pub fn batch_dependence(pairs: impl Iterator<Item = (f64, f64)> + Clone) -> f64 {
+    let sum = pairs.clone().fold((0.0, 0.0, 0.0), |(a, b, c), (x, n)| (a + x, b + n, c + 1.0));
+    let (hits, n, batches) = sum;
+    if batches < 2.0 || hits == 0.0 || hits == n {
+        return 0.0;
+    }
+    let share = hits / n;
+    let squares: f64 = pairs.map(|(x, size)| (x - size * share).powi(2)).sum();
+    squares * batches / (batches - 1.0) / (n * share * (1.0 - share))
 }
 
 /// The 97.5 % quantile of Student's t, by the first terms of its Cornish–Fisher expansion; within

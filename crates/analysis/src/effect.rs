@@ -23,6 +23,7 @@
 
 use assay_model::Nanos;
 
+use crate::median;
 use crate::options::Window;
 use crate::summary::{IntervalSummary, Series, Silence};
 
@@ -97,13 +98,9 @@ pub struct Level {
 
 /// The figures that are looked at.
 const FIGURES: [fn(&IntervalSummary) -> f64; 4] =
-    [|interval| interval.done as f64, |interval| median(interval) as f64, tail, failed];
+    [|interval| interval.done as f64, |interval| interval.response.p50.0 as f64, tail, failed];
 /// The place of the failures among them.
 const FAILURES: usize = 3;
-
-fn median(interval: &IntervalSummary) -> u64 {
-    interval.response.p50.0
-}
 
 fn tail(interval: &IntervalSummary) -> f64 {
     interval.response.p99.0 as f64
@@ -123,10 +120,7 @@ pub fn effects(
     window: Window,
     actions: &[TimedAction],
 ) -> Vec<Option<Effect>> {
-    let is_whole = |interval: &&IntervalSummary| {
-        interval.from >= window.from && interval.from + series.width <= window.until
-    };
-    let all: Vec<&IntervalSummary> = series.intervals.iter().filter(is_whole).collect();
+    let all = series.whole_in(window);
     // The interval in which something is done may show it already: it is not before.
     let until = |at: Nanos| all.iter().position(|interval| interval.from + series.width > at);
     let stops = stops(silences, actions);
@@ -161,8 +155,8 @@ pub fn stops(silences: &[Silence], actions: &[TimedAction]) -> Vec<Option<Silenc
 
 fn effect(
     action: TimedAction,
-    before: &[&IntervalSummary],
-    follows: &[&IntervalSummary],
+    before: &[IntervalSummary],
+    follows: &[IntervalSummary],
     width: Nanos,
 ) -> Option<Effect> {
     if before.len() < FEWEST || follows.len() < FEWEST {
@@ -204,7 +198,7 @@ impl Effect {
 }
 
 /// Whether a figure goes on in one direction: the halves differ by more than each has by itself.
-fn drifts(intervals: &[&IntervalSummary]) -> bool {
+fn drifts(intervals: &[IntervalSummary]) -> bool {
     let (early, late) = intervals.split_at(intervals.len() / 2);
     let (early, late) = (Usual::of(early), Usual::of(late));
     let halves = early.0.iter().zip(late.0);
@@ -227,11 +221,10 @@ struct Around {
 }
 
 impl Usual {
-    fn of(intervals: &[&IntervalSummary]) -> Usual {
+    fn of(intervals: &[IntervalSummary]) -> Usual {
         Usual(FIGURES.map(|figure| {
-            let values: Vec<f64> = intervals.iter().map(|interval| figure(interval)).collect();
-            let middle = middle(values.clone());
-            let away = values.iter().map(|value| (value - middle).abs()).collect();
+            let middle = middle(intervals.iter().map(figure));
+            let away = intervals.iter().map(|interval| (figure(interval) - middle).abs());
             Around { middle, noise: SIGMAS * MAD_TO_SIGMA * self::middle(away) }
         }))
     }
@@ -257,7 +250,7 @@ impl Usual {
     }
 
     /// For each interval whether it is one of two in a row that differ in the same way.
-    fn differing(&self, intervals: &[&IntervalSummary]) -> Vec<bool> {
+    fn differing(&self, intervals: &[IntervalSummary]) -> Vec<bool> {
         let ways: Vec<_> = intervals.iter().map(|interval| self.ways(interval)).collect();
         let is_same = |one: usize, other: usize| {
             let other = ways.get(other);
@@ -272,14 +265,11 @@ impl Usual {
     }
 }
 
-fn level(intervals: &[&IntervalSummary], width: Nanos) -> Level {
-    let of = |figure: fn(&IntervalSummary) -> f64| {
-        middle(intervals.iter().map(|interval| figure(interval)).collect())
-    };
+fn level(intervals: &[IntervalSummary], width: Nanos) -> Level {
+    let of = |figure: fn(&IntervalSummary) -> f64| middle(intervals.iter().map(figure));
     let answered = |figure: fn(&IntervalSummary) -> f64| {
         let known = intervals.iter().filter(|interval| interval.response.count > 0);
-        let values: Vec<f64> = known.map(|interval| figure(interval)).collect();
-        (!values.is_empty()).then(|| Nanos(middle(values) as u64))
+        median::median(&median::sorted(known.map(figure))).map(|value| Nanos(value as u64))
     };
     Level {
         done_per_s: of(FIGURES[0]) / width.as_secs_f64(),
@@ -290,13 +280,8 @@ fn level(intervals: &[&IntervalSummary], width: Nanos) -> Level {
 }
 
 /// The median; 0 of nothing.
-fn middle(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    match values.len() {
-        0 => 0.0,
-        odd if odd % 2 == 1 => values[odd / 2],
-        even => (values[even / 2 - 1] + values[even / 2]) / 2.0,
-    }
+fn middle(values: impl Iterator<Item = f64>) -> f64 {
+    median::median(&median::sorted(values)).unwrap_or(0.0)
 }
 
 #[cfg(test)]

@@ -41,7 +41,7 @@ use assay_model::{Nanos, named_enum};
 use crate::summary::Interval;
 
 /// The certificate of one run.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Hallmark {
     /// The whole in one word.
     pub verdict: Verdict,
@@ -62,7 +62,7 @@ pub struct Hallmark {
 
 named_enum! {
     /// The certificate in one word.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
     pub enum Verdict {
         /// The figures may be believed.
         Valid => "valid",
@@ -71,6 +71,7 @@ named_enum! {
         /// A check failed that a headline figure stands on.
         Invalid => "invalid",
         /// Nothing failed, but the outcome of an essential check is unknown.
+        #[default]
         NotAssessable => "not-assessable",
     }
 }

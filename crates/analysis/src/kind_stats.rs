@@ -1,5 +1,7 @@
 //! Statistics of one kind of operation, counted while records come.
 
+use std::ops::AddAssign;
+
 use assay_model::{Nanos, Outcome, Reason, Record};
 
 use crate::latency_stats::{LatencyRecorder, LatencyStats, Times};
@@ -15,10 +17,7 @@ pub struct KindStats {
     hits: u64,
     misses: u64,
     good: u64,
-    bytes_in: u64,
-    bytes_out: u64,
-    rows: u64,
-    found_without_version: u64,
+    moved: Moved,
     failures: Failures,
     hit: LatencyStats,
     miss: LatencyStats,
@@ -85,6 +84,16 @@ impl Moved {
     }
 }
 
+impl AddAssign for Moved {
+    #[inline(always)]
+    fn add_assign(&mut self, other: Moved) {
+        self.bytes_in += other.bytes_in;
+        self.bytes_out += other.bytes_out;
+        self.rows += other.rows;
+        self.without_version += other.without_version;
+    }
+}
+
 /// How an operation, or a whole transaction, ended.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Completion {
@@ -117,10 +126,7 @@ impl KindStats {
     #[inline(always)]
     pub fn add(&mut self, slot: usize, ending: Completion, times: Times, moved: Moved) {
         self.good += u64::from(ending.good);
-        self.bytes_in += moved.bytes_in;
-        self.bytes_out += moved.bytes_out;
-        self.rows += moved.rows;
-        self.found_without_version += moved.without_version;
+        self.moved += moved;
         match ending.outcome {
             Outcome::Done if ending.found => {
                 self.hits += 1;
@@ -151,10 +157,7 @@ impl KindStats {
         self.hits += other.hits;
         self.misses += other.misses;
         self.good += other.good;
-        self.bytes_in += other.bytes_in;
-        self.bytes_out += other.bytes_out;
-        self.rows += other.rows;
-        self.found_without_version += other.found_without_version;
+        self.moved += other.moved;
         let theirs = other.failures.0.iter().flatten();
         for (mine, theirs) in self.failures.0.iter_mut().flatten().zip(theirs) {
             *mine += theirs;
@@ -210,10 +213,10 @@ impl KindStats {
             misses: self.misses,
             good: self.good,
             reasons: self.failures.list(),
-            bytes_in: self.bytes_in,
-            bytes_out: self.bytes_out,
-            rows: self.rows,
-            found_without_version: self.found_without_version,
+            bytes_in: self.moved.bytes_in,
+            bytes_out: self.moved.bytes_out,
+            rows: self.moved.rows,
+            found_without_version: self.moved.without_version,
         };
         Group {
             counts,

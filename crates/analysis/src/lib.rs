@@ -14,6 +14,7 @@ mod confidence;
 mod distribution;
 mod kind_stats;
 mod latency_stats;
+mod median;
 mod transactions;
 
 pub mod effect;

@@ -11,6 +11,8 @@ mod latency;
 pub mod published;
 mod rank;
 
+use std::collections::BTreeSet;
+
 use assay_model::{Kind, named_enum};
 
 use crate::compare::{Spread, spread};
@@ -213,10 +215,7 @@ fn of_group(of: OperationFilter, group: &Group) -> FilteredFigures {
 }
 
 fn times(distribution: &Distribution) -> Option<Times> {
-    let at = |quantile: f64| {
-        let found = distribution.percentiles.iter().find(|found| found.quantile == quantile);
-        found.map(|found| found.value.0 as f64)
-    };
+    let at = |quantile: f64| distribution.value(quantile).map(|value| value.0 as f64);
     Some(Times { mean_ns: distribution.mean_ns, p50_ns: at(0.5)?, p99_ns: at(0.99)? })
 }
 
@@ -308,10 +307,8 @@ impl Matrix {
 
     /// Every setup that has runs, each once, in order.
     pub fn setups(&self) -> Vec<Setup> {
-        let mut setups: Vec<Setup> = self.cells.iter().map(|cell| cell.setup).collect();
-        setups.sort_unstable();
-        setups.dedup();
-        setups
+        let setups: BTreeSet<Setup> = self.cells.iter().map(|cell| cell.setup).collect();
+        Vec::from_iter(setups)
     }
 
     /// The kinds of operations that some run issued.
@@ -324,11 +321,8 @@ impl Matrix {
     /// The tiers of the stores that keep anything, each once, the weakest first.
     pub fn durability_classes(&self) -> Vec<DurabilityClass> {
         let kept = self.cells.iter().filter(|cell| !cell.is_no_op);
-        let mut durability_classes: Vec<DurabilityClass> =
-            kept.map(|cell| cell.durability).collect();
-        durability_classes.sort_unstable();
-        durability_classes.dedup();
-        durability_classes
+        let classes: BTreeSet<DurabilityClass> = kept.map(|cell| cell.durability).collect();
+        Vec::from_iter(classes)
     }
 }
 

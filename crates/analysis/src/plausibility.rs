@@ -1,17 +1,21 @@
 //! Little's law as a lie detector for any throughput that is claimed together with a latency.
 
+use assay_model::named_enum;
+
 /// Rates and means are rounded, windows cut operations: this much above the limit is still honest.
 const TOLERANCE: f64 = 1.02;
 
-/// What the evidence says about a claim.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Verdict {
-    /// It holds.
-    Held,
-    /// It cannot be true.
-    Violated,
-    /// There is not enough to tell.
-    Unknown,
+named_enum! {
+    /// What the evidence says about a claim.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub enum Verdict {
+        /// It holds.
+        Held => "held",
+        /// It cannot be true.
+        Violated => "violated",
+        /// There is not enough to tell.
+        Unknown => "unknown",
+    }
 }
 
 /// Little's law, L = λ · W, beside the concurrency that was possible.

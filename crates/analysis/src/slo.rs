@@ -7,6 +7,7 @@
 use assay_model::{Kind, Nanos, named_enum};
 
 use crate::binomial::{early_stop, least_tries};
+use crate::confidence::{FEWEST_BEYOND, batch_dependence};
 use crate::distribution::rank;
 use crate::plausibility::Verdict;
 use crate::summary::{
@@ -22,9 +23,6 @@ const BATCHES: usize = 30;
 /// A limit of so many times the slowest operation is far from all of them: how the slower ones
 /// cluster says nothing about who might reach it.
 const FAR: u64 = 2;
-
-/// Effective values beyond a percentile below which it has no interval; see `confidence.rs`.
-const FEWEST_BEYOND: f64 = 10.0;
 
 /// What is promised: every term of it must hold.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -356,7 +354,7 @@ fn share(counted: &Count) -> Value {
 fn errors(group: &Group, intervals: &[IntervalSummary]) -> Count {
     let counts = &group.counts;
     let failed = |one: &IntervalSummary| one.refused + one.unknown + one.dropped;
-    let dependence = batch_dependence(intervals, failed, |one| one.done + failed(one));
+    let dependence = dependence_of_share(intervals, failed, |one| one.done + failed(one));
     Count {
         count: counts.offered,
         over: counts.refused + counts.unknown + counts.dropped,
@@ -365,12 +363,12 @@ fn errors(group: &Group, intervals: &[IntervalSummary]) -> Count {
 }
 
 fn misses(group: &Group, intervals: &[IntervalSummary]) -> Count {
-    let dependence = batch_dependence(intervals, |one| one.misses, |one| one.done);
+    let dependence = dependence_of_share(intervals, |one| one.misses, |one| one.done);
     Count { count: group.counts.done, over: group.counts.misses, dependence }
 }
 
 /// τ of a share over time, from the variance between batches as in `confidence.rs`.
-fn batch_dependence(
+fn dependence_of_share(
     intervals: &[IntervalSummary],
     part: impl Fn(&IntervalSummary) -> u64,
     whole: impl Fn(&IntervalSummary) -> u64,
@@ -379,16 +377,8 @@ fn batch_dependence(
     let sum = |batch: &[IntervalSummary], of: &dyn Fn(&IntervalSummary) -> u64| {
         batch.iter().map(of).sum::<u64>() as f64
     };
-    let batches: Vec<(f64, f64)> =
-        intervals.chunks(size).map(|batch| (sum(batch, &part), sum(batch, &whole))).collect();
-    let (hits, n) = batches.iter().fold((0.0, 0.0), |(a, b), (x, y)| (a + x, b + y));
-    let count = batches.len() as f64;
-    if count < 2.0 || hits == 0.0 || hits == n {
-        return 1.0;
-    }
-    let share = hits / n;
-    let squares: f64 = batches.iter().map(|(x, size)| (x - size * share).powi(2)).sum();
-    (squares * count / (count - 1.0) / (n * share * (1.0 - share))).max(1.0)
+    let batches = intervals.chunks(size).map(|batch| (sum(batch, &part), sum(batch, &whole)));
+    batch_dependence(batches).max(1.0)
 }
 
 #[cfg(test)]

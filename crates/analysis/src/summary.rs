@@ -171,6 +171,18 @@ pub struct Distribution {
     pub percentiles: Vec<Percentile>,
 }
 
+impl Distribution {
+    /// The percentile at `quantile`, one of [`QUANTILES`](crate::QUANTILES), if there are values.
+    pub fn percentile(&self, quantile: f64) -> Option<&Percentile> {
+        self.percentiles.iter().find(|percentile| percentile.quantile == quantile)
+    }
+
+    /// Its value.
+    pub fn value(&self, quantile: f64) -> Option<Nanos> {
+        self.percentile(quantile).map(|percentile| percentile.value)
+    }
+}
+
 /// One percentile with its uncertainty.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Percentile {
@@ -270,7 +282,7 @@ pub struct ValueChecks {
 }
 
 /// How it went over time.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Series {
     /// Where the first interval begins.
     pub from: Nanos,
@@ -286,6 +298,17 @@ pub struct Series {
     pub lag: HeatMap,
     /// Response times of misses over their intended times; no columns if there are no misses.
     pub misses: HeatMap,
+}
+
+impl Series {
+    /// The intervals that lie in `window` with their whole width.
+    pub fn whole_in(&self, window: Window) -> &[IntervalSummary] {
+        let is_before = |one: &IntervalSummary| one.from < window.from;
+        let has_ended = |one: &IntervalSummary| one.from.saturating_add(self.width) <= window.until;
+        let first = self.intervals.partition_point(is_before);
+        let end = self.intervals.partition_point(has_ended);
+        self.intervals.get(first..end).unwrap_or(&[])
+    }
 }
 
 /// One interval of the series.

@@ -1,5 +1,7 @@
 //! The throughput–latency curve with its knee.
 
+use assay_model::named_enum;
+
 use crate::plausibility::Verdict;
 use crate::tune::{Step, rounded};
 
@@ -22,13 +24,15 @@ pub struct Sweep {
     pub spread: Spread,
 }
 
-/// How points are spread between two ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Spread {
-    /// Equal differences.
-    Linear,
-    /// Equal ratios.
-    Log,
+named_enum! {
+    /// How points are spread between two ends.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Spread {
+        /// Equal differences.
+        Linear => "lin",
+        /// Equal ratios.
+        Log => "log",
+    }
 }
 
 impl Sweep {

@@ -60,12 +60,7 @@ impl Transaction {
             ended: self.span.ended.max(other.span.ended),
         };
         self.has_written |= other.has_written;
-        self.moved = Moved {
-            bytes_in: self.moved.bytes_in + other.moved.bytes_in,
-            bytes_out: self.moved.bytes_out + other.moved.bytes_out,
-            rows: self.moved.rows + other.moved.rows,
-            without_version: self.moved.without_version + other.moved.without_version,
-        };
+        self.moved += other.moved;
     }
 }
 

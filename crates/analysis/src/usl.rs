@@ -10,6 +10,7 @@
 //! of the linear form N / X); a parameter that comes out below zero, which has no meaning, is held
 //! at zero.
 
+use crate::median::sorted;
 use crate::student::student;
 
 /// Three parameters need more than three numbers of clients to be distinguished from noise.
@@ -118,8 +119,7 @@ impl Usl {
 /// # Errors
 /// If there are too few points, or nothing was done.
 pub fn fit(points: &[Point]) -> Result<UslFit, Refusal> {
-    let mut clients: Vec<f64> = points.iter().map(|point| point.clients).collect();
-    clients.sort_by(f64::total_cmp);
+    let mut clients = sorted(points.iter().map(|point| point.clients));
     clients.dedup();
     match clients.len() {
         0 | 1 => return Err(Refusal::SameClients),

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use assay_model::{Kind, Nanos, Outcome, Reason, Record, Verified};
+use assay_model::{Kind, Nanos, Outcome, Reason, Record, Verified, named_enum};
 
 use crate::options::Phases;
 use crate::summary::Histogram;
@@ -17,25 +17,27 @@ const NS_PER_US: u64 = 1_000;
 const US_PER_MS: u64 = 1_000;
 const NS_PER_MS: u64 = 1_000_000;
 
-/// One of YCSB's status codes, in the order in which its map over them is walked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Status {
-    /// It succeeded.
-    Ok,
-    /// The binding cannot do it.
-    NotImplemented,
-    /// The store cannot parse it.
-    BadRequest,
-    /// It is not allowed.
-    Forbidden,
-    /// It succeeded, with an unexpected result.
-    UnexpectedState,
-    /// The store cannot be used now.
-    ServiceUnavailable,
-    /// There is no such record.
-    NotFound,
-    /// It failed.
-    Error,
+named_enum! {
+    /// One of YCSB's status codes, in the order in which its map over them is walked.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum Status {
+        /// It succeeded.
+        Ok => "OK",
+        /// The binding cannot do it.
+        NotImplemented => "NOT_IMPLEMENTED",
+        /// The store cannot parse it.
+        BadRequest => "BAD_REQUEST",
+        /// It is not allowed.
+        Forbidden => "FORBIDDEN",
+        /// It succeeded, with an unexpected result.
+        UnexpectedState => "UNEXPECTED_STATE",
+        /// The store cannot be used now.
+        ServiceUnavailable => "SERVICE_UNAVAILABLE",
+        /// There is no such record.
+        NotFound => "NOT_FOUND",
+        /// It failed.
+        Error => "ERROR",
+    }
 }
 
 /// The status of YCSB's binding for a store where ours is more, or less, precise.

@@ -1,6 +1,7 @@
 //! One latency of the blocks of a run, ready to be drawn from many times.
 
 use crate::buckets::{Buckets, highest, index, lowest};
+use crate::confidence::batch_dependence;
 
 /// Buckets per octave, as a power of two: 0.8 % wide, and read with interpolation.
 pub const FINE: u32 = 7;
@@ -95,19 +96,6 @@ impl Curve {
         let pairs = self.row(row).iter().zip(weights);
         pairs.map(|(&count, &weight)| u64::from(count) * u64::from(weight)).sum()
     }
-}
-
-/// τ of being counted, by batch means over blocks that have so many of their operations counted; 0
-/// where all or none are.
-pub fn batch_dependence(pairs: impl Iterator<Item = (f64, f64)> + Clone) -> f64 {
-    let sum = pairs.clone().fold((0.0, 0.0, 0.0), |(a, b, c), (x, n)| (a + x, b + n, c + 1.0));
-    let (hits, n, blocks) = sum;
-    if blocks < 2.0 || hits == 0.0 || hits == n {
-        return 0.0;
-    }
-    let share = hits / n;
-    let squares: f64 = pairs.map(|(x, size)| (x - size * share).powi(2)).sum();
-    squares * blocks / (blocks - 1.0) / (n * share * (1.0 - share))
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! Figures of one run as a comparison takes them.
 
+use assay_model::named_enum;
+
 use crate::compare::figure::{Figure, Measure};
 use crate::hallmark::{Figure as Withdrawn, Hallmark, Time};
 
@@ -8,14 +10,16 @@ pub(super) const FEWEST_BLOCKS: usize = 10;
 /// Values that must lie beyond a quantile.
 const FEWEST_BEYOND: f64 = 10.0;
 
-/// What the intervals rest on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum IntervalBasis {
-    /// Several runs on each side: what differs from run to run is in the intervals.
-    Runs,
-    /// A single run on at least one side. How much runs differ from each other is unknown, so the
-    /// intervals are too narrow by as much.
-    WithinRun,
+named_enum! {
+    /// What the intervals rest on.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum IntervalBasis {
+        /// Several runs on each side: what differs from run to run is in the intervals.
+        Runs => "runs",
+        /// A single run on at least one side. How much runs differ from each other is unknown, so the
+        /// intervals are too narrow by as much.
+        WithinRun => "within-run",
+    }
 }
 
 /// Operations of which a part was counted, as independent ones: both are divided by the dependence.

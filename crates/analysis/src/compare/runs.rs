@@ -3,6 +3,7 @@
 use crate::Summary;
 use crate::compare::figure::Figure;
 use crate::compare::run_figure::RunFigures;
+use crate::median::{median, sorted};
 use crate::student::student;
 
 /// The confidence of a run-level interval.
@@ -52,14 +53,8 @@ pub fn median_run<'a>(runs: impl IntoIterator<Item = &'a Summary>) -> usize {
 pub fn spread(values: &[f64]) -> Spread {
     assert!(!values.is_empty(), "a figure has the value of at least one run");
     let runs = values.len() as f64;
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
+    let sorted = sorted(values.iter().copied());
     let mean = values.iter().sum::<f64>() / runs;
-    let middle = sorted.len() / 2;
-    let median = match sorted.len() % 2 {
-        0 => f64::midpoint(sorted[middle - 1], sorted[middle]),
-        _ => sorted[middle],
-    };
     let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
     let deviation = (values.len() > 1).then(|| (squares / (runs - 1.0)).sqrt());
     let interval = deviation.map(|deviation| {
@@ -68,7 +63,7 @@ pub fn spread(values: &[f64]) -> Spread {
     });
     Spread {
         values: values.to_vec(),
-        median,
+        median: median(&sorted).unwrap_or(mean),
         mean,
         min: sorted[0],
         max: sorted[sorted.len() - 1],

@@ -4,9 +4,10 @@ use assay_model::{Kind, Nanos, Outcome, Record, Seed};
 
 use crate::LONGEST;
 use crate::buckets::Buckets;
-use crate::compare::curve::{Curve, FINE, batch_dependence};
+use crate::compare::curve::{Curve, FINE};
 use crate::compare::figure::{Figure, Measure, PLACES};
 use crate::compare::run_figure::{Counted, FEWEST_BLOCKS, RunFigure, RunFigures};
+use crate::confidence::batch_dependence;
 use crate::latency_stats::{SLOTS, SlotClock};
 use crate::options::{AnalysisOptions, Window};
 use crate::summary::{Distribution, Group, Summary};
@@ -339,6 +340,5 @@ fn value(measure: Measure, group: &Group) -> Option<f64> {
 
 fn percentile(distribution: &Distribution, quantile: f64) -> Option<f64> {
     debug_assert!(PLACES.contains(&quantile), "{quantile} is none of the compared quantiles");
-    let found = distribution.percentiles.iter().find(|found| found.quantile == quantile);
-    found.map(|found| found.value.0 as f64)
+    distribution.value(quantile).map(|value| value.0 as f64)
 }

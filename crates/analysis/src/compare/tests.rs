@@ -53,7 +53,12 @@ fn records(queue: Queue) -> Vec<Record> {
 }
 
 fn figures(queue: Queue) -> RunFigures {
-    let records = records(queue);
+    let cpu = Some(900.0 + queue.seed as f64);
+    let resampling = Resampling { seed: Seed(0), run: queue.seed, replicates: 60 };
+    figures_of(&records(queue), cpu, resampling)
+}
+
+fn figures_of(records: &[Record], cpu: Option<f64>, resampling: Resampling) -> RunFigures {
     let until = Nanos(records[records.len() - 1].intended.0 + 1);
     let window = Some(Window { from: Nanos::ZERO, until });
     let options =
@@ -66,8 +71,7 @@ fn figures(queue: Queue) -> RunFigures {
         analyze.push(&worker);
         sampler.push(&worker);
     }
-    let resampling = Resampling { seed: Seed(0), run: queue.seed, replicates: 60 };
-    sampler.finish(&analyze.finish(), Some(900.0 + queue.seed as f64), resampling)
+    sampler.finish(&analyze.finish(), cpu, resampling)
 }
 
 fn about(measure: Measure) -> Demands {
@@ -254,16 +258,8 @@ fn a_pause_between_arrivals_counts_as_time() {
             *time = Nanos(time.0 + 20_000_000_000);
         }
     });
-    let until = Nanos(run[run.len() - 1].intended.0 + 1);
-    let window = Some(Window { from: Nanos::ZERO, until });
-    let options = AnalysisOptions { window, ..AnalysisOptions::default() };
-    let mut analyze = Analyzer::new(options.clone());
-    analyze.push(&run);
-    let mut sampler = Sampler::new(options);
-    sampler.push(&run);
-    let summary = analyze.finish();
     let resampling = Resampling { seed: Seed(0), run: 0, replicates: 100 };
-    let found = sampler.finish(&summary, None, resampling);
+    let found = figures_of(&run, None, resampling);
     let throughput = found.get(Figure::overall(Measure::Throughput)).unwrap();
     assert!((throughput.value / 200.0 - 1.0).abs() < 0.05, "{}", throughput.value);
     let spread = throughput.replicates.iter().map(|r| r.abs()).fold(0.0, f64::max);
@@ -372,24 +368,10 @@ fn without_draws_there_is_no_interval() {
 #[test]
 fn what_a_hallmark_withdraws_is_not_analyzed() {
     use crate::hallmark::{self, Check, CheckId, CheckVerdict, Hallmark, Time};
-    let check = |id, withdraws| Check {
-        id,
-        verdict: CheckVerdict::Fail,
-        measures: Vec::new(),
-        unobserved: Vec::new(),
-        withdraws,
-        because_of: None,
-    };
+    let check = |id, withdraws| Check { withdraws, ..Check::bare(id, CheckVerdict::Fail) };
     let p99 = hallmark::Figure::Percentile(Time::Response, 0.99);
-    let with = |checks| Hallmark {
-        verdict: hallmark::Verdict::Invalid,
-        reasons: Vec::new(),
-        checks,
-        percentiles: Vec::new(),
-        changes: Vec::new(),
-        period: None,
-        changed: Vec::new(),
-    };
+    let verdict = hallmark::Verdict::Invalid;
+    let with = |checks| Hallmark { verdict, checks, ..Hallmark::default() };
     let run = |seed| figures(Queue { seed, ..QUIET });
     let condition =
         Condition { figure: Figure::overall(Measure::Response(0.99)), limit: Limit::Above(1.1) };

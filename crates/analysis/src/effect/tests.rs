@@ -1,7 +1,7 @@
 //! Actions with known effects.
 
 use super::*;
-use crate::summary::{HeatMap, Quick};
+use crate::summary::Quick;
 
 /// A second for each `(operations done, p99 in µs, refused)`; the median is a tenth of the tail.
 fn series(seconds: &[(u64, u64, u64)]) -> Series {
@@ -11,38 +11,29 @@ fn series(seconds: &[(u64, u64, u64)]) -> Series {
         in_time: done,
         errors: refused,
         done,
-        misses: 0,
         refused,
-        unknown: 0,
-        dropped: 0,
-        done_by_kind: Default::default(),
-        in_flight: 0.0,
-        in_system: 0.0,
         response: Quick {
             count: done,
             p50: Nanos(micros * 100),
             p99: Nanos(micros * 1000),
             ..Quick::default()
         },
-        service: Quick::default(),
-        lag: Quick::default(),
-        miss_response: Quick::default(),
+        ..IntervalSummary::default()
     };
-    Series {
-        from: Nanos::ZERO,
-        width: Nanos::from_secs(1),
-        intervals: seconds.iter().enumerate().map(interval).collect(),
-        response: HeatMap::default(),
-        service: HeatMap::default(),
-        lag: HeatMap::default(),
-        misses: HeatMap::default(),
-    }
+    let intervals = seconds.iter().enumerate().map(interval).collect();
+    Series { width: Nanos::from_secs(1), intervals, ..Series::default() }
 }
 
 /// Something that is done at once.
 fn at_once(millis: u64) -> TimedAction {
     let at = Nanos::from_millis(millis);
     TimedAction { at, ended: at }
+}
+
+/// A silence between two milliseconds.
+fn silence(from: u64, until: u64) -> Silence {
+    let [from, until] = [from, until].map(Nanos::from_millis);
+    Silence { from, until, is_cut_off: false }
 }
 
 /// Seconds with a little noise of their own: `count` of them at `micros`.
@@ -74,10 +65,7 @@ fn an_action_without_an_effect_has_none() {
 
 #[test]
 fn the_effect_of_an_action_lasts_from_its_first_change_to_its_rest() {
-    let mut seconds = steady(20, 200);
-    seconds.extend(steady(3, 200));
-    seconds.extend(steady(10, 900));
-    seconds.extend(steady(40, 100));
+    let seconds = [steady(20, 200), steady(3, 200), steady(10, 900), steady(40, 100)].concat();
     // Done at 20.5 s, felt from 23 s on, at rest when the tenth slow second is over.
     assert_eq!(describe(&seconds, &[20_500]), ["23 to 33"]);
 }
@@ -111,9 +99,7 @@ fn what_goes_on_to_the_end_is_not_at_rest() {
 
 #[test]
 fn each_action_is_compared_with_what_the_one_before_has_left() {
-    let mut seconds = steady(20, 200);
-    seconds.extend(steady(20, 800));
-    seconds.extend(steady(20, 200));
+    let seconds = [steady(20, 200), steady(20, 800), steady(20, 200)].concat();
     assert_eq!(describe(&seconds, &[20_000, 40_000]), ["20 to -", "40 to -"]);
 }
 
@@ -160,10 +146,6 @@ fn a_stop_below_a_second_has_an_effect() {
 
 #[test]
 fn the_effect_of_a_silence_lasts_from_its_beginning_to_its_end() {
-    let silence = |from: u64, until: u64| {
-        let [from, until] = [from, until].map(Nanos::from_millis);
-        Silence { from, until, is_cut_off: false }
-    };
     let series = series(&steady(60, 200));
     let window = Window { from: Nanos::ZERO, until: Nanos::from_secs(60) };
     let actions = [20_100, 40_000].map(at_once);
@@ -178,8 +160,7 @@ fn the_effect_of_a_silence_lasts_from_its_beginning_to_its_end() {
 
 #[test]
 fn what_ends_a_stop_did_not_make_it() {
-    let [from, until] = [10_111, 10_908].map(Nanos::from_millis);
-    let stop = Silence { from, until, is_cut_off: false };
+    let stop = silence(10_111, 10_908);
     // Frozen, then thawed: too soon after each other for anything else to be reported.
     let actions = [10_100, 10_901].map(at_once);
     assert_eq!(stops(&[stop], &actions), [Some(stop), None]);
@@ -189,14 +170,12 @@ fn what_ends_a_stop_did_not_make_it() {
 
 #[test]
 fn what_begins_long_after_an_action_is_no_effect_of_it() {
-    let [from, until] = [45_000, 47_000].map(Nanos::from_millis);
-    let stop = Silence { from, until, is_cut_off: false };
+    let stop = silence(45_000, 47_000);
     assert_eq!(stops(&[stop], &[at_once(20_000)]), [None]);
     // One that takes until then may well have made it.
     let long = TimedAction { ended: Nanos::from_secs(40), ..at_once(20_000) };
     assert_eq!(stops(&[stop], &[long]), [Some(stop)]);
-    let mut seconds = steady(45, 200);
-    seconds.extend(steady(40, 900));
+    let seconds = [steady(45, 200), steady(40, 900)].concat();
     assert_eq!(describe(&seconds, &[20_000]), ["- to -"]);
     assert_eq!(describe(&seconds, &[36_000]), ["45 to 45"]);
 }

@@ -49,31 +49,16 @@ named_enum! {
     }
 }
 
+/// The numbers of the checks in the certificate, in their order.
+const CODES: [&str; CheckId::ALL.len()] = [
+    "A1", "A2", "A3", "A4", "A5", "A6", "B1", "B2", "B3", "B4", "B5", "B6", "B7", "B8", "C1", "C2",
+    "C3", "C4", "C5", "C6",
+];
+
 impl CheckId {
     /// The number in the certificate, such as `A1`.
     pub const fn code(self) -> &'static str {
-        match self {
-            CheckId::Rate => "A1",
-            CheckId::Lag => "A2",
-            CheckId::Omission => "A3",
-            CheckId::ArrivalProcess => "A4",
-            CheckId::TraceIdentity => "A5",
-            CheckId::OpenLoop => "A6",
-            CheckId::WorkerCpu => "B1",
-            CheckId::Hiccups => "B2",
-            CheckId::LostRecords => "B3",
-            CheckId::Network => "B4",
-            CheckId::NoiseFloor => "B5",
-            CheckId::Saturation => "B6",
-            CheckId::Misses => "B7",
-            CheckId::Identity => "B8",
-            CheckId::WarmUp => "C1",
-            CheckId::ChangePoints => "C2",
-            CheckId::Trend => "C3",
-            CheckId::Periodicity => "C4",
-            CheckId::Backlog => "C5",
-            CheckId::SampleSize => "C6",
-        }
+        CODES[self as usize]
     }
 
     /// Whether a run in which its outcome is unknown has no hallmark at all.
@@ -137,34 +122,56 @@ pub struct Check {
     pub because_of: Option<CheckId>,
 }
 
-impl Check {
-    /// A check that measured nothing.
-    pub(super) fn without_measures(id: CheckId, verdict: CheckVerdict) -> Check {
-        Check {
-            id,
-            verdict,
-            measures: Vec::new(),
-            unobserved: Vec::new(),
-            withdraws: Vec::new(),
-            because_of: None,
-        }
-    }
+/// What a check found; otherwise why it has no answer.
+pub(super) type Found = Result<Findings, CheckVerdict>;
 
-    /// A check that does not apply.
-    pub(super) fn not_applicable(id: CheckId, why: Inapplicable) -> Check {
-        Check::without_measures(id, CheckVerdict::NotApplicable(why))
-    }
+/// What was measured, and what follows from it.
+pub(super) struct Findings {
+    pub verdict: CheckVerdict,
+    pub measures: Vec<Measure>,
+    pub unobserved: Vec<Statistic>,
+    pub withdraws: Vec<Figure>,
+}
 
-    /// A check with an unknown outcome.
-    pub(super) fn not_assessable(id: CheckId, why: Inapplicable) -> Check {
-        Check::without_measures(id, CheckVerdict::NotAssessable(why))
-    }
-
-    /// A check that is as bad as its worst measure, and withdraws `figures` if it fails.
-    pub(super) fn analyzed(id: CheckId, measures: Vec<Measure>, figures: &[Figure]) -> Check {
+impl Findings {
+    /// Measures that are as bad as the worst of them, and withdraw `figures` if that fails.
+    pub fn new(measures: Vec<Measure>, figures: &[Figure]) -> Findings {
         let verdict = worst(measures.iter().map(Measure::verdict));
         let withdraws = if verdict == CheckVerdict::Fail { figures.to_vec() } else { Vec::new() };
-        Check { measures, withdraws, ..Check::without_measures(id, verdict) }
+        Findings { verdict, measures, unobserved: Vec::new(), withdraws }
+    }
+}
+
+/// Refuses a check that does not apply if `is_so`.
+pub(super) fn inapplicable_if(is_so: bool, why: Inapplicable) -> Result<(), CheckVerdict> {
+    if is_so { Err(CheckVerdict::NotApplicable(why)) } else { Ok(()) }
+}
+
+/// Refuses a check whose outcome is unknown if `is_so`.
+pub(super) fn unknown_if(is_so: bool, why: Inapplicable) -> Result<(), CheckVerdict> {
+    if is_so { Err(CheckVerdict::NotAssessable(why)) } else { Ok(()) }
+}
+
+/// What was observed, without which the outcome of a check is unknown.
+pub(super) fn known<T>(observed: Option<T>, why: Inapplicable) -> Result<T, CheckVerdict> {
+    observed.ok_or(CheckVerdict::NotAssessable(why))
+}
+
+impl Check {
+    /// The check `id`, which has come out so without anything measured.
+    pub fn bare(id: CheckId, verdict: CheckVerdict) -> Check {
+        let (measures, unobserved, withdraws) = (Vec::new(), Vec::new(), Vec::new());
+        Check { id, verdict, measures, unobserved, withdraws, because_of: None }
+    }
+
+    /// The check `id` with what it found.
+    pub(super) fn new(id: CheckId, found: Found) -> Check {
+        match found {
+            Err(verdict) => Check::bare(id, verdict),
+            Ok(Findings { verdict, measures, unobserved, withdraws }) => {
+                Check { id, verdict, measures, unobserved, withdraws, because_of: None }
+            }
+        }
     }
 
     /// Whether all that it found is about percentiles beyond p99.9, which stand or fall by
@@ -341,26 +348,30 @@ impl Limits {
     }
 }
 
-/// On which side of a threshold is good.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Bound {
-    /// Small values are good.
-    AtMost,
-    /// Large values are good.
-    AtLeast,
+named_enum! {
+    /// On which side of a threshold is good.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Bound {
+        /// Small values are good.
+        AtMost => "at-most",
+        /// Large values are good.
+        AtLeast => "at-least",
+    }
 }
 
-/// The unit of a measure.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Unit {
-    /// A part of a whole: 0.01 is one percent.
-    Share,
-    /// One number as a multiple of another, or a coefficient.
-    Ratio,
-    /// A number of things.
-    Count,
-    /// Seconds.
-    Seconds,
+named_enum! {
+    /// The unit of a measure.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub enum Unit {
+        /// A part of a whole: 0.01 is one percent.
+        Share => "share",
+        /// One number as a multiple of another, or a coefficient.
+        Ratio => "ratio",
+        /// A number of things.
+        Count => "count",
+        /// Seconds.
+        Seconds => "seconds",
+    }
 }
 
 macro_rules! statistics {
@@ -509,18 +520,16 @@ const TAIL: f64 = 0.999;
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashSet;
+
     use super::*;
 
     #[test]
     fn names_are_unique() {
-        let mut names: Vec<&str> = CheckId::ALL.iter().map(|id| id.name()).collect();
-        names.sort_unstable();
-        names.dedup();
+        let names: HashSet<&str> = CheckId::ALL.iter().map(|id| id.name()).collect();
         assert_eq!(names.len(), CheckId::ALL.len());
         assert!(CheckId::ALL.is_sorted_by_key(|id| id.code()));
-        let mut names: Vec<&str> = Statistic::ALL.iter().map(|one| one.name()).collect();
-        names.sort_unstable();
-        names.dedup();
+        let names: HashSet<&str> = Statistic::ALL.iter().map(|one| one.name()).collect();
         assert_eq!(names.len(), Statistic::ALL.len());
     }
 

@@ -2,8 +2,8 @@
 
 use assay_model::{Kind, Nanos};
 
-use super::check::{Bound, Check, CheckId, CheckVerdict, Figure, Limits, Measure};
-use super::check::{Inapplicable, Statistic, Time};
+use super::check::{Bound, CheckVerdict, Figure, Findings, Found, Limits, Measure};
+use super::check::{Inapplicable, Statistic, Time, inapplicable_if, known, unknown_if};
 use super::evidence::Hiccups;
 use super::input::Input;
 use super::outliers::{Slow, without};
@@ -19,18 +19,11 @@ const PROMPTEST: f64 = 0.05;
 const TAIL: f64 = 0.999;
 
 /// B1: the workers got a processor whenever they needed one, with capacity to spare.
-pub fn worker_cpu(input: &Input) -> Check {
-    let id = CheckId::WorkerCpu;
-    if input.evidence.is_simulated_time {
-        return Check::not_applicable(id, Inapplicable::SimulatedTime);
-    }
-    if input.is_load() {
-        return Check::not_applicable(id, Inapplicable::IsLoad);
-    }
+pub fn worker_cpu(input: &Input) -> Found {
+    inapplicable_if(input.evidence.is_simulated_time, Inapplicable::SimulatedTime)?;
+    inapplicable_if(input.is_load(), Inapplicable::IsLoad)?;
     let (workers, thresholds) = (&input.evidence.workers, input.thresholds);
-    if workers.is_empty() {
-        return Check::not_assessable(id, Inapplicable::NotObserved);
-    }
+    unknown_if(workers.is_empty(), Inapplicable::NotObserved)?;
     let mut measures = vec![worker_busy(input)];
     let shares = [
         (
@@ -58,10 +51,10 @@ pub fn worker_cpu(input: &Input) -> Check {
     }
     // What holds nothing cannot pass.
     if measures.iter().all(|measure| measure.limits.is_none()) {
-        let check = Check::not_assessable(id, Inapplicable::NotObserved);
-        return Check { measures, unobserved, ..check };
+        let verdict = CheckVerdict::NotAssessable(Inapplicable::NotObserved);
+        return Ok(Findings { verdict, unobserved, ..Findings::new(measures, &[]) });
     }
-    Check { unobserved, ..Check::analyzed(id, measures, &[Figure::All]) }
+    Ok(Findings { unobserved, ..Findings::new(measures, &[Figure::All]) })
 }
 
 /// The useful part of the busiest worker's time.
@@ -96,21 +89,12 @@ fn worker_busy(input: &Input) -> Measure {
 /// What was under way during a pause tells by how much it is. How long pauses are, beside the
 /// percentile, matters where a worker sleeps until an answer or an arrival comes: it wakes as late
 /// as the thread that was observed. A session that calls a store in its own thread never sleeps.
-pub fn hiccups(input: &Input) -> Check {
-    let id = CheckId::Hiccups;
-    if input.evidence.is_simulated_time {
-        return Check::not_applicable(id, Inapplicable::SimulatedTime);
-    }
-    if input.is_load() {
-        return Check::not_applicable(id, Inapplicable::IsLoad);
-    }
-    let hiccups = input.evidence.hiccups.as_ref();
-    let Some(hiccup) = hiccups.and_then(|hiccups| hiccups.quantile(TAIL)) else {
-        return Check::not_assessable(id, Inapplicable::NotObserved);
-    };
-    let Some(response) = input.response(TAIL) else {
-        return Check::not_assessable(id, Inapplicable::NoRecords);
-    };
+pub fn hiccups(input: &Input) -> Found {
+    inapplicable_if(input.evidence.is_simulated_time, Inapplicable::SimulatedTime)?;
+    inapplicable_if(input.is_load(), Inapplicable::IsLoad)?;
+    let hiccup = input.evidence.hiccups.as_ref().and_then(|hiccups| hiccups.quantile(TAIL));
+    let hiccup = known(hiccup, Inapplicable::NotObserved)?;
+    let response = known(input.response(TAIL), Inapplicable::NoRecords)?;
     let share = hiccup.0 as f64 / response.0.max(1) as f64;
     let limits = Limits::at_most(input.thresholds.hiccup_pass, input.thresholds.hiccup_fail);
     let never_sleeps = input.is_closed() && input.evidence.store_in_workers;
@@ -135,7 +119,7 @@ pub fn hiccups(input: &Input) -> Check {
         [Time::Response, Time::Service].map(|time| Figure::Percentile(time, quantile))
     });
     let withdrawn: Vec<Figure> = withdrawn.collect();
-    Check::analyzed(id, measures, &withdrawn)
+    Ok(Findings::new(measures, &withdrawn))
 }
 
 /// By what part of it the percentile `quantile` of response time is above the one without the
@@ -177,62 +161,40 @@ pub fn tag_held(slowest: &mut [Slow], hiccups: &Hiccups, least: f64) {
 }
 
 /// B3: every record was kept.
-pub fn lost_records(input: &Input) -> Check {
-    let id = CheckId::LostRecords;
-    let Some(lost) = input.evidence.lost_records else {
-        return Check::not_assessable(id, Inapplicable::NotObserved);
-    };
+pub fn lost_records(input: &Input) -> Found {
+    let lost = known(input.evidence.lost_records, Inapplicable::NotObserved)?;
     let limits = Limits::at_most(0.0, 0.0);
     let measures = vec![Measure::held(Statistic::LostRecords, lost as f64, limits)];
-    Check::analyzed(id, measures, &[Figure::All])
+    Ok(Findings::new(measures, &[Figure::All]))
 }
 
 /// B8: the records are those of this run.
-pub fn identity(input: &Input) -> Check {
-    let id = CheckId::Identity;
-    let Some(contradictions) = input.evidence.contradictions else {
-        return Check::not_assessable(id, Inapplicable::NotObserved);
-    };
+pub fn identity(input: &Input) -> Found {
+    let contradictions = known(input.evidence.contradictions, Inapplicable::NotObserved)?;
     let limits = Limits::at_most(0.0, 0.0);
     let measures = vec![Measure::held(Statistic::Contradictions, contradictions as f64, limits)];
-    Check::analyzed(id, measures, &[Figure::All])
+    Ok(Findings::new(measures, &[Figure::All]))
 }
 
 /// B4: the network between lost nothing.
-pub fn network(input: &Input) -> Check {
-    let id = CheckId::Network;
-    if input.evidence.is_simulated_time {
-        return Check::not_applicable(id, Inapplicable::SimulatedTime);
-    }
-    if input.evidence.store_in_workers {
-        return Check::not_applicable(id, Inapplicable::NoNetwork);
-    }
-    let Some(network) = input.evidence.network else {
-        return Check::not_assessable(id, Inapplicable::NotObserved);
-    };
-    if network.segments == 0 {
-        return Check::not_applicable(id, Inapplicable::NoNetwork);
-    }
+pub fn network(input: &Input) -> Found {
+    inapplicable_if(input.evidence.is_simulated_time, Inapplicable::SimulatedTime)?;
+    inapplicable_if(input.evidence.store_in_workers, Inapplicable::NoNetwork)?;
+    let network = known(input.evidence.network, Inapplicable::NotObserved)?;
+    inapplicable_if(network.segments == 0, Inapplicable::NoNetwork)?;
     let share = network.retransmits as f64 / network.segments as f64;
     let thresholds = input.thresholds;
     let limits = Limits::at_most(thresholds.retransmits_pass, thresholds.retransmits_fail);
     let measures = vec![Measure::held(Statistic::Retransmits, share, limits)];
     let figures = [Figure::Latency(Time::Response), Figure::Latency(Time::Service)];
-    Check::analyzed(id, measures, &figures)
+    Ok(Findings::new(measures, &figures))
 }
 
 /// B5: the figures are well above what the instrument itself needs.
-pub fn noise_floor(input: &Input) -> Check {
-    let id = CheckId::NoiseFloor;
-    if input.evidence.is_simulated_time {
-        return Check::not_applicable(id, Inapplicable::SimulatedTime);
-    }
-    if input.is_load() {
-        return Check::not_applicable(id, Inapplicable::IsLoad);
-    }
-    let Some(floor) = &input.evidence.floor else {
-        return Check::not_assessable(id, Inapplicable::NotObserved);
-    };
+pub fn noise_floor(input: &Input) -> Found {
+    inapplicable_if(input.evidence.is_simulated_time, Inapplicable::SimulatedTime)?;
+    inapplicable_if(input.is_load(), Inapplicable::IsLoad)?;
+    let floor = known(input.evidence.floor.as_ref(), Inapplicable::NotObserved)?;
     let least = input.thresholds.floor_multiple;
     let limits = Limits { bound: Bound::AtLeast, pass: least, fail: None };
     let measure = |percentile: &crate::summary::Percentile| {
@@ -242,32 +204,22 @@ pub fn noise_floor(input: &Input) -> Check {
         Some(Measure::held(Statistic::ResponseByFloor, multiple, limits).of(figure))
     };
     let measures: Vec<Measure> = input.known_percentiles().filter_map(measure).collect();
-    if measures.is_empty() {
-        return Check::not_assessable(id, Inapplicable::TooShort);
-    }
-    Check::analyzed(id, measures, &[])
+    unknown_if(measures.is_empty(), Inapplicable::TooShort)?;
+    Ok(Findings::new(measures, &[]))
 }
 
 /// B6: another agent would not have reached more.
-pub fn saturation(input: &Input) -> Check {
-    let id = CheckId::Saturation;
-    if input.evidence.is_simulated_time {
-        return Check::not_applicable(id, Inapplicable::SimulatedTime);
-    }
-    if input.is_load() {
-        return Check::not_applicable(id, Inapplicable::IsLoad);
-    }
-    let Some(gain) = input.evidence.gain_by_agent else {
-        return Check::not_assessable(id, Inapplicable::OneAgent);
-    };
+pub fn saturation(input: &Input) -> Found {
+    inapplicable_if(input.evidence.is_simulated_time, Inapplicable::SimulatedTime)?;
+    inapplicable_if(input.is_load(), Inapplicable::IsLoad)?;
+    let gain = known(input.evidence.gain_by_agent, Inapplicable::OneAgent)?;
     let pass = input.thresholds.gain_pass;
     let measures = vec![Measure::held(Statistic::GainByAgent, gain, Limits::at_most(pass, pass))];
-    Check::analyzed(id, measures, &[Figure::Throughput])
+    Ok(Findings::new(measures, &[Figure::Throughput]))
 }
 
 /// B7: reads found their records, and each record in the expected size.
-pub fn misses(input: &Input) -> Check {
-    let id = CheckId::Misses;
+pub fn misses(input: &Input) -> Found {
     let reads =
         input.summary.kinds.iter().filter(|(kind, _)| matches!(kind, Kind::Read | Kind::Scan));
     let (mut hits, mut done, mut bytes, mut rows) = (0, 0, 0, 0);
@@ -277,9 +229,7 @@ pub fn misses(input: &Input) -> Check {
         bytes += group.counts.bytes_in;
         rows += group.counts.rows;
     }
-    if done == 0 {
-        return Check::not_applicable(id, Inapplicable::NoRecords);
-    }
+    inapplicable_if(done == 0, Inapplicable::NoRecords)?;
     let (evidence, thresholds) = (input.evidence, input.thresholds);
     let missed = (done - hits) as f64 / done as f64;
     // By default reads access loaded records; a miss is then remarkable,
@@ -302,5 +252,5 @@ pub fn misses(input: &Input) -> Check {
         let limits = Limits::at_most(thresholds.bytes_pass, thresholds.bytes_fail);
         measures.push(Measure::held(Statistic::BytesOff, off, limits));
     }
-    Check::analyzed(id, measures, &[Figure::All])
+    Ok(Findings::new(measures, &[Figure::All]))
 }

@@ -2,8 +2,8 @@
 
 use assay_model::Nanos;
 
-use super::check::{Check, CheckId, CheckVerdict, Figure, Limits, Measure};
-use super::check::{Inapplicable, Statistic, Time};
+use super::check::{CheckVerdict, Figure, Findings, Found, Limits, Measure};
+use super::check::{Inapplicable, Statistic, Time, inapplicable_if, known, unknown_if};
 use super::evidence::Gaps;
 use super::input::Input;
 use super::sample::{Moment, Sample};
@@ -38,18 +38,15 @@ const BLIND: f64 = 0.5;
 const SEGMENT: usize = 512;
 
 /// A1: as many arrivals were sent as were promised.
-pub fn rate(input: &Input) -> Check {
-    let id = CheckId::Rate;
+pub fn rate(input: &Input) -> Found {
     // A schedule from a file promises its own times, and no rate beside them.
     let is_recorded = input.gaps() == Some(Gaps::Dependent);
     let recorded = || is_recorded.then(|| input.observed.intended.total() as f64);
     let scheduled = input.promised_in_all().or_else(recorded);
     let Some(scheduled) = scheduled.filter(|&scheduled| scheduled > 0.0) else {
-        return match (input.is_load(), input.is_closed()) {
-            (true, _) => Check::not_applicable(id, Inapplicable::IsLoad),
-            (_, true) => Check::not_applicable(id, Inapplicable::ClosedLoop),
-            _ => Check::not_assessable(id, Inapplicable::NoRate),
-        };
+        inapplicable_if(input.is_load(), Inapplicable::IsLoad)?;
+        inapplicable_if(input.is_closed(), Inapplicable::ClosedLoop)?;
+        return Err(CheckVerdict::NotAssessable(Inapplicable::NoRate));
     };
     let thresholds = input.thresholds;
     // A process with random gaps sends more or less than its mean by √n; a fixed one by at most 1.
@@ -74,7 +71,7 @@ pub fn rate(input: &Input) -> Check {
         measures.push(seconds_off(input));
         measures.extend(intended_error(input, scheduled));
     }
-    Check::analyzed(id, measures, &[Figure::All])
+    Ok(Findings::new(measures, &[Figure::All]))
 }
 
 /// How far the number of arrivals that were intended is from the promised one, for processes whose
@@ -140,58 +137,43 @@ fn seconds_off(input: &Input) -> Measure {
 /// In an open loop the percentile of lag is held against that of response time. In a closed loop
 /// nothing piles up behind a late request, so what lag makes of a percentile is known: without it,
 /// response time is service time.
-pub fn lag(input: &Input) -> Check {
-    let id = CheckId::Lag;
-    if input.is_load() {
-        return Check::not_applicable(id, Inapplicable::IsLoad);
-    }
+pub fn lag(input: &Input) -> Found {
+    inapplicable_if(input.is_load(), Inapplicable::IsLoad)?;
     let hits = &input.summary.overall.hits;
-    if hits.response.count == 0 {
-        return Check::not_assessable(id, Inapplicable::NoRecords);
-    }
+    unknown_if(hits.response.count == 0, Inapplicable::NoRecords)?;
     // Operations that the store held back are not the client's lateness.
     let own_lag = input.summary.held_back.as_ref().map_or(&hits.lag, |held| &held.own_lag);
     let thresholds = input.thresholds;
     let limits = Limits::at_most(thresholds.lag_share_pass, thresholds.lag_share_fail);
-    let find = |all: &[crate::summary::Percentile], quantile: f64| {
-        all.iter().find(|one| one.quantile == quantile).map(|one| one.value)
-    };
     let measure = |percentile: &crate::summary::Percentile| {
         let (quantile, response) = (percentile.quantile, percentile.value);
         let (statistic, lag) = match input.is_closed() {
             true => {
-                let service = find(&hits.service.percentiles, quantile)?;
+                let service = hits.service.value(quantile)?;
                 (Statistic::LagEffect, response.since(service))
             }
-            false => (Statistic::LagByResponse, find(&own_lag.percentiles, quantile)?),
+            false => (Statistic::LagByResponse, own_lag.value(quantile)?),
         };
         let share = lag.0 as f64 / response.0.max(1) as f64;
         let figure = Figure::Percentile(Time::Response, quantile);
         Some(Measure::held(statistic, share, limits).of(figure))
     };
     let mut measures: Vec<Measure> = input.known_percentiles().filter_map(measure).collect();
-    if measures.is_empty() {
-        return Check::not_assessable(id, Inapplicable::TooShort);
-    }
+    unknown_if(measures.is_empty(), Inapplicable::TooShort)?;
     let is_failed = |measure: &&Measure| measure.verdict() == CheckVerdict::Fail;
     let withdrawn: Vec<Figure> =
         measures.iter().filter(is_failed).filter_map(|measure| measure.figure).collect();
-    let tail = find(&own_lag.percentiles, 0.999).map_or(0, |lag| lag.0) as f64;
-    let median = find(&hits.service.percentiles, 0.5).map_or(1, |median| median.0.max(1)) as f64;
+    let tail = own_lag.value(0.999).map_or(0, |lag| lag.0) as f64;
+    let median = hits.service.value(0.5).map_or(1, |median| median.0.max(1)) as f64;
     measures.push(Measure::display(Statistic::LagTailByService, tail / median));
-    Check::analyzed(id, measures, &withdrawn)
+    Ok(Findings::new(measures, &withdrawn))
 }
 
 /// A3: no arrival was left out.
-pub fn omission(input: &Input) -> Check {
-    let id = CheckId::Omission;
-    if input.is_closed() {
-        return Check::not_applicable(id, Inapplicable::ClosedLoop);
-    }
+pub fn omission(input: &Input) -> Found {
+    inapplicable_if(input.is_closed(), Inapplicable::ClosedLoop)?;
     let arrivals = input.observed.arrivals as f64;
-    if arrivals == 0.0 {
-        return Check::not_assessable(id, Inapplicable::NoRecords);
-    }
+    unknown_if(arrivals == 0.0, Inapplicable::NoRecords)?;
     let thresholds = input.thresholds;
     let dropped = (input.observed.dropped_at_limit + input.observed.dropped_at_end) as f64;
     let limits = Limits::at_most(thresholds.dropped_pass, thresholds.dropped_fail);
@@ -208,24 +190,15 @@ pub fn omission(input: &Input) -> Check {
             measures.extend(queued.map(|share| Measure::display(Statistic::Queued, share)));
         }
     }
-    Check::analyzed(id, measures, &[Figure::All])
+    Ok(Findings::new(measures, &[Figure::All]))
 }
 
 /// A4: what was sent is distributed in time as was promised.
-pub fn arrival_process(input: &Input) -> Check {
-    let id = CheckId::ArrivalProcess;
-    if input.is_load() {
-        return Check::not_applicable(id, Inapplicable::IsLoad);
-    }
-    if input.is_closed() {
-        return Check::not_applicable(id, Inapplicable::ClosedLoop);
-    }
-    let Some(process) = input.gaps() else {
-        return Check::not_assessable(id, Inapplicable::UnknownProcess);
-    };
-    let Some(measure) = gap_distance(input, process) else {
-        return Check::not_assessable(id, Inapplicable::TooShort);
-    };
+pub fn arrival_process(input: &Input) -> Found {
+    inapplicable_if(input.is_load(), Inapplicable::IsLoad)?;
+    inapplicable_if(input.is_closed(), Inapplicable::ClosedLoop)?;
+    let process = known(input.gaps(), Inapplicable::UnknownProcess)?;
+    let measure = known(gap_distance(input, process), Inapplicable::TooShort)?;
     let mut measures = vec![measure];
     if input.options.window.is_some() {
         let widths = [
@@ -237,7 +210,7 @@ pub fn arrival_process(input: &Input) -> Check {
         measures.extend(widths.into_iter().filter_map(measure));
     }
     let figures = [Figure::Latency(Time::Response), Figure::Latency(Time::Service)];
-    Check::analyzed(id, measures, &figures)
+    Ok(Findings::new(measures, &figures))
 }
 
 /// Gaps by their mean, sorted, as if the rate were the same all the time; with the mean in ns.
@@ -341,41 +314,29 @@ fn scaled(mut expected: Vec<f64>, sum: f64) -> Vec<f64> {
 }
 
 /// A5: what was issued is what was planned.
-pub fn trace_identity(input: &Input) -> Check {
-    let id = CheckId::TraceIdentity;
-    let Some(trace) = input.evidence.trace else {
-        return Check::not_assessable(id, Inapplicable::NotObserved);
-    };
+pub fn trace_identity(input: &Input) -> Found {
+    let trace = known(input.evidence.trace, Inapplicable::NotObserved)?;
     let differs = f64::from(trace.planned != trace.executed);
     let limits = Limits::at_most(0.0, 0.0);
     let measures = vec![Measure::held(Statistic::TraceDiffers, differs, limits)];
-    Check::analyzed(id, measures, &[Figure::All])
+    Ok(Findings::new(measures, &[Figure::All]))
 }
 
 /// A6: the next request does not wait for earlier answers.
-pub fn open_loop(input: &Input) -> Check {
-    let id = CheckId::OpenLoop;
-    if input.is_load() {
-        return Check::not_applicable(id, Inapplicable::IsLoad);
-    }
+pub fn open_loop(input: &Input) -> Found {
+    inapplicable_if(input.is_load(), Inapplicable::IsLoad)?;
     // That was the order, and no finding; each report says beside the model what it means.
-    if input.is_closed() {
-        return Check::not_applicable(id, Inapplicable::ClosedLoop);
-    }
+    inapplicable_if(input.is_closed(), Inapplicable::ClosedLoop)?;
     let peak = input.summary.in_flight.peak_interval_mean;
     let peak = Measure::display(Statistic::InFlightPeak, peak);
-    if input.gaps() == Some(Gaps::Dependent) {
-        return Check::not_applicable(id, Inapplicable::DependentArrivals);
-    }
-    let Some((r, n)) = correlation(&input.observed.stretches) else {
-        return Check::not_assessable(id, Inapplicable::TooShort);
-    };
+    inapplicable_if(input.gaps() == Some(Gaps::Dependent), Inapplicable::DependentArrivals)?;
+    let (r, n) = known(correlation(&input.observed.stretches), Inapplicable::TooShort)?;
     let thresholds = input.thresholds;
     let chance = ONCE_IN_A_THOUSAND / (n as f64).sqrt();
     let limits =
         Limits::at_most(thresholds.correlation_pass + chance, thresholds.correlation_fail + chance);
     let measures = vec![Measure::held(Statistic::FlightGapCorrelation, r.abs(), limits), peak];
-    Check::analyzed(id, measures, &[Figure::All])
+    Ok(Findings::new(measures, &[Figure::All]))
 }
 
 /// The correlation of operations in flight with the gap to the next arrival's request, times the

@@ -150,7 +150,6 @@ impl Input<'_> {
 
     /// The percentile of response time at `quantile`, if there are any hits.
     pub fn response(&self, quantile: f64) -> Option<Nanos> {
-        let all = &self.summary.overall.hits.response.percentiles;
-        all.iter().find(|one| one.quantile == quantile).map(|one| one.value)
+        self.summary.overall.hits.response.value(quantile)
     }
 }

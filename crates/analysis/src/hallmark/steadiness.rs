@@ -3,8 +3,8 @@
 use assay_model::Nanos;
 
 use super::LevelChange;
-use super::check::{Bound, Check, CheckId, CheckVerdict, Figure, Limits, Measure};
-use super::check::{Inapplicable, Statistic, Time};
+use super::check::{Bound, Check, CheckId, CheckVerdict, Figure, Findings, Found, Limits, Measure};
+use super::check::{Inapplicable, Statistic, Time, inapplicable_if, unknown_if};
 use super::input::Input;
 use super::statistic::changes::{ChangeCriteria, changes, critical, separation};
 use super::statistic::{autocorrelation, mean, mixture, mser, theil_sen};
@@ -23,7 +23,7 @@ const FIGURES: [Figure; 3] = [Figure::Throughput, MEDIAN, TAIL];
 
 /// The course of a run, interval by interval of the window.
 pub struct TimeCourse<'a> {
-    intervals: Vec<&'a IntervalSummary>,
+    intervals: &'a [IntervalSummary],
     width: Nanos,
     /// One series per figure of [`FIGURES`].
     series: [Vec<f64>; 3],
@@ -42,14 +42,11 @@ pub struct Steady {
 impl<'a> TimeCourse<'a> {
     /// The whole intervals of the window.
     pub fn of(input: &Input<'a>) -> TimeCourse<'a> {
-        let (series, window) = (&input.summary.series, input.window());
-        let is_whole = |interval: &&IntervalSummary| {
-            interval.from >= window.from && interval.from + series.width <= window.until
-        };
-        let intervals: Vec<&IntervalSummary> = series.intervals.iter().filter(is_whole).collect();
+        let series = &input.summary.series;
+        let intervals = series.whole_in(input.window());
         let seconds = series.width.as_secs_f64();
         let done = intervals.iter().map(|interval| interval.done as f64 / seconds).collect();
-        let latency = |of: fn(&IntervalSummary) -> Nanos| filled(&intervals, of);
+        let latency = |of: fn(&IntervalSummary) -> Nanos| filled(intervals, of);
         let series_of = [
             done,
             latency(|interval| interval.response.p50),
@@ -161,10 +158,10 @@ impl<'a> TimeCourse<'a> {
 }
 
 /// A latency of each interval; intervals without a hit show what was seen before them.
-fn filled(intervals: &[&IntervalSummary], of: fn(&IntervalSummary) -> Nanos) -> Vec<f64> {
+fn filled(intervals: &[IntervalSummary], of: fn(&IntervalSummary) -> Nanos) -> Vec<f64> {
     let first = intervals.iter().find(|interval| interval.response.count > 0);
     let mut last = first.map_or(0.0, |interval| of(interval).0 as f64);
-    let value = |interval: &&IntervalSummary| {
+    let value = |interval: &IntervalSummary| {
         if interval.response.count > 0 {
             last = of(interval).0 as f64;
         }
@@ -183,27 +180,22 @@ fn relative(value: f64, reference: f64) -> f64 {
     if value == reference { 0.0 } else { (value - reference).abs() / reference.max(1e-9) }
 }
 
-/// Why the course of a run says nothing, if so.
-fn silence(input: &Input, time_course: &TimeCourse, id: CheckId) -> Option<Check> {
-    if input.is_load() {
-        return Some(Check::not_applicable(id, Inapplicable::IsLoad));
-    }
-    if input.is_varying() {
-        return Some(Check::not_applicable(id, Inapplicable::VaryingLoad));
-    }
-    if input.is_held_back() && id != CheckId::Backlog {
-        return Some(Check::not_applicable(id, Inapplicable::HeldBack));
-    }
-    let is_short = input.is_too_short() || time_course.is_too_short();
-    is_short.then(|| Check::not_assessable(id, Inapplicable::TooShort))
+/// Refuses the check `id` if the course of the run says nothing.
+fn require_course(
+    input: &Input,
+    time_course: &TimeCourse,
+    id: CheckId,
+) -> Result<(), CheckVerdict> {
+    inapplicable_if(input.is_load(), Inapplicable::IsLoad)?;
+    inapplicable_if(input.is_varying(), Inapplicable::VaryingLoad)?;
+    let is_untold = input.is_held_back() && id != CheckId::Backlog;
+    inapplicable_if(is_untold, Inapplicable::HeldBack)?;
+    unknown_if(input.is_too_short() || time_course.is_too_short(), Inapplicable::TooShort)
 }
 
 /// C1: the run had warmed up before the figures began.
-pub fn warm_up(input: &Input, time_course: &TimeCourse) -> Check {
-    let id = CheckId::WarmUp;
-    if let Some(check) = silence(input, time_course, id) {
-        return check;
-    }
+pub fn warm_up(input: &Input, time_course: &TimeCourse) -> Found {
+    require_course(input, time_course, CheckId::WarmUp)?;
     let thresholds = input.thresholds;
     let cut = time_course.warm_up(input);
     let share = cut as f64 / time_course.intervals.len() as f64;
@@ -218,33 +210,22 @@ pub fn warm_up(input: &Input, time_course: &TimeCourse) -> Check {
     let effect =
         |(figure, effect)| Measure::held(Statistic::WarmUpEffect, effect, limits).of(figure);
     let effects = FIGURES.into_iter().zip(time_course.effects(cut)).map(effect);
-    Check::analyzed(id, [share].into_iter().chain(effects).collect(), &[Figure::All])
+    Ok(Findings::new([share].into_iter().chain(effects).collect(), &[Figure::All]))
 }
 
 /// C2: nothing changed for good while it ran, other than on purpose.
-pub fn change_points(input: &Input, time_course: &TimeCourse, steady: &Steady) -> Check {
-    let id = CheckId::ChangePoints;
-    if let Some(check) = silence(input, time_course, id) {
-        return check;
-    }
-    if steady.from.is_none() {
-        return Check::not_assessable(id, Inapplicable::NeverSettled);
-    }
+pub fn change_points(input: &Input, time_course: &TimeCourse, steady: &Steady) -> Found {
+    require_course(input, time_course, CheckId::ChangePoints)?;
+    unknown_if(steady.from.is_none(), Inapplicable::NeverSettled)?;
     let unexplained = steady.changes.iter().filter(|change| !change.is_explained).count() as f64;
     let limits = Limits::remark_above(0.0);
-    Check::analyzed(
-        id,
-        vec![Measure::held(Statistic::UnexplainedChanges, unexplained, limits)],
-        &[],
-    )
+    let measures = vec![Measure::held(Statistic::UnexplainedChanges, unexplained, limits)];
+    Ok(Findings::new(measures, &[]))
 }
 
 /// C3: figures do not drift, within the longest stretch without a change.
-pub fn trend(input: &Input, time_course: &TimeCourse, steady: &Steady) -> Check {
-    let id = CheckId::Trend;
-    if let Some(check) = silence(input, time_course, id) {
-        return check;
-    }
+pub fn trend(input: &Input, time_course: &TimeCourse, steady: &Steady) -> Found {
+    require_course(input, time_course, CheckId::Trend)?;
     let (from, until) = steady.level;
     let drift = |(figure, values): (Figure, &Vec<f64>)| {
         let values = &values[from..until];
@@ -256,10 +237,8 @@ pub fn trend(input: &Input, time_course: &TimeCourse, steady: &Steady) -> Check 
     };
     let measures: Vec<Measure> =
         FIGURES.into_iter().zip(&time_course.series).filter_map(drift).collect();
-    if measures.is_empty() {
-        return Check::not_assessable(id, Inapplicable::NeverSettled);
-    }
-    Check::analyzed(id, measures, &[])
+    unknown_if(measures.is_empty(), Inapplicable::NeverSettled)?;
+    Ok(Findings::new(measures, &[]))
 }
 
 /// C4: what happens periodically happened often enough; with the period.
@@ -267,35 +246,26 @@ pub fn periodicity(
     input: &Input,
     time_course: &TimeCourse,
     steady: &Steady,
-) -> (Check, Option<Nanos>) {
-    let id = CheckId::Periodicity;
-    if let Some(check) = silence(input, time_course, id) {
-        return (check, None);
-    }
+) -> Result<(Findings, Option<Nanos>), CheckVerdict> {
+    require_course(input, time_course, CheckId::Periodicity)?;
     let (from, until) = steady.level;
-    if from == until {
-        return (Check::not_assessable(id, Inapplicable::NeverSettled), None);
-    }
+    unknown_if(from == until, Inapplicable::NeverSettled)?;
     let least = input.thresholds.period_correlation;
     let period = |values: &Vec<f64>| autocorrelation::period(&values[from..until], least);
     let Some(longest) = time_course.series.iter().filter_map(period).max() else {
-        return (Check::analyzed(id, Vec::new(), &[]), None);
+        return Ok((Findings::new(Vec::new(), &[]), None));
     };
     let periods = time_course.intervals.len() as f64 / longest as f64;
     let limits = Limits { bound: Bound::AtLeast, pass: input.thresholds.periods_pass, fail: None };
     let measures = vec![Measure::held(Statistic::Periods, periods, limits)];
-    (Check::analyzed(id, measures, &[]), Some(Nanos(time_course.width.0 * longest as u64)))
+    let period = Nanos(time_course.width.0 * longest as u64);
+    Ok((Findings::new(measures, &[]), Some(period)))
 }
 
 /// C5: operations in flight do not pile up.
-pub fn backlog(input: &Input, time_course: &TimeCourse) -> Check {
-    let id = CheckId::Backlog;
-    if input.is_closed() {
-        return Check::not_applicable(id, Inapplicable::ClosedLoop);
-    }
-    if let Some(check) = silence(input, time_course, id) {
-        return check;
-    }
+pub fn backlog(input: &Input, time_course: &TimeCourse) -> Found {
+    inapplicable_if(input.is_closed(), Inapplicable::ClosedLoop)?;
+    require_course(input, time_course, CheckId::Backlog)?;
     let waiting: Vec<f64> =
         time_course.intervals.iter().map(|interval| interval.in_system).collect();
     let slope = theil_sen::slope(&waiting, input.thresholds.change_probability);
@@ -308,22 +278,19 @@ pub fn backlog(input: &Input, time_course: &TimeCourse) -> Check {
     let limits = Limits { bound: Bound::AtMost, pass, fail };
     let measures = vec![Measure::held(Statistic::BacklogGrowth, growth / level, limits)];
     let figures = [Figure::Latency(Time::Response), Figure::Latency(Time::Service)];
-    Check::analyzed(id, measures, &figures)
+    Ok(Findings::new(measures, &figures))
 }
 
 /// C6: the run lasted, and there are enough independent operations to tell percentiles from.
-pub fn sample_size(input: &Input) -> Check {
-    let id = CheckId::SampleSize;
-    if input.is_load() {
-        return Check::not_applicable(id, Inapplicable::IsLoad);
-    }
+pub fn sample_size(input: &Input) -> Found {
+    inapplicable_if(input.is_load(), Inapplicable::IsLoad)?;
     let thresholds = input.thresholds;
     let length = input.window().duration().as_secs_f64();
     let least = thresholds.length_fail;
     let limits = Limits { bound: Bound::AtLeast, pass: least, fail: Some(least) };
     let mut measures = vec![Measure::held(Statistic::Length, length, limits)];
     if length < least {
-        return Check::analyzed(id, measures, &[Figure::All]);
+        return Ok(Findings::new(measures, &[Figure::All]));
     }
     let mut withdrawn = Vec::new();
     let hits = &input.summary.overall.hits;
@@ -349,11 +316,8 @@ pub fn sample_size(input: &Input) -> Check {
             }
         }
     }
-    if measures.len() == 1 {
-        return Check::not_assessable(id, Inapplicable::NoRecords);
-    }
-    let check = Check::analyzed(id, measures, &[]);
-    Check { withdraws: withdrawn, ..check }
+    unknown_if(measures.len() == 1, Inapplicable::NoRecords)?;
+    Ok(Findings { withdraws: withdrawn, ..Findings::new(measures, &[]) })
 }
 
 /// Independent values beyond a percentile of `count` values that came within `duration`; where they

@@ -26,13 +26,7 @@ fn noticed(hallmark: &Hallmark) -> Vec<(CheckId, CheckVerdict)> {
 
 /// Asserts that `run` is invalid for exactly the reason `id`.
 fn assert_invalid(run: &Run, id: CheckId) -> Hallmark {
-    let hallmark = run.examine();
-    assert_eq!(
-        (hallmark.verdict, noticed(&hallmark)),
-        (Verdict::Invalid, vec![(id, CheckVerdict::Fail)],),
-        "{:?}",
-        brief(&hallmark)
-    );
+    let hallmark = assert_noticed(run, Verdict::Invalid, &[(id, CheckVerdict::Fail)]);
     assert_eq!(hallmark.reasons, [id]);
     hallmark
 }
@@ -47,13 +41,13 @@ fn assert_remark(run: &Run, id: CheckId) -> Hallmark {
 
 /// Asserts that nothing at all is noticed about `run`.
 fn assert_valid(run: &Run) -> Hallmark {
+    assert_noticed(run, Verdict::Valid, &[])
+}
+
+fn assert_noticed(run: &Run, verdict: Verdict, by: &[(CheckId, CheckVerdict)]) -> Hallmark {
     let hallmark = run.examine();
-    assert_eq!(
-        (hallmark.verdict, noticed(&hallmark)),
-        (Verdict::Valid, vec![]),
-        "{:?}",
-        brief(&hallmark)
-    );
+    let found = (hallmark.verdict, &noticed(&hallmark)[..]);
+    assert_eq!(found, (verdict, by), "{:?}", brief(&hallmark));
     hallmark
 }
 

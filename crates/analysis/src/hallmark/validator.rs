@@ -161,29 +161,32 @@ fn begins_process(record: &Record, width: u64) -> bool {
 fn hallmark(input: &Input) -> Hallmark {
     let time_course = TimeCourse::of(input);
     let steady = time_course.steady(input);
-    let (periodicity, period) = steadiness::periodicity(input, &time_course, &steady);
-    let mut checks = vec![
-        generation::rate(input),
-        generation::lag(input),
-        generation::omission(input),
-        generation::arrival_process(input),
-        generation::trace_identity(input),
-        generation::open_loop(input),
-        client::worker_cpu(input),
-        client::hiccups(input),
-        client::lost_records(input),
-        client::network(input),
-        client::noise_floor(input),
-        client::saturation(input),
-        client::misses(input),
-        client::identity(input),
-        steadiness::warm_up(input, &time_course),
-        steadiness::change_points(input, &time_course, &steady),
-        steadiness::trend(input, &time_course, &steady),
-        periodicity,
-        steadiness::backlog(input, &time_course),
-        steadiness::sample_size(input),
+    let periodicity = steadiness::periodicity(input, &time_course, &steady);
+    let period = periodicity.as_ref().ok().and_then(|(_, period)| *period);
+    let found = [
+        (CheckId::Rate, generation::rate(input)),
+        (CheckId::Lag, generation::lag(input)),
+        (CheckId::Omission, generation::omission(input)),
+        (CheckId::ArrivalProcess, generation::arrival_process(input)),
+        (CheckId::TraceIdentity, generation::trace_identity(input)),
+        (CheckId::OpenLoop, generation::open_loop(input)),
+        (CheckId::WorkerCpu, client::worker_cpu(input)),
+        (CheckId::Hiccups, client::hiccups(input)),
+        (CheckId::LostRecords, client::lost_records(input)),
+        (CheckId::Network, client::network(input)),
+        (CheckId::NoiseFloor, client::noise_floor(input)),
+        (CheckId::Saturation, client::saturation(input)),
+        (CheckId::Misses, client::misses(input)),
+        (CheckId::Identity, client::identity(input)),
+        (CheckId::WarmUp, steadiness::warm_up(input, &time_course)),
+        (CheckId::ChangePoints, steadiness::change_points(input, &time_course, &steady)),
+        (CheckId::Trend, steadiness::trend(input, &time_course, &steady)),
+        (CheckId::Periodicity, periodicity.map(|(found, _)| found)),
+        (CheckId::Backlog, steadiness::backlog(input, &time_course)),
+        (CheckId::SampleSize, steadiness::sample_size(input)),
     ];
+    let mut checks: Vec<Check> =
+        found.into_iter().map(|(id, found)| Check::new(id, found)).collect();
     causes::explain(input, &mut checks);
     let (verdict, reasons) = sum_up(&checks);
     Hallmark {

@@ -1,5 +1,7 @@
 //! The universal scalability law of each store over the clients of closed loops.
 
+use std::collections::BTreeSet;
+
 use crate::matrix::{Matrix, Metric, Setup};
 use crate::usl::{Point, Refusal, UslFit, fit};
 
@@ -25,9 +27,7 @@ impl Matrix {
             |setup: &Setup| describe(setup.load).is_some() && self.refused(*setup).is_none();
         let competing: Vec<Setup> = self.setups().into_iter().filter(competes).collect();
         let group = |setup: &Setup| (setup.store, setup.workload, setup.nodes);
-        let mut groups: Vec<_> = competing.iter().map(group).collect();
-        groups.sort_unstable();
-        groups.dedup();
+        let groups: BTreeSet<_> = competing.iter().map(group).collect();
         let fitted = |key: (usize, usize, Option<usize>)| {
             let own = competing.iter().filter(|setup| group(setup) == key);
             let points = own.filter_map(|setup| {

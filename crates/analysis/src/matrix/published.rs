@@ -5,10 +5,13 @@
 //! for figures that do not depend on what they must depend on, for the same figures under two
 //! names, and for one figure that is ten times its neighbours.
 
+use std::collections::BTreeSet;
+
 use assay_model::Kind;
 
 use crate::compare::{Spread, spread};
 use crate::matrix::{LatencyStatistic, Metric, OperationFilter};
+use crate::median::{median, sorted};
 use crate::plausibility::Verdict;
 
 /// A run time further from what follows from the latencies than this share of it contradicts them.
@@ -341,17 +344,13 @@ fn nodes_without_effect(figures: &[PublishedFigure], system: &str) -> Option<Fig
     workloads.dedup();
     for workload in &workloads {
         let own = run_times(figures, system).filter(|figure| figure.workload == *workload);
-        let (mut nodes, values): (Vec<usize>, Vec<f64>) =
+        let (nodes, values): (BTreeSet<usize>, Vec<f64>) =
             own.map(|figure| (figure.nodes, figure.value_ns)).unzip();
-        nodes.sort_unstable();
-        nodes.dedup();
         if nodes.len() < NODES_MIN {
             return None;
         }
-        let (low, high) = values
-            .iter()
-            .fold((f64::INFINITY, 0.0_f64), |(low, high), x| (low.min(*x), high.max(*x)));
-        largest = largest.max(high / low);
+        let values = sorted(values);
+        largest = largest.max(values[values.len() - 1] / values[0]);
     }
     let is_flat = !workloads.is_empty() && largest <= FLAT;
     is_flat.then(|| FigureWarning::NodesWithoutEffect { system: system.to_owned(), largest })
@@ -424,19 +423,13 @@ fn slipped_points(figures: &[PublishedFigure]) -> Vec<FigureWarning> {
                 && (&other.system, &other.workload, other.measure)
                     == (&figure.system, &figure.workload, figure.measure)
         };
-        let mut others: Vec<f64> =
-            figures.iter().filter(is_neighbour).map(|other| other.value_ns).collect();
-        others.sort_by(f64::total_cmp);
+        let others = sorted(figures.iter().filter(is_neighbour).map(|other| other.value_ns));
         let (low, high) = (*others.first()?, *others.last()?);
         let fewest = figures.iter().filter(is_neighbour).map(|other| other.nodes).min()?;
         if others.len() < 2 || high > low * SLIP_FLAT || figure.nodes < fewest {
             return None;
         }
-        let half = others.len() / 2;
-        let middle = match others.len() % 2 {
-            0 => f64::midpoint(others[half - 1], others[half]),
-            _ => others[half],
-        };
+        let middle = median(&others)?;
         let likely = [figure.value_ns / SLIP, figure.value_ns * SLIP]
             .into_iter()
             .find(|likely| (likely / middle - 1.0).abs() <= SLIP_NEAR)?;

@@ -1,8 +1,9 @@
 //! Baseline of a run: how it is without faults.
 
-use assay_model::Nanos;
+use assay_model::{Nanos, named_enum};
 
 use super::faults::FaultSpan;
+use crate::median::{median, sorted};
 use crate::options::{LoadModel, Window};
 use crate::summary::{GoodputBin, IntervalSummary, Summary};
 
@@ -13,17 +14,19 @@ const AFTERMATH: Nanos = Nanos::from_secs(30);
 /// The part of the interval of a median on either side, in standard deviations: 95 %.
 const SIDE: f64 = 1.96 / 2.0;
 
-/// The part of a run that its baseline is of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum BaselinePart {
-    /// There were no faults, nor any before it whose effect may reach into it.
-    Whole,
-    /// What lies before the first fault.
-    BeforeFaults,
-    /// What begins 30 s after the last fault was over.
-    AfterFaults,
-    /// There are faults, but no part of 5 s without them: all of it, by its median interval.
-    WithFaults,
+named_enum! {
+    /// The part of a run that its baseline is of.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum BaselinePart {
+        /// There were no faults, nor any before it whose effect may reach into it.
+        Whole => "whole",
+        /// What lies before the first fault.
+        BeforeFaults => "before-faults",
+        /// What begins 30 s after the last fault was over.
+        AfterFaults => "after-faults",
+        /// There are faults, but no part of 5 s without them: all of it, by its median interval.
+        WithFaults => "with-faults",
+    }
 }
 
 /// How a run is without faults.
@@ -71,17 +74,14 @@ pub fn baseline(
     };
     let (part, stretch) = fault_free(window, &faults.iter().filter(reaches).collect::<Vec<_>>());
     let series = &summary.series;
-    let whole = |interval: &&IntervalSummary| {
-        interval.from >= stretch.from && interval.from.saturating_add(series.width) <= stretch.until
-    };
-    let intervals: Vec<&IntervalSummary> = series.intervals.iter().filter(whole).collect();
+    let intervals = series.whole_in(stretch);
     let width = series.width.as_secs_f64();
     let rates = sorted(intervals.iter().map(|one| one.in_time as f64 / width));
-    let in_time_per_s = middle(&rates).filter(|rate| *rate > 0.0)?;
-    let shares = sorted(intervals.iter().filter(|one| one.offered > 0).map(|one| share(one)));
+    let in_time_per_s = median(&rates).filter(|rate| *rate > 0.0)?;
+    let shares = sorted(intervals.iter().filter(|one| one.offered > 0).map(share));
     let in_time_share = match part {
-        BaselinePart::WithFaults => middle(&shares)?,
-        _ => share_of(summary, stretch).or_else(|| middle(&shares))?,
+        BaselinePart::WithFaults => median(&shares)?,
+        _ => share_of(summary, stretch).or_else(|| median(&shares))?,
     };
     let answered = intervals.iter().filter(|one| one.response.count > 0);
     let tails = sorted(answered.map(|one| one.response.p99.0 as f64));
@@ -92,8 +92,8 @@ pub fn baseline(
         in_time_per_s,
         interval: interval(&rates),
         in_time_share,
-        done_per_s: middle(&done)?,
-        p99: Nanos(middle(&tails).unwrap_or(0.0) as u64),
+        done_per_s: median(&done)?,
+        p99: Nanos(median(&tails).unwrap_or(0.0) as u64),
         is_open: matches!(summary.load, LoadModel::Open { .. }),
     })
 }
@@ -134,22 +134,6 @@ fn share_of(summary: &Summary, stretch: Window) -> Option<f64> {
     };
     let (offered, in_time) = bins.fold((0, 0), sum);
     (offered > 0).then(|| in_time as f64 / offered as f64)
-}
-
-/// Values, rising.
-pub(super) fn sorted(values: impl Iterator<Item = f64>) -> Vec<f64> {
-    let mut values: Vec<f64> = values.collect();
-    values.sort_by(f64::total_cmp);
-    values
-}
-
-/// The median of rising values.
-pub(super) fn middle(values: &[f64]) -> Option<f64> {
-    match values.len() {
-        0 => None,
-        odd if odd % 2 == 1 => Some(values[odd / 2]),
-        even => Some(f64::midpoint(values[even / 2 - 1], values[even / 2])),
-    }
 }
 
 /// The interval of the median of rising values at 95 %, by their order alone: the ranks are those

@@ -236,10 +236,8 @@ fn tail(
     reach: Nanos,
     until: Nanos,
 ) -> TimeTo {
-    let is_within = |one: &&IntervalSummary| {
-        one.from.saturating_add(series.width) > fault.at
-            && one.from.saturating_add(series.width) <= until
-    };
+    let end = |one: &IntervalSummary| one.from.saturating_add(series.width);
+    let is_within = |one: &&IntervalSummary| end(one) > fault.at && end(one) <= until;
     let intervals: Vec<&IntervalSummary> = series.intervals.iter().filter(is_within).collect();
     let limit = TAIL * baseline.p99.0 as f64;
     let is_slow = |one: &&IntervalSummary| match one.response.count {
@@ -263,10 +261,7 @@ fn tail(
 
 /// The most operations done in an interval after the fall, over those of the baseline.
 fn burst(series: &Series, baseline: &GoodputBaseline, fall: Nanos, until: Nanos) -> Option<f64> {
-    let inside = series
-        .intervals
-        .iter()
-        .filter(|one| one.from >= fall && one.from.saturating_add(series.width) <= until);
-    let most = inside.map(|one| one.done).max()? as f64 / series.width.as_secs_f64();
+    let inside = series.whole_in(Window { from: fall, until });
+    let most = inside.iter().map(|one| one.done).max()? as f64 / series.width.as_secs_f64();
     (baseline.done_per_s > 0.0).then(|| most / baseline.done_per_s)
 }

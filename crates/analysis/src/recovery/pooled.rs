@@ -7,8 +7,8 @@
 
 use assay_model::{Draws, Nanos, Seed};
 
-use super::baseline::{middle, sorted};
 use super::injection::{InjectionOutcome, TimeTo};
+use crate::median::{median, sorted};
 
 /// Fewer injections than this have no interval.
 pub(super) const FEWEST: usize = 5;
@@ -95,7 +95,7 @@ pub fn pooled(injections: &[InjectionOutcome]) -> Vec<PooledFaults> {
 fn spread(values: impl Iterator<Item = f64>) -> Option<Spread> {
     let values = sorted(values);
     let mean = values.iter().sum::<f64>() / values.len() as f64;
-    Some(Spread { median: middle(&values)?, max: *values.last()?, mean })
+    Some(Spread { median: median(&values)?, max: *values.last()?, mean })
 }
 
 /// What `times`, at least one, say together.
@@ -104,10 +104,8 @@ pub(super) fn pool(times: &[TimeTo]) -> Pooled {
     let longest = times.iter().copied().max_by_key(|time| (time.observed(), time.is_censored()));
     let max = longest.unwrap_or(TimeTo::After(Nanos::ZERO));
     let interval = (times.len() >= FEWEST).then(|| {
-        let mut drawn = sorted(
-            (0..DRAWS).map(|number| mean_of(&redrawn(times, &mut SEED.draws(STREAM, number)))),
-        );
-        bounds(&mut drawn)
+        let drawn = |number| mean_of(&redrawn(times, &mut SEED.draws(STREAM, number)));
+        bounds(&sorted((0..DRAWS).map(drawn)))
     });
     Pooled {
         censored: times.iter().filter(|time| time.is_censored()).count() as u64,
@@ -131,7 +129,7 @@ pub(super) fn redrawn(times: &[TimeTo], draws: &mut Draws) -> Vec<TimeTo> {
 }
 
 /// The bounds of the middle 95 % of rising values.
-pub(super) fn bounds(drawn: &mut [f64]) -> (f64, f64) {
+pub(super) fn bounds(drawn: &[f64]) -> (f64, f64) {
     let at = |share: f64| drawn[((drawn.len() - 1) as f64 * share).round() as usize];
     (at(0.025), at(0.975))
 }

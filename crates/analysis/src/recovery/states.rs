@@ -112,13 +112,10 @@ impl StateSeries {
 
 /// The states of the intervals that lie in `window` with their whole width.
 pub fn states(series: &Series, window: Window, baseline: &GoodputBaseline) -> StateSeries {
-    let whole = |interval: &&IntervalSummary| {
-        interval.from >= window.from && interval.from.saturating_add(series.width) <= window.until
-    };
-    let intervals = series.intervals.iter().filter(whole);
-    let from = intervals.clone().next().map_or(window.from, |interval| interval.from);
+    let intervals = series.whole_in(window);
+    let from = intervals.first().map_or(window.from, |interval| interval.from);
     let (states, shortfalls) =
-        intervals.map(|interval| state(interval, series.width, baseline)).unzip();
+        intervals.iter().map(|interval| state(interval, series.width, baseline)).unzip();
     StateSeries { from, width: series.width, states, shortfalls }
 }
 

@@ -26,6 +26,15 @@ fn reads(until: u64, change: impl Fn(Nanos, &mut Record)) -> Vec<Record> {
     (0..until * 1000).map(read).collect()
 }
 
+/// The same, but that nothing gets an answer that comes within one of `outages`, in seconds.
+fn interrupted(until: u64, outages: &[(f64, f64)]) -> Vec<Record> {
+    reads(until, |at, record| {
+        if outages.iter().any(|(from, until)| (seconds(*from)..seconds(*until)).contains(&at)) {
+            give_up(record);
+        }
+    })
+}
+
 /// It gets no answer, and is given up after a second.
 fn give_up(record: &mut Record) {
     (record.outcome, record.reason, record.found) = (Outcome::Unknown, Reason::Timeout, false);
@@ -52,6 +61,14 @@ fn recovered(until: u64, records: &[Record], events: &[Event]) -> Recovery {
     recovery(&summary, summary.window, &faults(events)).expect("there is a baseline")
 }
 
+/// The same of 40 seconds of a session that waits for its answers, with a fault after 20.
+fn recovered_closed(records: &[Record]) -> Recovery {
+    let closed = LoadModel::Closed { sessions: 1, target: None };
+    let summary = analyzed(closed, 40, records);
+    let events = [fault(20.0, "lab: freeze node 1")];
+    recovery(&summary, summary.window, &faults(&events)).expect("there is a baseline")
+}
+
 fn is_near(found: TimeTo, expected: f64, resolution: Nanos) -> bool {
     let expected = seconds(expected);
     matches!(found, After(time) if expected <= time && time <= expected + resolution)
@@ -59,11 +76,7 @@ fn is_near(found: TimeTo, expected: f64, resolution: Nanos) -> bool {
 
 #[test]
 fn an_outage_is_measured_from_its_fault_to_its_end() {
-    let records = reads(40, |at, record| {
-        if (seconds(20.0)..seconds(22.5)).contains(&at) {
-            give_up(record);
-        }
-    });
+    let records = interrupted(40, &[(20.0, 22.5)]);
     let found = recovered(40, &records, &[fault(20.0, "lab: kill node 1")]);
     let [one] = &found.injections[..] else { panic!("one injection") };
     assert_eq!(one.first_error, Some(Nanos::ZERO));
@@ -101,15 +114,7 @@ fn an_outage_is_measured_from_its_fault_to_its_end() {
 
 #[test]
 fn a_recovery_that_relapses_is_none() {
-    let is_out = |at: Nanos| {
-        let out = [(20.0, 22.0), (24.0, 25.0)];
-        out.iter().any(|(from, until)| (seconds(*from)..seconds(*until)).contains(&at))
-    };
-    let records = reads(40, |at, record| {
-        if is_out(at) {
-            give_up(record);
-        }
-    });
+    let records = interrupted(40, &[(20.0, 22.0), (24.0, 25.0)]);
     let events = [
         fault(20.0, "lab: kill leader (node 2)"),
         fault(23.9, "lab: restart node 2"),
@@ -129,11 +134,7 @@ fn a_recovery_that_relapses_is_none() {
 
 #[test]
 fn a_recovery_that_the_end_cuts_off_is_censored() {
-    let records = reads(30, |at, record| {
-        if (seconds(20.0)..seconds(26.0)).contains(&at) {
-            give_up(record);
-        }
-    });
+    let records = interrupted(30, &[(20.0, 26.0)]);
     // Four seconds of goodput are no recovery yet.
     let found = recovered(30, &records, &[fault(20.0, "lab: kill node 1")]);
     assert_eq!(found.injections[0].ttr90, NotWithin(seconds(10.0)));
@@ -142,15 +143,7 @@ fn a_recovery_that_the_end_cuts_off_is_censored() {
     assert!(pooled.ttr90.is_lower_bound);
     // Neither are they before the next fault.
     let events = [fault(20.0, "lab: kill node 1"), fault(28.0, "lab: kill node 2")];
-    let found = recovered(
-        40,
-        &reads(40, |at, record| {
-            if (seconds(20.0)..seconds(26.0)).contains(&at) {
-                give_up(record);
-            }
-        }),
-        &events,
-    );
+    let found = recovered(40, &interrupted(40, &[(20.0, 26.0)]), &events);
     assert_eq!(found.injections[0].ttr90, NotWithin(seconds(8.0)));
     assert_eq!(found.injections[1].ttr90, After(Nanos::ZERO));
     assert_eq!(found.pooled[0].injections, 2, "both are kill node");
@@ -231,10 +224,7 @@ fn in_a_closed_loop_silence_is_loss() {
     // A session that waits from 20 to 24 s issues nothing meanwhile.
     let mut records = reads(40, |_, _| {});
     records.retain(|record| !(seconds(20.0)..seconds(24.0)).contains(&record.intended));
-    let closed = LoadModel::Closed { sessions: 1, target: None };
-    let summary = analyzed(closed, 40, &records);
-    let events = [fault(20.0, "lab: freeze node 1")];
-    let found = recovery(&summary, summary.window, &faults(&events)).expect("a baseline");
+    let found = recovered_closed(&records);
     let one = &found.injections[0];
     assert!(is_near(one.ttr90, 4.0, one.resolution + RESOLUTION), "{:?}", one.ttr90);
     assert!((one.lost - 4000.0).abs() < 150.0, "{}", one.lost);
@@ -245,10 +235,7 @@ fn in_a_closed_loop_silence_is_loss() {
 fn a_session_that_waits_to_the_end_has_not_recovered() {
     let mut records = reads(40, |_, _| {});
     records.retain(|record| record.intended < seconds(20.0));
-    let closed = LoadModel::Closed { sessions: 1, target: None };
-    let summary = analyzed(closed, 40, &records);
-    let events = [fault(20.0, "lab: freeze node 1")];
-    let found = recovery(&summary, summary.window, &faults(&events)).expect("a baseline");
+    let found = recovered_closed(&records);
     assert_eq!(found.injections[0].ttr90, NotWithin(seconds(20.0)));
     assert!((found.injections[0].lost - 20_000.0).abs() < 1100.0, "{:?}", found.injections[0].lost);
 }
@@ -365,11 +352,7 @@ fn the_interval_of_a_mean_holds_it() {
 
 #[test]
 fn rates_of_faults_make_a_yearly_unavailability() {
-    let records = reads(60, |at, record| {
-        if (seconds(20.0)..seconds(22.5)).contains(&at) {
-            give_up(record);
-        }
-    });
+    let records = interrupted(60, &[(20.0, 22.5)]);
     let events = [
         fault(20.0, "lab: kill leader (node 1)"),
         fault(25.0, "lab: restart node 1"),
@@ -394,18 +377,9 @@ fn rates_of_faults_make_a_yearly_unavailability() {
 
 #[test]
 fn enough_injections_give_the_what_if_an_interval() {
-    let is_out = |at: Nanos| {
-        let (minute, within) = (at.0 / (20 * SECOND), Nanos(at.0 % (20 * SECOND)));
-        minute > 0 && within < Nanos(minute * SECOND)
-    };
-    let records = reads(120, |at, record| {
-        if is_out(at) {
-            give_up(record);
-        }
-    });
-    let events: Vec<Event> =
-        (1..=5).map(|number| fault(20.0 * f64::from(number), "lab: kill node 1")).collect();
-    let found = recovered(120, &records, &events);
+    let faults = [1.0, 2.0, 3.0, 4.0, 5.0].map(|number| (20.0 * number, 21.0 * number));
+    let events = faults.map(|(at, _)| fault(at, "lab: kill node 1"));
+    let found = recovered(120, &interrupted(120, &faults), &events);
     let [pooled] = &found.pooled[..] else { panic!("one sort") };
     let median = pooled.ttr90.median.expect("all recovered");
     assert!(median >= seconds(3.0) && median <= seconds(3.0) + RESOLUTION, "{median}");
@@ -437,11 +411,7 @@ fn violations_are_told_by_the_state_of_their_time() {
 
 #[test]
 fn parts_of_a_run_that_are_analyzed_apart_recover_alike() {
-    let records = reads(40, |at, record| {
-        if (seconds(20.0)..seconds(21.2)).contains(&at) {
-            give_up(record);
-        }
-    });
+    let records = interrupted(40, &[(20.0, 21.2)]);
     let window = Window { from: Nanos::ZERO, until: Nanos::from_secs(40) };
     let options =
         AnalysisOptions { window: Some(window), load: OPEN, ..AnalysisOptions::default() };

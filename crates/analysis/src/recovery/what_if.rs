@@ -7,6 +7,7 @@
 
 use super::injection::{InjectionOutcome, TimeTo};
 use super::pooled::{DRAWS, FEWEST, SEED, bounds, mean_of, redrawn};
+use crate::median::sorted;
 
 /// Seconds of a year of 365.25 days.
 const YEAR_S: f64 = 31_557_600.0;
@@ -83,14 +84,11 @@ pub fn what_if(injections: &[InjectionOutcome], rates: &[AnnualRate]) -> WhatIf 
     };
     let has_interval = is_complete && times.iter().all(|times| times.len() >= FEWEST);
     let interval_s = has_interval.then(|| {
-        let mut drawn: Vec<f64> = (0..DRAWS)
-            .map(|number| {
-                let draws = std::cell::RefCell::new(SEED.draws(STREAM, number));
-                sum(&|times| mean_of(&redrawn(times, &mut draws.borrow_mut())))
-            })
-            .collect();
-        drawn.sort_by(f64::total_cmp);
-        bounds(&mut drawn)
+        let drawn = |number| {
+            let draws = std::cell::RefCell::new(SEED.draws(STREAM, number));
+            sum(&|times| mean_of(&redrawn(times, &mut draws.borrow_mut())))
+        };
+        bounds(&sorted((0..DRAWS).map(drawn)))
     });
     WhatIf {
         parts: parts.collect(),

@@ -105,10 +105,8 @@ fn a_transaction_with_a_missing_row_is_done_but_an_aborted_one_is_not() {
     let mut misses = process(0, 0);
     misses[0].found = false;
     let mut aborts = process(1, 100);
-    aborts[0].outcome = Outcome::Refused;
-    aborts[0].reason = Reason::Conflict;
-    aborts[1].outcome = Outcome::Dropped;
-    aborts[1].reason = Reason::TransactionFailed;
+    (aborts[0].outcome, aborts[0].reason) = (Outcome::Refused, Reason::Conflict);
+    (aborts[1].outcome, aborts[1].reason) = (Outcome::Dropped, Reason::TransactionFailed);
     let summary = analyzed(&[misses, aborts].concat());
     let counts = &summary.transactions[0].group.counts;
     assert_eq!((counts.done, counts.hits, counts.misses, counts.refused), (1, 1, 0, 1));

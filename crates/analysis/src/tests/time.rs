@@ -1,8 +1,11 @@
 //! The series, concurrency, outages.
 
+use std::ops::Range;
+
 use assay_model::{Kind, Nanos, Outcome, Reason, Record};
 
 use super::{done, history, options, send};
+use crate::summary::Availability;
 use crate::{AnalysisOptions, LoadModel, Verdict};
 
 #[test]
@@ -162,13 +165,21 @@ fn a_long_operation_that_ends_in_a_short_window_is_not_impossible() {
 }
 
 /// One read per ms for 20 s; those intended within `down` (in ms) fail.
-fn broken(down: std::ops::Range<u64>) -> Vec<Record> {
+fn broken(down: Range<u64>) -> Vec<Record> {
+    broken_by(Outcome::Refused, Reason::Unreachable, down)
+}
+
+fn broken_by(outcome: Outcome, reason: Reason, down: Range<u64>) -> Vec<Record> {
     let mut records = steady(20_000, Nanos::from_millis(1), Nanos::from_micros(100));
     for record in &mut records[down.start as usize..down.end as usize] {
-        (record.outcome, record.reason, record.found) =
-            (Outcome::Refused, Reason::Unreachable, false);
+        (record.outcome, record.reason, record.found) = (outcome, reason, false);
     }
     records
+}
+
+/// What the 20 s of `records` say of the store's availability.
+fn availability(records: &[Record]) -> Availability {
+    send(options(0, 20_000), records).availability
 }
 
 #[test]
@@ -190,7 +201,7 @@ fn an_outage_lasts_from_success_to_success() {
 
 #[test]
 fn an_outage_at_the_end_is_cut_off_and_never_recovers() {
-    let availability = send(options(0, 20_000), &broken(18_000..20_000)).availability;
+    let availability = availability(&broken(18_000..20_000));
     let outage = availability.longest.expect("an outage");
     assert_eq!(outage.until, Nanos::from_millis(20_000));
     assert!(outage.is_cut_off);
@@ -199,38 +210,32 @@ fn an_outage_at_the_end_is_cut_off_and_never_recovers() {
 
 #[test]
 fn a_gap_that_chance_could_make_is_no_outage() {
-    assert!(send(options(0, 20_000), &broken(5_000..5_090)).availability.outages.is_empty());
+    assert!(availability(&broken(5_000..5_090)).outages.is_empty());
     // 2 operations per second: 13.8 of them must be missing.
     let mut sparse = steady(40, Nanos::from_millis(500), Nanos::from_millis(1));
     sparse[20].outcome = Outcome::Unknown;
-    assert!(send(options(0, 20_000), &sparse).availability.outages.is_empty());
+    assert!(availability(&sparse).outages.is_empty());
 }
 
 #[test]
 fn a_pause_in_which_nothing_failed_is_no_outage() {
     let mut records = broken(0..0);
     records.drain(5_000..8_000);
-    assert!(send(options(0, 20_000), &records).availability.outages.is_empty());
+    assert!(availability(&records).outages.is_empty());
 }
 
 #[test]
 fn dropped_arrivals_are_unavailability() {
-    let mut records = broken(5_000..7_500);
-    records.iter_mut().filter(|r| r.outcome == Outcome::Refused).for_each(|record| {
-        (record.outcome, record.reason) = (Outcome::Dropped, Reason::InFlightLimit);
-    });
-    let availability = send(options(0, 20_000), &records).availability;
+    let dropped = broken_by(Outcome::Dropped, Reason::InFlightLimit, 5_000..7_500);
+    let availability = availability(&dropped);
     assert_eq!(availability.success_ratio, 0.875);
     assert_eq!(availability.outages.len(), 1);
 }
 
 #[test]
 fn what_was_never_wanted_of_the_store_is_no_unavailability() {
-    let mut records = broken(5_000..7_500);
-    records.iter_mut().filter(|r| r.outcome == Outcome::Refused).for_each(|record| {
-        (record.outcome, record.reason) = (Outcome::Dropped, Reason::TransactionFailed);
-    });
-    let availability = send(options(0, 20_000), &records).availability;
+    let given_up = broken_by(Outcome::Dropped, Reason::TransactionFailed, 5_000..7_500);
+    let availability = availability(&given_up);
     assert_eq!((availability.success_ratio, availability.in_time_ratio), (1.0, 1.0));
     assert!(availability.outages.is_empty());
 }
@@ -238,10 +243,7 @@ fn what_was_never_wanted_of_the_store_is_no_unavailability() {
 #[test]
 fn refusals_about_the_request_are_answers() {
     for reason in [Reason::Exists, Reason::Malformed, Reason::Conflict] {
-        let mut records = broken(5_000..7_500);
-        records.iter_mut().filter(|r| r.outcome == Outcome::Refused).for_each(|record| {
-            record.reason = reason;
-        });
+        let records = broken_by(Outcome::Refused, reason, 5_000..7_500);
         let summary = send(options(0, 20_000), &records);
         assert_eq!(summary.overall.counts.refused, 2_500);
         let availability = summary.availability;
@@ -252,7 +254,7 @@ fn refusals_about_the_request_are_answers() {
 
 /// One read per ms for 20 s on a store that is stalled within `stop` (in ms) and then responds to
 /// all that has come meanwhile.
-fn frozen(stop: std::ops::Range<u64>) -> Vec<Record> {
+fn frozen(stop: Range<u64>) -> Vec<Record> {
     let mut records = steady(20_000, Nanos::from_millis(1), Nanos::from_micros(100));
     for record in &mut records[stop.start as usize..stop.end as usize] {
         record.ended = Nanos::from_millis(stop.end) + Nanos(record.index);
@@ -262,7 +264,7 @@ fn frozen(stop: std::ops::Range<u64>) -> Vec<Record> {
 
 #[test]
 fn a_frozen_store_is_not_available() {
-    let availability = send(options(0, 20_000), &frozen(7_000..12_000)).availability;
+    let availability = availability(&frozen(7_000..12_000));
     assert_eq!(availability.success_ratio, 1.0, "all was answered, however late");
     // Operations of the last second before it went on have a response within a second.
     assert_eq!((availability.late, availability.in_time_ratio), (4_001, 0.79995));
@@ -280,7 +282,7 @@ fn a_frozen_store_is_not_available() {
 
 #[test]
 fn a_stop_below_a_second_is_a_silence_and_no_outage() {
-    let availability = send(options(0, 20_000), &frozen(7_000..7_700)).availability;
+    let availability = availability(&frozen(7_000..7_700));
     assert!(availability.outages.is_empty());
     assert_eq!(availability.silences.len(), 1);
     assert_eq!(availability.silences[0].length(), Nanos::from_millis(700) + Nanos(7_000));
@@ -296,13 +298,13 @@ fn a_shorter_deadline_gives_more_outages() {
 
 #[test]
 fn a_silence_that_chance_could_make_is_none() {
-    assert!(send(options(0, 20_000), &frozen(7_000..7_090)).availability.silences.is_empty());
+    assert!(availability(&frozen(7_000..7_090)).silences.is_empty());
     // 20 answers a second: a gap must be longer than ln(4e8)/20 = 1 s.
     let sparse = |stop: u64| {
         let mut records = steady(400, Nanos::from_millis(50), Nanos::from_millis(1));
         records.retain(|record| record.index < 100 || record.index >= 100 + stop / 50);
         records[99].ended = Nanos::from_millis(4_950 + stop);
-        send(options(0, 20_000), &records).availability
+        availability(&records)
     };
     let short = sparse(900);
     assert!(short.silences.is_empty());
@@ -314,7 +316,7 @@ fn a_silence_that_chance_could_make_is_none() {
 fn without_waiting_operations_there_is_no_silence() {
     let mut records = frozen(0..0);
     records.drain(5_000..8_000);
-    let availability = send(options(0, 20_000), &records).availability;
+    let availability = availability(&records);
     assert!(availability.silences.is_empty(), "{availability:?}");
     assert!(availability.longest_silence.is_none_or(|one| one.length() < Nanos::from_millis(2)));
 }
@@ -326,7 +328,7 @@ fn a_store_that_never_comes_back_is_silent_to_the_end() {
         record.ended = record.intended + Nanos::from_secs(10);
         (record.outcome, record.reason) = (Outcome::Unknown, Reason::Timeout);
     }
-    let availability = send(options(0, 20_000), &records).availability;
+    let availability = availability(&records);
     // An operation that is given up after the window waited in it all the same.
     let silence = availability.longest_silence.expect("a silence");
     assert_eq!(silence.until, Nanos::from_millis(20_000));
@@ -359,5 +361,5 @@ fn silences_do_not_depend_on_the_order_of_workers() {
     let [first, second] = &mut analyzers;
     first.merge(second.clone());
     let [first, _] = analyzers;
-    assert_eq!(first.finish().availability, send(options(0, 20_000), &records).availability);
+    assert_eq!(first.finish().availability, availability(&records));
 }

@@ -245,8 +245,7 @@ fn operations_per_arrival(summary: &Summary) -> f64 {
 fn figures(summary: &Summary, terms: &[TermFinding]) -> Figures {
     let response = &summary.overall.hits.response;
     let at = |distribution: &Distribution, quantile: f64| {
-        let found = distribution.percentiles.iter().find(|other| other.quantile == quantile);
-        found.map_or(Nanos::ZERO, |percentile| percentile.value)
+        distribution.value(quantile).unwrap_or(Nanos::ZERO)
     };
     let scheduled = terms
         .iter()

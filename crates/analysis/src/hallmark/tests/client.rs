@@ -3,7 +3,6 @@
 use assay_model::{Nanos, Seed};
 
 use super::{assert_invalid, assert_remark, assert_valid, healthy, verdict, withdraws};
-use crate::LoadModel;
 use crate::hallmark::{
     CheckId, CheckVerdict, Figure, Floor, Inapplicable, NetworkLoss, Statistic, Time, Verdict,
 };
@@ -11,9 +10,7 @@ use crate::hallmark::{
 #[test]
 fn a_cpu_hog_next_to_the_client_explains_all_lateness() {
     // Workers wait for a processor a fifth of the time, a time slice of 20 ms each.
-    let run = healthy().each(|record| {
-        super::simulated::held_up(record, 0.1, 0.02);
-    });
+    let run = healthy().each(|record| super::simulated::held_up(record, 0.1, 0.02));
     let run = run.observing(|evidence| {
         evidence.workers.iter_mut().for_each(|worker| worker.waited = Some(0.2));
         let hiccups = evidence.hiccups.as_mut().unwrap();
@@ -26,11 +23,9 @@ fn a_cpu_hog_next_to_the_client_explains_all_lateness() {
 
 #[test]
 fn stolen_and_throttled_time_are_found() {
-    assert_invalid(
-        &healthy().observing(|evidence| evidence.steal = Some(0.06)),
-        CheckId::WorkerCpu,
-    );
-    assert_remark(&healthy().observing(|evidence| evidence.steal = Some(0.02)), CheckId::WorkerCpu);
+    let stolen = |share| healthy().observing(|evidence| evidence.steal = Some(share));
+    assert_invalid(&stolen(0.06), CheckId::WorkerCpu);
+    assert_remark(&stolen(0.02), CheckId::WorkerCpu);
     let run = healthy().observing(|evidence| evidence.throttled = Some(0.05));
     assert_invalid(&run, CheckId::WorkerCpu);
 }
@@ -77,12 +72,10 @@ fn missing_worker_observations_are_named_and_do_not_suffice() {
     let check = hallmark.check(CheckId::WorkerCpu).unwrap();
     assert_eq!(check.unobserved, [Statistic::Throttled]);
     // A spinning closed loop says nothing by the time that its workers use.
-    let mut blind = run.observing(|evidence| {
+    let blind = run.closed(4, None).observing(|evidence| {
         (evidence.spins, evidence.steal) = (true, None);
         evidence.workers.iter_mut().for_each(|worker| worker.waited = None);
     });
-    blind.options.load = LoadModel::Closed { sessions: 4, target: None };
-    blind.evidence.arrivals = None;
     let hallmark = blind.examine();
     assert_eq!(hallmark.verdict, Verdict::NotAssessable);
     let check = hallmark.check(CheckId::WorkerCpu).unwrap();
@@ -122,13 +115,12 @@ fn long_hiccups_withdraw_the_tail_and_tag_what_they_overlap() {
 fn late_observer(held: bool) -> super::Run {
     let starts: Vec<Nanos> = (0..26).map(|at| Nanos::from_millis(1_500 + 1_500 * at)).collect();
     let pause = Nanos::from_millis(60);
-    let mut run = healthy().observing(|evidence| {
-        (evidence.store_in_workers, evidence.arrivals) = (true, None);
+    let run = healthy().closed(2, None).observing(|evidence| {
+        evidence.store_in_workers = true;
         let hiccups = evidence.hiccups.as_mut().unwrap();
         hiccups.counts.push((pause, 60));
         hiccups.longest = starts.iter().map(|at| (*at, pause)).collect();
     });
-    run.options.load = LoadModel::Closed { sessions: 2, target: None };
     run.each(|record| {
         let is_under_way = |at: &&Nanos| record.intended < **at && **at < record.ended;
         if let Some(at) = starts.iter().find(is_under_way).filter(|_| held) {

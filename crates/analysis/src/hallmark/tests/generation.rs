@@ -2,7 +2,7 @@
 
 use assay_model::{Nanos, Outcome, Reason, Record, Seed};
 
-use super::simulated::{RATE, Run, SECONDS, held_up};
+use super::simulated::{RATE, Run, SECONDS, delay, held_up};
 use super::{assert_invalid, assert_remark, assert_valid, healthy, verdict, withdraws};
 use crate::LoadModel;
 use crate::hallmark::{
@@ -60,8 +60,7 @@ fn a_descheduled_worker_is_late() {
 fn lag_in_the_far_tail_withdraws_that_alone() {
     let run = healthy().each(|record| {
         if record.index % 500 == 0 {
-            record.started += Nanos::from_millis(4);
-            record.ended += Nanos::from_millis(4);
+            delay(record, Nanos::from_millis(4));
         }
     });
     let hallmark = assert_remark(&run, CheckId::Lag);
@@ -78,8 +77,7 @@ fn lag_beyond_p999_withdraws_that_percentile_and_is_no_remark_on_the_run() {
         run.arrive(|draw| -(1.0 - draw).ln());
         run.each(|record| {
             if record.index % every == 0 {
-                record.started += Nanos::from_millis(ms);
-                record.ended += Nanos::from_millis(ms);
+                delay(record, Nanos::from_millis(ms));
             }
         })
     };
@@ -94,9 +92,7 @@ fn lag_beyond_p999_withdraws_that_percentile_and_is_no_remark_on_the_run() {
 #[test]
 fn lag_in_a_closed_loop_is_what_it_makes_of_a_percentile() {
     let closed = |lag: fn(&Record) -> u64| {
-        let mut run = healthy();
-        run.options.load = LoadModel::Closed { sessions: 4, target: None };
-        run.evidence.arrivals = None;
+        let run = healthy().closed(4, None);
         run.each(|record| record.intended = Nanos(record.started.0 - lag(record)))
     };
     // A fiftieth of the requests is a millisecond late, none of which is among the slowest.
@@ -141,9 +137,7 @@ fn arrivals_of_another_process_than_planned_are_found() {
 fn requests_in_batches_are_not_the_planned_arrivals() {
     // Each leaves at the next whole 4 ms, which its response time does not notice.
     let run = healthy().slower(|_| 40.0).each(|record| {
-        let late = Nanos(4_000_000 - record.started.0 % 4_000_000);
-        record.started += late;
-        record.ended += late;
+        delay(record, Nanos(4_000_000 - record.started.0 % 4_000_000));
     });
     // The tolerance is a tenth of the median response time, which is as long as two batches.
     assert_valid(&run);
@@ -173,11 +167,7 @@ fn an_even_schedule_that_was_recorded_may_be_late_by_little() {
     run.arrive(|_| 1.0);
     run.evidence.arrivals = Some(ExpectedArrivals::steady(Gaps::Dependent));
     run.thresholds.gap_tolerance = 0.0;
-    let punctual = run.each(|record| {
-        let late = Nanos(record.index % 7 * 1_000);
-        record.started += late;
-        record.ended += late;
-    });
+    let punctual = run.each(|record| delay(record, Nanos(record.index % 7 * 1_000)));
     assert_eq!(verdict(&punctual, CheckId::ArrivalProcess), CheckVerdict::Pass);
     let late = punctual.each(|record| held_up(record, 0.04, 0.02));
     assert_eq!(verdict(&late, CheckId::ArrivalProcess), CheckVerdict::Fail);
@@ -311,8 +301,7 @@ fn a_rate_that_changes_within_a_second_is_no_burst() {
         let burst = run.each(|record| {
             let late = Nanos((100_000_000 - record.intended.0 % 100_000_000) / 2);
             record.intended += late;
-            record.started += late;
-            record.ended += late;
+            delay(record, late);
         });
         assert_invalid(&burst, CheckId::ArrivalProcess);
     }
@@ -341,22 +330,12 @@ fn gaps_that_nobody_would_notice_are_shown_and_not_held() {
 #[test]
 fn a_planned_ramp_is_no_fault() {
     // From 250/s to 750/s, by the change of time that gives a Poisson process any rate.
-    let places: Vec<f64> = {
-        let mut at = 0.0;
-        let gap = |index| -(1.0 - Seed(5).draws(1, index).unit()).ln();
-        (0..30_000)
-            .map(|index| {
-                at += gap(index);
-                at
-            })
-            .collect()
-    };
     let mut run = healthy();
-    let last = SECONDS as f64;
+    let (last, mut place) = (SECONDS as f64, 0.0);
     let slope = 500.0 / last;
     run.arrive(|draw| 0.5 + draw / 2.0);
     run.records.retain_mut(|record| {
-        let place = places[record.index as usize];
+        place -= (1.0 - Seed(5).draws(1, record.index).unit()).ln();
         // The integral 250 t + slope t² / 2 reaches the place.
         let t = (-250.0 + (62_500.0 + 2.0 * slope * place).sqrt()) / slope;
         let (lag, service) = (record.lag(), record.service());

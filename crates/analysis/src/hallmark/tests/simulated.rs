@@ -105,6 +105,13 @@ impl Run {
         self
     }
 
+    /// The same in a closed loop, which promises no arrivals.
+    pub fn closed(mut self, sessions: u64, target: Option<f64>) -> Run {
+        self.options.load = LoadModel::Closed { sessions, target };
+        self.evidence.arrivals = None;
+        self
+    }
+
     /// The same process, with service times multiplied by `factor` of the seconds since the
     /// window began.
     pub fn slower(self, factor: impl Fn(f64) -> f64) -> Run {
@@ -135,8 +142,12 @@ impl Run {
 pub fn held_up(record: &mut Record, period: f64, length: f64) {
     let since = record.started.as_secs_f64() % period;
     if since < length {
-        let late = Nanos(((length - since) * 1e9) as u64);
-        record.started += late;
-        record.ended += late;
+        delay(record, Nanos(((length - since) * 1e9) as u64));
     }
+}
+
+/// Sends `record` so much later.
+pub fn delay(record: &mut Record, late: Nanos) {
+    record.started += late;
+    record.ended += late;
 }

@@ -3,8 +3,8 @@
 use assay_model::{Nanos, Phase};
 
 use super::{assert_valid, healthy, verdict};
+use crate::Phases;
 use crate::hallmark::{CheckId, CheckVerdict, Evidence, Inapplicable, Verdict};
-use crate::{LoadModel, Phases};
 
 #[test]
 fn a_healthy_run_is_valid_and_withdraws_nothing_but_the_far_tail() {
@@ -50,10 +50,7 @@ fn simulated_time_needs_no_machine() {
 
 #[test]
 fn a_closed_loop_is_valid_without_the_checks_of_arrivals() {
-    let mut run = healthy();
-    run.options.load = LoadModel::Closed { sessions: 4, target: None };
-    run.evidence.arrivals = None;
-    let run = run.each(|record| record.intended = record.started);
+    let run = healthy().closed(4, None).each(|record| record.intended = record.started);
     assert_valid(&run);
     for id in [CheckId::Rate, CheckId::Omission, CheckId::OpenLoop] {
         let found = verdict(&run, id);
@@ -63,19 +60,14 @@ fn a_closed_loop_is_valid_without_the_checks_of_arrivals() {
 
 #[test]
 fn a_closed_loop_that_misses_its_pace_has_no_hallmark() {
-    let mut run = healthy();
-    run.options.load = LoadModel::Closed { sessions: 4, target: Some(1500.0) };
-    run.evidence.arrivals = None;
-    let hallmark = run.examine();
+    let hallmark = healthy().closed(4, Some(1500.0)).examine();
     assert_eq!(hallmark.reasons, [CheckId::Rate]);
 }
 
 #[test]
 fn a_load_is_analyzed_by_what_it_kept() {
-    let mut run = healthy();
+    let mut run = healthy().closed(4, None);
     run.options.phases = Phases::Load;
-    run.options.load = LoadModel::Closed { sessions: 4, target: None };
-    run.evidence.arrivals = None;
     let run = run.each(|record| record.phase = Phase::Load);
     assert_valid(&run);
     let lost = run.observing(|evidence| evidence.lost_records = Some(2));

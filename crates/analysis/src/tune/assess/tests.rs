@@ -60,26 +60,28 @@ const AS_REQUESTED: StepContext<'static> = StepContext {
 fn failed(checks: &[(CheckId, Option<CheckId>, &[hallmark::Measure])]) -> Hallmark {
     let check = |(id, because_of, measures): &(CheckId, Option<CheckId>, &[hallmark::Measure])| {
         let withdraws = if measures.is_empty() { vec![Figure::All] } else { Vec::new() };
-        let verdict = CheckVerdict::Fail;
-        let (unobserved, measures) = (Vec::new(), measures.to_vec());
-        Check { id: *id, verdict, measures, unobserved, withdraws, because_of: *because_of }
+        let (measures, because_of) = (measures.to_vec(), *because_of);
+        Check { measures, withdraws, because_of, ..Check::bare(*id, CheckVerdict::Fail) }
     };
-    Hallmark {
-        verdict: hallmark::Verdict::Invalid,
-        reasons: Vec::new(),
-        checks: checks.iter().map(check).collect(),
-        percentiles: Vec::new(),
-        changes: Vec::new(),
-        period: None,
-        changed: Vec::new(),
-    }
+    let checks = checks.iter().map(check).collect();
+    Hallmark { verdict: hallmark::Verdict::Invalid, checks, ..Hallmark::default() }
 }
 
 /// The outcome of a step with 3 % too slow operations, or none, whose run has that hallmark.
 fn examined(is_slow: bool, hallmark: &Hallmark) -> (Verdict, Vec<StepReason>) {
     let made = step(12, |n| (0, if is_slow && n % 30 == 0 { 200_000 } else { 900 }));
-    let outcome = assessed(&made, StepContext { hallmark: Some(hallmark), ..AS_REQUESTED });
+    decided(&made, StepContext { hallmark: Some(hallmark), ..AS_REQUESTED })
+}
+
+fn decided(made: &Made, context: StepContext<'_>) -> (Verdict, Vec<StepReason>) {
+    let outcome = assessed(made, context);
     (outcome.verdict, outcome.reasons)
+}
+
+/// Operations at these milliseconds, each of which takes one.
+fn quick(moments_ms: impl Iterator<Item = u64>) -> Vec<Record> {
+    let read = |at: Nanos| done(at.0, Kind::Read, at, at, at + Nanos::from_millis(1));
+    moments_ms.map(Nanos::from_millis).map(read).collect()
 }
 
 fn assessed(made: &Made, context: StepContext<'_>) -> StepOutcome {
@@ -107,16 +109,10 @@ fn a_slow_step_says_which_term_it_breaks() {
 
 #[test]
 fn a_step_that_is_too_short_is_undecided() {
-    let records: Vec<Record> = (0..200)
-        .map(|n| Nanos::from_millis(n * 60))
-        .map(|at| done(at.0, Kind::Read, at, at, at + Nanos::from_millis(1)))
-        .collect();
+    let records = quick((0..200).map(|n| n * 60));
     let sparse = StepContext { target: 16.7, ..AS_REQUESTED };
-    let outcome = assessed(&made(Nanos::from_secs(12), &records), sparse);
-    assert_eq!(
-        (outcome.verdict, outcome.reasons.as_slice()),
-        (Verdict::Unknown, &[StepReason::Undecided(0)][..])
-    );
+    let found = decided(&made(Nanos::from_secs(12), &records), sparse);
+    assert_eq!(found, (Verdict::Unknown, vec![StepReason::Undecided(0)]));
 }
 
 #[test]
@@ -134,15 +130,8 @@ fn a_backlog_that_grows_is_not_sustained_although_the_objective_holds() {
 
 #[test]
 fn a_step_too_short_to_see_the_backlog_grow_is_undecided() {
-    let short: Vec<Record> = (0..900)
-        .map(Nanos::from_millis)
-        .map(|at| done(at.0, Kind::Read, at, at, at + Nanos::from_millis(1)))
-        .collect();
-    let outcome = assessed(&made(Nanos::from_millis(900), &short), AS_REQUESTED);
-    assert_eq!(
-        (outcome.verdict, outcome.reasons.as_slice()),
-        (Verdict::Unknown, &[StepReason::Short][..])
-    );
+    let found = decided(&made(Nanos::from_millis(900), &quick(0..900)), AS_REQUESTED);
+    assert_eq!(found, (Verdict::Unknown, vec![StepReason::Short]));
 }
 
 #[test]
@@ -222,8 +211,7 @@ fn a_step_that_was_stopped_or_has_no_hallmark_is_not_sustained() {
         "all else follows from it"
     );
     let without = StepContext { requires_hallmark: true, ..AS_REQUESTED };
-    let outcome = assessed(&quick, without);
-    assert_eq!((outcome.verdict, outcome.reasons), (Verdict::Unknown, vec![StepReason::Hallmark]));
+    assert_eq!(decided(&quick, without), (Verdict::Unknown, vec![StepReason::Hallmark]));
 }
 
 #[test]
