@@ -5,7 +5,7 @@ use assay_model::Nanos;
 use crate::facts::{AgentFacts, Facts};
 use crate::hallmark;
 use crate::percentile::WITHDRAWN;
-use crate::table::{Align, Table};
+use crate::table::Table;
 use crate::units::{Letters, count, duration, rate};
 use assay_analysis::slo::Stretch;
 
@@ -14,36 +14,24 @@ const NO_VALUE: &str = "-";
 
 /// The agents, a row each; `None` for a run of one process.
 pub fn table(facts: &Facts, letters: Letters) -> Option<Table> {
-    let mut table = Table::new(&[
-        ("agent", Align::Right),
-        ("host", Align::Left),
-        ("threads", Align::Right),
-        ("operations", Align::Right),
-        ("done/s", Align::Right),
-        ("p50", Align::Right),
-        ("p99", Align::Right),
-        ("lag p99", Align::Right),
-        ("began", Align::Right),
-    ]);
     let is_withdrawn = |quantile| hallmark::withdraws(facts, Stretch::Response, quantile);
     let latency = |value: Option<Nanos>, quantile| {
         let mark = if is_withdrawn(quantile) { WITHDRAWN.to_string() } else { String::new() };
         value.map_or(NO_VALUE.to_owned(), |value| format!("{mark}{}", duration(value, letters)))
     };
-    for agent in &facts.agents {
-        table.row(vec![
-            agent.agent.to_string(),
-            agent.host.clone(),
-            agent.workers.to_string(),
-            count(agent.offered),
-            rate(agent.done_per_s),
-            latency(agent.p50, 0.5),
-            latency(agent.p99, 0.99),
-            agent.lag_p99.map_or(NO_VALUE.to_owned(), |lag| duration(lag, letters)),
-            began(agent, letters),
-        ]);
-    }
-    (!facts.agents.is_empty()).then_some(table)
+    let lag = |lag: Option<Nanos>| lag.map_or(NO_VALUE.to_owned(), |lag| duration(lag, letters));
+    Table::of(&facts.agents)
+        .right("agent", |agent| agent.agent)
+        .left("host", |agent| &agent.host)
+        .right("threads", |agent| agent.workers)
+        .right("operations", |agent| count(agent.offered))
+        .right("done/s", |agent| rate(agent.done_per_s))
+        .right("p50", |agent| latency(agent.p50, 0.5))
+        .right("p99", |agent| latency(agent.p99, 0.99))
+        .right("lag p99", |agent| lag(agent.lag_p99))
+        .right("began", |agent| began(agent, letters))
+        .build()
+        .filled()
 }
 
 /// When an agent began, off the run's epoch, with the error of that.

@@ -94,25 +94,13 @@ impl AnomalyRun {
     /// The verdicts of `result` on the run with this seed.
     pub fn of(seed: u64, command: String, result: &ConsistencyResult) -> AnomalyRun {
         let verdicts = result.findings.iter().map(|finding| {
-            let quality = finding.quality.name().to_owned();
-            match &finding.verdict {
-                QualityVerdict::Violated(all) => AnomalyVerdict {
-                    quality,
-                    violations: all.count,
-                    opportunities: all.power.opportunities,
-                    ..AnomalyVerdict::default()
-                },
-                QualityVerdict::NoneFound(power) => AnomalyVerdict {
-                    quality,
-                    opportunities: power.opportunities,
-                    ..AnomalyVerdict::default()
-                },
-                QualityVerdict::NotAssessable(why) => AnomalyVerdict {
-                    quality,
-                    not_assessable: limitation(*why).to_owned(),
-                    ..AnomalyVerdict::default()
-                },
-            }
+            let (violations, opportunities, why) = match &finding.verdict {
+                QualityVerdict::Violated(all) => (all.count, all.power.opportunities, ""),
+                QualityVerdict::NoneFound(power) => (0, power.opportunities, ""),
+                QualityVerdict::NotAssessable(why) => (0, 0, limitation(*why)),
+            };
+            let [quality, not_assessable] = [finding.quality.name(), why].map(str::to_owned);
+            AnomalyVerdict { quality, violations, opportunities, not_assessable }
         });
         let named = result.anomalies.iter();
         let anomalies =

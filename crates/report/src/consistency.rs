@@ -26,7 +26,7 @@ use assay_consistency::{
 use assay_model::{Nanos, Outcome, version};
 use serde::{Deserialize, Serialize};
 
-use crate::table::{Align, Table};
+use crate::table::Table;
 use crate::units::{Letters, count, duration, percent, plural};
 
 pub use checks::check_text;
@@ -141,13 +141,9 @@ const LOST_KEPT: usize = 1000;
 impl ConsistencyResult {
     /// Adds the verdicts on single records.
     pub fn add_registers(&mut self, history: &RegisterHistory, report: RegisterReport) {
-        let named = named(&report.findings);
-        let is_named = |operation: &&RegisterOperation| named.contains(&operation.index);
-        let operations = history.operations.iter().filter(is_named).copied();
-        self.witnessed.extend(operations.map(Witnessed::Operation));
+        self.add(&history.operations, |one| one.index, Witnessed::Operation, report.findings);
         self.operations = history.operations.len() as u64;
         self.evidence.add(&HistoryEvidence::of_registers(history));
-        self.findings.extend(report.findings);
         self.times.extend(report.times);
         self.staleness = report.staleness;
         self.gamma = report.gamma;
@@ -157,13 +153,9 @@ impl ConsistencyResult {
 
     /// Adds the verdicts on transactions.
     pub fn add_transactions(&mut self, history: &TransactionHistory, report: TransactionReport) {
-        let named = named(&report.findings);
-        let is_named = |transaction: &&ObservedTransaction| named.contains(&transaction.index);
-        let transactions = history.transactions.iter().filter(is_named).cloned();
-        self.witnessed.extend(transactions.map(Witnessed::Transaction));
+        self.add(&history.transactions, |one| one.index, Witnessed::Transaction, report.findings);
         self.transactions = history.transactions.len() as u64;
         self.evidence.add(&HistoryEvidence::of_transactions(history));
-        self.findings.extend(report.findings);
         self.anomalies = report.anomalies;
         self.weakest_violated = report.weakest_violated;
     }
@@ -174,13 +166,9 @@ impl ConsistencyResult {
         operations: &[AggregateOperation],
         findings: Vec<QualityFinding>,
     ) {
-        let named = named(&findings);
-        let is_named = |operation: &&AggregateOperation| named.contains(&operation.index);
-        let operations_named = operations.iter().filter(is_named).cloned();
-        self.witnessed.extend(operations_named.map(Witnessed::Aggregate));
+        self.add(operations, |one| one.index, Witnessed::Aggregate, findings);
         self.operations += operations.len() as u64;
         self.evidence.add(&HistoryEvidence::of_aggregates(operations));
-        self.findings.extend(findings);
     }
 
     /// Adds the verdicts on FMKe's prescriptions.
@@ -189,12 +177,23 @@ impl ConsistencyResult {
         operations: &[PrescriptionOperation],
         findings: Vec<QualityFinding>,
     ) {
-        let named = named(&findings);
-        let is_named = |operation: &&PrescriptionOperation| named.contains(&operation.index);
-        let operations_named = operations.iter().filter(is_named).cloned();
-        self.witnessed.extend(operations_named.map(Witnessed::Prescription));
+        self.add(operations, |one| one.index, Witnessed::Prescription, findings);
         self.operations += operations.len() as u64;
         self.evidence.add(&HistoryEvidence::of_prescriptions(operations));
+    }
+
+    /// Adds verdicts, with the operations that their witnesses name by `index`.
+    fn add<T: Clone>(
+        &mut self,
+        operations: &[T],
+        index: fn(&T) -> u64,
+        witnessed: fn(T) -> Witnessed,
+        findings: Vec<QualityFinding>,
+    ) {
+        let witnesses = findings.iter().filter_map(violations).flat_map(|all| &all.witnesses);
+        let named: BTreeSet<u64> = witnesses.flat_map(|one| one.operations.clone()).collect();
+        let named = operations.iter().filter(|one| named.contains(&index(one))).cloned();
+        self.witnessed.extend(named.map(witnessed));
         self.findings.extend(findings);
     }
 
@@ -330,16 +329,11 @@ impl ConsistencyResult {
 
     /// The anomalies of transactions that have witnesses, by the start of the last one of each.
     fn witnessed_per_second(&self) -> Vec<(u64, u64)> {
-        let started: BTreeMap<u64, u64> = self
-            .witnessed
-            .iter()
-            .filter_map(|one| match one {
-                Witnessed::Transaction(one) => Some((one.index, one.started.0 / 1_000_000_000)),
-                Witnessed::Operation(_) | Witnessed::Aggregate(_) | Witnessed::Prescription(_) => {
-                    None
-                }
-            })
-            .collect();
+        let second = |one: &Witnessed| match one {
+            Witnessed::Transaction(one) => Some((one.index, one.started.0 / 1_000_000_000)),
+            _ => None,
+        };
+        let started: BTreeMap<u64, u64> = self.witnessed.iter().filter_map(second).collect();
         let mut sums = BTreeMap::new();
         for witness in self.anomalies.iter().flat_map(|anomaly| &anomaly.witnesses) {
             let seconds = witness.operations.iter().filter_map(|index| started.get(index));
@@ -389,12 +383,6 @@ impl ConsistencyResult {
             value => names.value(value).map_or_else(|| "?".to_owned(), ToString::to_string),
         }
     }
-}
-
-/// The numbers that the witnesses of `findings` name.
-fn named(findings: &[QualityFinding]) -> BTreeSet<u64> {
-    let witnesses = findings.iter().filter_map(violations).flat_map(|all| &all.witnesses);
-    witnesses.flat_map(|witness| witness.operations.iter().copied()).collect()
 }
 
 fn violations(finding: &QualityFinding) -> Option<&Violations> {
@@ -456,41 +444,33 @@ fn of_sample(result: &ConsistencyResult) -> String {
 }
 
 pub(crate) fn verdicts(result: &ConsistencyResult, letters: Letters) -> Table {
-    let mut table = Table::new(&[
-        ("quality", Align::Left),
-        ("verdict", Align::Left),
-        ("violations", Align::Right),
-        ("opportunities", Align::Right),
-        ("remark", Align::Left),
-    ]);
-    for finding in &result.findings {
-        let (violated, opportunities, remark) = match &finding.verdict {
-            QualityVerdict::Violated(all) => {
-                let margin = all.witnesses.iter().map(|witness| witness.margin).max();
-                (
-                    count(all.count),
-                    count(all.power.opportunities),
-                    margin.map_or_else(String::new, |margin| by(margin, letters)),
-                )
-            }
-            QualityVerdict::NoneFound(power) => (
-                "0".to_owned(),
-                count(power.opportunities),
-                format!("at most {} of them (95 %)", percent(power.bound())),
-            ),
-            QualityVerdict::NotAssessable(limitation) => {
-                (String::new(), String::new(), words::limitation(*limitation).to_owned())
-            }
-        };
-        table.row(vec![
-            finding.quality.name().to_owned(),
-            words::verdict(&finding.verdict).to_owned(),
-            violated,
-            opportunities,
-            remark,
-        ]);
-    }
-    table
+    let opportunities = |verdict: &QualityVerdict| match verdict {
+        QualityVerdict::Violated(all) => count(all.power.opportunities),
+        QualityVerdict::NoneFound(power) => count(power.opportunities),
+        QualityVerdict::NotAssessable(_) => String::new(),
+    };
+    let violated = |verdict: &QualityVerdict| match verdict {
+        QualityVerdict::Violated(all) => count(all.count),
+        QualityVerdict::NoneFound(_) => "0".to_owned(),
+        QualityVerdict::NotAssessable(_) => String::new(),
+    };
+    let remark = |verdict: &QualityVerdict| match verdict {
+        QualityVerdict::Violated(all) => {
+            let margin = all.witnesses.iter().map(|witness| witness.margin).max();
+            margin.map_or_else(String::new, |margin| by(margin, letters))
+        }
+        QualityVerdict::NoneFound(power) => {
+            format!("at most {} of them (95 %)", percent(power.bound()))
+        }
+        QualityVerdict::NotAssessable(limitation) => words::limitation(*limitation).to_owned(),
+    };
+    Table::of(&result.findings)
+        .left("quality", |finding| finding.quality.name())
+        .left("verdict", |finding| words::verdict(&finding.verdict))
+        .right("violations", |finding| violated(&finding.verdict))
+        .right("opportunities", |finding| opportunities(&finding.verdict))
+        .left("remark", |finding| remark(&finding.verdict))
+        .build()
 }
 
 /// By how much a violation is one, if time has a part in it.
@@ -531,13 +511,11 @@ pub(crate) fn staleness(result: &ConsistencyResult, letters: Letters) -> Vec<Str
         points.push((bin.from, visible as f64 / reads as f64));
     }
     points.reverse();
-    let shares: Vec<String> = VISIBLE
-        .iter()
-        .filter_map(|share| {
-            let (from, _) = points.iter().find(|(_, visible)| visible >= share)?;
-            Some(format!("{} of reads from {} on", percent(*share), duration(*from, letters)))
-        })
-        .collect();
+    let visible_from = |share: &f64| {
+        let (from, _) = points.iter().find(|(_, visible)| visible >= share)?;
+        Some(format!("{} of reads from {} on", percent(*share), duration(*from, letters)))
+    };
+    let shares: Vec<String> = VISIBLE.iter().filter_map(visible_from).collect();
     if !shares.is_empty() {
         lines.push(format!("visible after the answer: to {}", shares.join(", ")));
     }
@@ -566,6 +544,7 @@ pub(crate) fn lost_writes(result: &ConsistencyResult) -> Vec<String> {
     };
     let write = |write: &RegisterOperation| {
         let record = result.key_name(write.key);
+        let node = result.node_name(&Witnessed::Operation(*write));
         match write.index {
             u64::MAX => format!("record {record}: loaded"),
             index => format!(
@@ -574,9 +553,7 @@ pub(crate) fn lost_writes(result: &ConsistencyResult) -> Vec<String> {
                 count(u64::from(write.session)),
                 precise(write.started),
                 precise(write.ended),
-                result
-                    .node_name(&Witnessed::Operation(*write))
-                    .map_or_else(String::new, |node| format!(", answered by {node}")),
+                node.map_or_else(String::new, |node| format!(", answered by {node}")),
             ),
         }
     };
@@ -598,22 +575,16 @@ const VISIBLE: [f64; 3] = [0.9, 0.99, 0.999];
 pub(crate) type ShownWitness<'a> = ((&'a QualityFinding, &'a Witness), Vec<&'a Witnessed>);
 
 /// Some witnesses of each quality, but none twice: a read that nobody can explain breaks several.
-pub(crate) fn witnesses(result: &ConsistencyResult) -> Vec<ShownWitness<'_>> {
+pub(crate) fn witnesses<'a>(result: &'a ConsistencyResult) -> Vec<ShownWitness<'a>> {
     let mut shown: Vec<&Witness> = Vec::new();
     let mut all = Vec::new();
     for finding in &result.findings {
         let Some(violations) = violations(finding) else { continue };
-        let mut fresh = Vec::new();
-        for witness in &violations.witnesses {
-            let is_new = !shown.iter().any(|one| one.operations == witness.operations);
-            if is_new && fresh.len() < SHOWN {
-                fresh.push(witness);
-            }
-        }
-        for witness in &fresh {
-            let operations = result.operations_of(finding.quality, witness);
-            all.push(((finding, *witness), operations));
-        }
+        let is_new = |one: &&Witness| !shown.iter().any(|other| other.operations == one.operations);
+        let fresh: Vec<&Witness> = violations.witnesses.iter().filter(is_new).take(SHOWN).collect();
+        let named =
+            |one: &&'a Witness| ((finding, *one), result.operations_of(finding.quality, one));
+        all.extend(fresh.iter().map(named));
         shown.extend(fresh);
     }
     all
@@ -635,24 +606,17 @@ pub(crate) fn title(
 }
 
 fn operations(result: &ConsistencyResult, operations: &[&Witnessed], letters: Letters) -> Table {
-    let mut columns = vec![
-        ("operation", Align::Right),
-        ("session", Align::Right),
-        ("did", Align::Left),
-        ("started", Align::Right),
-        ("ended", Align::Right),
-    ];
     let has_nodes = operations.iter().any(|one| result.node_name(one).is_some());
-    columns.extend(has_nodes.then_some(("node", Align::Left)));
-    let mut table = Table::new(&columns);
     let names_record = are_of_several_records(operations);
-    for operation in operations {
-        let mut row = cells(result, operation, names_record, letters).to_vec();
-        let node = result.node_name(operation).unwrap_or_default();
-        row.extend(has_nodes.then(|| node.to_owned()));
-        table.row(row);
-    }
-    table
+    let rows = operations.iter().map(|one| (one, cells(result, one, names_record, letters)));
+    Table::of(rows)
+        .right("operation", |(_, [operation, ..])| operation.clone())
+        .right("session", |(_, [_, session, ..])| session.clone())
+        .left("did", |(_, [_, _, did, ..])| did.clone())
+        .right("started", |(_, [.., started, _])| started.clone())
+        .right("ended", |(_, [.., ended])| ended.clone())
+        .left_if(has_nodes, "node", |(one, _)| result.node_name(one).unwrap_or_default())
+        .build()
 }
 
 /// Whether these are about more than one record.
@@ -763,11 +727,8 @@ fn step(result: &ConsistencyResult, step: &TransactionStep) -> String {
             format!("appended {} to {}", element_name(result, *element), key(list))
         }
         TransactionStep::ReadList { key: list, elements: Some(elements) } => {
-            let skipped = elements.len().saturating_sub(ELEMENTS);
-            let last = elements.iter().skip(skipped);
-            let last: Vec<String> = last.map(|one| element_name(result, *one)).collect();
-            let dots = if skipped > 0 { ".. " } else { "" };
-            format!("read {}: [{dots}{}]", key(list), last.join(" "))
+            let last = last_of(elements, |one| element_name(result, *one));
+            format!("read {}: {last}", key(list))
         }
         TransactionStep::Read { key: read, value: None }
         | TransactionStep::ReadList { key: read, elements: None } => {
@@ -798,13 +759,9 @@ fn prescription(access: &PrescriptionAccess) -> String {
             format!("read prescription {prescription}{}", met(found))
         }
         PrescriptionAccess::ReadList { list: (kind, owner), entries, processed } => {
-            let skipped = entries.len().saturating_sub(ELEMENTS);
-            let last = entries.iter().skip(skipped).map(u64::to_string);
-            let dots = if skipped > 0 { ".. " } else { "" };
             let which = if *processed { "processed " } else { "" };
             let kind = OWNERS[usize::from(*kind)];
-            let last = last.collect::<Vec<String>>().join(" ");
-            format!("read {which}list of {kind} {owner}: [{dots}{last}]")
+            format!("read {which}list of {kind} {owner}: {}", last_of(entries, u64::to_string))
         }
     }
 }
@@ -817,10 +774,7 @@ fn aggregate(result: &ConsistencyResult, access: &AggregateAccess) -> String {
             format!("moved {amount} from {from} to {to}")
         }
         AggregateAccess::Elements(elements) => {
-            let last = elements.iter().rev().take(ELEMENTS).rev();
-            let names: Vec<String> = last.map(|one| element_name(result, *one)).collect();
-            let dots = if elements.len() > ELEMENTS { ".. " } else { "" };
-            format!("read [{dots}{}]", names.join(" "))
+            format!("read {}", last_of(elements, |one| element_name(result, *one)))
         }
         AggregateAccess::Sum(sum) => format!("read {sum}"),
         AggregateAccess::Balances(balances) => {
@@ -839,6 +793,14 @@ fn aggregate(result: &ConsistencyResult, access: &AggregateAccess) -> String {
 
 /// The last elements of a list that a line shows.
 const ELEMENTS: usize = 8;
+
+/// `[.. 7 8 9]`: the end of a list.
+fn last_of<T>(elements: &[T], name: impl Fn(&T) -> String) -> String {
+    let skipped = elements.len().saturating_sub(ELEMENTS);
+    let dots = if skipped > 0 { ".. " } else { "" };
+    let names: Vec<String> = elements[skipped..].iter().map(name).collect();
+    format!("[{dots}{}]", names.join(" "))
+}
 
 /// Seconds of the run's axis to the microsecond: windows of stale reads are short.
 fn precise(at: Nanos) -> String {

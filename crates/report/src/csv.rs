@@ -112,7 +112,8 @@ impl Sheet {
     }
 }
 
-fn quoted(text: &str) -> String {
+/// A cell of text as RFC 4180 has it.
+pub fn quoted(text: &str) -> String {
     if text.contains([',', '"', '\n', '\r']) {
         format!("\"{}\"", text.replace('"', "\"\""))
     } else {

@@ -21,6 +21,7 @@ pub(crate) use page::{HEAD, MAIN, page, plain};
 pub use text::Style;
 
 /// What a report says, in the order in which it says it.
+#[derive(Default)]
 pub struct Document<'a> {
     /// A headline of a few words.
     pub title: String,
@@ -105,19 +106,28 @@ impl<'a> DocumentSection<'a> {
         title: impl Into<String>,
         lead: impl Into<String>,
     ) -> DocumentSection<'a> {
-        DocumentSection { formats: Formats::Page, ..DocumentSection::new(id, title, lead) }
+        DocumentSection::new(id, title, lead).of(Formats::Page)
     }
 
     /// A section that a page does not have.
     pub fn of_lines(title: impl Into<String>) -> DocumentSection<'a> {
-        DocumentSection { formats: Formats::Lines, ..DocumentSection::new("", title, "") }
+        DocumentSection::new("", title, "").of(Formats::Lines)
     }
 
     /// How to run it once more.
     pub fn repeat(command: &str) -> DocumentSection<'a> {
-        let section =
-            DocumentSection { is_reference: true, ..DocumentSection::new("repeat", REPEAT, "") };
+        let section = DocumentSection::new("repeat", REPEAT, "").reference();
         section.with(Block::Command(command.to_owned()))
+    }
+
+    /// The section of these formats.
+    pub fn of(self, formats: Formats) -> DocumentSection<'a> {
+        DocumentSection { formats, ..self }
+    }
+
+    /// The section as one that is there to be looked up.
+    pub fn reference(self) -> DocumentSection<'a> {
+        DocumentSection { is_reference: true, ..self }
     }
 
     /// The section with its title in the page's list of contents.

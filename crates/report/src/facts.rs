@@ -14,7 +14,7 @@ use serde::Serialize;
 /// The facts of a run that no record has: workload, store, client, date.
 ///
 /// All texts are shown as they are, so secrets must be gone from them already.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Facts {
     /// The run directory's name, for example `2026-11-21T18-30-12Z-redis-ycsb-a-7f3c`.
     pub run_id: String,
@@ -77,7 +77,7 @@ pub struct Facts {
 }
 
 /// The store.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StoreFacts {
     /// Its name in one word, for example `redis`.
     pub name: String,
@@ -93,28 +93,36 @@ pub struct StoreFacts {
 }
 
 /// One agent of a fleet.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize)]
+#[schemars(rename = "AgentObject")]
 pub struct AgentFacts {
     /// Its number.
     pub agent: u32,
     /// Its machine.
     pub host: String,
-    /// Its threads.
+    /// The number of its worker threads.
+    #[serde(rename = "threads")]
     pub workers: u32,
-    /// Its operations in the window.
+    /// The number of its operations in the window.
     pub offered: u64,
     /// Those that were done, per second of the window.
     pub done_per_s: f64,
-    /// The median of their response times.
+    /// The median of their response times in nanoseconds; null if there are none.
+    #[serde(rename = "p50_ns")]
+    #[schemars(with = "Option<u64>")]
     pub p50: Option<Nanos>,
-    /// Their 99th percentile.
+    /// Their 99th percentile in nanoseconds; null if there are none.
+    #[serde(rename = "p99_ns")]
+    #[schemars(with = "Option<u64>")]
     pub p99: Option<Nanos>,
-    /// The 99th percentile of its lag.
+    /// The 99th percentile of its lag in nanoseconds; null if there is none.
+    #[serde(rename = "lag_p99_ns")]
+    #[schemars(with = "Option<u64>")]
     pub lag_p99: Option<Nanos>,
-    /// Its epoch was at least so much later than the run's, in nanoseconds; less than zero is
-    /// earlier.
+    /// Its epoch was at least so many nanoseconds later than the run's, less than zero is earlier;
+    /// null if that was not measured.
     pub start_least_ns: Option<i64>,
-    /// Its epoch was at most so much later.
+    /// Its epoch was at most so many nanoseconds later; null if that was not measured.
     pub start_most_ns: Option<i64>,
 }
 
@@ -167,9 +175,10 @@ pub struct PhaseSpan {
 }
 
 /// How a run came to its end.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum State {
     /// The plan was issued in full.
+    #[default]
     Finished,
     /// It was stopped; the figures cover the operations until then.
     Interrupted,

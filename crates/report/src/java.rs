@@ -33,9 +33,7 @@ pub fn two_decimals(number: f64) -> String {
     if number.is_infinite() {
         return if number > 0.0 { "∞" } else { "-∞" }.to_owned();
     }
-    let fixed = format!("{number:.2}");
-    let trimmed = fixed.trim_end_matches('0').trim_end_matches('.');
-    if trimmed == "-0" { "-0".to_owned() } else { trimmed.to_owned() }
+    crate::units::trimmed(number, 2)
 }
 
 /// `String.hashCode` of an ASCII text.

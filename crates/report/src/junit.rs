@@ -39,6 +39,7 @@ struct Case {
     text: String,
 }
 
+#[derive(PartialEq, Eq)]
 enum Outcome {
     Passed,
     Failed,
@@ -79,10 +80,9 @@ pub fn group(group: &RepeatedRuns) -> String {
 ///
 /// A condition that is certainly met has failed; one that is uncertain or undecided is skipped.
 pub fn compare(contrast: &Contrast) -> String {
+    let of_rows = || contrast.comparison.requested().map(|row| of_row(row, contrast.is_analyzed()));
     let cases: Vec<Case> = match contrast.trials.is_empty() {
-        true => {
-            contrast.comparison.requested().map(|row| of_row(row, contrast.is_analyzed())).collect()
-        }
+        true => of_rows().collect(),
         false => contrast.trials.iter().map(of_trial).collect(),
     };
     let titles = [&contrast.old, &contrast.new].map(|side| side.typical().facts.title.clone());
@@ -102,16 +102,13 @@ fn is_failure(finding: &Finding) -> bool {
 fn of_findings(findings: &[Finding]) -> Vec<Case> {
     let failures = || findings.iter().filter(|finding| is_failure(finding));
     let passed = EXAMINED.iter().filter(|name| failures().all(|found| found.name != **name));
-    let passed = passed.map(|name| Case {
+    let case = |name: &str, outcome, text: &str| Case {
         name: format!("not {name}"),
-        outcome: Outcome::Passed,
-        text: String::new(),
-    });
-    let failed = failures().map(|finding| Case {
-        name: format!("not {}", finding.name),
-        outcome: Outcome::Failed,
-        text: finding.text.clone(),
-    });
+        outcome,
+        text: text.to_owned(),
+    };
+    let passed = passed.map(|name| case(name, Outcome::Passed, ""));
+    let failed = failures().map(|one| case(one.name, Outcome::Failed, &one.text));
     let mut cases: Vec<Case> = failed.chain(passed).collect();
     // In the same order whatever failed.
     cases.sort_by(|one, other| one.name.cmp(&other.name));
@@ -175,10 +172,8 @@ fn of_trial(trial: &Trial) -> Case {
 }
 
 fn suite(title: &str, seconds: f64, cases: &[Case]) -> String {
-    let count =
-        |expected: fn(&Outcome) -> bool| cases.iter().filter(|c| expected(&c.outcome)).count();
-    let failures = count(|outcome| matches!(outcome, Outcome::Failed));
-    let skipped = count(|outcome| matches!(outcome, Outcome::Skipped));
+    let count = |expected| cases.iter().filter(|case| case.outcome == expected).count();
+    let (failures, skipped) = (count(Outcome::Failed), count(Outcome::Skipped));
     let mut out = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n".to_owned();
     let title = escape(title);
     let _ = writeln!(
@@ -251,18 +246,18 @@ mod tests {
         let (held, broken) = (with(true), with(false));
         assert!(!run(&held.facts, &held.summary).contains(failed));
         assert!(run(&broken.facts, &broken.summary).contains(failed));
-        let group = RepeatedRuns {
-            side: ComparedSetup {
-                name: "last".to_owned(),
-                typical: 0,
-                runs: vec![held, broken, with(true)],
-            },
-            expected: 3,
+        let several = repeated(vec![held, broken, with(true)]);
+        assert_eq!(group(&several).matches(failed).count(), 1);
+    }
+
+    fn repeated(runs: Vec<Run>) -> RepeatedRuns {
+        RepeatedRuns {
+            expected: runs.len(),
+            side: ComparedSetup { name: "last".to_owned(), typical: 0, runs },
             meeting: String::new(),
             command: String::new(),
             figures: Vec::new(),
-        };
-        assert_eq!(self::group(&group).matches(failed).count(), 1);
+        }
     }
 
     #[test]
@@ -276,14 +271,7 @@ mod tests {
             assert!(text.contains(&failed), "{name}: {text}");
             let well = faulty("nothing");
             let runs = [well, (facts, summary)].map(|(facts, summary)| Run { facts, summary });
-            let group = RepeatedRuns {
-                side: ComparedSetup { name: "last".to_owned(), typical: 0, runs: runs.into() },
-                expected: 2,
-                meeting: String::new(),
-                command: String::new(),
-                figures: Vec::new(),
-            };
-            let text = self::group(&group);
+            let text = group(&repeated(runs.into()));
             assert!(text.contains(&failed), "{name} in a group: {text}");
         }
     }

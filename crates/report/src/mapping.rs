@@ -4,12 +4,10 @@ mod json;
 #[cfg(test)]
 pub(crate) mod tests;
 
-use std::fmt::Write as _;
-
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::table::{Align, Table};
+use crate::table::Table;
 use crate::units::three_digits;
 
 pub(crate) use json::MappingObject;
@@ -127,35 +125,21 @@ impl Mapping {
     }
 
     fn options_table(&self) -> Table {
-        let mut table = Table::new(&[
-            ("option", Align::Right),
-            ("cost", Align::Right),
-            ("tables", Align::Right),
-            ("", Align::Left),
-        ]);
-        for (number, choice) in self.options.iter().enumerate() {
-            table.row(vec![
-                (number + 1).to_string(),
-                figure(choice.cost),
-                choice.tables.len().to_string(),
-                if choice.is_shown { "shown here".into() } else { String::new() },
-            ]);
-        }
-        table
+        Table::of(self.options.iter().enumerate())
+            .right("option", |(number, _)| number + 1)
+            .right("cost", |(_, choice)| figure(choice.cost))
+            .right("tables", |(_, choice)| choice.tables.len())
+            .left("", |(_, choice)| if choice.is_shown { "shown here" } else { "" })
+            .build()
     }
 
     fn tables_table(&self) -> Table {
-        let mut table = Table::new(&[
-            ("table", Align::Left),
-            ("role", Align::Left),
-            ("key", Align::Left),
-            ("columns", Align::Right),
-        ]);
-        for stored in &self.tables {
-            let cells = [stored.name.clone(), stored.role.clone(), stored.key_text()];
-            table.row([&cells[..], &[stored.columns.len().to_string()]].concat());
-        }
-        table
+        Table::of(&self.tables)
+            .left("table", |stored| &stored.name)
+            .left("role", |stored| &stored.role)
+            .left("key", |stored| stored.key_text())
+            .right("columns", |stored| stored.columns.len())
+            .build()
     }
 }
 
@@ -181,11 +165,10 @@ impl MappedQuery {
     fn summary(&self, per: &str) -> String {
         let mut text = format!("{} for each {per}", figure(self.frequency));
         let requests = self.requests();
-        write!(text, "; {} {}", figure(requests), plural("request", requests))
-            .expect("a String takes everything");
+        text += &format!("; {} {}", figure(requests), plural("request", requests));
         if let (Some(cost), Some(rows)) = (self.cost, self.rows) {
             let rows = format!("{} {}", figure(rows), plural("row", rows));
-            write!(text, ", cost {}, {rows}", figure(cost)).expect("a String takes everything");
+            text += &format!(", cost {}, {rows}", figure(cost));
         }
         text
     }
@@ -196,14 +179,11 @@ impl MappedQuery {
         };
         let count = widest(|one| figure(one.count));
         let verb = widest(|one| one.verb.clone());
-        let mut lines: Vec<String> = self
-            .requests
-            .iter()
-            .map(|request| {
-                let number = figure(request.count);
-                format!("{number:>count$} {:verb$} {}", request.verb, request.target())
-            })
-            .collect();
+        let line = |request: &Requested| {
+            let number = figure(request.count);
+            format!("{number:>count$} {:verb$} {}", request.verb, request.target())
+        };
+        let mut lines: Vec<String> = self.requests.iter().map(line).collect();
         if !self.sorted.is_empty() {
             lines.push(format!("{:count$} sort by {}", "", self.sorted.join(", ")));
         }
@@ -215,10 +195,10 @@ impl Requested {
     fn target(&self) -> String {
         let mut text = self.table.clone();
         if !self.key.is_empty() {
-            write!(text, " ({})", self.key.join(", ")).expect("a String takes everything");
+            text += &format!(" ({})", self.key.join(", "));
         }
         if !self.sifted.is_empty() {
-            write!(text, ", sift {}", self.sifted.join(", ")).expect("a String takes everything");
+            text += &format!(", sift {}", self.sifted.join(", "));
         }
         text
     }

@@ -48,8 +48,7 @@ impl DisplayedPercentile {
         quantile: f64,
         is_withdrawn: bool,
     ) -> DisplayedPercentile {
-        let found = distribution.percentiles.iter().find(|p| p.quantile == quantile);
-        let Some(Percentile { value, interval, .. }) = found else {
+        let Some(Percentile { value, interval, .. }) = distribution.percentile(quantile) else {
             return DisplayedPercentile::Nothing;
         };
         match interval {

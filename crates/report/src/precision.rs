@@ -10,7 +10,7 @@ mod rows;
 use assay_analysis::Boxplot;
 use assay_model::Nanos;
 
-use crate::document::{Finding, Level};
+use crate::document::Finding;
 use crate::units::Letters;
 
 pub use document::document;
@@ -123,12 +123,12 @@ pub fn findings(precision: &Precision, letters: Letters) -> Vec<Finding> {
             RunEnd::Failed(reason) => ("failed", format!("did not come to its end: {reason}")),
         };
         let text = format!("the run with factor {} {text}", run.factor);
-        findings.push(Finding { level: Level::Caution, name, text });
+        findings.push(Finding::caution(name, text));
     }
     findings.extend(unmarked(precision));
     if precision.is_no_op {
         let text = "the store keeps nothing: what is measured is this program alone".to_owned();
-        findings.push(Finding { level: Level::Caution, name: "no-op store", text });
+        findings.push(Finding::caution("no-op store", text));
     }
     findings.sort_by_key(|finding| finding.level);
     findings
@@ -143,7 +143,7 @@ fn unmarked(precision: &Precision) -> Option<Finding> {
     let factors: Vec<String> = factors.collect();
     let text =
         format!("the hallmark of factor {} is invalid; the reasons are below", factors.join(", "));
-    (!factors.is_empty()).then_some(Finding { level: Level::Caution, name: "hallmark", text })
+    (!factors.is_empty()).then_some(Finding::caution("hallmark", text))
 }
 
 /// Up to which factor processes begin in time.
@@ -155,7 +155,7 @@ fn punctuality(precision: &Precision, letters: Letters) -> Finding {
     let limit = crate::units::duration(PUNCTUAL, letters);
     let Some(last) = held.last() else {
         let text = format!("no load factor had 95 % of its processes begin within {limit}");
-        return Finding { level: Level::Alarm, name: "late", text };
+        return Finding::alarm("late", text);
     };
     let worst = held.iter().filter_map(|run| run.p95()).max().unwrap_or(Nanos::ZERO);
     let text = format!(
@@ -165,10 +165,10 @@ fn punctuality(precision: &Precision, letters: Letters) -> Finding {
         crate::units::rate(last.planned_per_s),
     );
     if held.len() == runs.len() {
-        return Finding { level: Level::Fine, name: "punctual", text };
+        return Finding::fine("punctual", text);
     }
     let text = format!("{text}; at factor {} not within {limit}", runs[held.len()].factor);
-    Finding { level: Level::Caution, name: "punctual at first", text }
+    Finding::caution("punctual at first", text)
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ mod json;
 
 use assay_analysis::recovery::{
     BaselinePart, Consistability, InjectionOutcome, LEAST_GOODPUT, MOST_ERRORS, MOST_LATENCY,
-    Pooled, PooledFaults, Recovery, ServiceState, Shortfalls, TimeTo, WhatIf, WhatIfPart,
+    Pooled, Recovery, ServiceState, Shortfalls, Spread, TimeTo, WhatIf, WhatIfPart,
 };
 use assay_model::Nanos;
 
@@ -153,64 +153,31 @@ enum Room {
     Wide,
 }
 
-/// The column of acknowledged writes that were lost, which is there if anybody looked.
-const LOST_WRITES: &str = "lost writes";
-
-/// The columns of the table of injections, with whether a narrow one has them.
-const COLUMNS: [(&str, Align, bool); 12] = [
-    ("fault", Align::Left, true),
-    ("at", Align::Right, true),
-    ("mended", Align::Right, true),
-    ("error", Align::Right, false),
-    ("detected", Align::Right, true),
-    ("success", Align::Right, true),
-    ("TTR90", Align::Right, true),
-    ("p99 back", Align::Right, true),
-    ("lost", Align::Right, true),
-    ("lost operations", Align::Right, false),
-    (LOST_WRITES, Align::Right, true),
-    ("burst", Align::Right, true),
-];
-
-/// A row for each injection.
+/// A row for each injection; how many writes were lost is in it if anybody looked.
 fn injections(facts: &AvailabilityFacts, room: Room, letters: Letters) -> Table {
     let injections = &facts.recovery.injections;
-    let is_known = injections.iter().any(|one| one.lost_writes.is_some());
-    let is_kept = |place: usize| {
-        (room == Room::Wide || COLUMNS[place].2) && (is_known || COLUMNS[place].0 != LOST_WRITES)
-    };
-    let columns = COLUMNS.iter().enumerate().filter(|(place, _)| is_kept(*place));
-    let columns: Vec<_> = columns.map(|(_, (title, side, _))| (*title, *side)).collect();
-    let mut table = Table::new(&columns);
-    for one in injections {
-        let cells = row(one, letters).into_iter().enumerate();
-        table.row(cells.filter(|(place, _)| is_kept(*place)).map(|(_, cell)| cell).collect());
-    }
-    table
-}
-
-fn row(one: &InjectionOutcome, letters: Letters) -> [String; COLUMNS.len()] {
-    let time = |time: Option<Nanos>| {
-        time.map_or(NONE.to_owned(), |time| time_to(TimeTo::After(time), letters))
+    let (is_wide, has_writes) =
+        (room == Room::Wide, injections.iter().any(|one| one.lost_writes.is_some()));
+    let after = |time: Option<TimeTo>| time.map_or(NONE.to_owned(), |time| time_to(time, letters));
+    let lost = |one: &InjectionOutcome| match one.lost.round() as u64 {
+        0 => "0".to_owned(),
+        _ => format!("{} s", three_digits(one.lost_s)),
     };
     let burst = |burst| format!("{} {}", three_digits(burst), letters.pick("×", "x"));
-    [
-        one.fault.what.clone(),
-        moment(one.fault.at),
-        one.fault.end().map_or(NONE.to_owned(), moment),
-        time(one.first_error),
-        time(one.detection),
-        one.first_success.map_or(NONE.to_owned(), |success| time_to(success, letters)),
-        time_to(one.ttr90, letters),
-        time_to(one.tail, letters),
-        match one.lost.round() as u64 {
-            0 => "0".to_owned(),
-            _ => format!("{} s", three_digits(one.lost_s)),
-        },
-        count(one.lost.round() as u64),
-        one.lost_writes.map_or(NONE.to_owned(), count),
-        one.burst.map_or(NONE.to_owned(), burst),
-    ]
+    Table::of(injections)
+        .left("fault", |one| &one.fault.what)
+        .right("at", |one| moment(one.fault.at))
+        .right("mended", |one| one.fault.end().map_or(NONE.to_owned(), moment))
+        .right_if(is_wide, "error", |one| after(one.first_error.map(TimeTo::After)))
+        .right("detected", |one| after(one.detection.map(TimeTo::After)))
+        .right("success", |one| after(one.first_success))
+        .right("TTR90", |one| time_to(one.ttr90, letters))
+        .right("p99 back", |one| time_to(one.tail, letters))
+        .right("lost", |one| lost(one))
+        .right_if(is_wide, "lost operations", |one| count(one.lost.round() as u64))
+        .right_if(has_writes, "lost writes", |one| one.lost_writes.map_or(NONE.to_owned(), count))
+        .right("burst", |one| one.burst.map_or(NONE.to_owned(), burst))
+        .build()
 }
 
 /// A time, or that it was longer than observed.
@@ -229,37 +196,18 @@ fn pooled(facts: &AvailabilityFacts, letters: Letters) -> Option<Table> {
     if sorts.iter().all(|sort| sort.injections < 2) {
         return None;
     }
-    let mut table = Table::new(&[
-        ("median of", Align::Left),
-        ("faults", Align::Right),
-        ("detected", Align::Right),
-        ("p99 back", Align::Right),
-        ("TTR90", Align::Right),
-        ("its mean (95 %)", Align::Right),
-        ("its max", Align::Right),
-        ("cut", Align::Right),
-        ("lost", Align::Right),
-    ]);
-    for sort in sorts {
-        table.row(pooled_row(sort, letters));
-    }
-    Some(table)
-}
-
-fn pooled_row(sort: &PooledFaults, letters: Letters) -> Vec<String> {
-    let ttr90 = &sort.ttr90;
-    let detection = sort.detection.map(|spread| Nanos((spread.median * 1e9) as u64));
-    vec![
-        sort.sort.clone(),
-        count(sort.injections),
-        detection.map_or(NONE.to_owned(), |median| duration(median, letters)),
-        median(&sort.tail, letters),
-        median(ttr90, letters),
-        mean(ttr90, letters),
-        time_to(ttr90.max, letters),
-        count(ttr90.censored),
-        format!("{} s", three_digits(sort.lost_s.mean)),
-    ]
+    let detected = |detection: Spread| duration(Nanos((detection.median * 1e9) as u64), letters);
+    let table = Table::of(sorts)
+        .left("median of", |sort| &sort.sort)
+        .right("faults", |sort| count(sort.injections))
+        .right("detected", |sort| sort.detection.map_or(NONE.to_owned(), detected))
+        .right("p99 back", |sort| median(&sort.tail, letters))
+        .right("TTR90", |sort| median(&sort.ttr90, letters))
+        .right("its mean (95 %)", |sort| mean(&sort.ttr90, letters))
+        .right("its max", |sort| time_to(sort.ttr90.max, letters))
+        .right("cut", |sort| count(sort.ttr90.censored))
+        .right("lost", |sort| format!("{} s", three_digits(sort.lost_s.mean)));
+    Some(table.build())
 }
 
 fn median(pooled: &Pooled, letters: Letters) -> String {
@@ -327,24 +275,15 @@ fn nines(share: f64) -> String {
 /// The share of the time with and without violations in each state; `None` if nothing was judged.
 fn consistability_table(facts: &AvailabilityFacts) -> Option<Table> {
     let (classes, table) = facts.consistability.as_ref()?;
-    let mut rows = Table::new(&[
-        ("of the time", Align::Left),
-        ("up", Align::Right),
-        ("degraded", Align::Right),
-        ("down", Align::Right),
-        ("violations", Align::Right),
-    ]);
-    let share = |shares: &[f64; 3]| shares.map(percent);
-    let row = |title: &str, shares: &[f64; 3], violations: String| {
-        let [up, degraded, down] = share(shares);
-        vec![title.to_owned(), up, degraded, down, violations]
-    };
-    rows.row(row("no violation", &table.clean, String::new()));
+    let number = |counts: &[u64; 3]| count(counts.iter().sum());
     let classes = classes.iter().zip(table.violated.iter().zip(&table.counts));
-    for (class, (shares, counts)) in classes {
-        rows.row(row(class.name, shares, count(counts.iter().sum())));
-    }
-    Some(rows)
+    let classes = classes.map(|(class, (shares, counts))| (class.name, shares, number(counts)));
+    let rows = [("no violation", &table.clean, String::new())].into_iter().chain(classes);
+    let table = Table::of(rows)
+        .left("of the time", |(title, ..)| *title)
+        .columns(Align::Right, ["up", "degraded", "down"], |(_, shares, _)| shares.map(percent))
+        .right("violations", |(.., violations)| violations.clone());
+    Some(table.build())
 }
 
 #[cfg(test)]

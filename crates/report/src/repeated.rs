@@ -7,10 +7,10 @@ use assay_model::Kind;
 
 use crate::compare::words::{figure_name, value, variation};
 use crate::compare::{ComparedSetup, charts};
+use crate::document::Finding;
 use crate::document::{Block, Circumstances, Document, DocumentSection, FigureLayout, opening};
-use crate::document::{Finding, Level};
 use crate::prose;
-use crate::table::{Align, Table};
+use crate::table::Table;
 use crate::units::Letters;
 
 pub(crate) use json::RepeatObject;
@@ -58,13 +58,13 @@ pub fn findings(group: &RepeatedRuns, letters: Letters) -> Vec<Finding> {
     let runs = group.side.runs.len();
     if runs < group.expected {
         let text = format!("{runs} of {} runs came to their end", group.expected);
-        findings.push(Finding { level: Level::Alarm, name: "incomplete", text });
+        findings.push(Finding::alarm("incomplete", text));
     }
     if runs < FEW {
         let text = format!("{runs} runs say little about how runs differ; take at least {FEW}");
-        findings.push(Finding { level: Level::Caution, name: "few runs", text });
+        findings.push(Finding::caution("few runs", text));
     }
-    let first = Finding { level: Level::Fine, name: "repeated", text: headline(group, letters) };
+    let first = Finding::fine("repeated", headline(group, letters));
     findings.insert(0, first);
     // The sort is stable: among equals the order above stays.
     findings.sort_by_key(|finding| finding.level);
@@ -103,32 +103,20 @@ fn headline(group: &RepeatedRuns, letters: Letters) -> String {
 
 /// One row per figure; how it varies comes first.
 fn table(group: &RepeatedRuns, letters: Letters) -> Table {
-    let mut table = Table::new(&[
-        ("", Align::Left),
-        ("spread", Align::Right),
-        ("lowest", Align::Right),
-        ("highest", Align::Right),
-        ("median", Align::Right),
-        ("95 % interval of the mean", Align::Right),
-    ]);
-    for (figure, spread) in group.display() {
-        let text = |number: f64| value(figure.measure, number, letters);
-        let interval = match spread.interval {
-            Some((low, high)) => {
-                format!("{}{}{}", text(low.max(0.0)), letters.pick(" – ", " to "), text(high))
-            }
-            None => "-".to_owned(),
-        };
-        table.row(vec![
-            figure_name(*figure),
-            variation(spread),
-            text(spread.min),
-            text(spread.max),
-            text(spread.median),
-            interval,
-        ]);
-    }
-    table
+    let text = |figure: &Figure, number: f64| value(figure.measure, number, letters);
+    let interval = |(figure, spread): &(Figure, Spread)| {
+        let (low, high) = spread.interval?;
+        let (low, high) = (text(figure, low.max(0.0)), text(figure, high));
+        Some(format!("{low}{}{high}", letters.pick(" – ", " to ")))
+    };
+    Table::of(group.display())
+        .left("", |(figure, _)| figure_name(*figure))
+        .right("spread", |(_, spread)| variation(spread))
+        .right("lowest", |(figure, spread)| text(figure, spread.min))
+        .right("highest", |(figure, spread)| text(figure, spread.max))
+        .right("median", |(figure, spread)| text(figure, spread.median))
+        .right("95 % interval of the mean", |row| interval(row).unwrap_or("-".to_owned()))
+        .build()
 }
 
 /// What the columns of [`table`] are.
@@ -162,10 +150,9 @@ pub fn document(group: &RepeatedRuns) -> Document<'_> {
         version: run.facts.version.clone(),
         subtitle: group.meeting.clone(),
         opening: opening(findings(group, letters)),
-        cards: Vec::new(),
         circumstances: vec![Circumstances::new(title, circumstances.into_iter().chain(meeting))],
-        is_headed: false,
         sections: vec![between, percentiles, course, DocumentSection::repeat(&group.command)],
+        ..Document::default()
     }
 }
 

@@ -4,18 +4,17 @@ mod cards;
 mod consistency;
 mod course;
 mod latency;
-mod scraped_charts;
 mod server_charts;
 mod timeline;
 mod validity;
 
 use assay_analysis::{Counts, Group, Series, Summary};
 
+use crate::document::Finding;
 use crate::document::{
     Bar, Block, ChartFigure, Circumstances, Document, DocumentSection, FigureLayout, Formats,
     Opening, opening,
 };
-use crate::document::{Finding, Level};
 use crate::facts::Facts;
 use crate::hallmark;
 use crate::table::Table;
@@ -45,13 +44,11 @@ pub fn document<'a>(
     sections.extend(store_side(facts, summary, series));
     sections.extend(facts.availability.as_ref().map(recovery::section));
     sections.push(validity::checks(facts, summary));
-    let rules = DocumentSection {
-        is_reference: true,
-        ..DocumentSection::of_lines("The workload's own rules")
-    };
+    let rules = DocumentSection::of_lines("The workload's own rules").reference();
     sections.extend(listed(rules, prose::workload(facts)));
     if let Some(result) = &facts.consistency {
-        sections.push(consistency::section(result, move || course_of(facts, summary, series)));
+        let course = move || Timeline::new(facts, summary, series);
+        sections.push(consistency::section(result, course));
     }
     sections.push(latency::lag(facts, summary, series));
     sections.extend(validity::hallmark(facts, summary));
@@ -70,22 +67,15 @@ pub fn document<'a>(
         opening: first_lines(facts, summary),
         cards: cards::cards(facts, summary),
         circumstances: vec![Circumstances::new(facts.title.clone(), circumstances)],
-        is_headed: false,
         sections,
+        ..Document::default()
     }
-}
-
-fn course_of<'a>(facts: &'a Facts, summary: &'a Summary, series: &'a Series) -> Timeline<'a> {
-    Timeline::new(facts, summary, series)
 }
 
 /// Hallmark, what to change, findings with the headline.
 fn first_lines(facts: &Facts, summary: &Summary) -> Vec<Opening> {
-    let changed = hallmark::changed(facts).into_iter().map(|text| Finding {
-        level: Level::Caution,
-        name: "threshold changed",
-        text,
-    });
+    let changed = hallmark::changed(facts).into_iter();
+    let changed = changed.map(|text| Finding::caution("threshold changed", text));
     let mut lines = opening(hallmark::line(facts).into_iter().collect());
     lines.extend(hallmark::next_steps(facts, &summary.load).into_iter().map(Opening::Next));
     lines.extend(opening(changed.collect()));
@@ -161,29 +151,26 @@ fn store_side<'a>(
     let mut sections = Vec::new();
     let effects = servers::effects(facts, LETTERS);
     sections.extend(listed(DocumentSection::of_lines("Effects"), effects));
+    let section = |id: &'static str, title: &'static str, lead: &str| {
+        DocumentSection::new(id, title, lead).listed(title)
+    };
+    let charts = |draw: fn(&Facts, &Timeline<'_>) -> Vec<ChartFigure>| {
+        let course = move || Timeline::new(facts, summary, series);
+        Block::figures(FigureLayout::Multiples, move || draw(facts, &course()))
+    };
     if let Some(table) = agents::table(facts, LETTERS) {
-        sections.push(
-            DocumentSection::new("agents", "Agents", AGENTS).listed("Agents").with(table.into()),
-        );
+        sections.push(section("agents", "Agents", AGENTS).with(table.into()));
     }
     if let Some(table) = servers::table(facts) {
-        let section = DocumentSection::new("servers", "Servers", SERVERS).listed("Servers");
-        let figures = Block::figures(FigureLayout::Multiples, move || {
-            server_charts::charts(facts, &Timeline::new(facts, summary, series))
-        });
-        sections.push(section.with(figures).with(table.into()));
+        let section = section("servers", "Servers", SERVERS);
+        sections.push(section.with(charts(server_charts::of_machines)).with(table.into()));
     }
     if let Some(table) = scraped::table(facts) {
-        let title = "Numbers of servers";
-        let section = DocumentSection::new("scraped", title, SCRAPED).listed(title);
-        let figures = Block::figures(FigureLayout::Multiples, move || {
-            scraped_charts::charts(facts, &Timeline::new(facts, summary, series))
-        });
-        sections.push(section.with(figures).with(table.into()));
+        let section = section("scraped", "Numbers of servers", SCRAPED);
+        sections.push(section.with(charts(server_charts::of_metrics)).with(table.into()));
     }
     if let Some(table) = tables::nodes(facts, summary, LETTERS) {
-        sections
-            .push(DocumentSection::new("nodes", "Nodes", NODES).listed("Nodes").with(table.into()));
+        sections.push(section("nodes", "Nodes", NODES).with(table.into()));
     }
     sections
 }
@@ -205,10 +192,8 @@ fn listed<'a>(section: DocumentSection<'a>, texts: Vec<String>) -> Option<Docume
 
 /// The store's effective settings, which a page folds away.
 fn settings<'a>(facts: &Facts) -> DocumentSection<'a> {
-    let section = DocumentSection {
-        is_reference: true,
-        ..DocumentSection::new("settings", "Store settings", "").listed("Settings")
-    };
+    let section =
+        DocumentSection::new("settings", "Store settings", "").listed("Settings").reference();
     match facts.store.settings.is_empty() {
         true => {
             let none = Block::Note("The store reports no settings.".to_owned());
@@ -242,4 +227,4 @@ fn drawn(title: &str, drawing: String) -> Option<ChartFigure> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -10,7 +10,7 @@ use assay_model::{
     Ends, Event, EventKind, Kind, Nanos, Outcome, Phase, Reason, Record, Setting, Verified,
 };
 
-use crate::facts::{Facts, PhaseSpan, State, StoreFacts};
+use crate::facts::{Facts, PhaseSpan, StoreFacts};
 
 /// What is known of the run beside its figures; the store's name is hostile.
 pub fn facts() -> Facts {
@@ -26,7 +26,6 @@ pub fn facts() -> Facts {
         seed: 18_446_744_073_709_551_615,
         spec: "ycsb-b".to_owned(),
         trace_hash_planned: Some("00ff".to_owned()),
-        trace_hash_executed: None,
         store: StoreFacts {
             name: "redis".to_owned(),
             url: "redis://<script>alert(1)</script>&\"'@127.0.0.1:6379".to_owned(),
@@ -34,8 +33,7 @@ pub fn facts() -> Facts {
                 setting("appendfsync", "everysec", "a crash loses up to a second of writes"),
                 setting("maxmemory", "0", "no bound"),
             ],
-            is_no_op: false,
-            is_best_effort: false,
+            ..StoreFacts::default()
         },
         load: "Poisson arrivals, at most 64 in flight, then queue".to_owned(),
         sessions: 64,
@@ -48,27 +46,16 @@ pub fn facts() -> Facts {
                 ended: Nanos::from_secs(4),
             },
         ],
-        state: State::Finished,
         machine: "2 × Some CPU, 8 GiB, Linux 6.1".to_owned(),
         version: "0.1.0".to_owned(),
         started: "2026-11-21 18:30:12 UTC".to_owned(),
         started_unix_ms: 1_795_285_812_000,
-        warnings: Vec::new(),
-        findings: Vec::new(),
-        figures: Vec::new(),
-        effects: Vec::new(),
-        agents: Vec::new(),
-        servers: Vec::new(),
-        scraped: Vec::new(),
-        consistency: None,
-        availability: None,
-        hallmark: None,
-        floor: Vec::new(),
         events: vec![Event {
             at: Nanos::from_millis(2_500),
             kind: EventKind::Fault,
             text: "paused <node 1>".to_owned(),
         }],
+        ..Facts::default()
     }
 }
 

@@ -1,9 +1,9 @@
 //! Report of what servers counted about themselves, in a table.
 
-use assay_analysis::scraped::{ScrapedSeries, ScrapedUse};
+use assay_analysis::scraped::ScrapedUse;
 
 use crate::facts::Facts;
-use crate::table::{Align, Table};
+use crate::table::Table;
 use crate::units::{moment, three_digits};
 
 /// Rows that are shown; the run directory has all.
@@ -20,32 +20,17 @@ pub(crate) fn name(metric: &str, part: &str, is_rate: bool) -> String {
 /// The extremes of each metric over the measured window; `None` if nothing was read there. What
 /// stayed at zero is left out.
 pub fn table(facts: &Facts) -> Option<Table> {
-    let rows = facts.scraped.iter().filter_map(|series| Some((series, series.used?)));
-    let is_nothing = |used: &ScrapedUse| used.least == 0.0 && used.most == 0.0;
-    let rows: Vec<(&ScrapedSeries, ScrapedUse)> =
-        rows.filter(|(_, used)| !is_nothing(used)).collect();
-    if rows.is_empty() {
-        return None;
-    }
-    let mut table = Table::new(&[
-        ("server", Align::Left),
-        ("", Align::Left),
-        ("least", Align::Right),
-        ("mean", Align::Right),
-        ("most", Align::Right),
-        ("at", Align::Right),
-    ]);
-    for (series, used) in rows.into_iter().take(MOST_ROWS) {
-        table.row(vec![
-            series.source.clone(),
-            name(series.metric, &series.part, series.is_rate),
-            three_digits(used.least),
-            three_digits(used.mean),
-            three_digits(used.most),
-            moment(used.most_at),
-        ]);
-    }
-    Some(table)
+    let is_something = |used: &ScrapedUse| used.least != 0.0 || used.most != 0.0;
+    let rows = facts.scraped.iter().filter_map(|one| Some((one, one.used.filter(is_something)?)));
+    Table::of(rows.take(MOST_ROWS))
+        .left("server", |(series, _)| &series.source)
+        .left("", |(series, _)| name(series.metric, &series.part, series.is_rate))
+        .right("least", |(_, used)| three_digits(used.least))
+        .right("mean", |(_, used)| three_digits(used.mean))
+        .right("most", |(_, used)| three_digits(used.most))
+        .right("at", |(_, used)| moment(used.most_at))
+        .build()
+        .filled()
 }
 
 #[cfg(test)]

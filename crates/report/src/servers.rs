@@ -3,7 +3,7 @@
 use assay_analysis::effect::{Effect, Level};
 
 use crate::facts::{ActionEffect, Facts};
-use crate::table::{Align, Table};
+use crate::table::Table;
 use crate::units::{Letters, duration, moment, percent, rate, three_digits};
 
 /// Bytes in a mebibyte.
@@ -65,34 +65,21 @@ fn observed(effect: &Effect, letters: Letters) -> String {
 
 /// The resource use of each server over the measured window; `None` if not observed.
 pub fn table(facts: &Facts) -> Option<Table> {
-    let mut table = Table::new(&[
-        ("", Align::Left),
-        ("processors", Align::Right),
-        ("at most", Align::Right),
-        ("most MiB", Align::Right),
-        ("read MB/s", Align::Right),
-        ("written MB/s", Align::Right),
-        ("in MB/s", Align::Right),
-        ("out MB/s", Align::Right),
-    ]);
+    let number = |value: Option<f64>, unit: f64| {
+        value.map_or(UNTOLD.to_owned(), |value| three_digits(value / unit))
+    };
     let servers = facts.servers.iter();
-    for (name, row) in servers.filter_map(|server| Some((&server.name, server.used?))) {
-        let number = |value: Option<f64>, unit: f64| {
-            value.map_or(UNTOLD.to_owned(), |value| three_digits(value / unit))
-        };
-        let mean = &row.mean;
-        table.row(vec![
-            name.clone(),
-            number(mean.processors, 1.0),
-            number(row.processors_max, 1.0),
-            number(mean.memory, MIB),
-            number(mean.disk_read, 1e6),
-            number(mean.disk_written, 1e6),
-            number(mean.received, 1e6),
-            number(mean.sent, 1e6),
-        ]);
-    }
-    (!table.is_empty()).then_some(table)
+    Table::of(servers.filter_map(|server| Some((&server.name, server.used?))))
+        .left("", |(name, _)| *name)
+        .right("processors", |(_, used)| number(used.mean.processors, 1.0))
+        .right("at most", |(_, used)| number(used.processors_max, 1.0))
+        .right("most MiB", |(_, used)| number(used.mean.memory, MIB))
+        .right("read MB/s", |(_, used)| number(used.mean.disk_read, 1e6))
+        .right("written MB/s", |(_, used)| number(used.mean.disk_written, 1e6))
+        .right("in MB/s", |(_, used)| number(used.mean.received, 1e6))
+        .right("out MB/s", |(_, used)| number(used.mean.sent, 1e6))
+        .build()
+        .filled()
 }
 
 #[cfg(test)]

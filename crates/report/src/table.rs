@@ -1,5 +1,9 @@
 //! Rows of text under one another, aligned.
 
+use std::fmt::Display;
+
+use crate::csv::quoted;
+
 /// On which side the cells of a column are flush.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Align {
@@ -22,6 +26,13 @@ impl Table {
     pub fn new(columns: &[(&str, Align)]) -> Table {
         let columns = columns.iter().map(|(title, side)| ((*title).to_owned(), *side)).collect();
         Table { columns, rows: Vec::new(), class: "" }
+    }
+
+    /// A table under way with a row for each of `items`.
+    pub fn of<T>(items: impl IntoIterator<Item = T>) -> TableBuilder<T> {
+        let items: Vec<T> = items.into_iter().collect();
+        let rows = items.iter().map(|_| Vec::new()).collect();
+        TableBuilder { items, table: Table { columns: Vec::new(), rows, class: "" } }
     }
 
     /// Appends a row.
@@ -48,6 +59,11 @@ impl Table {
         let columns = self.columns.iter().map(|(title, side)| (change(title), *side)).collect();
         let rows = self.rows.iter().map(|row| row.iter().map(|cell| change(cell)).collect());
         Table { columns, rows: rows.collect(), class: self.class }
+    }
+
+    /// The table, unless it has no rows.
+    pub fn filled(self) -> Option<Table> {
+        (!self.is_empty()).then_some(self)
     }
 
     /// Whether there are no rows.
@@ -98,6 +114,17 @@ impl Table {
         out
     }
 
+    /// The table as CSV with RFC 4180 quoting, `\n` line ends.
+    pub fn csv(&self) -> String {
+        let line = |cells: Vec<&String>| {
+            let cells = cells.into_iter().map(|cell| quoted(cell));
+            cells.collect::<Vec<_>>().join(",") + "\n"
+        };
+        let titles = line(self.columns.iter().map(|(title, _)| title).collect());
+        let rows = self.rows.iter().map(|row| line(row.iter().collect()));
+        titles + &rows.collect::<String>()
+    }
+
     fn widths(&self) -> Vec<usize> {
         let widest = |place: usize, title: &String| {
             let cells = self.rows.iter().map(|row| row[place].chars().count());
@@ -114,6 +141,68 @@ impl Table {
     }
 }
 
+/// A table under way, whose columns come one after the other with their cells.
+pub struct TableBuilder<T> {
+    items: Vec<T>,
+    table: Table,
+}
+
+impl<T> TableBuilder<T> {
+    /// With a column of words.
+    pub fn left<C: Display>(self, title: &str, cell: impl Fn(&T) -> C) -> TableBuilder<T> {
+        self.columns(Align::Left, [title], |item| [cell(item)])
+    }
+
+    /// With a column of numbers.
+    pub fn right<C: Display>(self, title: &str, cell: impl Fn(&T) -> C) -> TableBuilder<T> {
+        self.columns(Align::Right, [title], |item| [cell(item)])
+    }
+
+    /// With a column of words if `is_there`.
+    pub fn left_if<C: Display>(
+        self,
+        is_there: bool,
+        title: &str,
+        cell: impl Fn(&T) -> C,
+    ) -> TableBuilder<T> {
+        if is_there { self.left(title, cell) } else { self }
+    }
+
+    /// With a column of numbers if `is_there`.
+    pub fn right_if<C: Display>(
+        self,
+        is_there: bool,
+        title: &str,
+        cell: impl Fn(&T) -> C,
+    ) -> TableBuilder<T> {
+        if is_there { self.right(title, cell) } else { self }
+    }
+
+    /// With a column for each of `titles`.
+    ///
+    /// # Panics
+    /// If an item has not as many cells as there are titles.
+    pub fn columns<C: Display, R: IntoIterator<Item = C>>(
+        mut self,
+        side: Align,
+        titles: impl IntoIterator<Item = impl Into<String>>,
+        cells: impl Fn(&T) -> R,
+    ) -> TableBuilder<T> {
+        let Table { columns, rows, .. } = &mut self.table;
+        columns.extend(titles.into_iter().map(|title| (title.into(), side)));
+        for (row, item) in rows.iter_mut().zip(&self.items) {
+            row.extend(cells(item).into_iter().map(|cell| cell.to_string()));
+            assert_eq!(row.len(), columns.len(), "a row has a cell for every column");
+        }
+        self
+    }
+
+    /// The table.
+    pub fn build(self) -> Table {
+        self.table
+    }
+}
+
 fn pad(cell: &str, width: usize, side: Align) -> String {
     match side {
         Align::Left => format!("{cell:<width$}"),
@@ -126,10 +215,10 @@ mod tests {
     use super::*;
 
     fn table() -> Table {
-        let mut table = Table::new(&[("kind", Align::Left), ("p99", Align::Right)]);
-        table.row(vec!["read".to_owned(), "1.20 µs".to_owned()]);
-        table.row(vec!["update".to_owned(), "9 ns".to_owned()]);
-        table
+        Table::of([("read", "1.20 µs"), ("update", "9 ns")])
+            .left("kind", |(kind, _)| *kind)
+            .right("p99", |(_, p99)| *p99)
+            .build()
     }
 
     #[test]

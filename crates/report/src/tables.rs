@@ -1,6 +1,6 @@
 //! The tables that every format for people has in common.
 
-use assay_analysis::{Distribution, Group, NodeSummary, Queried, Summary, Transactions};
+use assay_analysis::{Distribution, Group, NodeSummary, Summary, Transactions};
 use assay_model::Outcome;
 
 use crate::facts::Facts;
@@ -9,7 +9,7 @@ use crate::percentile::{
     DisplayedPercentile, NO_VALUE, NO_VALUE_MEANING, SAMPLE, SAMPLE_MEANING, WITHDRAWN,
     WITHDRAWN_MEANING,
 };
-use crate::table::{Align, Table};
+use crate::table::{Align, Table, TableBuilder};
 use crate::units::{Letters, count, duration, percent, percentile_name};
 use assay_analysis::slo::Stretch;
 
@@ -38,26 +38,14 @@ pub fn groups(summary: &Summary) -> Vec<(&str, &Group)> {
 
 /// Count, throughput and goodput of each kind.
 pub fn throughput(summary: &Summary) -> Table {
-    let mut table = Table::new(&[
-        ("", Align::Left),
-        ("offered", Align::Right),
-        ("done", Align::Right),
-        ("offered/s", Align::Right),
-        ("done/s", Align::Right),
-        ("goodput/s", Align::Right),
-    ]);
-    for (name, group) in groups(summary) {
-        let (counts, rates) = (&group.counts, &group.rates);
-        table.row(vec![
-            name.to_owned(),
-            count(counts.offered),
-            count(counts.done),
-            per_second(rates.offered_per_s),
-            per_second(rates.done_per_s),
-            per_second(rates.goodput_per_s),
-        ]);
-    }
-    table
+    Table::of(groups(summary))
+        .left("", |(name, _)| *name)
+        .right("offered", |(_, group)| count(group.counts.offered))
+        .right("done", |(_, group)| count(group.counts.done))
+        .right("offered/s", |(_, group)| per_second(group.rates.offered_per_s))
+        .right("done/s", |(_, group)| per_second(group.rates.done_per_s))
+        .right("goodput/s", |(_, group)| per_second(group.rates.goodput_per_s))
+        .build()
 }
 
 fn per_second(number: f64) -> String {
@@ -69,21 +57,14 @@ fn per_second(number: f64) -> String {
 
 /// Outcomes of each kind, each apart: a miss or a failure never looks like a success.
 pub fn outcomes(summary: &Summary) -> Table {
-    let mut table = Table::new(&[
-        ("", Align::Left),
-        ("hits", Align::Right),
-        ("misses", Align::Right),
-        ("refused", Align::Right),
-        ("unknown", Align::Right),
-        ("dropped", Align::Right),
-    ]);
-    for (name, group) in groups(summary) {
-        let counts = &group.counts;
-        let numbers = [counts.hits, counts.misses, counts.refused, counts.unknown, counts.dropped];
-        let cells = numbers.into_iter().map(count);
-        table.row([name.to_owned()].into_iter().chain(cells).collect());
-    }
-    table
+    Table::of(groups(summary))
+        .left("", |(name, _)| *name)
+        .right("hits", |(_, group)| count(group.counts.hits))
+        .right("misses", |(_, group)| count(group.counts.misses))
+        .right("refused", |(_, group)| count(group.counts.refused))
+        .right("unknown", |(_, group)| count(group.counts.unknown))
+        .right("dropped", |(_, group)| count(group.counts.dropped))
+        .build()
 }
 
 /// The percentiles of response time that a row of counts has beside them.
@@ -92,97 +73,91 @@ const BESIDE: [f64; 4] = [0.5, 0.9, 0.99, 1.0];
 /// Whole transactions by type, all of them, then whole processes, with their counts beside their
 /// response time; `None` for records by key.
 pub fn transactions(facts: &Facts, summary: &Summary, letters: Letters) -> Option<Table> {
-    if summary.queries.is_empty() {
-        return None;
-    }
-    let mut table = counted(["done", "refused", "unknown", "dropped", "done/s"].as_slice());
     fn named(types: &Transactions) -> (&str, &Group) {
         (types.name.as_str(), &types.group)
     }
     let all = summary.all_transactions.iter().map(|group| (ALL_TRANSACTIONS, group));
     let rows = summary.transactions.iter().map(named).chain(all);
-    for (name, group) in rows.chain(summary.processes.iter().map(named)) {
-        let counts = &group.counts;
-        let numbers = [counts.done, counts.refused, counts.unknown, counts.dropped];
-        let cells = numbers.into_iter().map(count).chain([per_second(group.rates.done_per_s)]);
-        let row = [name.to_owned()].into_iter().chain(cells);
-        table.row(row.chain(response(facts, group, letters)).collect());
-    }
-    Some(table)
+    let table = Table::of(rows.chain(summary.processes.iter().map(named)))
+        .left("", |(name, _)| *name)
+        .right("done", |(_, group)| count(group.counts.done))
+        .right("refused", |(_, group)| count(group.counts.refused))
+        .right("unknown", |(_, group)| count(group.counts.unknown))
+        .right("dropped", |(_, group)| count(group.counts.dropped))
+        .right("done/s", |(_, group)| per_second(group.rates.done_per_s));
+    let table = with_response(table, facts, letters, |(_, group)| group);
+    (!summary.queries.is_empty()).then_some(table)
 }
 
 /// Each query with its counts beside its response time; `None` for records by key.
 pub fn queries(facts: &Facts, summary: &Summary, letters: Letters) -> Option<Table> {
-    if summary.queries.is_empty() {
-        return None;
-    }
-    let mut table = counted(["hits", "misses", "failed", "dropped", "requests"].as_slice());
-    for Queried { name, group, requests_mean, .. } in &summary.queries {
-        let counts = &group.counts;
-        let failed = counts.refused + counts.unknown;
-        let numbers = [counts.hits, counts.misses, failed, counts.dropped].map(count);
-        let requests = format!("{requests_mean:.2}");
-        let row = [name.clone()].into_iter().chain(numbers).chain([requests]);
-        table.row(row.chain(response(facts, group, letters)).collect());
-    }
-    Some(table)
+    let table = Table::of(&summary.queries)
+        .left("", |query| &query.name)
+        .right("hits", |query| count(query.group.counts.hits))
+        .right("misses", |query| count(query.group.counts.misses))
+        .right("failed", |query| count(query.group.counts.refused + query.group.counts.unknown))
+        .right("dropped", |query| count(query.group.counts.dropped))
+        .right("requests", |query| format!("{:.2}", query.requests_mean));
+    with_response(table, facts, letters, |query| &query.group).filled()
 }
 
-/// A table of names with these counts and response time at [`BESIDE`].
-fn counted(counts: &[&str]) -> Table {
-    let quantiles = BESIDE.map(percentile_name);
-    let titles = counts.iter().copied().chain(quantiles.iter().map(String::as_str));
-    let columns: Vec<(&str, Align)> =
-        [("", Align::Left)].into_iter().chain(titles.map(|title| (title, Align::Right))).collect();
-    Table::new(&columns)
+/// The table with response time at [`BESIDE`] of each row's group.
+fn with_response<T>(
+    table: TableBuilder<T>,
+    facts: &Facts,
+    letters: Letters,
+    group: impl Fn(&T) -> &Group,
+) -> Table {
+    let cells = |row: &T| {
+        let response = &group(row).hits.response;
+        BESIDE.map(|quantile| percentile(facts, Stretch::Response, response, quantile, letters))
+    };
+    table.columns(Align::Right, BESIDE.map(percentile_name), cells).build()
 }
 
-/// Response time at [`BESIDE`].
-fn response(facts: &Facts, group: &Group, letters: Letters) -> [String; 4] {
-    BESIDE.map(|quantile| {
-        let is_withdrawn = hallmark::withdraws(facts, Stretch::Response, quantile);
-        DisplayedPercentile::of(&group.hits.response, quantile, is_withdrawn).cell(letters)
-    })
+/// One percentile as a cell.
+fn percentile(
+    facts: &Facts,
+    time: Stretch,
+    distribution: &Distribution,
+    quantile: f64,
+    letters: Letters,
+) -> String {
+    let is_withdrawn = hallmark::withdraws(facts, time, quantile);
+    DisplayedPercentile::of(distribution, quantile, is_withdrawn).cell(letters)
 }
 
 /// Why operations were refused, unknown or dropped, over all kinds.
 pub fn reasons(summary: &Summary) -> Table {
-    let mut table =
-        Table::new(&[("outcome", Align::Left), ("reason", Align::Left), ("count", Align::Right)]);
-    for (outcome, reason, number) in &summary.overall.counts.reasons {
-        table.row(vec![outcome.name().to_owned(), reason.name().to_owned(), count(*number)]);
-    }
-    table
+    Table::of(&summary.overall.counts.reasons)
+        .left("outcome", |(outcome, _, _)| outcome.name())
+        .left("reason", |(_, reason, _)| reason.name())
+        .right("count", |(_, _, number)| count(*number))
+        .build()
 }
 
 /// Response over service time of each kind and transaction, then misses, failures and lag.
 pub fn latency(facts: &Facts, summary: &Summary, letters: Letters) -> Table {
-    let mut columns = vec![("".to_owned(), Align::Left), ("".to_owned(), Align::Left)];
-    columns.extend(SHOWN.map(|quantile| (percentile_name(quantile), Align::Right)));
-    let columns: Vec<(&str, Align)> =
-        columns.iter().map(|(title, side)| (title.as_str(), *side)).collect();
-    let mut table = Table::new(&columns);
-    let mut row = |name: &str, time: Stretch, distribution: &Distribution| {
-        if distribution.count > 0 {
-            let cells = SHOWN.map(|quantile| {
-                let is_withdrawn = hallmark::withdraws(facts, time, quantile);
-                DisplayedPercentile::of(distribution, quantile, is_withdrawn).cell(letters)
-            });
-            let names = [name.to_owned(), time.name().to_owned()];
-            table.row(names.into_iter().chain(cells).collect());
-        }
-    };
+    let mut rows: Vec<(String, Stretch, &Distribution)> = Vec::new();
     for (name, group) in all_groups(summary) {
-        row(&name, Stretch::Response, &group.hits.response);
-        row("", Stretch::Service, &group.hits.service);
+        rows.push((name, Stretch::Response, &group.hits.response));
+        rows.push((String::new(), Stretch::Service, &group.hits.service));
     }
     let is_sum = |name: &str| [ALL, ALL_REQUESTS, ALL_TRANSACTIONS].contains(&name);
     for (name, group) in all_groups(summary).into_iter().filter(|(name, _)| !is_sum(name)) {
-        row(&format!("{name}, misses"), Stretch::Response, &group.misses.response);
-        row(&format!("{name}, failed"), Stretch::Response, &group.failed.response);
+        rows.push((format!("{name}, misses"), Stretch::Response, &group.misses.response));
+        rows.push((format!("{name}, failed"), Stretch::Response, &group.failed.response));
     }
-    row("all operations", Stretch::Lag, &summary.lag);
-    table
+    rows.push(("all operations".to_owned(), Stretch::Lag, &summary.lag));
+    rows.retain(|(_, _, distribution)| distribution.count > 0);
+    let cells = |(_, time, distribution): &(String, Stretch, &Distribution)| {
+        SHOWN.map(|quantile| percentile(facts, *time, distribution, quantile, letters))
+    };
+    Table::of(rows)
+        .left("", |(name, _, _)| name.clone())
+        .left("", |(_, time, _)| time.name())
+        .columns(Align::Right, SHOWN.map(percentile_name), cells)
+        .build()
 }
 
 /// What a node is called.
@@ -195,32 +170,23 @@ pub(crate) fn node_name(node: &NodeSummary) -> String {
 
 /// Availability of each node; `None` if fewer than two are known.
 pub fn nodes(facts: &Facts, summary: &Summary, letters: Letters) -> Option<Table> {
-    let mut table = Table::new(&[
-        ("node", Align::Left),
-        ("operations", Align::Right),
-        ("failed", Align::Right),
-        ("share", Align::Right),
-        ("longest silence", Align::Right),
-        ("p99", Align::Right),
-    ]);
     let is_withdrawn = hallmark::withdraws(facts, Stretch::Response, 0.99);
     let mark = if is_withdrawn { WITHDRAWN.to_string() } else { String::new() };
-    for node in &summary.nodes {
-        let silence = node.silence.as_ref().map(|silence| {
-            let at_least = if silence.is_cut_off { letters.pick("≥ ", ">= ") } else { "" };
-            format!("{at_least}{}", duration(silence.length(), letters))
-        });
-        let p99 = node.p99.map(|p99| format!("{mark}{}", duration(p99, letters)));
-        table.row(vec![
-            node_name(node),
-            count(node.operations),
-            count(node.failed),
-            percent(node.failed_share()),
-            silence.unwrap_or_else(|| NO_VALUE.to_owned()),
-            p99.unwrap_or_else(|| NO_VALUE.to_owned()),
-        ]);
-    }
-    (!summary.nodes.is_empty()).then_some(table)
+    let silence = |node: &NodeSummary| {
+        let silence = node.silence?;
+        let at_least = if silence.is_cut_off { letters.pick("≥ ", ">= ") } else { "" };
+        Some(format!("{at_least}{}", duration(silence.length(), letters)))
+    };
+    let p99 = |node: &NodeSummary| Some(format!("{mark}{}", duration(node.p99?, letters)));
+    Table::of(&summary.nodes)
+        .left("node", |node| node_name(node))
+        .right("operations", |node| count(node.operations))
+        .right("failed", |node| count(node.failed))
+        .right("share", |node| percent(node.failed_share()))
+        .right("longest silence", |node| silence(node).unwrap_or(NO_VALUE.to_owned()))
+        .right("p99", |node| p99(node).unwrap_or(NO_VALUE.to_owned()))
+        .build()
+        .filled()
 }
 
 /// The groups of [`groups`] with each transaction type before the sum; where users wait for

@@ -8,6 +8,7 @@ use assay_analysis::Verdict;
 use assay_analysis::slo::Objective;
 use assay_analysis::sweep::{Point, Sweep};
 use assay_analysis::tune::{Bracket, Inversion, Plan, SearchEnd, Step};
+use assay_model::Nanos;
 
 use crate::document::{Block, Circumstances, Document, DocumentSection, FigureLayout, opening};
 use crate::table::{Align, Table};
@@ -84,42 +85,23 @@ pub enum TuneKind {
 
 /// The steps as a table.
 fn steps(tuning: &Tuning, letters: Letters) -> Table {
-    let names: Vec<String> = match &tuning.objective {
-        Some(objective) => objective.terms.iter().map(words::name).collect(),
-        None => vec!["p99".to_owned()],
+    let terms = tuning.objective.iter().flat_map(|objective| &objective.terms);
+    let found = |step: &&Step| -> Vec<String> {
+        let value = |place| Some(value(step.outcome.terms.get(place)?, letters));
+        (0..terms.clone().count()).map(|place| value(place).unwrap_or("-".to_owned())).collect()
     };
-    let mut columns = vec![
-        ("step", Align::Right),
-        ("for", Align::Left),
-        ("rate", Align::Right),
-        ("long", Align::Right),
-        ("done", Align::Right),
-        ("p50", Align::Right),
-    ];
-    columns.extend(names.iter().map(|name| (name.as_str(), Align::Right)));
-    columns.push(("met", Align::Left));
-    let mut table = Table::new(&columns);
-    for step in &tuning.steps {
-        let figures = &step.outcome.figures;
-        let mut cells = vec![
-            (step.request.number + 1).to_string(),
-            step.request.purpose.name().to_owned(),
-            rate(step.request.rate),
-            seconds(figures.seconds),
-            rate(figures.done_per_s),
-            duration(figures.p50, letters),
-        ];
-        if tuning.objective.is_none() {
-            cells.push(duration(figures.p99, letters));
-        }
-        for place in 0..tuning.objective.as_ref().map_or(0, |objective| objective.terms.len()) {
-            let found = step.outcome.terms.get(place);
-            cells.push(found.map_or("-".to_owned(), |found| value(found, letters)));
-        }
-        cells.push(held(step.outcome.verdict).to_owned());
-        table.row(cells);
-    }
-    table
+    let p99 = |step: &&Step| duration(step.outcome.figures.p99, letters);
+    Table::of(&tuning.steps)
+        .right("step", |step| step.request.number + 1)
+        .left("for", |step| step.request.purpose.name())
+        .right("rate", |step| rate(step.request.rate))
+        .right("long", |step| seconds(step.outcome.figures.seconds))
+        .right("done", |step| rate(step.outcome.figures.done_per_s))
+        .right("p50", |step| duration(step.outcome.figures.p50, letters))
+        .right_if(tuning.objective.is_none(), "p99", p99)
+        .columns(Align::Right, terms.clone().map(words::name), found)
+        .left("met", |step| held(step.outcome.verdict))
+        .build()
 }
 
 /// How long a step was: `60 s`, `2.5 s`.
@@ -191,37 +173,30 @@ pub fn document(tuning: &Tuning) -> Document<'_> {
         version: tuning.version.clone(),
         subtitle: tuning.load.clone(),
         opening: opening(findings(tuning, letters)),
-        cards: Vec::new(),
         circumstances: vec![circumstances],
-        is_headed: false,
         sections: sections.into_iter().flatten().collect(),
+        ..Document::default()
     }
 }
 
 /// The steps as a table with commas: one line for each, times in nanoseconds.
 pub fn csv(tuning: &Tuning) -> String {
-    let mut out = "step,purpose,rate_per_s,seconds,offered_per_s,done_per_s,p50_ns,p99_ns,p999_ns,\
-                   lag_p99_ns,latency_ns,verdict\n"
-        .to_owned();
-    for step in &tuning.steps {
-        let figures = &step.outcome.figures;
-        let latency = figures.latency.map(|latency| latency.0.to_string()).unwrap_or_default();
-        out += &format!(
-            "{},{},{},{},{},{},{},{},{},{},{latency},{}\n",
-            step.request.number,
-            step.request.purpose.name(),
-            step.request.rate,
-            figures.seconds,
-            figures.offered_per_s,
-            figures.done_per_s,
-            figures.p50.0,
-            figures.p99.0,
-            figures.p999.0,
-            figures.lag_p99.0,
-            words::verdict(step.outcome.verdict),
-        );
-    }
-    out
+    let latency = |latency: Option<Nanos>| latency.map_or(String::new(), |ns| ns.0.to_string());
+    Table::of(tuning.steps.iter().map(|step| (step, &step.outcome.figures)))
+        .right("step", |(step, _)| step.request.number)
+        .left("purpose", |(step, _)| step.request.purpose.name())
+        .right("rate_per_s", |(step, _)| step.request.rate)
+        .right("seconds", |(_, figures)| figures.seconds)
+        .right("offered_per_s", |(_, figures)| figures.offered_per_s)
+        .right("done_per_s", |(_, figures)| figures.done_per_s)
+        .right("p50_ns", |(_, figures)| figures.p50.0)
+        .right("p99_ns", |(_, figures)| figures.p99.0)
+        .right("p999_ns", |(_, figures)| figures.p999.0)
+        .right("lag_p99_ns", |(_, figures)| figures.lag_p99.0)
+        .right("latency_ns", |(_, figures)| latency(figures.latency))
+        .left("verdict", |(step, _)| step.outcome.verdict.name())
+        .build()
+        .csv()
 }
 
 #[cfg(test)]

@@ -106,8 +106,8 @@ pub fn percent(share: f64) -> String {
     let text = match value {
         v if v <= 0.0 => "0".to_owned(),
         v if v < 0.01 => "< 0.01".to_owned(),
-        v if v < 10.0 => trimmed(format!("{v:.2}")),
-        v if v < 99.0 => trimmed(format!("{v:.1}")),
+        v if v < 10.0 => trimmed(v, 2),
+        v if v < 99.0 => trimmed(v, 1),
         v if v < 99.99 => format!("{v:.2}"),
         v if v < 100.0 => "> 99.99".to_owned(),
         v => format!("{v:.0}"),
@@ -115,8 +115,21 @@ pub fn percent(share: f64) -> String {
     format!("{text} %")
 }
 
-fn trimmed(text: String) -> String {
+/// A number with at most so many decimals, one or more, without zeros at their end.
+pub(crate) fn trimmed(number: f64, decimals: usize) -> String {
+    let text = format!("{number:.decimals$}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// A length of time that is a round number: `5 ms` and not `5.00 ms`.
+pub(crate) fn round_duration(time: Nanos, letters: Letters) -> String {
+    let text = duration(time, letters);
+    match text.split_once(' ') {
+        Some((number, unit)) if number.contains('.') => {
+            format!("{} {unit}", number.trim_end_matches('0').trim_end_matches('.'))
+        }
+        _ => text,
+    }
 }
 
 /// A percentile's short name: `p50`, `p99.9`, `max`.
@@ -125,12 +138,7 @@ pub fn percentile_name(quantile: f64) -> String {
         return "max".to_owned();
     }
     // Three decimals of a percent are finer than any named quantile.
-    format!("p{}", trimmed_number(quantile * 100.0))
-}
-
-fn trimmed_number(number: f64) -> String {
-    let text = format!("{number:.3}");
-    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    format!("p{}", trimmed(quantile * 100.0, 3))
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use assay_analysis::hallmark::CheckId;
 use assay_analysis::{Counts, Group, LoadModel, Summary, Verdict};
-use assay_model::{Nanos, Outcome, Reason};
+use assay_model::{Outcome, Reason};
 
 use crate::document::Opening;
 pub use crate::document::{Finding, Level};
@@ -47,19 +47,11 @@ pub fn findings(facts: &Facts, summary: &Summary, letters: Letters) -> Vec<Findi
     .into_iter()
     .flatten()
     .collect();
-    findings.extend(facts.warnings.iter().map(|notice| Finding {
-        level: Level::Caution,
-        name: "warning",
-        text: notice.clone(),
-    }));
+    findings.extend(facts.warnings.iter().map(|notice| Finding::caution("warning", notice)));
     // The sort is stable: among equals the order above stays.
     findings.sort_by_key(|finding| finding.level);
     if findings.is_empty() {
-        findings.push(Finding {
-            level: Level::Fine,
-            name: "ok",
-            text: headline(facts, summary, letters),
-        });
+        findings.push(Finding::fine("ok", headline(facts, summary, letters)));
     }
     findings
 }
@@ -69,7 +61,7 @@ fn inconsistent(facts: &Facts) -> Option<Finding> {
     let result = facts.consistency.as_ref()?;
     let violated = crate::consistency::violated(result)?;
     let text = format!("violations of {violated}; `assay check {}` has more", result.source);
-    Some(Finding { level: Level::Caution, name: "inconsistent", text })
+    Some(Finding::caution("inconsistent", text))
 }
 
 /// What stands at the top of a report below the hallmark, in order: findings, and the headline
@@ -190,15 +182,6 @@ pub fn headline(facts: &Facts, summary: &Summary, letters: Letters) -> String {
     line
 }
 
-/// The analyzer's value of a percentile, if there are values.
-pub fn quantile(distribution: &assay_analysis::Distribution, quantile: f64) -> Option<Nanos> {
-    distribution
-        .percentiles
-        .iter()
-        .find(|percentile| percentile.quantile == quantile)
-        .map(|percentile| percentile.value)
-}
-
 /// The target rate of the load model.
 fn objective(summary: &Summary) -> Option<f64> {
     let rates = &headline_group(summary).1.rates;
@@ -208,40 +191,28 @@ fn objective(summary: &Summary) -> Option<f64> {
     }
 }
 
-fn alarm(name: &'static str, text: String) -> Option<Finding> {
-    Some(Finding { level: Level::Alarm, name, text })
-}
-
-fn caution(name: &'static str, text: String) -> Option<Finding> {
-    Some(Finding { level: Level::Caution, name, text })
-}
-
 fn state(facts: &Facts) -> Option<Finding> {
-    match &facts.state {
-        State::Finished => None,
-        State::Interrupted => caution(
+    Some(match &facts.state {
+        State::Finished => return None,
+        State::Interrupted => Finding::caution(
             "interrupted",
-            "the run was stopped before its end; the figures cover the operations until then"
-                .to_owned(),
+            "the run was stopped before its end; the figures cover the operations until then",
         ),
-        State::Unfinished => caution(
+        State::Unfinished => Finding::caution(
             "unfinished",
-            "the run goes on, or it was killed; the figures are about what is on the disk"
-                .to_owned(),
+            "the run goes on, or it was killed; the figures are about what is on the disk",
         ),
-        State::Repaired => caution(
+        State::Repaired => Finding::caution(
             "repaired",
-            "the run was killed; the figures are about what was sealed afterwards".to_owned(),
+            "the run was killed; the figures are about what was sealed afterwards",
         ),
-        State::Failed(reason) => alarm("failed", reason.clone()),
-    }
+        State::Failed(reason) => Finding::alarm("failed", reason),
+    })
 }
 
 fn emptiness(summary: &Summary) -> Option<Finding> {
-    if summary.overall.counts.offered > 0 {
-        return None;
-    }
-    alarm("nothing measured", "no operation was issued in the measured phase".to_owned())
+    let text = "no operation was issued in the measured phase";
+    (summary.overall.counts.offered == 0).then(|| Finding::alarm("nothing measured", text))
 }
 
 /// A rate that was not reached. What failed was reached too, and has a finding of its own.
@@ -257,27 +228,27 @@ fn shortfall(summary: &Summary) -> Option<Finding> {
     let failed = counts.refused + counts.unknown + given_up(counts);
     let failed_per_s = failed as f64 / seconds;
     let achieved = group.rates.done_per_s;
-    let usual = quantile(&group.hits.response, 0.5).unwrap_or_default();
+    let usual = group.hits.response.value(0.5).unwrap_or_default();
     let under_way = objective * (usual.as_secs_f64() / seconds).min(UNDER_WAY);
     if achieved + failed_per_s + under_way >= objective * (1.0 - SHORTFALL) {
         return None;
     }
     let share = percent(achieved / objective);
-    match summary.load {
-        LoadModel::Open { .. } => alarm(
+    let (objective, achieved) = (rate(objective), rate(achieved));
+    Some(match summary.load {
+        LoadModel::Open { .. } => Finding::alarm(
             "overloaded",
-            format!("offered {}, achieved {} ({share})", rate(objective), rate(achieved)),
+            format!("offered {objective}, achieved {achieved} ({share})"),
         ),
-        LoadModel::Closed { sessions, .. } => alarm(
-            "rate not reached",
-            format!(
-                "wanted {}, achieved {} ({share}): {} sessions that wait for answers get no more",
-                rate(objective),
-                rate(achieved),
+        LoadModel::Closed { sessions, .. } => {
+            let text = format!(
+                "wanted {objective}, achieved {achieved} ({share}): {} sessions that wait for \
+                 answers get no more",
                 count(sessions)
-            ),
-        ),
-    }
+            );
+            Finding::alarm("rate not reached", text)
+        }
+    })
 }
 
 fn failures(summary: &Summary) -> Option<Finding> {
@@ -293,10 +264,9 @@ fn failures(summary: &Summary) -> Option<Finding> {
         (Unit::Transactions, number) => ("transactions", format!(", {} given up", count(number))),
     };
     let share = percent(share);
-    alarm(
-        "failing",
-        format!("{share} of the {noun} failed ({refused} refused, {unknown} unknown{given_up})"),
-    )
+    let text =
+        format!("{share} of the {noun} failed ({refused} refused, {unknown} unknown{given_up})");
+    Some(Finding::alarm("failing", text))
 }
 
 /// Stretches without a response in time.
@@ -308,17 +278,15 @@ fn outages(summary: &Summary, letters: Letters) -> Option<Finding> {
         1 => String::new(),
         more => format!("{more} in {}, the longest: ", duration(availability.down, letters)),
     };
-    caution(
-        "outage",
-        format!(
-            "{number}{} from {} to {} in which nothing that came was answered within {deadline}; \
-             over the run {} was",
-            duration(longest.length(), letters),
-            moment(longest.from),
-            moment(longest.until),
-            percent(availability.in_time_ratio)
-        ),
-    )
+    let text = format!(
+        "{number}{} from {} to {} in which nothing that came was answered within {deadline}; \
+         over the run {} was",
+        duration(longest.length(), letters),
+        moment(longest.from),
+        moment(longest.until),
+        percent(availability.in_time_ratio)
+    );
+    Some(Finding::caution("outage", text))
 }
 
 /// Arrivals that had to wait because the store had not responded to those before them.
@@ -329,55 +297,39 @@ fn held_back(facts: &Facts, summary: &Summary) -> Option<Finding> {
     if share < NOTEWORTHY || hallmark::tells(facts, CheckId::Omission) {
         return None;
     }
-    let bound = summary
-        .load
-        .limit()
-        .map_or_else(String::new, |limit| format!(" ({} in flight)", count(limit)));
-    caution(
-        "held back",
-        format!(
-            "{} of the operations waited because as many as can be{bound} were unanswered: that \
-             part of their lag is the store's doing",
-            percent(share)
-        ),
-    )
+    let bound = summary.load.limit().map(|limit| format!(" ({} in flight)", count(limit)));
+    let text = format!(
+        "{} of the operations waited because as many as can be{} were unanswered: that part of \
+         their lag is the store's doing",
+        percent(share),
+        bound.unwrap_or_default()
+    );
+    Some(Finding::caution("held back", text))
 }
 
 fn wrong_values(summary: &Summary) -> Option<Finding> {
     let values = &summary.values;
-    if values.wrong == 0 {
-        return None;
-    }
-    alarm(
-        "wrong values",
-        format!(
-            "{} of {} checked answers held something else than what was written",
-            count(values.wrong),
-            count(values.right + values.wrong + values.empty)
-        ),
-    )
+    let text = format!(
+        "{} of {} checked answers held something else than what was written",
+        count(values.wrong),
+        count(values.right + values.wrong + values.empty)
+    );
+    (values.wrong > 0).then(|| Finding::alarm("wrong values", text))
 }
 
 fn implausible(summary: &Summary) -> Option<Finding> {
     let claim = &summary.in_flight.by_service;
-    if claim.verdict != Verdict::Violated {
-        return None;
-    }
-    alarm(
-        "implausible",
-        format!(
-            "by Little's law {:.1} operations were in flight where at most {:.0} can be",
-            claim.little_l,
-            claim.limit.unwrap_or(0.0)
-        ),
-    )
+    let text = format!(
+        "by Little's law {:.1} operations were in flight where at most {:.0} can be",
+        claim.little_l,
+        claim.limit.unwrap_or(0.0)
+    );
+    (claim.verdict == Verdict::Violated).then(|| Finding::alarm("implausible", text))
 }
 
 fn unbalanced(summary: &Summary) -> Option<Finding> {
-    if summary.is_balanced {
-        return None;
-    }
-    alarm("unbalanced", "not every arrival is accounted for in the history".to_owned())
+    let text = "not every arrival is accounted for in the history";
+    (!summary.is_balanced).then(|| Finding::alarm("unbalanced", text))
 }
 
 fn misses(facts: &Facts, summary: &Summary) -> Option<Finding> {
@@ -386,57 +338,43 @@ fn misses(facts: &Facts, summary: &Summary) -> Option<Finding> {
     if share < NOTEWORTHY || hallmark::names(facts, CheckId::Misses) {
         return None;
     }
-    caution(
-        "misses",
-        format!(
-            "{} of the answers found no record; a miss is no hit, so it is in no latency below",
-            percent(share)
-        ),
-    )
+    let text = format!(
+        "{} of the answers found no record; a miss is no hit, so it is in no latency below",
+        percent(share)
+    );
+    Some(Finding::caution("misses", text))
 }
 
 /// Lag that is a large part of what the figures call response time.
 fn lateness(facts: &Facts, summary: &Summary, letters: Letters) -> Option<Finding> {
     let lag = summary.held_back.as_ref().map_or(&summary.lag, |held| &held.own_lag);
-    let lag = quantile(lag, 0.99)?;
-    let response = quantile(&summary.overall.hits.response, 0.99)?;
+    let lag = lag.value(0.99)?;
+    let response = summary.overall.hits.response.value(0.99)?;
     let share = lag.0 as f64 / response.0.max(1) as f64;
     // The hallmark's check of lag says it percentile by percentile.
     if facts.store.is_no_op || share < LATE || hallmark::tells(facts, CheckId::Lag) {
         return None;
     }
-    caution(
-        "late",
-        format!(
-            "lag p99 is {}, {} of response p99: that part of the wait is not the store's service, \
-             but ours or the queue's before it",
-            duration(lag, letters),
-            percent(share)
-        ),
-    )
+    let text = format!(
+        "lag p99 is {}, {} of response p99: that part of the wait is not the store's service, but \
+         ours or the queue's before it",
+        duration(lag, letters),
+        percent(share)
+    );
+    Some(Finding::caution("late", text))
 }
 
 fn backward_times(summary: &Summary) -> Option<Finding> {
-    if summary.backward_times == 0 {
-        return None;
-    }
-    caution(
-        "clock",
-        format!("the times of {} operations run backwards", count(summary.backward_times)),
-    )
+    let text = format!("the times of {} operations run backwards", count(summary.backward_times));
+    (summary.backward_times > 0).then(|| Finding::caution("clock", text))
 }
 
 fn no_op(facts: &Facts) -> Option<Finding> {
-    if !facts.store.is_no_op {
-        return None;
-    }
-    caution(
-        "no store",
-        format!(
-            "{} keeps nothing, so the figures are the floor of this program and rank nothing",
-            facts.store.name
-        ),
-    )
+    let text = format!(
+        "{} keeps nothing, so the figures are the floor of this program and rank nothing",
+        facts.store.name
+    );
+    facts.store.is_no_op.then(|| Finding::caution("no store", text))
 }
 
 /// The load model in one word.
@@ -460,6 +398,7 @@ pub fn model_meaning(load: LoadModel) -> &'static str {
 #[cfg(test)]
 mod tests {
     use assay_analysis::{HeldBack, Outage, Queried, Rates, Transactions};
+    use assay_model::Nanos;
 
     use super::*;
     use crate::{WorkloadFigure, sample};

@@ -7,9 +7,7 @@
 mod convert;
 mod status;
 
-pub use convert::{
-    Form, MEASUREMENT_TYPES, MeasurementType, Options, histograms, lines, raw, status_name,
-};
+pub use convert::{Form, MEASUREMENT_TYPES, MeasurementType, Options, histograms, lines, raw};
 pub use status::{PERCENTILES, StatusLine, StatusMetric};
 
 use std::fmt::Write as _;

@@ -2,7 +2,7 @@
 
 use assay_model::Nanos;
 
-use crate::units::{Letters, duration};
+use crate::units::{Letters, round_duration, trimmed};
 
 /// How numbers lie on an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -119,6 +119,19 @@ impl Axis {
     pub fn spectrum(count: u64) -> Axis {
         let max = (count as f64).max(10.0);
         Axis { scale: AxisScale::Log, unit: AxisUnit::Spectrum, min: 1.0, max, title: "percentile" }
+    }
+
+    /// An axis of things side by side, with what stands below each.
+    pub fn side_by_side<'a>(
+        labels: impl ExactSizeIterator<Item = &'a String>,
+    ) -> (Axis, Vec<Tick>) {
+        let axis = Axis { unit: AxisUnit::Number, ..Axis::few(labels.len().max(1) as f64) };
+        let tick = |(place, label): (usize, &String)| Tick {
+            at: place as f64 + 0.5,
+            label: label.clone(),
+            is_spare: false,
+        };
+        (axis, labels.enumerate().map(tick).collect())
     }
 
     /// The same axis with another title.
@@ -268,12 +281,7 @@ fn time_step(expected: f64) -> f64 {
 
 /// `100 µs`, without decimals that are zero.
 fn short_latency(ns: f64) -> String {
-    let text = duration(Nanos(ns.round() as u64), Letters::Unicode);
-    let Some((number, unit)) = text.split_once(' ') else { return text };
-    if !number.contains('.') {
-        return text;
-    }
-    format!("{} {unit}", number.trim_end_matches('0').trim_end_matches('.'))
+    round_duration(Nanos(ns.round() as u64), Letters::Unicode)
 }
 
 /// `15k`, `1.5M`.
@@ -283,8 +291,7 @@ fn short_rate(rate: f64) -> String {
         r if r >= 1e3 => (r / 1e3, "k"),
         r => (r, ""),
     };
-    let text = format!("{number:.2}");
-    format!("{}{suffix}", text.trim_end_matches('0').trim_end_matches('.'))
+    format!("{}{suffix}", trimmed(number, 2))
 }
 
 /// `30 s`, `2:30 min`, `1:30 h`.

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use assay_analysis::compare::Spread;
 
 use super::axis::{Axis, AxisScale, AxisUnit, Tick};
-use super::line_chart::{HEIGHT, WIDTH, axis_title, frame_labels, grid};
+use super::line_chart::{HEIGHT, WIDTH, axis_title, frame_labels, grid, plot};
 use crate::escape::escape;
 
 /// The share of a group's space that its columns take.
@@ -114,30 +114,12 @@ impl BarChart {
     pub fn html(&self) -> String {
         let y = self.axis();
         let y_ticks = ticks(&y);
-        let (x, x_ticks) = self.places();
-        format!(
-            "<div class=\"legend\">{}</div>\n{}<div class=\"plot tall columns\"><svg \
-             viewBox=\"0 0 {WIDTH} {HEIGHT}\" preserveAspectRatio=\"none\" role=\"img\" \
-             aria-label=\"{}\">{}{}{}</svg>{}</div>\n",
-            self.legend(),
-            axis_title(&y, "y"),
-            escape(&self.description),
-            grid(&[], &x, &y_ticks, &y),
-            self.fences(),
-            self.columns(&y),
-            frame_labels(&x_ticks, &x, &y_ticks, &y),
-        )
-    }
-
-    fn places(&self) -> (Axis, Vec<Tick>) {
-        let max = self.groups.len().max(1) as f64;
-        let axis = Axis { unit: AxisUnit::Number, ..Axis::few(max) };
-        let tick = |(place, label): (usize, &String)| Tick {
-            at: place as f64 + 0.5,
-            label: label.clone(),
-            is_spare: false,
-        };
-        (axis, self.groups.iter().enumerate().map(tick).collect())
+        let (x, x_ticks) = Axis::side_by_side(self.groups.iter());
+        let drawing = grid(&[], &x, &y_ticks, &y) + &self.fences() + &self.columns(&y);
+        let labels = frame_labels(&x_ticks, &x, &y_ticks, &y);
+        let plot = plot("tall columns", &self.description, &drawing, &labels);
+        let title = axis_title(&y, "y");
+        format!("<div class=\"legend\">{}</div>\n{title}{plot}\n", self.legend())
     }
 
     /// Lines between the groups.

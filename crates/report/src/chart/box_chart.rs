@@ -5,9 +5,8 @@ use std::fmt::Write as _;
 use assay_analysis::Boxplot;
 use assay_model::Nanos;
 
-use super::axis::{Axis, AxisUnit, Tick};
-use super::line_chart::{HEIGHT, WIDTH, axis_title, frame_labels, grid};
-use crate::escape::escape;
+use super::axis::Axis;
+use super::line_chart::{HEIGHT, WIDTH, axis_title, frame_labels, grid, plot};
 
 /// Half of a box's width, as a share of the space that it has.
 const HALF: f64 = 0.24;
@@ -32,7 +31,7 @@ impl BoxChart<'_> {
     /// The chart as an SVG drawing with labels; the box is what is between the 25th and the 75th
     /// percentile, its line the median, the whiskers reach from the 5th to the 95th.
     pub fn html(&self) -> String {
-        let (x, x_ticks) = self.places();
+        let (x, x_ticks) = Axis::side_by_side(self.boxes.iter().map(|(label, _)| label));
         let known = self.boxes.iter().filter_map(|(_, found)| *found);
         let values = known.flat_map(|found| found.quantiles);
         let y = Axis::latency(values.chain(self.limit).map(|time| time.0 as f64));
@@ -44,26 +43,9 @@ impl BoxChart<'_> {
         let limit = self.limit.map_or_else(String::new, |limit| {
             format!("<path class=\"mark\" d=\"M0 {}h{WIDTH}\"/>", height(&y, limit))
         });
-        format!(
-            "{}<div class=\"plot tall boxes\"><svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" \
-             preserveAspectRatio=\"none\" role=\"img\" aria-label=\"{}\">{}{limit}{drawn}</svg>{}\
-             </div>\n",
-            axis_title(&y, "y"),
-            escape(self.description),
-            grid(&[], &x, &y_ticks, &y),
-            frame_labels(&x_ticks, &x, &y_ticks, &y),
-        )
-    }
-
-    fn places(&self) -> (Axis, Vec<Tick>) {
-        let max = self.boxes.len().max(1) as f64;
-        let axis = Axis { unit: AxisUnit::Number, ..Axis::few(max) };
-        let tick = |(place, (label, _)): (usize, &(String, Option<Boxplot>))| Tick {
-            at: place as f64 + 0.5,
-            label: label.clone(),
-            is_spare: false,
-        };
-        (axis, self.boxes.iter().enumerate().map(tick).collect())
+        let drawing = grid(&[], &x, &y_ticks, &y) + &limit + &drawn;
+        let labels = frame_labels(&x_ticks, &x, &y_ticks, &y);
+        axis_title(&y, "y") + &plot("tall boxes", self.description, &drawing, &labels) + "\n"
     }
 
     fn draw(&self, place: usize, found: &Boxplot, y: &Axis) -> String {

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::axis::Axis;
 use super::line_chart::{
-    HEIGHT, WIDTH, axis_title, dash_attribute, frame_labels, grid, percent, through,
+    HEIGHT, WIDTH, axis_title, dash_attribute, frame_labels, grid, percent, plot, through,
 };
 use crate::escape::escape;
 
@@ -53,15 +53,14 @@ impl CurveChart {
         let (x_ticks, y_ticks) = (self.x.ticks(), self.y.ticks());
         let curves: String = self.curves.iter().map(|curve| self.curve(curve)).collect();
         let ends: String = self.curves.iter().map(|curve| self.ends(curve)).collect();
+        let drawing = grid(&x_ticks, &self.x, &y_ticks, &self.y) + &curves;
+        let labels = frame_labels(&x_ticks, &self.x, &y_ticks, &self.y);
+        let labels = format!("{labels}<div class=\"ends\" aria-hidden=\"true\">{ends}</div>");
         format!(
-            "<div class=\"legend\">{}</div>\n{}<div class=\"plot tall\"><svg viewBox=\"0 0 {WIDTH} \
-             {HEIGHT}\" preserveAspectRatio=\"none\" role=\"img\" aria-label=\"{}\">{}{curves}\
-             </svg>{}<div class=\"ends\" aria-hidden=\"true\">{ends}</div></div>\n{}",
+            "<div class=\"legend\">{}</div>\n{}{}\n{}",
             self.legend(),
             axis_title(&self.y, "y"),
-            escape(&self.description),
-            grid(&x_ticks, &self.x, &y_ticks, &self.y),
-            frame_labels(&x_ticks, &self.x, &y_ticks, &self.y),
+            plot("tall", &self.description, &drawing, &labels),
             axis_title(&self.x, "x"),
         )
     }

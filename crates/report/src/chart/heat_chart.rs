@@ -5,8 +5,7 @@ use std::fmt::Write as _;
 use assay_analysis::HeatMap;
 
 use super::axis::{Axis, AxisScale, AxisUnit};
-use super::line_chart::{HEIGHT, WIDTH, axis_title, frame_labels, grid};
-use crate::escape::escape;
+use super::line_chart::{HEIGHT, WIDTH, axis_title, frame_labels, grid, plot};
 
 /// How many colours there are; the style sheet has a class for each.
 const COLOURS: u64 = 16;
@@ -32,18 +31,15 @@ pub fn heat_chart(map: &HeatMap, moment: &'static str, description: &str, class:
         title: "latency",
     };
     let (columns, rows) = (map.columns.len(), map.edges.len() - 1);
-    format!(
-        "{}<div class=\"plot {class} heat\"><svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" \
-         preserveAspectRatio=\"none\" role=\"img\" aria-label=\"{}\">{}\
-         <svg width=\"{WIDTH}\" height=\"{HEIGHT}\" viewBox=\"0 -.5 {columns} {rows}\" \
-         preserveAspectRatio=\"none\">{}</svg></svg>{}</div>{}\n",
-        axis_title(&y, "y"),
-        escape(description),
+    let drawing = format!(
+        "{}<svg width=\"{WIDTH}\" height=\"{HEIGHT}\" viewBox=\"0 -.5 {columns} {rows}\" \
+         preserveAspectRatio=\"none\">{}</svg>",
         grid(&x.ticks(), &x, &y.ticks(), &y),
         cells(map, rows),
-        frame_labels(&x.ticks(), &x, &y.ticks(), &y),
-        axis_title(&x, "x"),
-    )
+    );
+    let labels = frame_labels(&x.ticks(), &x, &y.ticks(), &y);
+    let plot = plot(&format!("{class} heat"), description, &drawing, &labels);
+    format!("{}{plot}{}\n", axis_title(&y, "y"), axis_title(&x, "x"))
 }
 
 /// One path for each colour; neighbours of one colour in a row are one stroke.

@@ -2,10 +2,12 @@
 
 use std::fmt::Write as _;
 
+use assay_model::named_enum;
 use serde_json::{Value, json};
 
 use super::axis::{Axis, AxisScale, AxisUnit, Tick};
 use crate::escape::escape;
+use crate::units::trimmed;
 
 /// Width of the drawing's own coordinates, whole numbers which are finer than a screen's pixels;
 /// the page stretches it.
@@ -67,30 +69,22 @@ pub struct Shade {
     pub kind: ShadeKind,
 }
 
-/// What a stretch of the horizontal axis is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ShadeKind {
-    /// It does not count.
-    Beside,
-    /// A fault lasted.
-    Fault,
-    /// The service was degraded: a strip at the foot of the chart.
-    Degraded,
-    /// The service was down: likewise.
-    Down,
+named_enum! {
+    /// What a stretch of the horizontal axis is, by the name of its colour in the style sheet.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum ShadeKind {
+        /// It does not count.
+        Beside => "shade",
+        /// A fault lasted.
+        Fault => "fault",
+        /// The service was degraded: a strip at the foot of the chart.
+        Degraded => "degraded",
+        /// The service was down: likewise.
+        Down => "down",
+    }
 }
 
 impl ShadeKind {
-    /// The colour's name in the style sheet.
-    pub const fn colour(self) -> &'static str {
-        match self {
-            ShadeKind::Beside => "shade",
-            ShadeKind::Fault => "fault",
-            ShadeKind::Degraded => "degraded",
-            ShadeKind::Down => "down",
-        }
-    }
-
     /// How much of the chart's height it takes from its foot on.
     pub const fn share(self) -> f64 {
         match self {
@@ -109,21 +103,14 @@ pub struct ChartMark {
     pub at: f64,
 }
 
-/// How tall a chart is on the page.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Height {
-    /// The chart that a section is about.
-    Tall,
-    /// One that stands beside another.
-    Low,
-}
-
-impl Height {
-    fn class(self) -> &'static str {
-        match self {
-            Height::Tall => "tall",
-            Height::Low => "low",
-        }
+named_enum! {
+    /// How tall a chart is on the page.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Height {
+        /// The chart that a section is about.
+        Tall => "tall",
+        /// One that stands beside another.
+        Low => "low",
     }
 }
 
@@ -170,21 +157,20 @@ impl LineChart {
 
     /// The chart as a figure: legend, drawing, labels.
     pub fn html(&self) -> String {
+        let labels = frame_labels(&self.x.ticks(), &self.x, &self.y.ticks(), &self.y);
         format!(
-            "<div class=\"chart\" id=\"{id}\"><div class=\"legend\">{legend}\
-             <output class=\"at\"></output></div>\n\
-             {y_title}<div class=\"plot {class}\"><svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" \
-             preserveAspectRatio=\"none\" role=\"img\" aria-label=\"{description}\">\
-             {drawing}</svg>{labels}</div>{x_title}</div>\n",
-            y_title = axis_title(&self.y, "y"),
-            x_title = axis_title(&self.x, "x"),
-            id = self.id,
-            legend = self.legend(),
-            class = self.height.class(),
-            description = escape(&self.description),
-            drawing = self.drawing(),
-            labels = frame_labels(&self.x.ticks(), &self.x, &self.y.ticks(), &self.y)
-                + &self.mark_labels(),
+            "<div class=\"chart\" id=\"{}\"><div class=\"legend\">{}\
+             <output class=\"at\"></output></div>\n{}{}{}</div>\n",
+            self.id,
+            self.legend(),
+            axis_title(&self.y, "y"),
+            plot(
+                self.height.name(),
+                &self.description,
+                &self.drawing(),
+                &(labels + &self.mark_labels())
+            ),
+            axis_title(&self.x, "x"),
         )
     }
 
@@ -227,7 +213,7 @@ impl LineChart {
             "bands": self.bands,
             "shades": self.shades.iter().map(|shade| json!([
                 compact(Some(shade.from)), compact(Some(shade.until)),
-                shade.kind.colour(), shade.kind.share()
+                shade.kind.name(), shade.kind.share()
             ])).collect::<Vec<_>>(),
             "marks": self.marks.iter().map(|m| json!([m.number, m.at])).collect::<Vec<_>>(),
         })
@@ -258,7 +244,7 @@ impl LineChart {
             let _ = write!(
                 out,
                 "<path class=\"{}\" d=\"M{} {}H{}V{HEIGHT}H{}z\"/>",
-                kind.colour(),
+                kind.name(),
                 short(from),
                 short(HEIGHT * (1.0 - kind.share())),
                 short(until),
@@ -379,6 +365,15 @@ impl LineChart {
     }
 }
 
+/// A drawing with the labels around it; `class` says how large it is.
+pub fn plot(class: &str, description: &str, drawing: &str, labels: &str) -> String {
+    format!(
+        "<div class=\"plot {class}\"><svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" \
+         preserveAspectRatio=\"none\" role=\"img\" aria-label=\"{}\">{drawing}</svg>{labels}</div>",
+        escape(description)
+    )
+}
+
 /// The title of an axis as text of the page; nothing if it has none.
 pub fn axis_title(axis: &Axis, which: &str) -> String {
     match axis.caption() {
@@ -452,8 +447,7 @@ fn short(number: f64) -> String {
 
 /// A share as a percentage for a style: at most two decimals.
 pub fn percent(place: f64) -> String {
-    let text = format!("{:.2}", place * 100.0);
-    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    trimmed(place * 100.0, 2)
 }
 
 /// Five significant digits, which is finer than any chart.

@@ -29,16 +29,8 @@ pub fn spectrum_chart(
     lines: Vec<Line>,
     height: Height,
 ) -> LineChart {
-    LineChart {
-        height,
-        ..LineChart::new(
-            id,
-            description,
-            [Axis::spectrum(count), Axis::latency(known(&lines))],
-            xs,
-            lines,
-        )
-    }
+    let axes = [Axis::spectrum(count), Axis::latency(known(&lines))];
+    LineChart { height, ..LineChart::new(id, description, axes, xs, lines) }
 }
 
 /// 1 / (1 − q) from 1 to the number of values, beyond which nothing is known.

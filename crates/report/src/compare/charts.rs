@@ -1,6 +1,6 @@
 //! Charts of two set-ups, or of the repeated runs of one.
 
-use assay_analysis::{IntervalSummary, Quick};
+use assay_analysis::{Distribution, IntervalSummary, Quick};
 use assay_model::Nanos;
 
 use super::{ComparedSetup, Contrast, Run};
@@ -102,54 +102,43 @@ fn over_time_of_both(displayed: &[DisplayedRun; 2]) -> Vec<ChartFigure> {
 }
 
 fn both_spectra(displayed: &[DisplayedRun]) -> LineChart {
-    let count = longest(displayed);
-    let xs = spectrum_points(count);
-    let lines = displayed.iter().flat_map(|displayed| {
-        let hits = &displayed.run.summary.overall.hits;
-        let line = |name: &str, dash, distribution| {
-            let label = format!("{} {name}", displayed.label);
-            beyond_nothing(
-                percentile_line(&label, displayed.colour, dash, distribution, &xs),
-                displayed,
-                &xs,
-            )
-        };
-        [line("response", SOLID, &hits.response), line("service", DASHED, &hits.service)]
-    });
-    let lines: Vec<Line> = lines.collect();
-    let description = "Response and service time of both at every percentile".to_owned();
-    spectrum_chart("spectrum".to_owned(), description, count, xs.clone(), lines, Height::Tall)
+    let description = "Response and service time of both at every percentile";
+    spectra(displayed, description, |one| {
+        let hits = &one.run.summary.overall.hits;
+        let [response, service] = ["response", "service"].map(|of| format!("{} {of}", one.label));
+        vec![(response, SOLID, &hits.response), (service, DASHED, &hits.service)]
+    })
 }
 
 fn runs_spectrum(displayed: &[DisplayedRun]) -> LineChart {
-    let count = longest(displayed);
-    let xs = spectrum_points(count);
-    let line = |displayed: &DisplayedRun| {
-        let response = &displayed.run.summary.overall.hits.response;
-        let line = percentile_line(&displayed.label, displayed.colour, SOLID, response, &xs);
-        beyond_nothing(line, displayed, &xs)
-    };
-    let lines = displayed.iter().map(line).collect();
-    let description = "Response time of each run at every percentile".to_owned();
-    spectrum_chart("spectrum".to_owned(), description, count, xs.clone(), lines, Height::Tall)
+    spectra(displayed, "Response time of each run at every percentile", |one| {
+        vec![(one.label.clone(), SOLID, &one.run.summary.overall.hits.response)]
+    })
 }
 
-/// The most values that a run has.
-fn longest(displayed: &[DisplayedRun]) -> u64 {
-    let counts =
-        displayed.iter().map(|displayed| displayed.run.summary.overall.hits.response.count);
-    counts.max().unwrap_or(0).max(1)
-}
+/// What a line of percentiles is called, its dashes, and the values that it is of.
+type OfSpectrum<'a> = (String, &'static [u8], &'a Distribution);
 
-/// A line that ends where its run has no more values.
-fn beyond_nothing(mut line: Line, displayed: &DisplayedRun, xs: &[f64]) -> Line {
-    let count = displayed.run.summary.overall.hits.response.count as f64;
-    for (value, x) in line.values.iter_mut().zip(xs) {
-        if *x > count {
-            *value = None;
+/// Lines over percentiles, each of which ends where its run has no more values.
+fn spectra<'a>(
+    displayed: &'a [DisplayedRun],
+    description: &str,
+    lines_of: impl Fn(&'a DisplayedRun) -> Vec<OfSpectrum<'a>>,
+) -> LineChart {
+    let count = |one: &DisplayedRun| one.run.summary.overall.hits.response.count;
+    let most = displayed.iter().map(count).max().unwrap_or(0).max(1);
+    let xs = spectrum_points(most);
+    let mut lines = Vec::new();
+    for one in displayed {
+        let ended = xs.partition_point(|x| *x <= count(one) as f64);
+        for (label, dash, distribution) in lines_of(one) {
+            let mut line = percentile_line(&label, one.colour, dash, distribution, &xs);
+            line.values[ended..].fill(None);
+            lines.push(line);
         }
     }
-    line
+    let (id, description) = ("spectrum".to_owned(), description.to_owned());
+    spectrum_chart(id, description, most, xs, lines, Height::Tall)
 }
 
 fn runs_course(displayed: &[DisplayedRun]) -> LineChart {

@@ -1,7 +1,7 @@
 //! Two set-ups side by side as a document.
 
-use assay_analysis::Distribution;
 use assay_analysis::compare::IntervalBasis;
+use assay_model::Nanos;
 
 use super::words::{self, change, change_between, figure_name};
 use super::{ComparedSetup, Contrast, Difference, charts, findings};
@@ -11,7 +11,7 @@ use crate::document::{
 use crate::prose;
 use crate::table::{Align, Table};
 use crate::units::{Letters, duration, percentile_name};
-use crate::verdict::{model_name, quantile as quantile_of};
+use crate::verdict::model_name;
 
 const LETTERS: Letters = Letters::Unicode;
 
@@ -115,10 +115,11 @@ fn not_alike<'a>(differences: &[Difference]) -> Option<DocumentSection<'a>> {
     if differences.is_empty() {
         return None;
     }
-    let mut table = Table::new(&[("", Align::Left), ("BASE", Align::Left), ("NEW", Align::Left)]);
-    for found in differences {
-        table.row(vec![found.what.clone(), found.old.clone(), found.new.clone()]);
-    }
+    let table = Table::of(differences)
+        .left("", |found| &found.what)
+        .left("BASE", |found| &found.old)
+        .left("NEW", |found| &found.new)
+        .build();
     let line =
         |found: &Difference| (found.what.clone(), format!("{}  /  {}", found.old, found.new));
     let lines = Block::facts(differences.iter().map(line));
@@ -137,27 +138,21 @@ fn between<'a>(contrast: &Contrast) -> Option<DocumentSection<'a>> {
 }
 
 fn percentiles<'a>(contrast: &Contrast) -> Vec<Block<'a>> {
-    let mut titles = vec![("".to_owned(), Align::Left), ("".to_owned(), Align::Left)];
-    titles.extend(PERCENTILES.map(|quantile| (percentile_name(quantile), Align::Right)));
-    let titles: Vec<(&str, Align)> =
-        titles.iter().map(|(title, side)| (title.as_str(), *side)).collect();
-    let mut table = Table::new(&titles);
-    for displayed in charts::both(contrast) {
+    let both = charts::both(contrast);
+    let rows = both.iter().flat_map(|displayed| {
         let hits = &displayed.run.summary.overall.hits;
-        for (name, distribution) in [("response", &hits.response), ("service", &hits.service)] {
-            let label = if name == "response" { displayed.label.clone() } else { String::new() };
-            let cells = PERCENTILES.map(|quantile| observed(distribution, quantile));
-            table.row([label, name.to_owned()].into_iter().chain(cells).collect());
-        }
-    }
+        [(displayed.label.as_str(), "response", &hits.response), ("", "service", &hits.service)]
+    });
+    // As they were, however few values tell them: how sure they are, is in the table of figures.
+    let time = |time: Nanos| duration(time, LETTERS);
+    let table = Table::of(rows)
+        .left("", |(label, ..)| *label)
+        .left("", |(_, name, _)| *name)
+        .columns(Align::Right, PERCENTILES.map(percentile_name), |(.., distribution)| {
+            PERCENTILES.map(|quantile| distribution.value(quantile).map_or("-".to_owned(), time))
+        });
     let note = "As observed; the table of every figure says how sure.";
-    vec![table.into(), Block::Note(note.to_owned())]
-}
-
-/// A percentile as it was, however few values tell it: how sure it is, is in the table of figures.
-fn observed(distribution: &Distribution, quantile: f64) -> String {
-    let found = quantile_of(distribution, quantile);
-    found.map_or_else(|| "-".to_owned(), |time| duration(time, LETTERS))
+    vec![table.build().into(), Block::Note(note.to_owned())]
 }
 
 /// How to run both once more.
@@ -167,6 +162,5 @@ fn repeat<'a>(contrast: &Contrast) -> DocumentSection<'a> {
         let command = side.typical().facts.command.clone();
         [Block::Heading(title.to_owned()), Block::Command(command)]
     });
-    let section = DocumentSection::of_page("repeat", "Reproduce with", "").with_all(commands);
-    DocumentSection { is_reference: true, ..section }
+    DocumentSection::of_page("repeat", "Reproduce with", "").reference().with_all(commands)
 }

@@ -3,7 +3,7 @@
 use assay_analysis::compare::{ConditionOutcome, Finding as RowFinding, IntervalBasis, Row};
 
 use super::words::{describe, is_worse};
-use super::{ComparedSetup, Contrast, Difference, Trial, Weight};
+use super::{ComparedSetup, Contrast, Difference, Run, Trial, Weight};
 use crate::document::{Finding, Level};
 use crate::hallmark;
 use crate::units::Letters;
@@ -22,13 +22,9 @@ pub fn findings(contrast: &Contrast, letters: Letters) -> Vec<Finding> {
     findings.splice(1..1, hallmarks);
     findings.extend(another_place(&contrast.differences));
     if contrast.comparison.basis == IntervalBasis::WithinRun {
-        findings.push(Finding {
-            level: Level::Caution,
-            name: "within-run only",
-            text: "one side has a single run, so how much runs differ from each other is \
-                   unknown: intervals are too narrow by as much (--repeat 5 tells)"
-                .to_owned(),
-        });
+        let text = "one side has a single run, so how much runs differ from each other is \
+                    unknown: intervals are too narrow by as much (--repeat 5 tells)";
+        findings.push(Finding::caution("within-run only", text));
     }
     findings.extend(of_side("BASE", &contrast.old, letters));
     findings.extend(of_side("NEW", &contrast.new, letters));
@@ -37,22 +33,19 @@ pub fn findings(contrast: &Contrast, letters: Letters) -> Vec<Finding> {
 
 fn trial(trial: &Trial) -> Finding {
     let reported = trial.row.as_ref().map(|row| format!(": {}", describe(row))).unwrap_or_default();
-    let finding = |level, name, why: &str| Finding {
-        level,
-        name,
-        text: format!("{} {why}{reported}", trial.text),
-    };
+    let said = |why: &str| format!("{} {why}{reported}", trial.text);
     match trial.judgement {
-        ConditionOutcome::NotMet => finding(Level::Fine, "passed", "is not met"),
-        ConditionOutcome::Met => finding(Level::Alarm, "failed", "is so"),
+        ConditionOutcome::NotMet => Finding::fine("passed", said("is not met")),
+        ConditionOutcome::Met => Finding::alarm("failed", said("is so")),
         ConditionOutcome::Unsure => {
-            finding(Level::Caution, "unsure", "may be met, but is not certain")
+            Finding::caution("unsure", said("may be met, but is not certain"))
         }
         ConditionOutcome::Unknown => {
-            finding(Level::Alarm, "cannot tell", "is undecided; use longer runs, or more of them")
+            let why = "is undecided; use longer runs, or more of them";
+            Finding::alarm("cannot tell", said(why))
         }
         ConditionOutcome::Withdrawn => {
-            finding(Level::Alarm, "not compared", "is about a figure that a hallmark withdraws")
+            Finding::alarm("not compared", said("is about a figure that a hallmark withdraws"))
         }
     }
 }
@@ -71,7 +64,7 @@ fn verdict(contrast: &Contrast) -> Finding {
                  nevertheless)",
                 list(&different)
             );
-            return Finding { level: Level::Caution, name: "no verdict", text };
+            return Finding::caution("no verdict", text);
         }
         (_, 0) => (Level::Fine, "better"),
         (all, worse) if all == worse => (Level::Alarm, "worse"),
@@ -86,48 +79,36 @@ fn undecided(requested: &[&Row]) -> Finding {
     };
     if requested.is_empty() {
         let text = "the two have none of the figures in question in common".to_owned();
-        return Finding { level: Level::Caution, name: "nothing to compare", text };
+        return Finding::caution("nothing to compare", text);
     }
     if requested.iter().all(|row| row.finding == RowFinding::Withdrawn) {
         let text = "the hallmarks withdraw every figure in question".to_owned();
-        return Finding { level: Level::Caution, name: "not compared", text };
+        return Finding::caution("not compared", text);
     }
     let open = [RowFinding::Open, RowFinding::TooFew, RowFinding::Absent, RowFinding::Withdrawn];
     let open = open.map(list).concat();
-    match open.is_empty() {
-        true => Finding {
-            level: Level::Fine,
-            name: "no difference",
-            text: list(RowFinding::Same).join(", "),
-        },
-        false => Finding {
-            // A figure that one side has not is a difference of another sort.
-            level: match requested.iter().any(|row| is_missing(row)) {
-                true => Level::Caution,
-                false => Level::Fine,
-            },
-            name: "no difference shown",
-            text: format!("none is excluded either for {}", open.join(", ")),
-        },
+    if open.is_empty() {
+        return Finding::fine("no difference", list(RowFinding::Same).join(", "));
     }
-}
-
-fn is_missing(row: &Row) -> bool {
-    matches!(row.finding, RowFinding::Absent | RowFinding::Withdrawn)
+    // A figure that one side has not is a difference of another sort.
+    let missing = [RowFinding::Absent, RowFinding::Withdrawn];
+    let level = match requested.iter().any(|row| missing.contains(&row.finding)) {
+        true => Level::Caution,
+        false => Level::Fine,
+    };
+    let text = format!("none is excluded either for {}", open.join(", "));
+    Finding::new(level, "no difference shown", text)
 }
 
 fn another_question(differences: &[Difference]) -> Option<Finding> {
     let list = list(differences, Weight::Question)?;
-    Some(Finding {
-        level: Level::Alarm,
-        name: "not like for like",
-        text: format!("figures may differ because of the workload or the load: {list}"),
-    })
+    let text = format!("figures may differ because of the workload or the load: {list}");
+    Some(Finding::alarm("not like for like", text))
 }
 
 fn another_place(differences: &[Difference]) -> Option<Finding> {
     let text = list(differences, Weight::Place)?;
-    Some(Finding { level: Level::Caution, name: "not the same set-up", text })
+    Some(Finding::caution("not the same set-up", text))
 }
 
 /// The differences of a weight in one line, if there are any.
@@ -172,12 +153,12 @@ pub fn hallmark_of(title: &str, side: &ComparedSetup) -> Option<Finding> {
 /// What stands against a side's own figures, one finding for each kind of it.
 pub fn of_side(title: &str, side: &ComparedSetup, letters: Letters) -> Vec<Finding> {
     let mut found: Vec<(Finding, usize)> = Vec::new();
-    for run in &side.runs {
-        for finding in verdict::findings(&run.facts, &run.summary, letters) {
-            if finding.level != Level::Alarm {
-                continue;
-            }
-            note(&mut found, finding);
+    let of_run = |run: &Run| verdict::findings(&run.facts, &run.summary, letters);
+    let all = side.runs.iter().flat_map(of_run);
+    for finding in all.filter(|finding| finding.level == Level::Alarm) {
+        match found.iter_mut().find(|(known, _)| known.name == finding.name) {
+            Some((_, times)) => *times += 1,
+            None => found.push((finding, 1)),
         }
     }
     let of = |times: usize| {
@@ -187,18 +168,9 @@ pub fn of_side(title: &str, side: &ComparedSetup, letters: Letters) -> Vec<Findi
         };
         if where_found.is_empty() { where_found } else { where_found + ": " }
     };
-    found
-        .into_iter()
-        .map(|(finding, times)| Finding {
-            text: format!("{}{}", of(times), finding.text),
-            ..finding
-        })
-        .collect()
-}
-
-fn note(found: &mut Vec<(Finding, usize)>, finding: Finding) {
-    match found.iter_mut().find(|(known, _)| known.name == finding.name) {
-        Some((_, times)) => *times += 1,
-        None => found.push((finding, 1)),
-    }
+    let said = |(finding, times): (Finding, usize)| {
+        let text = format!("{}{}", of(times), finding.text);
+        Finding { text, ..finding }
+    };
+    found.into_iter().map(said).collect()
 }

@@ -2,7 +2,7 @@
 //!
 //! Names are in alphabetical order.
 
-use assay_analysis::compare::{IntervalBasis, Row, Spread};
+use assay_analysis::compare::{Row, Spread};
 
 use super::{ComparedSetup, Contrast, Difference, Run, Trial, figure_name};
 use crate::facts::State;
@@ -31,10 +31,7 @@ where
     base: SideObject = SideObject::new(&contrast.old),
     /// Whether intervals are about runs, or within a run because one side has a single run.
     #[schemars(extend("enum" = ["runs", "within-run"]))]
-    basis: &'static str = match comparison.basis {
-        IntervalBasis::Runs => "runs",
-        IntervalBasis::WithinRun => "within-run",
-    },
+    basis: &'static str = comparison.basis.name(),
     /// The conditions that were to fail on, with what became of them.
     conditions: Vec<ConditionObject> = contrast.trials.iter().map(ConditionObject::new).collect(),
     /// The confidence in the verdict as a whole.

@@ -143,24 +143,13 @@ fn differing_workloads_are_said_before_any_verdict() {
 
 /// A hallmark without remarks, or one that a late client has lost.
 fn hallmark(verdict: hallmark::Verdict) -> Option<Hallmark> {
-    let check = Check {
-        id: CheckId::WorkerCpu,
-        verdict: CheckVerdict::Fail,
-        measures: Vec::new(),
-        unobserved: Vec::new(),
-        withdraws: vec![hallmark::Figure::All],
-        because_of: None,
-    };
-    let is_lost = !verdict.is_valid();
-    Some(Hallmark {
-        verdict,
-        reasons: if is_lost { vec![CheckId::WorkerCpu] } else { Vec::new() },
-        checks: if is_lost { vec![check] } else { Vec::new() },
-        percentiles: Vec::new(),
-        changes: Vec::new(),
-        period: None,
-        changed: Vec::new(),
-    })
+    let valid = Hallmark { verdict, ..Hallmark::default() };
+    if verdict.is_valid() {
+        return Some(valid);
+    }
+    let late = Check::bare(CheckId::WorkerCpu, CheckVerdict::Fail);
+    let check = Check { withdraws: vec![hallmark::Figure::All], ..late };
+    Some(Hallmark { reasons: vec![CheckId::WorkerCpu], checks: vec![check], ..valid })
 }
 
 #[test]
@@ -230,12 +219,7 @@ fn a_page_is_whole_and_takes_names_as_text() {
     assert!(!page.contains("<b>last</b>") && page.contains("&lt;b&gt;last&lt;/b&gt;"));
     assert!(!page.contains("<script>alert(1)"));
     let body = page.split("<script type").next().expect("a page has a body before its scripts");
-    for name in ["section", "div", "figure", "table", "tbody", "svg", "dl", "h2", "h3", "p", "span"]
-    {
-        let begins =
-            body.matches(&format!("<{name}>")).count() + body.matches(&format!("<{name} ")).count();
-        assert_eq!(begins, body.matches(&format!("</{name}>")).count(), "{name}");
-    }
+    crate::run::tests::assert_elements_end(&page);
     for id in ["spectrum", "over-time-response", "over-time-service", "over-time-throughput"] {
         assert!(body.contains(&format!("id=\"{id}\"")), "{id}");
     }

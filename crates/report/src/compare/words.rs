@@ -3,8 +3,8 @@
 use assay_analysis::compare::{Comparison, Figure, Finding, Measure, Row, Spread};
 use assay_model::{Kind, Nanos};
 
-use crate::table::{Align, Table};
-use crate::units::{Letters, count, duration, percent, percentile_name, rate};
+use crate::table::Table;
+use crate::units::{Letters, count, duration, percent, percentile_name, rate, trimmed};
 
 /// The name of a figure: `response p99`, `read service p50`, `throughput`.
 pub fn figure_name(figure: Figure) -> String {
@@ -150,8 +150,7 @@ pub fn is_worse(row: &Row) -> bool {
 
 /// The confidence of each interval in percent: `99.75`.
 pub fn level(comparison: &Comparison) -> String {
-    let text = format!("{:.2}", comparison.demands.level() * 100.0);
-    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    trimmed(comparison.demands.level() * 100.0, 2)
 }
 
 /// The rows that a reader needs: those of a single kind repeat those of all operations.
@@ -170,48 +169,28 @@ pub fn display(comparison: &Comparison) -> Vec<&Row> {
 /// Every figure with both values, the ratio of them, its interval, what follows.
 pub fn table(comparison: &Comparison, letters: Letters) -> Table {
     let title = format!("{} % interval", level(comparison));
-    let mut table = Table::new(&[
-        ("", Align::Left),
-        ("BASE", Align::Right),
-        ("NEW", Align::Right),
-        ("NEW/BASE", Align::Right),
-        (&title, Align::Right),
-        ("", Align::Left),
-    ]);
-    for row in display(comparison) {
-        let measure = row.figure.measure;
-        let mark = if row.is_requested { " *" } else { "" };
-        table.row(vec![
-            figure_name(row.figure) + mark,
-            median(measure, row.old.as_ref(), letters),
-            median(measure, row.new.as_ref(), letters),
-            effect(measure, row.effect),
-            interval(row, letters),
-            finding_name(row.finding).to_owned(),
-        ]);
-    }
-    table
+    let name = |row: &Row| figure_name(row.figure) + if row.is_requested { " *" } else { "" };
+    Table::of(display(comparison))
+        .left("", |row| name(row))
+        .right("BASE", |row| median(row.figure.measure, row.old.as_ref(), letters))
+        .right("NEW", |row| median(row.figure.measure, row.new.as_ref(), letters))
+        .right("NEW/BASE", |row| effect(row.figure.measure, row.effect))
+        .right(&title, |row| interval(row, letters))
+        .left("", |row| finding_name(row.finding))
+        .build()
 }
 
 /// Every figure's spread from run to run, of both sides.
 pub fn spreads(comparison: &Comparison) -> Table {
-    let mut table = Table::new(&[
-        ("", Align::Left),
-        ("BASE runs", Align::Right),
-        ("spread", Align::Right),
-        ("NEW runs", Align::Right),
-        ("spread", Align::Right),
-    ]);
-    for row in display(comparison).into_iter().filter(|row| !row.figure.measure.is_share()) {
-        table.row(vec![
-            figure_name(row.figure),
-            runs(row.old.as_ref()).to_string(),
-            row.old.as_ref().map_or_else(|| "-".to_owned(), variation),
-            runs(row.new.as_ref()).to_string(),
-            row.new.as_ref().map_or_else(|| "-".to_owned(), variation),
-        ]);
-    }
-    table
+    let spread = |side: &Option<Spread>| side.as_ref().map_or("-".to_owned(), variation);
+    let displayed = display(comparison).into_iter();
+    Table::of(displayed.filter(|row| !row.figure.measure.is_share()))
+        .left("", |row| figure_name(row.figure))
+        .right("BASE runs", |row| runs(row.old.as_ref()))
+        .right("spread", |row| spread(&row.old))
+        .right("NEW runs", |row| runs(row.new.as_ref()))
+        .right("spread", |row| spread(&row.new))
+        .build()
 }
 
 /// How many runs of a side have the figure, if all have it; 0 else.

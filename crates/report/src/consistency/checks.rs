@@ -6,31 +6,21 @@ use assay_consistency::validity::{
 use assay_model::Nanos;
 
 use super::{ConsistencyResult, words};
-use crate::table::{Align, Table};
+use crate::table::Table;
 use crate::units::{Letters, count, duration, percent, plural};
 
 /// A row for each check.
 pub(crate) fn checks(result: &ConsistencyResult, letters: Letters) -> Table {
-    let mut table = Table::new(&[
-        ("check", Align::Left),
-        ("of", Align::Left),
-        ("outcome", Align::Left),
-        ("what was found", Align::Left),
-    ]);
-    for check in &result.checks {
-        let outcome = words::check_outcome(check.outcome);
-        let outcome = match check.outcome {
-            VerdictCheckOutcome::Failed => outcome.to_uppercase(),
-            _ => outcome.to_owned(),
-        };
-        table.row(vec![
-            check.id.name().to_owned(),
-            words::check_title(check.id).to_owned(),
-            outcome,
-            check_text(check, letters),
-        ]);
-    }
-    table
+    let outcome = |check: &VerdictCheck| match check.outcome {
+        VerdictCheckOutcome::Failed => words::check_outcome(check.outcome).to_uppercase(),
+        other => words::check_outcome(other).to_owned(),
+    };
+    Table::of(&result.checks)
+        .left("check", |check| check.id.name())
+        .left("of", |check| words::check_title(check.id))
+        .left("outcome", |check| outcome(check))
+        .left("what was found", |check| check_text(check, letters))
+        .build()
 }
 
 /// What a check found, in a sentence.

@@ -4,16 +4,13 @@ use super::{
     ConsistencyResult, checks, lost_writes, of_sample, operations, staleness, title, verdicts,
     witnesses,
 };
-use crate::document::{Block, Document, DocumentSection, Finding, Level, Opening};
+use crate::document::{Block, Document, DocumentSection, Finding, Opening};
 use crate::units::{Letters, plural};
 
 /// The verdicts; the first line of their text is what was judged.
 pub fn document(result: &ConsistencyResult) -> Document<'_> {
     let letters = Letters::Unicode;
-    let warning = |text: &String| {
-        let (level, name) = (Level::Caution, "warning");
-        Opening::Finding(Finding { level, name, text: text.clone() })
-    };
+    let warning = |text: &String| Opening::Finding(Finding::caution("warning", text));
     let headline = Opening::Headline(heading(result));
     let listed = |title: &str, texts: Vec<String>| {
         let list = (!texts.is_empty()).then(|| Block::List(texts));
@@ -33,13 +30,10 @@ pub fn document(result: &ConsistencyResult) -> Document<'_> {
     });
     Document {
         title: result.title.clone(),
-        version: String::new(),
-        subtitle: String::new(),
         opening: [headline].into_iter().chain(result.warnings.iter().map(warning)).collect(),
-        cards: Vec::new(),
-        circumstances: Vec::new(),
         is_headed: true,
         sections: sections.into_iter().flatten().chain(witnesses).collect(),
+        ..Document::default()
     }
 }
 

@@ -7,18 +7,23 @@ use expect_test::expect_file;
 use super::*;
 use crate::Style;
 
+/// An operation that was done in 0.4 ms.
+fn operation(
+    index: u64,
+    key: u64,
+    session: u32,
+    started: Nanos,
+    access: Access,
+) -> RegisterOperation {
+    let ended = started + Nanos::from_micros(400);
+    let (agent, node, outcome) = (0, 0, Outcome::Done);
+    RegisterOperation { index, key, session, agent, node, started, ended, outcome, access }
+}
+
 /// Session 1 writes a record, session 2 reads what was there before 10 ms later.
 pub(crate) fn stale() -> ConsistencyResult {
-    let operation = |index: u64, session, started: u64, access| RegisterOperation {
-        node: 0,
-        index,
-        key: 17,
-        session,
-        agent: 0,
-        started: Nanos::from_micros(started),
-        ended: Nanos::from_micros(started + 400),
-        outcome: Outcome::Done,
-        access,
+    let operation = |index, session, started, access| {
+        operation(index, 17, session, Nanos::from_micros(started), access)
     };
     let loaded = WrittenValue(version::loaded(17));
     let written = WrittenValue(version::written(4));
@@ -74,16 +79,8 @@ fn json_names_the_operations_of_a_witness() {
 
 #[test]
 fn a_witness_of_several_records_names_all_its_operations() {
-    let operation = |index: u64, key, session, access| RegisterOperation {
-        node: 0,
-        index,
-        key,
-        session,
-        agent: 0,
-        started: Nanos::from_micros(index * 1000),
-        ended: Nanos::from_micros(index * 1000 + 400),
-        outcome: Outcome::Done,
-        access,
+    let operation = |index, key, session, access| {
+        operation(index, key, session, Nanos::from_millis(index), access)
     };
     let value = |index| WrittenValue(version::written(index));
     let history = RegisterHistory {
@@ -174,22 +171,11 @@ fn a_run_says_which_qualities_are_violated() {
 #[test]
 fn lost_writes_are_named_with_records_times_and_windows() {
     let at = Nanos::from_millis;
-    let operation = |index: u64, key: u64, started: Nanos, access| RegisterOperation {
-        node: 0,
-        index,
-        key,
-        session: 3,
-        agent: 0,
-        started,
-        ended: started + Nanos::from_micros(400),
-        outcome: Outcome::Done,
-        access,
-    };
     let wrote = |index, key, ms| {
-        operation(index, key, at(ms), Access::Write(WrittenValue(version::written(index))))
+        operation(index, key, 3, at(ms), Access::Write(WrittenValue(version::written(index))))
     };
     let lost = (0..12).map(|n| wrote(n, 100 + n, 10 * n)).chain([wrote(12, 200, 9_000)]);
-    let last = |key| operation(50 + key, key, at(20_000), Access::Read(WrittenValue::ABSENT));
+    let last = |key| operation(50 + key, key, 3, at(20_000), Access::Read(WrittenValue::ABSENT));
     let reads = (100..112).chain([200]).map(last);
     let history = RegisterHistory {
         operations: lost.chain(reads).collect(),

@@ -1,6 +1,6 @@
 //! Block: a paragraph, a table, a chart or another part of a section.
 
-use assay_model::Setting;
+use assay_model::{Setting, named_enum};
 
 use crate::chart::line_chart::LineChart;
 use crate::table::Table;
@@ -106,17 +106,19 @@ pub struct FigureCard {
     pub columns: &'static str,
 }
 
-/// How a row looks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CheckTone {
-    /// It did not pass.
-    Alarm,
-    /// It is remarkable.
-    Caution,
-    /// It passed.
-    Fine,
-    /// It does not matter here.
-    Quiet,
+named_enum! {
+    /// How a row looks.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum CheckTone {
+        /// It did not pass.
+        Alarm => "alarm",
+        /// It is remarkable.
+        Caution => "caution",
+        /// It passed.
+        Fine => "fine",
+        /// It does not matter here.
+        Quiet => "quiet",
+    }
 }
 
 /// A check of a hallmark with what decided it.

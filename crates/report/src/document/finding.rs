@@ -27,6 +27,26 @@ pub struct Finding {
 }
 
 impl Finding {
+    /// A finding of this level.
+    pub fn new(level: Level, name: &'static str, text: impl Into<String>) -> Finding {
+        Finding { level, name, text: text.into() }
+    }
+
+    /// The figures do not mean what they seem to mean.
+    pub fn alarm(name: &'static str, text: impl Into<String>) -> Finding {
+        Finding::new(Level::Alarm, name, text)
+    }
+
+    /// The figures hold, with a limit that must be known.
+    pub fn caution(name: &'static str, text: impl Into<String>) -> Finding {
+        Finding::new(Level::Caution, name, text)
+    }
+
+    /// Nothing stands against the figures.
+    pub fn fine(name: &'static str, text: impl Into<String>) -> Finding {
+        Finding::new(Level::Fine, name, text)
+    }
+
     /// The finding as it is shouted: `OVERLOADED: offered 20 000/s, achieved 14 200/s (71 %)`.
     pub fn shout(&self) -> String {
         match self.text.is_empty() {

@@ -4,7 +4,7 @@ use assay_model::Setting;
 
 use super::{Block, CheckRow, Document, Formats, Opening};
 use crate::document::Finding;
-use crate::table::{Align, Table};
+use crate::table::Table;
 
 impl Document<'_> {
     /// The document in GitHub's Markdown; texts cannot become markup. What is there to be looked up
@@ -136,15 +136,14 @@ fn tabular(table: &Table, out: &mut String) {
 }
 
 fn checks(rows: &[CheckRow]) -> Table {
-    let titles = ["", "check", "verdict", "found", "threshold", "withdraws"];
-    let mut table = Table::new(&titles.map(|title| (title, Align::Left)));
-    for row in rows {
-        let or_none = |cell: &Option<String>| cell.clone().unwrap_or_else(|| "-".to_owned());
-        let [code, name, verdict] = [row.code, row.name, row.verdict].map(str::to_owned);
-        let (threshold, withdraws) = (or_none(&row.threshold), or_none(&row.withdraws));
-        table.row(vec![code, name, verdict, row.found.clone(), threshold, withdraws]);
-    }
-    table
+    Table::of(rows)
+        .left("", |row| row.code)
+        .left("check", |row| row.name)
+        .left("verdict", |row| row.verdict)
+        .left("found", |row| &row.found)
+        .left("threshold", |row| row.threshold.as_deref().unwrap_or("-"))
+        .left("withdraws", |row| row.withdraws.as_deref().unwrap_or("-"))
+        .build()
 }
 
 /// Text in which nothing is markup, on one line.

@@ -9,8 +9,8 @@ use maud::{Markup, PreEscaped, html};
 use serde_json::Value;
 
 use super::{
-    Bar, Block, ChartFigure, CheckRow, CheckTone, Circumstances, Document, DocumentSection,
-    Drawing, FigureCard, FigureLayout, Formats, NumberedEvent, Opening, PageCell, PageTable,
+    Bar, Block, ChartFigure, CheckRow, Circumstances, Document, DocumentSection, Drawing,
+    FigureCard, FigureLayout, Formats, NumberedEvent, Opening, PageCell, PageTable,
 };
 use crate::document::{Finding, Level};
 use crate::escape::{escape, script_json};
@@ -316,38 +316,27 @@ impl Drawn {
     }
 
     fn table(&self, table: &Table) -> Markup {
-        let class = (!table.class().is_empty()).then_some(table.class());
-        let is_number = |place: usize| table.columns()[place].1 == Align::Right;
-        let titles = || table.columns().iter().map(|(title, side)| (title, *side == Align::Right));
-        self.scrolled(|| {
-            html! {
-                table class=[class] {
-                    (head(titles()))
-                    tbody {
-                        @for row in table.rows() {
-                            "\n"
-                            tr {
-                                @for (place, cell) in row.iter().enumerate() {
-                                    @if place == 0 && !is_number(place) {
-                                        th scope="row" { (words(cell)) }
-                                    } @else { td.n[is_number(place)] { (words(cell)) } }
-                                }
-                            }
-                        }
-                    }
-                }
-            }
-        })
+        let is_number = |side: Align| side == Align::Right;
+        let columns = table.columns().iter().map(|(title, side)| (title.clone(), is_number(*side)));
+        let cell = |(place, cell): (usize, &String)| match place == 0
+            && !is_number(table.columns()[0].1)
+        {
+            true => PageCell::Title(cell.clone()),
+            false => PageCell::Text(cell.clone(), String::new()),
+        };
+        let rows = table.rows().iter().map(|row| row.iter().enumerate().map(cell).collect());
+        let (columns, rows) = (columns.collect(), rows.collect());
+        self.scrolled(|| page_table(&PageTable { class: table.class(), columns, rows }))
     }
 }
 
 fn settings(settings: &[Setting]) -> Table {
-    let titles = ["setting", "value", "meaning"].map(|title| (title, Align::Left));
-    let mut table = Table::new(&titles).of_class("settings");
-    for setting in settings {
-        table.row(vec![setting.name.clone(), setting.value.clone(), setting.meaning.clone()]);
-    }
-    table
+    Table::of(settings)
+        .left("setting", |setting| &setting.name)
+        .left("value", |setting| &setting.value)
+        .left("meaning", |setting| &setting.meaning)
+        .build()
+        .of_class("settings")
 }
 
 /// Titles with whether the cells below are numbers.
@@ -430,7 +419,7 @@ fn checks(rows: &[CheckRow]) -> Markup {
             tbody {
                 @for row in rows {
                     "\n"
-                    tr.(tone(row.tone)) {
+                    tr.(row.tone.name()) {
                         td { (row.code) }
                         th scope="row" { (row.name) small { (row.claim) } }
                         td.mark { (row.verdict) }
@@ -445,15 +434,6 @@ fn checks(rows: &[CheckRow]) -> Markup {
 }
 
 const CHECK_TITLES: [&str; 6] = ["", "check", "verdict", "found", "threshold", "withdraws"];
-
-const fn tone(tone: CheckTone) -> &'static str {
-    match tone {
-        CheckTone::Alarm => "alarm",
-        CheckTone::Caution => "caution",
-        CheckTone::Fine => "fine",
-        CheckTone::Quiet => "quiet",
-    }
-}
 
 fn event(NumberedEvent { when, kind, text }: &NumberedEvent) -> Markup {
     html! {

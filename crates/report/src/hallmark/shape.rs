@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 
 use assay_analysis::Interval;
 use assay_analysis::hallmark::{
-    Bound, Certified, Changed, Check, CheckVerdict, Figure, Hallmark, LevelChange, Limits, Measure,
-    Unit,
+    Certified, Changed, Check, CheckVerdict, Figure, Hallmark, LevelChange, Measure,
 };
 
 use super::one_line;
@@ -81,25 +80,14 @@ where
 }
 
 /// One statistic with its thresholds.
-struct MeasureObject(measure: &Measure)
-where
-    let bound = |limits: Limits| match limits.bound {
-        Bound::AtMost => "at-most",
-        Bound::AtLeast => "at-least",
-    };
-{
+struct MeasureObject(measure: &Measure) {
     /// The name of the statistic.
     statistic: &'static str = measure.statistic.name(),
     /// The figure that it is about; null if it is about none.
     figure: Option<String> = measure.figure.map(figure_key),
     /// The unit of `value`, `pass` and `fail`.
     #[schemars(extend("enum" = ["share", "ratio", "count", "seconds"]))]
-    unit: &'static str = match measure.statistic.unit() {
-        Unit::Share => "share",
-        Unit::Ratio => "ratio",
-        Unit::Count => "count",
-        Unit::Seconds => "seconds",
-    },
+    unit: &'static str = measure.statistic.unit().name(),
     /// What was measured, in `unit`.
     value: f64,
     /// What follows from this statistic.
@@ -107,7 +95,7 @@ where
     verdict: &'static str = verdict(measure.verdict()),
     /// Whether thresholds are upper or lower ones; null if there are no thresholds.
     #[schemars(extend("enum" = ["at-most", "at-least", null]))]
-    bound: Option<&'static str> = measure.limits.map(bound),
+    bound: Option<&'static str> = measure.limits.map(|limits| limits.bound.name()),
     /// The threshold of a pass, in `unit`; null if there are no thresholds.
     pass: Option<f64> = measure.limits.map(|limits| limits.pass),
     /// The threshold of a failure, in `unit`; null if it cannot fail.

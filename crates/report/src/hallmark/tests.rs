@@ -12,20 +12,12 @@ fn check(id: CheckId, verdict: CheckVerdict, measure: Option<(Statistic, f64, Li
         value,
         limits: Some(limits),
     });
-    let measures = measure.into_iter().collect();
-    Check { id, verdict, measures, unobserved: Vec::new(), withdraws: Vec::new(), because_of: None }
+    Check { measures: measure.into_iter().collect(), ..Check::bare(id, verdict) }
 }
 
 fn facts(verdict: Verdict, checks: Vec<Check>) -> Facts {
-    let hallmark = Hallmark {
-        verdict,
-        reasons: checks.iter().map(|check| check.id).collect(),
-        checks,
-        percentiles: Vec::new(),
-        changes: Vec::new(),
-        period: None,
-        changed: Vec::new(),
-    };
+    let reasons = checks.iter().map(|check| check.id).collect();
+    let hallmark = Hallmark { verdict, reasons, checks, ..Hallmark::default() };
     Facts { hallmark: Some(hallmark), ..sample::facts() }
 }
 

@@ -5,7 +5,7 @@ use assay_analysis::hallmark::{
     Bound, Check, CheckId, CheckVerdict, Figure, Inapplicable, Limits, Measure, Statistic, Unit,
 };
 
-use crate::units::{count, percent, percentile_name};
+use crate::units::{count, percent, percentile_name, trimmed};
 
 /// The claim of a check, in a few words.
 pub const fn what(id: CheckId) -> &'static str {
@@ -228,15 +228,11 @@ fn broken(measure: &Measure, limits: Limits, verdict: CheckVerdict) -> String {
 fn number(value: f64, unit: Unit) -> String {
     match unit {
         Unit::Share => percent(value),
-        Unit::Ratio => trimmed(format!("{value:.2}")),
+        Unit::Ratio => trimmed(value, 2),
         Unit::Count if value.fract() == 0.0 => count(value as u64),
-        Unit::Count => trimmed(format!("{value:.1}")),
-        Unit::Seconds => format!("{} s", trimmed(format!("{value:.2}"))),
+        Unit::Count => trimmed(value, 1),
+        Unit::Seconds => format!("{} s", trimmed(value, 2)),
     }
-}
-
-fn trimmed(text: String) -> String {
-    text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 /// A measure as part of a sentence.

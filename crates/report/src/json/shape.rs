@@ -105,7 +105,7 @@ where
     nodes: Vec<NodeObject> = summary.nodes.iter().map(NodeObject::new).collect(),
     /// The agents of a fleet; only if there are some.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    agents: Vec<AgentObject> = facts.agents.iter().map(AgentObject::new).collect(),
+    agents: Vec<AgentFacts>,
     /// Means of the resources that servers of the store used over the measured window; only if they
     /// were observed. Memory is the largest value.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -136,31 +136,6 @@ struct ScrapedObject(series: &ScrapedSeries, used: ScrapedUse) {
     most: f64 = used.most,
     /// When that was read first, in nanoseconds on the run's time axis.
     most_at_ns: u64 = used.most_at.0,
-}
-
-/// One agent of a fleet.
-struct AgentObject(agent: &AgentFacts) {
-    /// Its number.
-    agent: u32,
-    /// Its machine.
-    host: String,
-    /// The number of its worker threads.
-    threads: u32 = agent.workers,
-    /// The number of its operations in the window.
-    offered: u64,
-    /// Those that were done, per second of the window.
-    done_per_s: f64,
-    /// The median of their response times in nanoseconds; null if there are none.
-    p50_ns: Option<u64> = agent.p50.map(|value| value.0),
-    /// Their 99th percentile in nanoseconds; null if there are none.
-    p99_ns: Option<u64> = agent.p99.map(|value| value.0),
-    /// The 99th percentile of its lag in nanoseconds; null if there is none.
-    lag_p99_ns: Option<u64> = agent.lag_p99.map(|value| value.0),
-    /// Its epoch was at least so many nanoseconds later than the run's, less than zero is earlier;
-    /// null if that was not measured.
-    start_least_ns: Option<i64>,
-    /// Its epoch was at most so many nanoseconds later; null if that was not measured.
-    start_most_ns: Option<i64>,
 }
 
 /// The last line of NDJSON, about the whole run.
@@ -468,11 +443,7 @@ struct PlausibilityObject(claim: &analyzed::Plausibility) {
     limit: Option<f64>,
     /// Whether L is within the limit.
     #[schemars(extend("enum" = ["held", "violated", "unknown"]))]
-    verdict: &'static str = match claim.verdict {
-        analyzed::Verdict::Held => "held",
-        analyzed::Verdict::Violated => "violated",
-        analyzed::Verdict::Unknown => "unknown",
-    },
+    verdict: &'static str = claim.verdict.name(),
 }
 
 /// What the bound on operations in flight held back.

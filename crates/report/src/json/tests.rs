@@ -245,15 +245,7 @@ fn a_run_with_an_invalid_hallmark_is_not_ok() {
         (Verdict::ValidWithRemarks, "caution", "hallmark"),
         (Verdict::Valid, "fine", "ok"),
     ] {
-        facts.hallmark = Some(Hallmark {
-            verdict: found,
-            reasons: Vec::new(),
-            checks: Vec::new(),
-            percentiles: Vec::new(),
-            changes: Vec::new(),
-            period: None,
-            changed: Vec::new(),
-        });
+        facts.hallmark = Some(Hallmark { verdict: found, ..Hallmark::default() });
         assert_eq!(verdict(&facts), pair(level, names));
     }
 }

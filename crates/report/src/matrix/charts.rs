@@ -1,6 +1,7 @@
 //! Charts of a study: columns by workload and store, lines over nodes and over clients.
 
-use assay_analysis::compare::Spread;
+use std::collections::BTreeSet;
+
 use assay_analysis::matrix::{LatencyStatistic, Metric, OperationFilter, Setup};
 use assay_analysis::usl::EXPLAINED_MIN;
 
@@ -12,6 +13,7 @@ use super::words::{metric_name, metric_text};
 use crate::chart::axis::{Axis, AxisScale, AxisUnit};
 use crate::chart::bar_chart::{BarChart, BarSeries};
 use crate::chart::line_chart::{Line, LineChart};
+use crate::chart::spectrum::known;
 use crate::document::ChartFigure;
 
 /// Colours of stores, one after the other.
@@ -102,16 +104,12 @@ const fn unit_of(metric: Metric) -> AxisUnit {
 
 /// A column for each store and number of nodes, a group for each workload.
 fn columns(study: &MatrixStudy, setups: &[Setup], metric: Metric) -> BarChart {
-    let mut kinds: Vec<(usize, Option<usize>)> =
-        setups.iter().map(|setup| (setup.store, setup.nodes)).collect();
-    kinds.sort_unstable();
-    kinds.dedup();
+    let kind = |setup: &Setup| (setup.store, setup.nodes);
+    let no_ops = setups.iter().filter(|setup| study.is_no_op(**setup));
+    let no_ops: Vec<(usize, Option<usize>)> = no_ops.map(kind).collect();
     // What does nothing would only make the others small.
-    kinds.retain(|(store, nodes)| {
-        !setups
-            .iter()
-            .any(|setup| (setup.store, setup.nodes) == (*store, *nodes) && study.is_no_op(*setup))
-    });
+    let is_shown = |kind: &(usize, Option<usize>)| !no_ops.contains(kind);
+    let kinds: BTreeSet<_> = setups.iter().map(kind).filter(is_shown).collect();
     let series = kinds.iter().map(|&(store, nodes)| {
         let of_store: Vec<_> = kinds.iter().filter(|(other, _)| *other == store).collect();
         let place = of_store.iter().position(|(_, other)| *other == nodes).unwrap_or(0);
@@ -120,21 +118,15 @@ fn columns(study: &MatrixStudy, setups: &[Setup], metric: Metric) -> BarChart {
             many => place as f64 / (many - 1) as f64,
         };
         let load = setups[0].load;
-        let value = |workload: usize| {
-            study.figures.get(Setup { store, workload, nodes, load }, metric).cloned()
-        };
+        let setup = |workload: usize| Setup { store, workload, nodes, load };
+        let all = || (0..study.workloads.len()).map(setup);
         BarSeries {
-            label: setup_name(study, Setup { store, workload: 0, nodes, load }),
+            label: setup_name(study, setup(0)),
             colour: colour(store),
             strength,
             is_foreign: false,
-            values: (0..study.workloads.len()).map(value).collect(),
-            barred: (0..study.workloads.len())
-                .map(|workload| {
-                    let setup = Setup { store, workload, nodes, load };
-                    study.matrix.refused(setup).is_some()
-                })
-                .collect(),
+            values: all().map(|setup| study.figures.get(setup, metric).cloned()).collect(),
+            barred: all().map(|setup| study.matrix.refused(setup).is_some()).collect(),
         }
     });
     let load = &study.loads[setups[0].load].text;
@@ -174,9 +166,7 @@ pub fn sweeps(study: &MatrixStudy) -> Vec<ChartFigure> {
         return Vec::new();
     }
     let rows = &study.figures.fits;
-    let mut nodes: Vec<Option<usize>> = rows.iter().map(|row| row.nodes).collect();
-    nodes.sort_unstable();
-    nodes.dedup();
+    let nodes: BTreeSet<Option<usize>> = rows.iter().map(|row| row.nodes).collect();
     let mut charts = Vec::new();
     for nodes in nodes {
         for workload in 0..study.workloads.len() {
@@ -214,36 +204,21 @@ fn lines(
         return None;
     }
     let at = |curve: &MetricCurve, x: f64| {
-        curve.points.iter().find(|(other, _)| *other == x).map(|(_, spread)| spread.clone())
+        curve.points.iter().find(|(other, _)| *other == x).map(|(_, spread)| spread.mean)
     };
-    let line = |curve: &MetricCurve, of: &dyn Fn(&Spread) -> f64, label: String, dash| {
-        Line::new(
-            label,
-            colour(curve.store),
-            dash,
-            xs.iter().map(|x| at(curve, *x).map(|spread| of(&spread))),
-        )
-    };
-    let mut all: Vec<Line> = curves
-        .iter()
-        .map(|curve| {
-            let name = study.stores[curve.store].name.clone();
-            line(curve, &|spread| spread.mean, name, SOLID)
-        })
-        .collect();
-    for (store, law) in laws {
-        all.push(Line::new(
-            format!("{}, law", study.stores[store].name),
-            colour(store),
-            DASHED,
-            xs.iter().map(|x| Some(law.throughput(*x))),
-        ));
+    let mut all: Vec<Line> = Vec::new();
+    for curve in curves {
+        let name = &study.stores[curve.store].name;
+        all.push(Line::new(name, colour(curve.store), SOLID, xs.iter().map(|x| at(curve, *x))));
     }
-    let values: Vec<f64> =
-        all.iter().flat_map(|line| line.values.iter().copied().flatten()).collect();
+    for (store, law) in laws {
+        let name = format!("{}, law", study.stores[store].name);
+        let values = xs.iter().map(|x| Some(law.throughput(*x)));
+        all.push(Line::new(name, colour(store), DASHED, values));
+    }
     let y = match metric {
-        Metric::Throughput => Axis::rate(values.into_iter()),
-        _ => Axis::latency(values.into_iter()),
+        Metric::Throughput => Axis::rate(known(&all)),
+        _ => Axis::latency(known(&all)),
     };
     let x = match last / first > 8.0 {
         true => Axis::numbers(first, last),

@@ -60,11 +60,8 @@ pub fn document(study: &MatrixStudy) -> Document<'_> {
 
 fn cards(study: &MatrixStudy) -> Vec<FigureCard> {
     let cells = &study.matrix.cells;
-    let operations: u64 = cells
-        .iter()
-        .filter_map(|cell| cell.figures.of(OperationFilter::All))
-        .map(|of| of.counts.offered)
-        .sum();
+    let all = cells.iter().filter_map(|cell| cell.figures.of(OperationFilter::All));
+    let operations: u64 = all.map(|of| of.counts.offered).sum();
     let failed = study.failed.len() as u64;
     let of = format!("of {}, {} failed", count(study.planned as u64), count(failed));
     let scale = match study.scale == 1.0 {
@@ -83,8 +80,7 @@ fn cards(study: &MatrixStudy) -> Vec<FigureCard> {
 
 /// What the author says of the study.
 fn about<'a>(study: &MatrixStudy) -> Option<DocumentSection<'a>> {
-    let section =
-        DocumentSection { formats: Formats::Wide, ..DocumentSection::new("about", "About", "") };
+    let section = DocumentSection::new("about", "About", "").of(Formats::Wide);
     let paragraphs = study.about.split("\n\n").filter(|text| !text.is_empty());
     let joined = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     section.with_all(paragraphs.map(|text| Block::Paragraph(joined(text)))).filled()
@@ -190,8 +186,7 @@ fn checked<'a>(study: &MatrixStudy) -> DocumentSection<'a> {
     let table = checks(study);
     let table = (!table.is_empty()).then(|| Block::table(table, "dense"));
     let title = format!("{} runs", count(study.matrix.cells.len() as u64));
-    let section = DocumentSection::new("checks", "Checks of each run", lead);
-    let section = DocumentSection { formats: Formats::Wide, ..section };
+    let section = DocumentSection::new("checks", "Checks of each run", lead).of(Formats::Wide);
     section.with_all(table.map(|table| Block::Fold(title, vec![table])))
 }
 

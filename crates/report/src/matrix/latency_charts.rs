@@ -1,5 +1,7 @@
 //! Latency over throughput, a chart for each number of nodes.
 
+use std::collections::BTreeSet;
+
 use assay_model::Nanos;
 
 use super::MatrixStudy;
@@ -43,8 +45,7 @@ pub fn section<'a>(study: &'a MatrixStudy) -> Option<DocumentSection<'a>> {
     };
     let table = Block::table(table, "dense");
     let section = DocumentSection::new("latency", "Latency over throughput", lead);
-    let section = DocumentSection { formats: Formats::Wide, ..section };
-    let section = section.with(Block::on_page(figures));
+    let section = section.of(Formats::Wide).with(Block::on_page(figures));
     Some(section.with(Block::Fold("Every point".to_owned(), vec![table])))
 }
 
@@ -55,9 +56,7 @@ fn charts(study: &MatrixStudy, curves: &[LatencyCurve]) -> Vec<ChartFigure> {
     let group = |curve: &LatencyCurve| -> Group {
         (curve.setup.nodes, curve.is_open, by_workload.then_some(curve.setup.workload))
     };
-    let mut groups: Vec<_> = curves.iter().map(group).collect();
-    groups.sort_unstable();
-    groups.dedup();
+    let groups: BTreeSet<Group> = curves.iter().map(group).collect();
     let several_nodes = curves.iter().any(|curve| curve.setup.nodes != curves[0].setup.nodes);
     let chart = |of: Group| {
         let (nodes, is_open, workload) = of;
@@ -78,7 +77,7 @@ fn charts(study: &MatrixStudy, curves: &[LatencyCurve]) -> Vec<ChartFigure> {
         let curves = own.map(|curve| line(study, curve, workload.is_some())).collect();
         ChartFigure::still(title.clone(), CurveChart { description: title, x, y, curves }.html())
     };
-    groups.iter().copied().map(chart).collect()
+    groups.into_iter().map(chart).collect()
 }
 
 fn line(study: &MatrixStudy, curve: &LatencyCurve, is_alone: bool) -> CurveLine {

@@ -4,7 +4,7 @@ use assay_analysis::matrix::{LatencyPoint, LatencyStatistic, Metric, OperationFi
 
 use super::rows::{closed_loads, setup_name};
 use super::{MatrixStudy, StudyLoad};
-use crate::table::{Align, Table};
+use crate::table::Table;
 use crate::units::{Letters, percent, plural};
 
 use super::words::value;
@@ -65,30 +65,19 @@ pub fn load_text(study: &MatrixStudy, load: usize) -> String {
 
 /// The points of all curves.
 pub fn latency_table(study: &MatrixStudy, letters: Letters) -> Table {
-    let (left, right) = (Align::Left, Align::Right);
-    let mut table = Table::new(&[
-        ("workload", left),
-        ("store", left),
-        ("load", right),
-        ("throughput", right),
-        ("p50", right),
-        ("p99", right),
-        ("failed", right),
-        ("rows per scan", right),
-    ]);
-    for curve in latency_curves(study) {
-        for (load, point) in &curve.points {
-            table.row(vec![
-                study.workloads[curve.setup.workload].clone(),
-                setup_name(study, curve.setup),
-                load_text(study, *load),
-                value(Metric::Throughput, point.throughput.mean, letters),
-                value(RESPONSE(LatencyStatistic::P50), point.p50.mean, letters),
-                value(RESPONSE(LatencyStatistic::P99), point.p99.mean, letters),
-                percent(point.failed),
-                point.rows_per_scan.map_or("-".to_owned(), |rows| format!("{rows:.1}")),
-            ]);
-        }
-    }
-    table
+    let rows = |point: &LatencyPoint| Some(format!("{:.1}", point.rows_per_scan?));
+    let curves = latency_curves(study);
+    let points = curves
+        .iter()
+        .flat_map(|curve| curve.points.iter().map(|(load, point)| (curve.setup, *load, point)));
+    Table::of(points)
+        .left("workload", |(setup, ..)| &study.workloads[setup.workload])
+        .left("store", |(setup, ..)| setup_name(study, *setup))
+        .right("load", |(_, load, _)| load_text(study, *load))
+        .right("throughput", |(.., at)| value(Metric::Throughput, at.throughput.mean, letters))
+        .right("p50", |(.., at)| value(RESPONSE(LatencyStatistic::P50), at.p50.mean, letters))
+        .right("p99", |(.., at)| value(RESPONSE(LatencyStatistic::P99), at.p99.mean, letters))
+        .right("failed", |(.., at)| percent(at.failed))
+        .right("rows per scan", |(.., at)| rows(at).unwrap_or("-".to_owned()))
+        .build()
 }

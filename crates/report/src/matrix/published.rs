@@ -1,12 +1,11 @@
 //! Published figures, in words or as a table.
 
-use assay_analysis::Verdict;
 use assay_analysis::matrix::OperationFilter;
 use assay_analysis::matrix::published::{FigureWarning, PublishedFigure, PublishedMeasure};
 use assay_model::{Kind, Nanos};
 
 use super::PublishedFigures;
-use crate::table::{Align, Table};
+use crate::table::Table;
 use crate::units::{Letters, count, duration, percent, plural};
 
 /// A system of others, as charts name it.
@@ -82,10 +81,7 @@ fn sentence(
             figure.system,
             of_figure(figure.measure),
             figure.workload,
-            match figure.nodes {
-                1 => "1 node".to_owned(),
-                many => format!("{many} nodes"),
-            },
+            plural(figure.nodes as u64, "node"),
             time(figure.value_ns),
             time(*likely_ns)
         ),
@@ -109,31 +105,14 @@ fn of_figure(measure: PublishedMeasure) -> &'static str {
 
 /// Run times beside those that follow from the latencies, by Little's law.
 pub fn foreign_table(published: &PublishedFigures, letters: Letters) -> Table {
-    let mut table = Table::new(&[
-        ("system", Align::Left),
-        ("workload", Align::Left),
-        ("nodes", Align::Right),
-        ("run time as published", Align::Right),
-        ("as its latencies need", Align::Right),
-        ("ratio", Align::Right),
-        ("law", Align::Left),
-    ]);
-    for found in &published.examined.predictions {
-        let time = |ns: f64| duration(Nanos(ns.round() as u64), letters);
-        table.row(vec![
-            found.system.clone(),
-            found.workload.clone(),
-            found.nodes.to_string(),
-            time(found.simulated_ns),
-            time(found.predicted_ns),
-            format!("{:.2}", found.ratio()),
-            match found.verdict {
-                Verdict::Held => "held",
-                Verdict::Violated => "violated",
-                Verdict::Unknown => "unknown",
-            }
-            .to_owned(),
-        ]);
-    }
-    table
+    let time = |ns: f64| duration(Nanos(ns.round() as u64), letters);
+    Table::of(&published.examined.predictions)
+        .left("system", |found| &found.system)
+        .left("workload", |found| &found.workload)
+        .right("nodes", |found| found.nodes)
+        .right("run time as published", |found| time(found.simulated_ns))
+        .right("as its latencies need", |found| time(found.predicted_ns))
+        .right("ratio", |found| format!("{:.2}", found.ratio()))
+        .left("law", |found| found.verdict.name())
+        .build()
 }

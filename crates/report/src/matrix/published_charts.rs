@@ -1,5 +1,7 @@
 //! The figures of others beside ours, where both are of the same thing.
 
+use std::collections::BTreeSet;
+
 use assay_analysis::matrix::published::PublishedMeasure;
 use assay_analysis::matrix::{LatencyStatistic, Metric, Setup};
 
@@ -43,10 +45,8 @@ fn beside<'a>(study: &MatrixStudy, published: &PublishedFigures) -> Vec<Block<'a
         return vec![Block::Note(no_such_load(published))];
     };
     let note = barred_note(study, &setups_beside(study, published, load));
-    let mut measures: Vec<PublishedMeasure> =
+    let measures: BTreeSet<PublishedMeasure> =
         published.examined.figures.iter().map(|figure| figure.measure).collect();
-    measures.sort_unstable();
-    measures.dedup();
     let charts = measures.into_iter().map(|measure| charts(study, published, measure, load));
     note.map(Block::Note).into_iter().chain(charts).collect()
 }
@@ -88,8 +88,7 @@ fn compared_by(
     }
     let setups = setups_beside(study, published, load);
     let runs = setups.into_iter().flat_map(|setup| study.matrix.runs(setup));
-    let mut requested: Vec<u64> = runs.map(|cell| cell.figures.requested()).collect();
-    requested.sort_unstable();
+    let requested: BTreeSet<u64> = runs.map(|cell| cell.figures.requested()).collect();
     let (Some(least), Some(most)) = (requested.first(), requested.last()) else {
         return (Metric::RunTime, String::new());
     };
@@ -118,9 +117,7 @@ fn charts<'a>(
 ) -> Block<'a> {
     let all = published.examined.figures.iter();
     let of_measure = all.filter(|figure| figure.measure == measure);
-    let mut nodes: Vec<usize> = of_measure.map(|figure| figure.nodes).collect();
-    nodes.sort_unstable();
-    nodes.dedup();
+    let nodes: BTreeSet<usize> = of_measure.map(|figure| figure.nodes).collect();
     let (metric, said) = compared_by(study, published, measure, load);
     let mut figures = Vec::new();
     for count in nodes {
@@ -151,32 +148,26 @@ fn chart(
         published.examined.get((system, name, nodes), metric)
     };
     let workloads = 0..study.workloads.len();
-    let ours = (0..study.stores.len()).map(|store| BarSeries {
-        label: study.stores[store].name.clone(),
-        colour: colour(store),
-        strength: 1.0,
-        is_foreign: false,
-        values: workloads
-            .clone()
-            .map(|workload| {
-                let on = |nodes: Option<usize>| {
-                    let setup = Setup { store, workload, nodes, load };
-                    let spread = study.figures.get(setup, metric).cloned();
-                    spread.filter(|_| !study.is_no_op(setup))
-                };
-                // A store whose nodes nobody counted stands beside single ones.
-                on(Some(nodes)).or_else(|| on(None).filter(|_| nodes == 1))
-            })
-            .collect(),
-        barred: workloads
-            .clone()
-            .map(|workload| {
-                let nodes =
-                    [Some(nodes), None].into_iter().filter(|own| own.is_some() || nodes == 1);
-                let mut setups = nodes.map(|nodes| Setup { store, workload, nodes, load });
-                setups.any(|setup| study.matrix.refused(setup).is_some())
-            })
-            .collect(),
+    // A store whose nodes nobody counted stands beside single ones.
+    let nodes_of_ours = [Some(nodes), None].into_iter().filter(|own| own.is_some() || nodes == 1);
+    let setups = |store: usize, workload: usize| {
+        nodes_of_ours.clone().map(move |nodes| Setup { store, workload, nodes, load })
+    };
+    let value = |setup: Setup| {
+        let spread = study.figures.get(setup, metric).cloned();
+        spread.filter(|_| !study.is_no_op(setup))
+    };
+    let is_barred = |setup: Setup| study.matrix.refused(setup).is_some();
+    let ours = (0..study.stores.len()).map(|store| {
+        let of = |workload: usize| setups(store, workload);
+        BarSeries {
+            label: study.stores[store].name.clone(),
+            colour: colour(store),
+            strength: 1.0,
+            is_foreign: false,
+            values: workloads.clone().map(|workload| of(workload).find_map(value)).collect(),
+            barred: workloads.clone().map(|workload| of(workload).any(is_barred)).collect(),
+        }
     });
     let others = published.examined.systems.iter().enumerate().map(|(place, system)| {
         let plain = system.split('(').next().unwrap_or(system);

@@ -3,12 +3,11 @@
 use assay_analysis::compare::Spread;
 use assay_analysis::hallmark;
 use assay_analysis::matrix::{
-    LatencyStatistic, Matrix, Metric, OperationFilter, Ranking, Refused, Setup,
+    Cell, LatencyStatistic, Matrix, Metric, OperationFilter, Placed, Ranking, Refused, Setup,
 };
 use assay_analysis::usl::{Peak, Refusal, UslFit};
 
 use super::MatrixStudy;
-use super::sheet::verdict_name;
 use super::words::{durability_text, metric_name, setting_of, value, verdict_of_checks};
 use crate::table::{Align, Table};
 use crate::units::{Letters, percent, rate};
@@ -19,58 +18,44 @@ const NO_HALLMARK: &str = "†";
 /// A ranking that has more places than this is cut; the tables have the rest.
 const PLACES_MAX: usize = 8;
 
-const RIGHT: Align = Align::Right;
-const LEFT: Align = Align::Left;
-
 /// `etcd × 3`, or the store alone where the study did not start its nodes.
 pub fn setup_name(study: &MatrixStudy, setup: Setup) -> String {
     let store = &study.stores[setup.store].name;
     setup.nodes.map_or_else(|| store.clone(), |nodes| format!("{store} × {nodes}"))
 }
 
-fn nodes_text(setup: Setup) -> String {
-    setup.nodes.map_or("-".to_owned(), |nodes| nodes.to_string())
+fn nodes_text(nodes: Option<usize>) -> String {
+    nodes.map_or("-".to_owned(), |nodes| nodes.to_string())
 }
 
 /// What each store keeps, how often, and what its reads see; one row for each difference.
 pub fn durability(study: &MatrixStudy) -> Table {
-    let mut table = Table::new(&[
-        ("store", LEFT),
-        ("nodes", RIGHT),
-        ("server", LEFT),
-        ("an answered write", LEFT),
-        ("in its own words", LEFT),
-        ("copies", LEFT),
-        ("reads and writes", LEFT),
-        ("to be said", LEFT),
-    ]);
-    let mut rows: Vec<Vec<String>> = Vec::new();
+    let mut rows: Vec<(Setup, &'static str, [String; 4])> = Vec::new();
     // Of all runs, not of the first of each setup: a server may have changed between them.
     let mut runs: Vec<_> = study.matrix.cells.iter().zip(&study.facts).collect();
     runs.sort_by_key(|(cell, _)| (cell.setup, cell.repetition));
     for (cell, facts) in runs {
-        let setup = cell.setup;
-        let describe = |which: &str| setting_of(&facts.settings, which);
         let survives = match cell.is_no_op {
             true => "not kept at all",
             false => durability_text(cell.durability),
         };
-        let row = vec![
-            study.stores[setup.store].name.clone(),
-            nodes_text(setup),
-            describe("server"),
-            survives.to_owned(),
-            describe("durability"),
-            describe("replication"),
-            describe("consistency"),
-            study.stores[setup.store].label.clone(),
-        ];
+        let settings = ["server", "durability", "replication", "consistency"]
+            .map(|which| setting_of(&facts.settings, which));
+        let row = (Setup { workload: 0, load: 0, ..cell.setup }, survives, settings);
         if !rows.contains(&row) {
             rows.push(row);
         }
     }
-    rows.into_iter().for_each(|row| table.row(row));
-    table
+    Table::of(rows)
+        .left("store", |(setup, ..)| &study.stores[setup.store].name)
+        .right("nodes", |(setup, ..)| nodes_text(setup.nodes))
+        .left("server", |(.., [server, ..])| server.clone())
+        .left("an answered write", |(_, survives, _)| *survives)
+        .left("in its own words", |(.., [_, durability, ..])| durability.clone())
+        .left("copies", |(.., [_, _, replication, _])| replication.clone())
+        .left("reads and writes", |(.., [.., consistency])| consistency.clone())
+        .left("to be said", |(setup, ..)| &study.stores[setup.store].label)
+        .build()
 }
 
 /// Whether all runs of a setup have a hallmark.
@@ -88,37 +73,37 @@ fn marked(study: &MatrixStudy, setup: Setup, text: String) -> String {
 
 /// The stores of each workload and number of nodes, the best first.
 pub fn ranking(study: &MatrixStudy, load: usize, letters: Letters) -> Option<Table> {
-    let metric = study.ranked_by(load);
     let ranked =
         study.figures.rankings.get(load)?.iter().filter(|ranking| ranking.placed.len() > 1);
     let places = ranked.clone().map(|ranking| ranking.placed.len()).max()?.min(PLACES_MAX);
-    let titles: Vec<String> = (1..=places).map(|place| format!("{place}.")).collect();
-    let mut columns = vec![("workload", LEFT), ("nodes", RIGHT)];
-    columns.extend(titles.iter().map(|title| (title.as_str(), LEFT)));
-    let mut table = Table::new(&columns);
-    for Ranking { setups, placed, .. } in ranked {
-        let mut row = vec![study.workloads[setups[0].workload].clone(), nodes_text(setups[0])];
-        row.extend(placed.iter().take(places).map(|one| {
-            let name = &study.stores[one.setup.store].name;
-            let figure = value(metric, one.spread.mean, letters);
-            let behind = match one.behind > 1.0 {
-                true => format!(" ({}×)", factor(one.behind)),
-                false => String::new(),
-            };
-            let near = match one.is_apart {
-                Some(true) => "",
-                Some(false) => letters.pick("≈ ", "~ "),
-                // The first one has no predecessor.
-                None if one.setup == placed[0].setup => "",
-                None => "? ",
-            };
-            let runs = runs_text(study, one.spread.values.len());
-            marked(study, one.setup, format!("{near}{name} {figure}{behind}{runs}"))
-        }));
-        row.resize(places + 2, String::new());
-        table.row(row);
-    }
-    Some(table)
+    let ranks = |ranking: &&Ranking| {
+        let rank = |place| Some(ranked_store(study, ranking, ranking.placed.get(place)?, letters));
+        (0..places).map(|place| rank(place).unwrap_or_default()).collect::<Vec<_>>()
+    };
+    let table = Table::of(ranked)
+        .left("workload", |ranking| &study.workloads[ranking.setups[0].workload])
+        .right("nodes", |ranking| nodes_text(ranking.setups[0].nodes))
+        .columns(Align::Left, (1..=places).map(|place| format!("{place}.")), ranks);
+    Some(table.build())
+}
+
+/// A store in its place: `≈ etcd 12 300/s (1.20×)`.
+fn ranked_store(study: &MatrixStudy, of: &Ranking, one: &Placed, letters: Letters) -> String {
+    let name = &study.stores[one.setup.store].name;
+    let figure = value(study.ranked_by(one.setup.load), one.spread.mean, letters);
+    let behind = match one.behind > 1.0 {
+        true => format!(" ({}×)", factor(one.behind)),
+        false => String::new(),
+    };
+    let near = match one.is_apart {
+        Some(true) => "",
+        Some(false) => letters.pick("≈ ", "~ "),
+        // The first one has no predecessor.
+        None if one.setup == of.placed[0].setup => "",
+        None => "? ",
+    };
+    let runs = runs_text(study, one.spread.values.len());
+    marked(study, one.setup, format!("{near}{name} {figure}{behind}{runs}"))
 }
 
 /// How many runs a figure is of, where fewer came to their ends than were to be made.
@@ -226,55 +211,40 @@ fn with_interval(metric: Metric, spread: &Spread, letters: Letters) -> String {
 
 /// Every setup and sort of operation: means of the runs' own figures with 95 % intervals.
 pub fn figures(study: &MatrixStudy, letters: Letters, detail: Detail) -> Table {
-    let mut columns = vec![("workload", LEFT), ("load", LEFT), ("nodes", RIGHT), ("store", LEFT)];
-    columns.extend([("runs", RIGHT), ("kind", LEFT), ("throughput", RIGHT)]);
-    let names: Vec<String> =
-        latencies(OperationFilter::All).iter().map(|metric| metric_name(*metric)).collect();
-    columns.extend(names.iter().map(|name| (name.as_str(), RIGHT)));
-    columns.push(("checks", LEFT));
-    let mut table = Table::new(&columns);
     let mut setups = study.matrix.setups();
     setups.sort_by_key(|setup| (setup.workload, setup.load, setup.nodes, setup.store));
-    for setup in setups {
-        let runs: Vec<_> = study.matrix.runs(setup).collect();
-        let sorts = match detail {
-            Detail::Brief => vec![OperationFilter::All],
-            Detail::Full => study.matrix.sorts(),
-        };
-        for of in sorts {
-            if !runs.iter().any(|cell| cell.figures.of(of).is_some()) {
-                continue;
-            }
-            let cell = |metric: Metric| {
-                let spread = study.figures.get(setup, metric);
-                spread.map_or("-".to_owned(), |spread| with_interval(metric, spread, letters))
-            };
-            let throughput = match of {
-                OperationFilter::All => cell(Metric::Throughput),
-                _ => String::new(),
-            };
-            let checks = match of {
-                OperationFilter::All => checks_of(study, setup),
-                _ => String::new(),
-            };
-            let mut row = vec![
-                study.workloads[setup.workload].clone(),
-                study.loads[setup.load].name.clone(),
-                nodes_text(setup),
-                marked(study, setup, study.stores[setup.store].name.clone()),
-                match runs.len() < study.repetitions as usize {
-                    true => format!("{} of {}", runs.len(), study.repetitions),
-                    false => runs.len().to_string(),
-                },
-                of.name().to_owned(),
-                throughput,
-            ];
-            row.extend(latencies(of).map(cell));
-            row.push(checks);
-            table.row(row);
-        }
-    }
-    table
+    let sorts = match detail {
+        Detail::Brief => vec![OperationFilter::All],
+        Detail::Full => study.matrix.sorts(),
+    };
+    let has = |(setup, of): &(Setup, OperationFilter)| {
+        study.matrix.runs(*setup).any(|cell| cell.figures.of(*of).is_some())
+    };
+    let all = setups.iter().flat_map(|setup| sorts.iter().map(move |of| (*setup, *of)));
+    let runs = |setup: Setup| match study.matrix.runs(setup).count() {
+        few if few < study.repetitions as usize => format!("{few} of {}", study.repetitions),
+        all => all.to_string(),
+    };
+    let cell = |setup: Setup, metric: Metric| {
+        let spread = study.figures.get(setup, metric);
+        spread.map_or("-".to_owned(), |spread| with_interval(metric, spread, letters))
+    };
+    let of_all = |of: OperationFilter, text: &dyn Fn() -> String| match of {
+        OperationFilter::All => text(),
+        _ => String::new(),
+    };
+    let titles = latencies(OperationFilter::All).map(metric_name);
+    Table::of(all.filter(has))
+        .left("workload", |(setup, _)| &study.workloads[setup.workload])
+        .left("load", |(setup, _)| &study.loads[setup.load].name)
+        .right("nodes", |(setup, _)| nodes_text(setup.nodes))
+        .left("store", |(at, _)| marked(study, *at, study.stores[at.store].name.clone()))
+        .right("runs", |(setup, _)| runs(*setup))
+        .left("kind", |(_, of)| of.name())
+        .right("throughput", |(setup, of)| of_all(*of, &|| cell(*setup, Metric::Throughput)))
+        .columns(Align::Right, titles, |(at, of)| latencies(*of).map(|one| cell(*at, one)))
+        .left("checks", |(setup, of)| of_all(*of, &|| checks_of(study, *setup)))
+        .build()
 }
 
 /// How much a table shows.
@@ -306,41 +276,32 @@ fn checks_of(study: &MatrixStudy, setup: Setup) -> String {
 
 /// The checks of each run.
 pub fn checks(study: &MatrixStudy) -> Table {
-    let mut table = Table::new(&[
-        ("run", LEFT),
-        ("in flight by Little's law", RIGHT),
-        ("at most", RIGHT),
-        ("law", LEFT),
-        ("hit ratio", RIGHT),
-        ("failed", RIGHT),
-        ("hallmark", LEFT),
-        ("why", LEFT),
-    ]);
-    for (cell, facts) in study.matrix.cells.iter().zip(&study.facts) {
-        let little = &cell.figures.little;
-        table.row(vec![
-            facts.id.clone(),
-            format!("{:.2}", little.little_l),
-            little.limit.map_or("-".to_owned(), |limit| format!("{limit:.0}")),
-            verdict_name(little.verdict).to_owned(),
-            cell.figures
-                .least_found()
-                .map_or("-".to_owned(), |(of, share)| format!("{}{}", sought(of), percent(share))),
-            percent(cell.figures.failed),
-            cell.figures.hallmark.map_or("none", |verdict| verdict.name()).to_owned(),
-            facts.remarks.clone(),
-        ]);
-    }
-    table
+    let found = |cell: &Cell| {
+        let (of, share) = cell.figures.least_found()?;
+        Some(format!("{}{}", sought(of), percent(share)))
+    };
+    let limit = |cell: &Cell| Some(format!("{:.0}", cell.figures.little.limit?));
+    let none = || "-".to_owned();
+    Table::of(study.matrix.cells.iter().zip(&study.facts))
+        .left("run", |(_, facts)| &facts.id)
+        .right("in flight by Little's law", |(cell, _)| {
+            format!("{:.2}", cell.figures.little.little_l)
+        })
+        .right("at most", |(cell, _)| limit(cell).unwrap_or_else(none))
+        .left("law", |(cell, _)| cell.figures.little.verdict.name())
+        .right("hit ratio", |(cell, _)| found(cell).unwrap_or_else(none))
+        .right("failed", |(cell, _)| percent(cell.figures.failed))
+        .left("hallmark", |(cell, _)| cell.figures.hallmark.map_or("none", |one| one.name()))
+        .left("why", |(_, facts)| &facts.remarks)
+        .build()
 }
 
 /// The runs that did not come to their ends.
 pub fn failures(study: &MatrixStudy) -> Table {
-    let mut table = Table::new(&[("run", LEFT), ("why", LEFT)]);
-    for failed in &study.failed {
-        table.row(vec![failed.id.clone(), failed.reason.replace('\n', " ")]);
-    }
-    table
+    Table::of(&study.failed)
+        .left("run", |failed| &failed.id)
+        .left("why", |failed| failed.reason.replace('\n', " "))
+        .build()
 }
 
 /// A line over numbers of nodes or clients.
@@ -418,35 +379,31 @@ pub fn usl_fits(study: &MatrixStudy) -> Result<Table, String> {
     {
         return Err(refusal_text(reason));
     }
-    let mut table = Table::new(&[
-        ("store", LEFT),
-        ("workload", LEFT),
-        ("nodes", RIGHT),
-        ("γ, one client", RIGHT),
-        ("α, contention", RIGHT),
-        ("β, coherency", RIGHT),
-        ("R²", RIGHT),
-        ("peak at", LEFT),
-    ]);
-    for row in rows {
-        let mut cells = vec![
-            study.stores[row.store].name.clone(),
-            study.workloads[row.workload].clone(),
-            row.nodes.map_or("-".to_owned(), |nodes| nodes.to_string()),
-        ];
-        match &row.fit {
-            Ok(fit) => cells.extend(fit_cells(fit)),
-            Err(reason) => {
-                cells.extend(["-", "-", "-", "-"].map(str::to_owned));
-                cells.push(refusal_text(*reason));
-            }
-        }
-        table.row(cells);
-    }
-    Ok(table)
+    let parameters = ["γ, one client", "α, contention", "β, coherency", "R²"];
+    let table = Table::of(rows)
+        .left("store", |row| &study.stores[row.store].name)
+        .left("workload", |row| &study.workloads[row.workload])
+        .right("nodes", |row| nodes_text(row.nodes))
+        .columns(Align::Right, parameters, |row| {
+            row.fit.as_ref().map_or_else(|_| ["-"; 4].map(str::to_owned), fit_cells)
+        })
+        .left("peak at", |row| row.fit.as_ref().map_or_else(|why| refusal_text(*why), peak_text));
+    Ok(table.build())
 }
 
-fn fit_cells(fit: &UslFit) -> [String; 5] {
+fn peak_text(fit: &UslFit) -> String {
+    match fit.peak {
+        Peak::Measured(at) => format!("{at:.0} clients"),
+        Peak::Expected(at) if at < fit.measured_up_to => {
+            format!("{at:.0} clients by the law; no fall was measured")
+        }
+        Peak::Expected(at) => format!("{at:.0} clients, beyond what was measured"),
+        Peak::Untold => "not reported: the law explains too little".to_owned(),
+        Peak::Unseen => format!("none beyond doubt up to {:.0} clients", fit.measured_up_to),
+    }
+}
+
+fn fit_cells(fit: &UslFit) -> [String; 4] {
     let with = |number: String, interval: Option<String>| match interval {
         Some(interval) => format!("{number} ({interval})"),
         None => number,
@@ -457,22 +414,13 @@ fn fit_cells(fit: &UslFit) -> [String; 5] {
         with(small(of), interval)
     };
     let gamma = fit.intervals.map(|[(low, high), ..]| format!("{} – {}", rate(low), rate(high)));
-    let peak = match fit.peak {
-        Peak::Measured(at) => format!("{at:.0} clients"),
-        Peak::Expected(at) if at < fit.measured_up_to => {
-            format!("{at:.0} clients by the law; no fall was measured")
-        }
-        Peak::Expected(at) => format!("{at:.0} clients, beyond what was measured"),
-        Peak::Untold => "not reported: the law explains too little".to_owned(),
-        Peak::Unseen => format!("none beyond doubt up to {:.0} clients", fit.measured_up_to),
-    };
     let parameters = match fit.peak {
         // Parameters of a law that does not hold mean nothing.
         Peak::Untold => [(); 3].map(|()| "-".to_owned()),
         _ => [with(rate(fit.law.gamma), gamma), share(1, fit.law.alpha), share(2, fit.law.beta)],
     };
     let [gamma, alpha, beta] = parameters;
-    [gamma, alpha, beta, format!("{:.3}", fit.explained), peak]
+    [gamma, alpha, beta, format!("{:.3}", fit.explained)]
 }
 
 /// Three significant digits of a number below one.

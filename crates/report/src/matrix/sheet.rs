@@ -1,23 +1,18 @@
 //! The study as a table for programs: one row for each sort of operation of a run.
 
-use std::fmt::Write as _;
-
-use assay_analysis::Verdict;
-use assay_analysis::matrix::{Cell, FilteredFigures, Times};
+use assay_analysis::matrix::{Cell, FilteredFigures, Setup, Times};
 use assay_model::{SheetColumn, SheetValues};
 
 use super::words::setting_of;
 use super::{CellFacts, MatrixStudy};
+use crate::table::{Table, TableBuilder};
 
 /// One row: what is done in it, what came of it.
 struct Row<'a> {
     study: &'a MatrixStudy,
     cell: Option<(&'a Cell, &'a CellFacts, &'a FilteredFigures)>,
     id: &'a str,
-    store: usize,
-    workload: usize,
-    load: usize,
-    nodes: Option<usize>,
+    setup: Setup,
     reason: &'a str,
 }
 
@@ -28,10 +23,7 @@ pub fn matrix_sheet(study: &MatrixStudy) -> Vec<SheetColumn> {
             study,
             cell: Some((cell, facts, of)),
             id: &facts.id,
-            store: cell.setup.store,
-            workload: cell.setup.workload,
-            load: cell.setup.load,
-            nodes: cell.setup.nodes,
+            setup: cell.setup,
             reason: "",
         })
     });
@@ -39,10 +31,7 @@ pub fn matrix_sheet(study: &MatrixStudy) -> Vec<SheetColumn> {
         study,
         cell: None,
         id: &failed.id,
-        store: failed.setup.store,
-        workload: failed.setup.workload,
-        load: failed.setup.load,
-        nodes: failed.setup.nodes,
+        setup: failed.setup,
         reason: &failed.reason,
     });
     let rows: Vec<Row> = done.chain(failed).collect();
@@ -67,16 +56,16 @@ fn number(name: &'static str, rows: &[Row], of: impl Fn(&Row) -> Option<f64>) ->
 }
 
 fn workload_columns(rows: &[Row]) -> Vec<SheetColumn> {
-    let load = |row: &Row| row.study.loads[row.load].clone();
+    let load = |row: &Row| row.study.loads[row.setup.load].clone();
     vec![
         text("study", rows, |row| row.study.name.clone()),
         text("cell", rows, |row| row.id.to_owned()),
         text("state", rows, |row| if row.cell.is_some() { "done" } else { "failed" }.to_owned()),
         text("reason", rows, |row| row.reason.to_owned()),
-        text("store", rows, |row| row.study.stores[row.store].name.clone()),
-        text("label", rows, |row| row.study.stores[row.store].label.clone()),
-        text("workload", rows, |row| row.study.workloads[row.workload].clone()),
-        count("nodes", rows, |row| row.nodes.map(|nodes| nodes as u64)),
+        text("store", rows, |row| row.study.stores[row.setup.store].name.clone()),
+        text("label", rows, |row| row.study.stores[row.setup.store].label.clone()),
+        text("workload", rows, |row| row.study.workloads[row.setup.workload].clone()),
+        count("nodes", rows, |row| row.setup.nodes.map(|nodes| nodes as u64)),
         text("load", rows, |row| load(row).name),
         count("clients", rows, |row| load(row).clients.map(u64::from)),
         count("repetition", rows, |row| row.cell.map(|(cell, ..)| u64::from(cell.repetition))),
@@ -130,8 +119,7 @@ fn checks(rows: &[Row]) -> Vec<SheetColumn> {
         number("little_l", rows, |row| Some(cell(row)?.figures.little.little_l)),
         number("little_limit", rows, |row| cell(row)?.figures.little.limit),
         text("little", rows, |row| {
-            let verdict = cell(row).map(|cell| cell.figures.little.verdict);
-            verdict.map_or("", verdict_name).to_owned()
+            cell(row).map_or("", |cell| cell.figures.little.verdict.name()).to_owned()
         }),
         text("hallmark", rows, |row| {
             let verdict = cell(row).and_then(|cell| cell.figures.hallmark);
@@ -154,39 +142,21 @@ fn checks(rows: &[Row]) -> Vec<SheetColumn> {
     ]
 }
 
-pub(crate) const fn verdict_name(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::Held => "held",
-        Verdict::Violated => "violated",
-        Verdict::Unknown => "unknown",
-    }
-}
-
 /// The table as CSV with RFC 4180 quoting, `\n` line ends; absent numbers are empty.
 pub fn matrix_csv(study: &MatrixStudy) -> String {
     let columns = matrix_sheet(study);
-    let names: Vec<&str> = columns.iter().map(|column| column.name).collect();
-    let mut out = names.join(",") + "\n";
     let rows = match &columns[0].values {
         SheetValues::Text(texts) => texts.len(),
         SheetValues::Count(counts) => counts.len(),
         SheetValues::Number(numbers) => numbers.len(),
     };
-    for row in 0..rows {
-        let cells = columns.iter().map(|column| match &column.values {
-            SheetValues::Text(texts) => quoted(&texts[row]),
-            SheetValues::Count(all) => all[row].map_or(String::new(), |count| count.to_string()),
-            SheetValues::Number(all) => all[row].map_or(String::new(), |number| number.to_string()),
-        });
-        let _ = writeln!(out, "{}", cells.collect::<Vec<_>>().join(","));
-    }
-    out
-}
-
-fn quoted(text: &str) -> String {
-    if text.contains([',', '"', '\n', '\r']) {
-        format!("\"{}\"", text.replace('"', "\"\""))
-    } else {
-        text.to_owned()
-    }
+    let cell = |values: &SheetValues, row: usize| match values {
+        SheetValues::Text(texts) => texts[row].clone(),
+        SheetValues::Count(all) => all[row].map_or(String::new(), |count| count.to_string()),
+        SheetValues::Number(all) => all[row].map_or(String::new(), |number| number.to_string()),
+    };
+    let with = |table: TableBuilder<usize>, column: &SheetColumn| {
+        table.left(column.name, |row| cell(&column.values, *row))
+    };
+    columns.iter().fold(Table::of(0..rows), with).build().csv()
 }

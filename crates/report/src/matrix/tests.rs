@@ -96,28 +96,30 @@ fn compute(study: &mut MatrixStudy) {
     study.figures = MatrixFigures::new(&study.matrix, &clients);
 }
 
+/// A law over up to 32 clients.
+fn usl_fit(intervals: Option<[(f64, f64); 3]>, peak: Peak) -> UslFit {
+    let law = Usl { gamma: 1_000.0, alpha: 0.05, beta: 0.001 };
+    UslFit { law, intervals, explained: 0.999, peak, measured_up_to: 32.0 }
+}
+
+fn clients_fit(store: usize, fit: Result<UslFit, Refusal>) -> ClientsFit {
+    ClientsFit { store, workload: 0, nodes: Some(1), fit }
+}
+
 /// A study with a law, a refused one, published figures and a failed run.
 pub(crate) fn whole() -> MatrixStudy {
     let cells = [(0, 0, 1), (0, 0, 2), (0, 1, 1), (1, 1, 1)];
     let cells = cells.map(|(store, load, repetition)| {
         cell(store, load, repetition, 100.0 * f64::from(repetition))
     });
-    let fit = |intervals, peak| UslFit {
-        law: Usl { gamma: 1_000.0, alpha: 0.05, beta: 0.001 },
-        intervals,
-        explained: 0.999,
-        peak,
-        measured_up_to: 32.0,
-    };
-    let row = |fit| ClientsFit { store: 0, workload: 0, nodes: Some(1), fit };
     let intervals = Some([(900.0, 1_100.0), (0.04, 0.06), (0.0, 0.002)]);
     let setup = Setup { store: 1, workload: 0, nodes: None, load: 0 };
     let failed = FailedCell { id: "f".to_owned(), setup, reason: "no server".to_owned() };
     let mut study = study(cells.into());
     study.figures.fits = vec![
-        row(Ok(fit(intervals, Peak::Expected(28.0)))),
-        row(Ok(fit(None, Peak::Unseen))),
-        row(Err(Refusal::TooFew { found: 5 })),
+        clients_fit(0, Ok(usl_fit(intervals, Peak::Expected(28.0)))),
+        clients_fit(0, Ok(usl_fit(None, Peak::Unseen))),
+        clients_fit(0, Err(Refusal::TooFew { found: 5 })),
     ];
     MatrixStudy {
         failed: vec![failed],
@@ -260,13 +262,11 @@ fn a_missing_ranking_says_why() {
 
 #[test]
 fn fits_that_are_refused_for_different_reasons_have_each_its_own() {
-    let refused =
-        |store, reason| ClientsFit { store, workload: 0, nodes: Some(1), fit: Err(reason) };
     let mut study = study(Vec::new());
-    study.figures.fits = [0, 1].map(|store| refused(store, Refusal::SameClients)).into();
+    study.figures.fits = [0, 1].map(|store| clients_fit(store, Err(Refusal::SameClients))).into();
     let reason = usl_fits(&study).expect_err("none of them is one");
     assert!(reason.contains("the same number of clients"), "{reason}");
-    study.figures.fits[0] = refused(0, Refusal::TooFew { found: 5 });
+    study.figures.fits[0] = clients_fit(0, Err(Refusal::TooFew { found: 5 }));
     let table = usl_fits(&study).expect("each row has its reason");
     let last = |row: &Vec<String>| row.last().cloned().unwrap_or_default();
     let reasons: Vec<String> = table.rows().iter().map(last).collect();
@@ -276,18 +276,7 @@ fn fits_that_are_refused_for_different_reasons_have_each_its_own() {
 
 #[test]
 fn a_peak_among_the_clients_that_were_measured_is_not_called_beyond_them() {
-    let fit = |peak| ClientsFit {
-        store: 0,
-        workload: 0,
-        nodes: Some(1),
-        fit: Ok(UslFit {
-            law: Usl { gamma: 1_000.0, alpha: 0.05, beta: 0.001 },
-            intervals: None,
-            explained: 0.999,
-            peak,
-            measured_up_to: 32.0,
-        }),
-    };
+    let fit = |peak| clients_fit(0, Ok(usl_fit(None, peak)));
     let mut study = study(Vec::new());
     study.figures.fits =
         [Peak::Measured(20.0), Peak::Expected(28.0), Peak::Expected(40.0)].map(fit).into();

@@ -1,11 +1,13 @@
 //! First lines of a study's report.
 
+use std::collections::BTreeSet;
+
 use assay_analysis::Verdict;
 use assay_analysis::hallmark;
 use assay_analysis::matrix::{Cell, DurabilityClass, LatencyStatistic, Metric, OperationFilter};
 use assay_model::{Nanos, Setting};
 
-use super::MatrixStudy;
+use super::{MatrixStudy, StudyStore};
 use crate::document::{Finding, Level};
 use crate::units::{Letters, count, duration, percent, plural, rate};
 
@@ -27,30 +29,26 @@ pub fn setting_of(settings: &[Setting], which: &str) -> String {
         let first = setting.name.split(" of ").next().unwrap_or_default();
         names.iter().any(|name| first == *name || first.ends_with(&format!("_{name}")))
     };
-    let found: Vec<String> = settings
-        .iter()
-        .filter(is_about)
-        .map(|setting| match (which, setting.name.as_str()) {
-            ("server" | "durability", _) => setting.value.clone(),
-            (_, name) if name == which => setting.value.clone(),
-            (_, name) => format!("{name} {}", setting.value),
-        })
-        .collect();
-    found.join(", ")
+    let text = |setting: &Setting| match (which, setting.name.as_str()) {
+        ("server" | "durability", _) => setting.value.clone(),
+        (_, name) if name == which => setting.value.clone(),
+        (_, name) => format!("{name} {}", setting.value),
+    };
+    settings.iter().filter(is_about).map(text).collect::<Vec<_>>().join(", ")
 }
 
 /// The name of a figure as a column or chart has it.
 pub fn metric_name(metric: Metric) -> String {
-    let of = |of: OperationFilter| match of {
-        OperationFilter::All => String::new(),
-        of => format!("{} ", of.name()),
+    let named = |time: &str, of: OperationFilter, at: LatencyStatistic| match of {
+        OperationFilter::All => format!("{time} {}", at.name()),
+        of => format!("{} {time} {}", of.name(), at.name()),
     };
     match metric {
         Metric::Throughput => "throughput".to_owned(),
         Metric::RunTime => "run time".to_owned(),
         Metric::TimePerOperation => "run time per operation".to_owned(),
-        Metric::Response(sort, statistic) => format!("{}response {}", of(sort), statistic.name()),
-        Metric::Service(sort, statistic) => format!("{}service {}", of(sort), statistic.name()),
+        Metric::Response(of, at) => named("response", of, at),
+        Metric::Service(of, at) => named("service", of, at),
     }
 }
 
@@ -123,40 +121,31 @@ pub fn verdict_of_checks(cell: &Cell) -> String {
 /// What a reader must know first, the worst first.
 pub fn findings(study: &MatrixStudy, letters: Letters) -> Vec<Finding> {
     let mut findings = vec![extent(study, letters)];
-    let mut add = |level: Level, name: &'static str, text: String| {
-        findings.push(Finding { level, name, text });
-    };
     if study.is_interrupted {
-        add(
-            Level::Alarm,
-            "interrupted",
-            "somebody stopped the study; the same command goes on \
-            with what is missing"
-                .to_owned(),
-        );
+        let text = "somebody stopped the study; the same command goes on with what is missing";
+        findings.push(Finding::alarm("interrupted", text));
     }
     if !study.failed.is_empty() {
         let failed = plural(study.failed.len() as u64, "run");
-        add(Level::Alarm, "failed", format!("{failed} failed; the list says why"));
+        findings.push(Finding::alarm("failed", format!("{failed} failed; the list says why")));
     }
-    if let Some(text) = durability_classes(study) {
-        add(Level::Caution, "durability differs", text);
-    }
-    for store in no_ops(study) {
+    let classes = durability_classes(study);
+    findings.extend(classes.map(|text| Finding::caution("durability differs", text)));
+    findings.extend(no_ops(study).into_iter().map(|store| {
         let text = format!(
             "{store} keeps nothing and finds nothing: what it shows is the cost of issuing, so it \
              is in no ranking"
         );
-        add(Level::Caution, "no-op", text);
-    }
-    for store in study.stores.iter().filter(|store| !store.label.is_empty()) {
-        add(Level::Caution, "label", format!("{}: {}", store.name, store.label));
-    }
+        Finding::caution("no-op", text)
+    }));
+    let labelled = study.stores.iter().filter(|store| !store.label.is_empty());
+    let label = |store: &StudyStore| format!("{}: {}", store.name, store.label);
+    findings.extend(labelled.map(|store| Finding::caution("label", label(store))));
     if !study.is_as_drawn {
         let text = "cells were issued in several goes, not in the order that was drawn, so what \
                     changed with time may look like a difference between stores; the page has the \
                     order";
-        add(Level::Caution, "order", text.to_owned());
+        findings.push(Finding::caution("order", text));
     }
     if study.scale != 1.0 {
         let text = format!(
@@ -164,24 +153,19 @@ pub fn findings(study: &MatrixStudy, letters: Letters) -> Vec<Finding> {
              file says; one that measured for less than 10 s has no hallmark",
             percent(study.scale)
         );
-        add(Level::Caution, "scaled", text);
+        findings.push(Finding::caution("scaled", text));
     }
-    let cells = &study.matrix.cells;
-    let has_failed = |verdict: fn(&Cell) -> bool| cells.iter().filter(|cell| verdict(cell)).count();
-    let lying = has_failed(|cell| cell.figures.little.verdict == Verdict::Violated);
+    let is_lying = |cell: &&Cell| cell.figures.little.verdict == Verdict::Violated;
+    let lying = study.matrix.cells.iter().filter(is_lying).count();
     if lying > 0 {
         let text = format!(
             "in {} runs throughput, latency and number of clients contradict each other",
             count(lying as u64)
         );
-        add(Level::Alarm, "Little's law", text);
+        findings.push(Finding::alarm("Little's law", text));
     }
-    if let Some((level, text)) = hallmarks(study) {
-        add(level, "hallmarks", text);
-    }
-    for note in &study.notes {
-        add(Level::Caution, "note", note.clone());
-    }
+    findings.extend(hallmarks(study));
+    findings.extend(study.notes.iter().map(|note| Finding::caution("note", note)));
     findings
 }
 
@@ -195,11 +179,11 @@ fn extent(study: &MatrixStudy, letters: Letters) -> Finding {
     );
     if done > 0 && believable(study) == 0 {
         let text = format!("{text}; none of them is valid");
-        return Finding { level: Level::Alarm, name: "no valid run", text };
+        return Finding::alarm("no valid run", text);
     }
     match done == planned {
-        true => Finding { level: Level::Fine, name: "complete", text },
-        false => Finding { level: Level::Caution, name: "incomplete", text },
+        true => Finding::fine("complete", text),
+        false => Finding::caution("incomplete", text),
     }
 }
 
@@ -210,28 +194,23 @@ pub fn believable(study: &MatrixStudy) -> usize {
 }
 
 fn durability_classes(study: &MatrixStudy) -> Option<String> {
-    let durability_classes = study.matrix.durability_classes();
-    if durability_classes.len() < 2 {
-        return None;
-    }
+    let classes = study.matrix.durability_classes();
     let of = |durability: &DurabilityClass| {
-        let mut names: Vec<&str> = study
-            .matrix
-            .cells
-            .iter()
-            .filter(|cell| cell.durability == *durability && !cell.is_no_op)
-            .map(|cell| study.stores[cell.setup.store].name.as_str())
-            .collect();
-        names.sort_unstable();
-        names.dedup();
-        format!("{} ({})", durability_text(*durability), names.join(", "))
+        let cells = study.matrix.cells.iter();
+        let own = cells.filter(|cell| cell.durability == *durability && !cell.is_no_op);
+        let names: BTreeSet<&str> =
+            own.map(|cell| study.stores[cell.setup.store].name.as_str()).collect();
+        let names = Vec::from_iter(names).join(", ");
+        format!("{} ({names})", durability_text(*durability))
     };
-    let all: Vec<String> = durability_classes.iter().map(of).collect();
-    Some(format!(
-        "the stores do not keep an answered write alike, so a faster one may only have promised \
-         less: {}",
-        all.join("; ")
-    ))
+    let all: Vec<String> = classes.iter().map(of).collect();
+    (classes.len() > 1).then(|| {
+        format!(
+            "the stores do not keep an answered write alike, so a faster one may only have \
+             promised less: {}",
+            all.join("; ")
+        )
+    })
 }
 
 /// What an answered write survives.
@@ -246,32 +225,21 @@ pub fn durability_text(durability: DurabilityClass) -> &'static str {
     }
 }
 
-fn no_ops(study: &MatrixStudy) -> Vec<String> {
-    let mut places: Vec<usize> = study
-        .matrix
-        .cells
-        .iter()
-        .filter(|cell| cell.is_no_op)
-        .map(|cell| cell.setup.store)
-        .collect();
-    places.sort_unstable();
-    places.dedup();
-    places.into_iter().map(|place| study.stores[place].name.clone()).collect()
+fn no_ops(study: &MatrixStudy) -> Vec<&str> {
+    let cells = study.matrix.cells.iter().filter(|cell| cell.is_no_op);
+    let places: BTreeSet<usize> = cells.map(|cell| cell.setup.store).collect();
+    places.into_iter().map(|place| study.stores[place].name.as_str()).collect()
 }
 
-fn hallmarks(study: &MatrixStudy) -> Option<(Level, String)> {
+fn hallmarks(study: &MatrixStudy) -> Option<Finding> {
     let cells = &study.matrix.cells;
     let of = |expected: hallmark::Verdict| {
         cells.iter().filter(|cell| cell.figures.hallmark == Some(expected)).count() as u64
     };
-    let valid = of(hallmark::Verdict::Valid) + of(hallmark::Verdict::ValidWithRemarks);
+    let (valid, all) = (believable(study) as u64, cells.len() as u64);
     let (invalid, untold) = (of(hallmark::Verdict::Invalid), of(hallmark::Verdict::NotAssessable));
-    if cells.is_empty() {
-        return None;
-    }
-    let all = cells.len() as u64;
     if valid == all {
-        return Some((Level::Fine, "every run has one".to_owned()));
+        return (all > 0).then(|| Finding::fine("hallmarks", "every run has one"));
     }
     let text = format!(
         "{} of {} runs have one, {} are invalid, {} not assessable; † marks figures of setups with \
@@ -281,7 +249,8 @@ fn hallmarks(study: &MatrixStudy) -> Option<(Level, String)> {
         count(invalid),
         count(untold)
     );
-    Some((if invalid > 0 { Level::Caution } else { Level::Fine }, text))
+    let level = if invalid > 0 { Level::Caution } else { Level::Fine };
+    Some(Finding::new(level, "hallmarks", text))
 }
 
 #[cfg(test)]

@@ -39,13 +39,13 @@ pub fn document(precision: &Precision) -> Document<'_> {
         version: precision.version.clone(),
         subtitle: precision.starts.clone(),
         opening: opening(findings(precision, letters)),
-        cards: Vec::new(),
         circumstances: vec![Circumstances::new(
             precision.title.clone(),
             circumstances(precision, letters),
         )],
         is_headed: true,
         sections: sections.into_iter().flatten().collect(),
+        ..Document::default()
     }
 }
 

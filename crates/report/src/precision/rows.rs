@@ -1,6 +1,8 @@
 //! The figures of the study as rows, with what the paper says of the same load.
 
-use super::{Precision, PrecisionRun, RunEnd};
+use assay_model::Nanos;
+
+use super::{Precision, PrecisionFigures, PrecisionRun, RunEnd};
 use crate::table::{Align, Table};
 use crate::units::{Letters, count, duration, rate, three_digits};
 
@@ -53,43 +55,37 @@ pub fn circumstances(precision: &Precision, letters: Letters) -> Vec<(&'static s
 
 /// A row for each run.
 pub fn numbers(precision: &Precision, letters: Letters) -> Table {
-    let right = Align::Right;
-    let mut columns = vec![("factor", right), ("planned", right), ("done", right)];
-    columns.extend(["p5", "p25", "p50", "p75", "p95", "max"].map(|name| (name, right)));
-    columns.extend([("response p50", right), ("p95", right), ("failed", right)]);
-    columns.extend([("hallmark", Align::Left), ("paper", Align::Left)]);
-    let mut table = Table::new(&columns);
-    precision.runs.iter().for_each(|run| table.row(row(run, letters)));
-    table
-}
-
-fn row(run: &PrecisionRun, letters: Letters) -> Vec<String> {
     let none = || "-".to_owned();
-    let figures = run.figures.as_ref();
-    let mut cells = vec![run.factor.to_string(), rate(run.planned_per_s)];
-    cells.push(figures.map_or_else(none, |figures| rate(figures.done_per_s)));
-    match figures.and_then(|figures| figures.starts) {
-        Some(starts) => {
-            let micros = |ns: u64| match ns as f64 / 1e3 {
-                us if us < 999.5 => three_digits(us),
-                us => count(us.round() as u64),
-            };
-            cells.extend(starts.quantiles.iter().chain([&starts.max]).map(|time| micros(time.0)));
-        }
-        None => cells.extend((0..6).map(|_| none())),
-    }
-    match figures.and_then(|figures| figures.response) {
-        Some(found) => {
-            cells.extend([found.p50(), found.p95()].map(|time| duration(time, letters)));
-        }
-        None => cells.extend([none(), none()]),
-    }
-    cells.push(figures.map_or_else(none, |figures| count(figures.failed)));
-    cells.push(match (&run.ending, figures) {
+    let of = |run: &PrecisionRun, cell: &dyn Fn(&PrecisionFigures) -> Option<String>| {
+        run.figures.as_ref().and_then(cell).unwrap_or_else(none)
+    };
+    let starts = |run: &&PrecisionRun| {
+        let found = run.figures.as_ref().and_then(|figures| figures.starts);
+        let times = found.map(|found| found.quantiles.into_iter().chain([found.max]).map(micros));
+        times.map_or(vec!["-".to_owned(); 6], Iterator::collect)
+    };
+    let hallmark = |run: &PrecisionRun| match (&run.ending, &run.figures) {
         (RunEnd::Failed(_), None) => "no run".to_owned(),
         (_, Some(figures)) => figures.hallmark.clone(),
         (_, None) => none(),
-    });
-    cells.push(paper(run.factor).to_owned());
-    cells
+    };
+    let time = |time: Nanos| duration(time, letters);
+    Table::of(&precision.runs)
+        .right("factor", |run| run.factor)
+        .right("planned", |run| rate(run.planned_per_s))
+        .right("done", |run| of(run, &|figures| Some(rate(figures.done_per_s))))
+        .columns(Align::Right, ["p5", "p25", "p50", "p75", "p95", "max"], starts)
+        .right("response p50", |run| of(run, &|figures| Some(time(figures.response?.p50()))))
+        .right("p95", |run| of(run, &|figures| Some(time(figures.response?.p95()))))
+        .right("failed", |run| of(run, &|figures| Some(count(figures.failed))))
+        .left("hallmark", |run| hallmark(run))
+        .left("paper", |run| paper(run.factor))
+        .build()
+}
+
+fn micros(time: Nanos) -> String {
+    match time.0 as f64 / 1e3 {
+        us if us < 999.5 => three_digits(us),
+        us => count(us.round() as u64),
+    }
 }

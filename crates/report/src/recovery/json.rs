@@ -4,8 +4,8 @@
 
 use assay_analysis::Window;
 use assay_analysis::recovery::{
-    BaselinePart, Consistability, GoodputBaseline, InjectionOutcome, Pooled, PooledFaults,
-    ServiceState, Shortfalls, Spread, StateSeries, TimeTo, WhatIf, WhatIfPart,
+    Consistability, GoodputBaseline, InjectionOutcome, Pooled, PooledFaults, ServiceState,
+    Shortfalls, Spread, StateSeries, TimeTo, WhatIf, WhatIfPart,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -53,12 +53,7 @@ struct BaselineObject(baseline: &GoodputBaseline) {
     p99_ns: u64 = baseline.p99.0,
     /// The part of the run that it is of.
     #[schemars(extend("enum" = ["whole", "before-faults", "after-faults", "with-faults"]))]
-    part: &'static str = match baseline.part {
-        BaselinePart::Whole => "whole",
-        BaselinePart::BeforeFaults => "before-faults",
-        BaselinePart::AfterFaults => "after-faults",
-        BaselinePart::WithFaults => "with-faults",
-    },
+    part: &'static str = baseline.part.name(),
     /// Where its part of the run ends, in nanoseconds on the run's time axis.
     until_ns: u64 = baseline.window.until.0,
 }

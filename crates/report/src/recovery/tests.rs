@@ -1,10 +1,7 @@
 //! A run with two faults and stale reads, in every form.
 
 use assay_analysis::Window;
-use assay_analysis::recovery::{
-    AnnualRate, FaultSpan, GoodputBaseline, InjectionOutcome, Spread, StateSeries, WhatIf,
-    WhatIfPart,
-};
+use assay_analysis::recovery::{AnnualRate, FaultSpan, GoodputBaseline, PooledFaults, StateSeries};
 use expect_test::expect_file;
 
 use super::*;

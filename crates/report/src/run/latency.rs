@@ -11,7 +11,7 @@ use crate::document::{Block, ChartFigure, DocumentSection, FigureLayout, PageCel
 use crate::facts::Facts;
 use crate::hallmark;
 use crate::percentile::{DisplayedPercentile, NO_VALUE_MEANING, SAMPLE_MEANING};
-use crate::table::{Align, Table};
+use crate::table::Table;
 use crate::tables;
 use crate::units::{count, duration, moment, percentile_name};
 use assay_analysis::slo::Stretch;
@@ -132,8 +132,7 @@ fn percentile_row(
 
 /// The ends of a percentile's interval.
 fn confidence(distribution: &Distribution, quantile: f64) -> String {
-    let found = distribution.percentiles.iter().find(|p| p.quantile == quantile);
-    match found.map(|percentile| percentile.interval) {
+    match distribution.percentile(quantile).map(|percentile| percentile.interval) {
         Some(Interval::Known { low, high, .. }) => between(low, high),
         _ => String::new(),
     }
@@ -176,19 +175,14 @@ fn heat<'a>(series: &'a Series) -> Option<DocumentSection<'a>> {
 }
 
 fn heat_table(map: &HeatMap) -> Table {
-    let mut sums = Table::new(&[
-        ("from", Align::Right),
-        ("to below", Align::Right),
-        ("operations", Align::Right),
-    ]);
-    for row in (0..map.edges.len().saturating_sub(1)).rev() {
-        let sum: u64 = map.columns.iter().map(|column| column[row]).sum();
-        if sum > 0 {
-            let edge = |place: usize| duration(map.edges[place], LETTERS);
-            sums.row(vec![edge(row), edge(row + 1), count(sum)]);
-        }
-    }
-    sums
+    let sum = |row: usize| map.columns.iter().map(|column| column[row]).sum::<u64>();
+    let edge = |place: usize| duration(map.edges[place], LETTERS);
+    let rows = (0..map.edges.len().saturating_sub(1)).rev();
+    Table::of(rows.map(|row| (row, sum(row))).filter(|(_, sum)| *sum > 0))
+        .right("from", |(row, _)| edge(*row))
+        .right("to below", |(row, _)| edge(row + 1))
+        .right("operations", |(_, sum)| count(*sum))
+        .build()
 }
 
 /// The generator's own lateness, collapsed: the card above has its p99.

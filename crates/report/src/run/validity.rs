@@ -1,14 +1,14 @@
 //! Sections on whether a run is to be trusted: the hallmark, plausibility, availability, values.
 
 use assay_analysis::Summary;
-use assay_model::Kind;
+use assay_model::Nanos;
 
 use super::LETTERS;
 use crate::document::{Block, DocumentSection};
 use crate::facts::Facts;
 use crate::hallmark::{self, ShownChecks};
 use crate::prose;
-use crate::table::{Align, Table};
+use crate::table::Table;
 use crate::units::{count, duration, moment, percent};
 
 /// A run whose store pauses all the time has more of them than are useful.
@@ -31,8 +31,7 @@ pub fn checks<'a>(facts: &Facts, summary: &Summary) -> DocumentSection<'a> {
         lines.extend(texts.into_iter().map(|text| ("verdicts", text)));
     }
     lines.extend(prose::value_checks(summary).map(|text| ("values", text)));
-    let section = DocumentSection { is_reference: true, ..DocumentSection::of_lines("Checks") };
-    section.with(Block::facts(lines))
+    DocumentSection::of_lines("Checks").reference().with(Block::facts(lines))
 }
 
 /// The checks of the hallmark: the notable ones as lines, all of them on a page.
@@ -44,7 +43,6 @@ pub fn hallmark<'a>(facts: &'a Facts, summary: &'a Summary) -> [DocumentSection<
 /// The findings of the hallmark's checks, then plausibility, availability, checked values; the
 /// passed checks are collapsed.
 fn page<'a>(facts: &'a Facts, summary: &'a Summary) -> DocumentSection<'a> {
-    let all = || hallmark::checks(facts, ShownChecks::All);
     let lead = if facts.hallmark.is_some() { LEAD } else { "" };
     let section =
         DocumentSection::of_page("hallmark", "Hallmark and checks", lead).listed("Hallmark");
@@ -53,7 +51,7 @@ fn page<'a>(facts: &'a Facts, summary: &'a Summary) -> DocumentSection<'a> {
         if rows.is_empty() { Vec::new() } else { vec![Block::Checks(rows)] }
     };
     let every = move || {
-        let rows = all();
+        let rows = hallmark::checks(facts, ShownChecks::All);
         if rows.is_empty() {
             return Vec::new();
         }
@@ -91,49 +89,40 @@ fn findings<'a>(summary: &Summary) -> Vec<Block<'a>> {
 }
 
 fn silence_table(summary: &Summary) -> Table {
-    let columns = [("from", Align::Right), ("until", Align::Right), ("length", Align::Right)];
-    let mut rows = Table::new(&columns);
     let mut all = summary.availability.silences.clone();
     all.sort_by_key(|silence| std::cmp::Reverse(silence.length()));
-    for silence in all.iter().take(SILENCES_SHOWN) {
-        let length = duration(silence.length(), LETTERS);
-        rows.row(vec![
-            moment(silence.from),
-            moment(silence.until),
-            if silence.is_cut_off { format!("≥ {length}") } else { length },
-        ]);
-    }
-    rows
+    Table::of(all.into_iter().take(SILENCES_SHOWN))
+        .right("from", |silence| moment(silence.from))
+        .right("until", |silence| moment(silence.until))
+        .right("length", |silence| length(silence.length(), silence.is_cut_off))
+        .build()
+}
+
+/// A length, or that it is longer than was seen.
+fn length(length: Nanos, is_cut_off: bool) -> String {
+    let at_least = if is_cut_off { "≥ " } else { "" };
+    format!("{at_least}{}", duration(length, LETTERS))
 }
 
 fn outage_table(summary: &Summary) -> Table {
-    let mut rows = Table::new(&[
-        ("from", Align::Right),
-        ("until", Align::Right),
-        ("length", Align::Right),
-        ("failed or late", Align::Right),
-        ("recovered after", Align::Right),
-    ]);
-    for outage in &summary.availability.outages {
-        let length = duration(outage.length(), LETTERS);
-        rows.row(vec![
-            moment(outage.from),
-            moment(outage.until),
-            if outage.is_cut_off { format!("≥ {length}") } else { length },
-            count(outage.failures),
-            outage.recovered_after.map_or_else(|| "never".to_owned(), |t| duration(t, LETTERS)),
-        ]);
-    }
-    rows
+    let recovered = |after: Nanos| duration(after, LETTERS);
+    Table::of(&summary.availability.outages)
+        .right("from", |outage| moment(outage.from))
+        .right("until", |outage| moment(outage.until))
+        .right("length", |outage| length(outage.length(), outage.is_cut_off))
+        .right("failed or late", |outage| count(outage.failures))
+        .right("recovered after", |outage| {
+            outage.recovered_after.map_or("never".to_owned(), recovered)
+        })
+        .build()
 }
 
 fn success_by_kind<'a>(summary: &Summary) -> Option<Block<'a>> {
     if summary.availability.by_kind.len() < 2 {
         return None;
     }
-    let mut rows = Table::new(&[("kind", Align::Left), ("success", Align::Right)]);
-    for (kind, ratio) in &summary.availability.by_kind {
-        rows.row(vec![Kind::name(*kind).to_owned(), percent(*ratio)]);
-    }
-    Some(Block::Fold("Success of each kind".to_owned(), vec![Block::Table(rows)]))
+    let rows = Table::of(&summary.availability.by_kind)
+        .left("kind", |(kind, _)| kind.name())
+        .right("success", |(_, ratio)| percent(*ratio));
+    Some(Block::Fold("Success of each kind".to_owned(), vec![rows.build().into()]))
 }

@@ -103,38 +103,53 @@ pub fn figure_5(study: &Study) -> [Vec<ChartFigure>; 2] {
 
 /// The course of a hiccup in the open and in a closed loop.
 fn time_course(open: &StudyRun, closed: &StudyRun, id: &str, title: &str) -> Option<ChartFigure> {
+    let lines = sights(open, closed).map(|method| {
+        let (colour, dash) = colour(method.measure);
+        course_line(method.measure.name(), colour, dash, &method.time_course)
+    });
+    let chart = course_chart(
+        id,
+        format!("Latency over time around the hiccup: {title}"),
+        "seconds, by intended moment (service: by that of sending)",
+        &open.method(MeasurementMethod::Open)?.time_course,
+        lines.collect(),
+    );
+    Some(ChartFigure::lines(title, chart))
+}
+
+/// What each way to measure sees of the same hiccup.
+fn sights<'a>(open: &'a StudyRun, closed: &'a StudyRun) -> impl Iterator<Item = &'a MethodResult> {
     let sights = [
         (MeasurementMethod::Open, open),
         (MeasurementMethod::Intended, closed),
         (MeasurementMethod::Service, closed),
     ];
-    let sights = sights.iter().filter_map(|(measure, run)| run.method(*measure));
-    let lines: Vec<Line> = sights.map(course_line).collect();
-    let LatencyCourse { from, width, longest } = &open.method(MeasurementMethod::Open)?.time_course;
-    let step = width.as_secs_f64();
-    let xs: Vec<f64> =
-        (0..longest.len()).map(|place| from.as_secs_f64() + step * (place as f64 + 0.5)).collect();
-    let until = from.as_secs_f64() + step * longest.len() as f64;
-    let values = known(&lines);
-    let chart = LineChart::new(
-        id,
-        format!("Latency over time around the hiccup: {title}"),
-        [
-            Axis::time(from.as_secs_f64(), until)
-                .titled("seconds, by intended moment (service: by that of sending)"),
-            Axis::linear_latency(values),
-        ],
-        xs,
-        lines,
-    )
-    .tall();
-    Some(ChartFigure::lines(title, chart))
+    sights.into_iter().filter_map(|(measure, run)| run.method(measure))
 }
 
-fn course_line(method: &MethodResult) -> Line {
-    let (colour, dash) = colour(method.measure);
-    let values = method.time_course.longest.iter().map(|time| time.map(|time| time.0 as f64));
-    Line::new(method.measure.name(), colour, dash, values)
+/// Lines over the time around a hiccup.
+fn course_chart(
+    id: &str,
+    description: String,
+    moments: &'static str,
+    LatencyCourse { from, width, longest }: &LatencyCourse,
+    lines: Vec<Line>,
+) -> LineChart {
+    let (from, step) = (from.as_secs_f64(), width.as_secs_f64());
+    let xs = (0..longest.len()).map(|place| from + step * (place as f64 + 0.5)).collect();
+    let x = Axis::time(from, from + step * longest.len() as f64).titled(moments);
+    let y = Axis::linear_latency(known(&lines));
+    LineChart::new(id, description, [x, y], xs, lines).tall()
+}
+
+fn course_line(
+    label: impl Into<String>,
+    colour: &'static str,
+    dash: &'static [u8],
+    course: &LatencyCourse,
+) -> Line {
+    let values = course.longest.iter().map(|time| time.map(|time| time.0 as f64));
+    Line::new(label, colour, dash, values)
 }
 
 /// Small charts of the mean and some percentiles over a parameter of the runs.
@@ -192,35 +207,17 @@ fn spectra(study: &Study, id: &str, is_expected: fn((u32, f64)) -> bool) -> Vec<
 fn spectrum(id: &str, open: &StudyRun, closed: &StudyRun) -> LineChart {
     let operations = open.sawtooth.operations;
     let xs = spectrum_points(operations);
-    let sights = [
-        (MeasurementMethod::Open, open),
-        (MeasurementMethod::Intended, closed),
-        (MeasurementMethod::Service, closed),
-    ];
-    let sights = sights.iter().filter_map(|(measure, run)| run.method(*measure));
-    let mut lines: Vec<Line> = sights
-        .map(|method| {
-            let (colour, dash) = colour(method.measure);
-            percentile_line(method.measure.name(), colour, dash, &method.distribution, &xs)
-        })
-        .collect();
+    let line = |method: &MethodResult| {
+        let (colour, dash) = colour(method.measure);
+        percentile_line(method.measure.name(), colour, dash, &method.distribution, &xs)
+    };
+    let mut lines: Vec<Line> = sights(open, closed).map(line).collect();
     let quantiles: Vec<f64> = xs.iter().map(|x| 1.0 - 1.0 / x).collect();
     let expected = open.sawtooth.figures(LatencyKind::Response, &quantiles).quantiles;
-    lines.push(Line::new(
-        "formula",
-        "offered",
-        &[2, 5],
-        expected.iter().map(|(_, time)| Some(time.0 as f64)),
-    ));
-    let values = known(&lines);
-    LineChart::new(
-        id,
-        "Latency at every percentile",
-        [Axis::spectrum(operations), Axis::latency(values)],
-        xs,
-        lines,
-    )
-    .tall()
+    let expected = expected.iter().map(|(_, time)| Some(time.0 as f64));
+    lines.push(Line::new("formula", "offered", &[2, 5], expected));
+    let axes = [Axis::spectrum(operations), Axis::latency(known(&lines))];
+    LineChart::new(id, "Latency at every percentile", axes, xs, lines).tall()
 }
 
 /// How the intended latency of few threads comes back, by what they lose.
@@ -228,39 +225,18 @@ pub fn late(study: &Study) -> Vec<ChartFigure> {
     let (threads, colours) = LATE;
     let clients: Vec<&SlowClient> =
         study.slow.iter().filter(|client| client.sessions == threads).collect();
-    let Some(LatencyCourse { from, width, longest }) =
-        clients.first().map(|client| &client.time_course)
-    else {
-        return Vec::new();
-    };
-    let step = width.as_secs_f64();
-    let begin = from.as_secs_f64();
-    let xs: Vec<f64> = (0..longest.len()).map(|at| begin + step * (at as f64 + 0.5)).collect();
-    let lines: Vec<Line> = clients
-        .iter()
-        .zip(colours)
-        .map(|(client, colour)| {
-            Line::new(
-                format!("{} lost", duration(client.pause, LETTERS)),
-                colour,
-                &[],
-                client.time_course.longest.iter().map(|t| t.map(|t| t.0 as f64)),
-            )
-        })
-        .collect();
-    let values = known(&lines);
-    let chart = LineChart::new(
+    let Some(first) = clients.first() else { return Vec::new() };
+    let lines = clients.iter().zip(colours).map(|(client, colour)| {
+        let label = format!("{} lost", duration(client.pause, LETTERS));
+        course_line(label, colour, &[], &client.time_course)
+    });
+    let chart = course_chart(
         "late-course",
         format!("Intended latency over time of {threads} threads that lose time"),
-        [
-            Axis::time(begin, begin + step * longest.len() as f64)
-                .titled("seconds, by intended moment"),
-            Axis::linear_latency(values),
-        ],
-        xs,
-        lines,
-    )
-    .tall();
+        "seconds, by intended moment",
+        &first.time_course,
+        lines.collect(),
+    );
     let title = format!("Intended latency of {threads} threads, by what each loses");
     vec![ChartFigure::lines(title, chart)]
 }

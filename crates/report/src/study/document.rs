@@ -4,7 +4,7 @@ use super::rows::{self, DIFFERENCES, MEANING};
 use super::{Study, charts};
 use crate::document::{
     Block, ChartFigure, Circumstances, Document, DocumentSection, FigureLayout, Finding, Formats,
-    Level, Opening,
+    Opening,
 };
 use crate::units::{Letters, count};
 
@@ -27,20 +27,19 @@ const ABOUT: [&str; 2] = [
 /// The study; the first line of its text is whether it reproduces the closed forms.
 pub fn document(study: &Study) -> Document<'_> {
     let title = "The study of coordinated omission";
-    let (level, name) = match study.agreement().holds() {
-        true => (Level::Fine, "agreement"),
-        false => (Level::Alarm, "no agreement"),
+    let finding = match study.agreement().holds() {
+        true => Finding::fine("agreement", rows::headline(study)),
+        false => Finding::alarm("no agreement", rows::headline(study)),
     };
     let operations = format!("{} in simulated time", count(study.operations()));
     let facts = [("operations", operations), ("seed", study.seed.to_string())];
     let about = ABOUT.iter().map(|text| Block::Paragraph((*text).to_owned()));
     let about = DocumentSection::of_page("about", "About", "").with_all(about);
-    let differences = DocumentSection {
-        formats: Formats::Wide,
-        ..DocumentSection::new("differences", "Where our figures are not those of the paper", "")
-    };
-    let differences = differences
-        .with(Block::facts(DIFFERENCES.iter().map(|(title, text)| (*title, (*text).to_owned()))));
+    let title_of_differences = "Where our figures are not those of the paper";
+    let facts_of_differences = DIFFERENCES.iter().map(|(title, text)| (*title, (*text).to_owned()));
+    let differences = DocumentSection::new("differences", title_of_differences, "")
+        .of(Formats::Wide)
+        .with(Block::facts(facts_of_differences));
     let mut sections = vec![about];
     sections.extend(figures(study));
     sections.extend(late(study));
@@ -53,11 +52,11 @@ pub fn document(study: &Study) -> Document<'_> {
             count(study.operations()),
             study.seed
         ),
-        opening: vec![Opening::Finding(Finding { level, name, text: rows::headline(study) })],
-        cards: Vec::new(),
+        opening: vec![Opening::Finding(finding)],
         circumstances: vec![Circumstances::new(title, facts)],
         is_headed: true,
         sections,
+        ..Document::default()
     }
 }
 

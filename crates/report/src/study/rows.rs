@@ -59,65 +59,39 @@ fn order(run: &StudyRun) -> (bool, f64, Option<u32>) {
 
 /// A row for each way to measure each run.
 pub fn numbers(runs: &[&StudyRun], letters: Letters) -> Table {
-    let right = Align::Right;
-    let names: Vec<String> = COLUMNS.iter().map(|quantile| percentile_name(*quantile)).collect();
-    let mut columns = vec![("measured", Align::Left), ("clients", Align::Left)];
-    columns.extend([("capacity", right), ("clock", Align::Left), ("mean", right)]);
-    columns.extend(names.iter().map(|name| (name.as_str(), right)));
-    columns.extend([("max", right), ("affected", right), ("back", right), ("off", right)]);
-    let mut table = Table::new(&columns);
-    for run in runs {
-        for measure in MeasurementMethod::ALL {
-            if let Some(method) = run.method(measure) {
-                table.row(row(run, method, letters));
-            }
-        }
-    }
-    table
-}
-
-fn row(run: &StudyRun, method: &MethodResult, letters: Letters) -> Vec<String> {
+    let of_run = |run| MeasurementMethod::ALL.map(|measure| (run, StudyRun::method(run, measure)));
+    let rows = runs.iter().copied().flat_map(of_run);
     let time = |time: Nanos| duration(time, letters);
-    let mut cells = vec![
-        method.measure.name().to_owned(),
-        run.name(),
-        rate(run.sawtooth.capacity),
-        run.clock.name().to_owned(),
-        time(Nanos(method.found.mean_ns.round() as u64)),
-    ];
-    cells.extend(COLUMNS.iter().map(|quantile| time(method.found.at(*quantile))));
-    cells.push(time(method.found.max));
-    cells.push(count(method.found.affected));
-    cells.push(time(method.found.back_after));
-    cells.push(method.deviation().map_or_else(|| "-".to_owned(), percent));
-    cells
+    let quantiles = |(_, method): &(&StudyRun, &MethodResult)| {
+        COLUMNS.map(|quantile| time(method.found.at(quantile)))
+    };
+    Table::of(rows.filter_map(|(run, method)| Some((run, method?))))
+        .left("measured", |(_, method)| method.measure.name())
+        .left("clients", |(run, _)| run.name())
+        .right("capacity", |(run, _)| rate(run.sawtooth.capacity))
+        .left("clock", |(run, _)| run.clock.name())
+        .right("mean", |(_, method)| time(Nanos(method.found.mean_ns.round() as u64)))
+        .columns(Align::Right, COLUMNS.map(percentile_name), quantiles)
+        .right("max", |(_, method)| time(method.found.max))
+        .right("affected", |(_, method)| count(method.found.affected))
+        .right("back", |(_, method)| time(method.found.back_after))
+        .right("off", |(_, method)| method.deviation().map_or("-".to_owned(), percent))
+        .build()
 }
 
 /// A row for each client that loses time.
 pub fn slow_clients(slow: &[SlowClient], letters: Letters) -> Table {
-    let right = Align::Right;
-    let mut table = Table::new(&[
-        ("threads", right),
-        ("lost per request", right),
-        ("store gets at most", right),
-        ("back, by formula", right),
-        ("back, measured", right),
-        ("off", right),
-    ]);
     let back = |time: Option<Nanos>| {
         time.map_or_else(|| "never".to_owned(), |time| duration(time, letters))
     };
-    for client in slow {
-        table.row(vec![
-            client.sessions.to_string(),
-            duration(client.pause, letters),
-            rate(client.catching_up_at),
-            back(client.expected_back),
-            back(client.found_back),
-            percent(client.deviation()),
-        ]);
-    }
-    table
+    Table::of(slow)
+        .right("threads", |client| client.sessions)
+        .right("lost per request", |client| duration(client.pause, letters))
+        .right("store gets at most", |client| rate(client.catching_up_at))
+        .right("back, by formula", |client| back(client.expected_back))
+        .right("back, measured", |client| back(client.found_back))
+        .right("off", |client| percent(client.deviation()))
+        .build()
 }
 
 /// The whole study in one sentence.

@@ -7,7 +7,7 @@ use assay_analysis::tune::{SearchEnd, Step};
 
 use super::{TuneKind, Tuning, name};
 use crate::chart::axis::Axis;
-use crate::chart::line_chart::{ChartMark, Height, Line, LineChart};
+use crate::chart::line_chart::{ChartMark, Line, LineChart};
 use crate::chart::spectrum::known;
 use crate::document::{ChartFigure, NumberedEvent};
 use crate::units::rate;
@@ -67,60 +67,43 @@ fn latency(tuning: &Tuning) -> Option<LineChart> {
         let value = |rate: &f64| point(*rate).filter(|_| is_shown(tuning, *rate));
         xs.iter().map(|rate| value(rate).map(|point| point.latency_ns)).collect()
     };
+    let medians = xs.iter().map(|x| median(&tuning.steps, *x));
+    let untold = xs.iter().map(|x| untold(tuning, *x));
     let mut lines = vec![
-        line("latency", "response", &[], of_curve(|_, _| true)),
-        line("median", "service", &[6, 4], xs.iter().map(|x| median(&tuning.steps, *x)).collect()),
-        line("did not hold", "lag", &[2, 4], of_curve(is_failed)),
-        line(
-            "unknown (client)",
-            "misses",
-            &[2, 4],
-            xs.iter().map(|x| untold(tuning, *x)).collect(),
-        ),
+        Line::new("latency", "response", &[], of_curve(|_, _| true)),
+        Line::new("median", "service", &[6, 4], medians),
+        Line::new("did not hold", "lag", &[2, 4], of_curve(is_failed)),
+        Line::new("unknown (client)", "misses", &[2, 4], untold),
     ];
     lines.retain(|line| line.values.iter().any(Option::is_some));
     if let Some(ObjectiveTerm { measure: Measure::Latency { limit, .. }, .. }) =
         first_latency(tuning.objective.as_ref())
     {
         let limit = Some(limit.0 as f64);
-        lines.push(line("objective", "offered", &[12, 4], vec![limit; xs.len()]));
+        lines.push(Line::new("objective", "offered", &[12, 4], vec![limit; xs.len()]));
     }
-    Some(LineChart {
-        marks: marks(tuning).into_iter().map(|(mark, _)| mark).collect(),
-        height: Height::Tall,
-        ..LineChart::new(
-            "tune-latency",
-            curve_title(tuning),
-            [rate_axis(tuning, &xs), Axis::latency(known(&lines))],
-            xs,
-            lines,
-        )
-    })
+    let axes = [rate_axis(tuning, &xs), Axis::latency(known(&lines))];
+    let chart = LineChart::new("tune-latency", curve_title(tuning), axes, xs, lines).tall();
+    let marks = marks(tuning).into_iter().map(|(mark, _)| mark).collect();
+    Some(LineChart { marks, ..chart })
 }
 
 /// Answers per second beside arrivals per second: they part where the store can do no more.
 fn throughput(tuning: &Tuning) -> Option<LineChart> {
     let xs = rates(tuning);
     let first = |rate: f64| tuning.steps.iter().find(move |step| step.request.rate == rate);
-    let of = |figure: fn(&Step) -> f64| xs.iter().map(|x| first(*x).map(figure)).collect();
+    let line = |label: &str, colour, dash: &'static [u8], of: fn(&Step) -> f64| {
+        Line::new(label, colour, dash, xs.iter().map(|x| first(*x).map(of)))
+    };
     let lines = vec![
-        line("offered", "offered", &[6, 4], of(|step| step.outcome.figures.offered_per_s)),
-        line("done", "done", &[], of(|step| step.outcome.figures.done_per_s)),
+        line("offered", "offered", &[6, 4], |step| step.outcome.figures.offered_per_s),
+        line("done", "done", &[], |step| step.outcome.figures.done_per_s),
     ];
     if xs.is_empty() {
         return None;
     }
-    Some(LineChart::new(
-        "tune-throughput",
-        "Answers over arrivals per second",
-        [rate_axis(tuning, &xs), Axis::rate(known(&lines))],
-        xs,
-        lines,
-    ))
-}
-
-fn line(label: &str, colour: &'static str, dash: &'static [u8], values: Vec<Option<f64>>) -> Line {
-    Line::new(label, colour, dash, values)
+    let axes = [rate_axis(tuning, &xs), Axis::rate(known(&lines))];
+    Some(LineChart::new("tune-throughput", "Answers over arrivals per second", axes, xs, lines))
 }
 
 fn median(steps: &[Step], rate: f64) -> Option<f64> {

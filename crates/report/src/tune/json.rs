@@ -1,7 +1,7 @@
 //! A tune as one JSON object.
 
 use assay_analysis::slo::{TermFinding, Value};
-use assay_analysis::sweep::{Point, Spread, Sweep};
+use assay_analysis::sweep::{Point, Sweep};
 use assay_analysis::tune::{Bracket, Plan, Purpose, SearchEnd, Step, StepReason, Undecided};
 
 use super::{TuneKind, Tuning, words};
@@ -116,10 +116,7 @@ struct SweepObject(sweep: &Sweep) {
     points: usize,
     /// Whether their differences or their ratios are equal.
     #[schemars(extend("enum" = ["lin", "log"]))]
-    spread: &'static str = match sweep.spread {
-        Spread::Linear => "lin",
-        Spread::Log => "log",
-    },
+    spread: &'static str = sweep.spread.name(),
 }
 
 /// Where the curve of latencies bends.
@@ -160,7 +157,7 @@ where
     lag_p99_ns: u64 = figures.lag_p99.0,
     /// Whether its rate is sustained.
     #[schemars(extend("enum" = ["held", "violated", "unknown"]))]
-    verdict: &'static str = words::verdict(step.outcome.verdict),
+    verdict: &'static str = step.outcome.verdict.name(),
     /// What was found of each term of the objective.
     terms: Vec<TermObject> = step.outcome.terms.iter().map(TermObject::new).collect(),
     /// Why the rate is not sustained, or why that is unknown.
@@ -192,7 +189,7 @@ where
     dependence: f64,
     /// Whether the term holds.
     #[schemars(extend("enum" = ["held", "violated", "unknown"]))]
-    verdict: &'static str = words::verdict(found.verdict),
+    verdict: &'static str = found.verdict.name(),
 }
 
 /// Why a rate is not sustained, or why that is unknown.

@@ -1,14 +1,13 @@
 //! Sentences about objectives, steps, endings.
 
-use assay_analysis::Verdict;
 use assay_analysis::slo::{Comparison, Measure, ObjectiveTerm, Scope, Stretch, TermFinding, Value};
 use assay_analysis::sweep::Sweep;
 use assay_analysis::tune::{Bracket, Plan, SearchEnd, Step, StepOutcome, StepReason, Undecided};
 use assay_model::Nanos;
 
 use super::{TuneKind, Tuning};
-use crate::document::{Finding, Level};
-use crate::units::{Letters, count, duration, percent, percentile_name, rate};
+use crate::document::Finding;
+use crate::units::{Letters, count, duration, percent, percentile_name, rate, round_duration};
 
 /// What a term is about, such as `read.p99`; the response time goes without saying.
 pub fn name(term: &ObjectiveTerm) -> String {
@@ -36,20 +35,10 @@ pub fn term(term: &ObjectiveTerm, letters: Letters) -> String {
         Comparison::AtMost => "<=",
     };
     let limit = match term.measure {
-        Measure::Latency { limit, .. } => short(&duration(limit, letters)),
+        Measure::Latency { limit, .. } => round_duration(limit, letters),
         Measure::Errors { limit } | Measure::Misses { limit } => percent(limit),
     };
     format!("{} {sign} {limit}", name(term))
-}
-
-/// A promised time is a round number: `5 ms` and not `5.00 ms`.
-fn short(text: &str) -> String {
-    match text.split_once(' ') {
-        Some((number, unit)) if number.contains('.') => {
-            format!("{} {unit}", number.trim_end_matches('0').trim_end_matches('.'))
-        }
-        _ => text.to_owned(),
-    }
 }
 
 /// What was found of a term.
@@ -59,15 +48,6 @@ pub fn value(found: &TermFinding, letters: Letters) -> String {
         Value::Endless => "endless".to_owned(),
         Value::Share(share) => percent(share),
         Value::Nothing => "-".to_owned(),
-    }
-}
-
-/// The name of a verdict in files.
-pub const fn verdict(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::Held => "held",
-        Verdict::Violated => "violated",
-        Verdict::Unknown => "unknown",
     }
 }
 
@@ -156,10 +136,6 @@ pub fn findings(tuning: &Tuning, letters: Letters) -> Vec<Finding> {
     findings
 }
 
-fn finding(level: Level, name: &'static str, text: String) -> Finding {
-    Finding { level, name, text }
-}
-
 /// What came of it.
 fn headline(tuning: &Tuning, letters: Letters) -> Finding {
     match &tuning.time_course {
@@ -180,23 +156,23 @@ fn ended(
         Some(SearchEnd::Found { rate: found, exceeded, is_ceiling }) => {
             let more = beyond(tuning, exceeded, is_ceiling);
             let text = format!("{} with {promise}; {}{more}", rate(found), confirmed(plan));
-            finding(Level::Fine, "sustained", text)
+            Finding::fine("sustained", text)
         }
         Some(SearchEnd::BelowFloor) => {
             let text = format!("not even {} with {promise}", rate(plan.min));
-            finding(Level::Alarm, "not sustained", text)
+            Finding::alarm("not sustained", text)
         }
         Some(SearchEnd::Undecided { why: Undecided::Client, .. }) => {
-            finding(Level::Caution, "cannot tell", cannot_tell(tuning))
+            Finding::caution("cannot tell", cannot_tell(tuning))
         }
         Some(SearchEnd::Undecided { best, why }) => {
             let why = match why {
                 Undecided::NonMonotone => "rates held again and again above some that failed",
                 Undecided::Steps | Undecided::Client => "the search took too many steps",
             };
-            finding(Level::Caution, "undecided", format!("{why}; {}", so_far(best, &promise)))
+            Finding::caution("undecided", format!("{why}; {}", so_far(best, &promise)))
         }
-        None => finding(Level::Caution, "interrupted", so_far(best, &promise)),
+        None => Finding::caution("interrupted", so_far(best, &promise)),
     }
 }
 
@@ -211,8 +187,8 @@ fn swept(tuning: &Tuning, sweep: &Sweep, held: Option<f64>, letters: Letters) ->
     };
     let text = format!("{steps} of {} rates from {from} to {to}{held}", sweep.points);
     match tuning.is_interrupted {
-        true => finding(Level::Caution, "interrupted", text),
-        false => finding(Level::Fine, "swept", text),
+        true => Finding::caution("interrupted", text),
+        false => Finding::fine("swept", text),
     }
 }
 
@@ -264,7 +240,7 @@ fn bracket(tuning: &Tuning) -> Option<Finding> {
     let failed = part("failed", failed).or_else(|| Some("no higher rate failed".to_owned()));
     let parts: Vec<String> =
         [held, part("unknown", unknown), failed].into_iter().flatten().collect();
-    (!tuning.steps.is_empty()).then(|| finding(Level::Fine, "interval", parts.join(", ")))
+    (!tuning.steps.is_empty()).then(|| Finding::fine("interval", parts.join(", ")))
 }
 
 fn so_far(best: Option<f64>, promise: &str) -> String {
@@ -279,7 +255,7 @@ fn remarks(tuning: &Tuning, letters: Letters) -> Vec<Finding> {
     let mut remarks = Vec::new();
     if tuning.is_no_op {
         let text = "this store keeps nothing: the sustained rate is that of the load generator";
-        remarks.push(finding(Level::Caution, "no store", text.to_owned()));
+        remarks.push(Finding::caution("no store", text));
     }
     let at = |number: usize| tuning.steps.get(number).map_or(0.0, |step| step.request.rate);
     for inversion in &tuning.inversions {
@@ -290,14 +266,13 @@ fn remarks(tuning: &Tuning, letters: Letters) -> Vec<Finding> {
             rate(at(inversion.held)),
             inversion.held + 1,
         );
-        remarks.push(finding(Level::Caution, "not monotone", text));
+        remarks.push(Finding::caution("not monotone", text));
     }
     if let Some(knee) = tuning.knee {
         let latency = duration(Nanos(knee.latency_ns as u64), letters);
         let text = format!("the curve bends upwards at {}, {latency}", rate(knee.rate));
-        remarks.push(finding(Level::Fine, "knee", text));
+        remarks.push(Finding::fine("knee", text));
     }
-    let notice = |text: &String| finding(Level::Caution, "warning", text.clone());
-    remarks.extend(tuning.warnings.iter().map(notice));
+    remarks.extend(tuning.warnings.iter().map(|text| Finding::caution("warning", text)));
     remarks
 }

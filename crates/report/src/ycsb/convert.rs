@@ -45,7 +45,12 @@ pub const MEASUREMENT_TYPES: [MeasurementType; 6] = [
 impl MeasurementType {
     /// Whether latencies are kept in this form.
     pub fn has(&self, form: Form) -> bool {
-        self.forms.iter().any(|(_, own)| *own == form)
+        self.prefix(form).is_some()
+    }
+
+    /// The prefix of the names of metrics in this form, if latencies are kept in it.
+    fn prefix(&self, form: Form) -> Option<&'static str> {
+        self.forms.iter().find(|(_, own)| *own == form).map(|(prefix, _)| *prefix)
     }
 }
 
@@ -122,18 +127,17 @@ pub fn lines(measures: &Measures, options: &Options) -> Vec<Line> {
     let mut lines = overall(measures);
     for metric in named(measures, options) {
         for (place, (prefix, form)) in options.measurement_type.forms.iter().enumerate() {
-            let block = Block {
+            let block = Named {
                 name: format!("{prefix}{}", metric.name),
-                measured: metric.measured,
                 // Only the first of two counts the statuses.
                 returns: if place == 0 { metric.returns } else { &[] },
-                options,
+                ..metric
             };
             match form {
-                Form::Hdr => block.hdr(&mut lines),
-                Form::Buckets => block.buckets(&mut lines),
-                Form::Series => block.series(&mut lines),
-                Form::Raw => block.raw(&mut lines),
+                Form::Hdr => block.hdr(options, &mut lines),
+                Form::Buckets => block.buckets(options, &mut lines),
+                Form::Series => block.series(options, &mut lines),
+                Form::Raw => block.raw(options, &mut lines),
             }
         }
     }
@@ -142,9 +146,7 @@ pub fn lines(measures: &Measures, options: &Options) -> Vec<Line> {
 
 /// The latencies behind the lines of each metric that is kept as a histogram.
 pub fn histograms(measures: &Measures, options: &Options) -> Vec<(String, Histogram)> {
-    let forms = options.measurement_type.forms.iter();
-    let prefixes = forms.filter(|(_, form)| *form == Form::Hdr).map(|(prefix, _)| *prefix);
-    let Some(prefix) = prefixes.into_iter().next() else { return Vec::new() };
+    let Some(prefix) = options.measurement_type.prefix(Form::Hdr) else { return Vec::new() };
     let one = |named: Named<'_>| {
         let histogram = named.measured.map_or_else(empty, |measured| measured.histogram.clone());
         (format!("{prefix}{}", named.name), histogram)
@@ -155,9 +157,7 @@ pub fn histograms(measures: &Measures, options: &Options) -> Vec<(String, Histog
 /// Each latency of each metric that is kept raw, as YCSB prints them beside the lines: the name of
 /// the metric with its text. `started_ms` is the time of day at which the run's axis begins.
 pub fn raw(measures: &Measures, options: &Options, started_ms: u64) -> Vec<(String, String)> {
-    let forms = options.measurement_type.forms.iter();
-    let prefixes = forms.filter(|(_, form)| *form == Form::Raw).map(|(prefix, _)| *prefix);
-    let Some(prefix) = prefixes.into_iter().next() else { return Vec::new() };
+    let Some(prefix) = options.measurement_type.prefix(Form::Raw) else { return Vec::new() };
     let one = |named: Named<'_>| {
         let name = format!("{prefix}{}", named.name);
         let mut text = format!("{name} latency raw data: op, timestamp(ms), latency(us)\n");
@@ -194,7 +194,7 @@ fn metric_name(metric: Metric, transactions: &[String]) -> String {
         Metric::Success(kind) => kind_name(kind),
         Metric::Failure(kind, None) => format!("{}-FAILED", kind_name(kind)),
         Metric::Failure(kind, Some(status)) => {
-            format!("{}-{}", kind_name(kind), status_name(status))
+            format!("{}-{}", kind_name(kind), status.name())
         }
         Metric::Verify => "VERIFY".to_owned(),
         Metric::ScanPerRecord => "SCAN-LATENCY-PER-RECORD".to_owned(),
@@ -205,36 +205,15 @@ fn metric_name(metric: Metric, transactions: &[String]) -> String {
     }
 }
 
-/// YCSB's name of a status code.
-pub fn status_name(status: Status) -> &'static str {
-    match status {
-        Status::Ok => "OK",
-        Status::NotImplemented => "NOT_IMPLEMENTED",
-        Status::BadRequest => "BAD_REQUEST",
-        Status::Forbidden => "FORBIDDEN",
-        Status::UnexpectedState => "UNEXPECTED_STATE",
-        Status::ServiceUnavailable => "SERVICE_UNAVAILABLE",
-        Status::NotFound => "NOT_FOUND",
-        Status::Error => "ERROR",
-    }
-}
-
-/// The lines of one metric in one form.
-struct Block<'a> {
-    name: String,
-    measured: Option<&'a Measured>,
-    returns: &'a [(Status, u64)],
-    options: &'a Options,
-}
-
-impl Block<'_> {
+/// The lines of one metric in each form.
+impl Named<'_> {
     fn push(&self, lines: &mut Vec<Line>, measurement: &str, value: JavaNumber) {
         lines.push(line(&self.name, measurement, value));
     }
 
     fn push_returns(&self, lines: &mut Vec<Line>) {
         for (status, count) in self.returns {
-            self.push(lines, &format!("Return={}", status_name(*status)), whole(*count));
+            self.push(lines, &format!("Return={}", status.name()), whole(*count));
         }
     }
 
@@ -242,7 +221,7 @@ impl Block<'_> {
         self.measured.map_or(0, Measured::count)
     }
 
-    fn hdr(&self, lines: &mut Vec<Line>) {
+    fn hdr(&self, options: &Options, lines: &mut Vec<Line>) {
         let none = empty();
         let micros = self.measured.map_or(&none, |measured| &measured.histogram);
         // A JVM's histogram without values has the largest possible minimum and no mean.
@@ -252,12 +231,12 @@ impl Block<'_> {
         self.push(lines, "AverageLatency(us)", JavaNumber::Double(mean));
         self.push(lines, "MinLatency(us)", whole(min));
         self.push(lines, "MaxLatency(us)", whole(micros.max()));
-        for &percent in &self.options.percentiles {
+        for &percent in &options.percentiles {
             let label = format!("{}PercentileLatency(us)", ordinal(percent));
             self.push(lines, &label, whole(micros.value_at_percentile(percent)));
         }
         self.push_returns(lines);
-        for bucket in micros.iter_recorded().filter(|_| self.options.is_verbose) {
+        for bucket in micros.iter_recorded().filter(|_| options.is_verbose) {
             let count = JavaNumber::Double(bucket.count_at_value() as f64);
             self.push(lines, &bucket.value_iterated_to().to_string(), count);
         }
@@ -278,7 +257,7 @@ impl Block<'_> {
     }
 
     /// Percentiles are whole milliseconds; one that lies beyond the buckets is not printed.
-    fn buckets(&self, lines: &mut Vec<Line>) {
+    fn buckets(&self, options: &Options, lines: &mut Vec<Line>) {
         let Moments { mean, variance } = self.moments();
         self.push(lines, "Operations", whole(self.count()));
         self.push(lines, "AverageLatency(us)", JavaNumber::Double(mean));
@@ -291,7 +270,7 @@ impl Block<'_> {
             }
         }
         self.push_returns(lines);
-        if self.options.is_verbose {
+        if options.is_verbose {
             let buckets = self.measured.map_or(&[][..], |measured| &measured.buckets);
             for (ms, bucket) in buckets.iter().enumerate() {
                 self.push(lines, &ms.to_string(), whole(*bucket));
@@ -301,22 +280,21 @@ impl Block<'_> {
         }
     }
 
-    fn series(&self, lines: &mut Vec<Line>) {
+    fn series(&self, options: &Options, lines: &mut Vec<Line>) {
         self.push(lines, "Operations", whole(self.count()));
         self.push(lines, "AverageLatency(us)", JavaNumber::Double(self.moments().mean));
         self.push_extremes(lines);
         self.push_returns(lines);
-        let means = self.measured.map(|measured| measured.means(self.options.granularity));
+        let means = self.measured.map(|measured| measured.means(options.granularity));
         for (from, mean) in means.unwrap_or_else(|| vec![(0, f64::NAN)]) {
             self.push(lines, &from.to_string(), JavaNumber::Double(mean));
         }
     }
 
-    fn raw(&self, lines: &mut Vec<Line>) {
+    fn raw(&self, options: &Options, lines: &mut Vec<Line>) {
         let count = self.count();
         self.push(lines, "Total Operations", whole(count));
-        if let Some(measured) = self.measured.filter(|_| count > 0 && !self.options.has_no_summary)
-        {
+        if let Some(measured) = self.measured.filter(|_| count > 0 && !options.has_no_summary) {
             let announcement = "Below is a summary of latency in microseconds:";
             self.push(lines, announcement, JavaNumber::Whole(-1));
             self.push(lines, "Average", JavaNumber::Double(self.moments().mean));

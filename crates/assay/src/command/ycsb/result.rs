@@ -140,9 +140,8 @@ fn failures(options: &ClientOptions) -> Failures {
     if options.reports_each_error {
         return Failures::ByStatus;
     }
-    let is_tracked = |status: &Status| {
-        options.tracked_errors.iter().any(|name| name == block::status_name(*status))
-    };
+    let is_tracked =
+        |status: &Status| options.tracked_errors.iter().any(|name| name == status.name());
     match options.tracked_errors.is_empty() {
         true => Failures::Together,
         false => Failures::Tracked(ALL.into_iter().filter(is_tracked).collect()),
