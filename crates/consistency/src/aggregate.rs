@@ -132,7 +132,7 @@ impl AggregateLog {
 
     fn bank(&mut self, operations: &[&AggregateOperation], rules: &AggregateRules<'_>) {
         let done = operations.iter().filter(|one| one.outcome == Outcome::Done);
-        let snapshots: Vec<(u64, &[(u64, Option<i64>)])> = done
+        let snapshots: Vec<_> = done
             .filter_map(|operation| match &operation.access {
                 AggregateAccess::Balances(balances) => Some((operation.index, &balances[..])),
                 _ => None,

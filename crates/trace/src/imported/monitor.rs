@@ -247,7 +247,7 @@ mod tests {
     use crate::imported::requests::tests::{bad, parsed, passed_over};
 
     fn requested(words: &str) -> Vec<ImportedRequest> {
-        parsed(Monitor::default(), &format!("10.000002 [0 127.0.0.1:5] {words}"))
+        parsed(Monitor::default(), format!("10.000002 [0 127.0.0.1:5] {words}"))
     }
 
     fn display(words: &str) -> Vec<(Verb, u64, ValueSize)> {

@@ -99,7 +99,7 @@ mod tests {
 
     #[test]
     fn every_operation_has_its_verb() {
-        let verb = |name: &str| parsed(Twitter, &format!("1,k,1,1,1,{name},0"))[0].verb;
+        let verb = |name: &str| parsed(Twitter, format!("1,k,1,1,1,{name},0"))[0].verb;
         for name in ["replace", "cas", "append", "prepend", "incr", "decr"] {
             assert_eq!(verb(name), Verb::Change, "{name}");
         }
