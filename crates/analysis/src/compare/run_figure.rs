@@ -16,8 +16,8 @@ named_enum! {
     pub enum IntervalBasis {
         /// Several runs on each side: what differs from run to run is in the intervals.
         Runs => "runs",
-        /// A single run on at least one side. How much runs differ from each other is unknown, so the
-        /// intervals are too narrow by as much.
+        /// A single run on at least one side. How much runs differ from each other is unknown, so
+        /// the intervals are too narrow by as much.
         WithinRun => "within-run",
     }
 }
