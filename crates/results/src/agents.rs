@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use assay_analysis::{AnalysisOptions, Analyzer, Distribution};
+use assay_analysis::{AnalysisOptions, Analyzer};
 use assay_consistency::ClockError;
 use assay_history::manifest::AgentSection;
 use assay_history::{Manifest, read_clock};
@@ -79,20 +79,15 @@ impl AgentFigures {
                 workers: section.workers,
                 offered: summary.overall.counts.offered,
                 done_per_s: summary.overall.rates.done_per_s,
-                p50: value(response, 0.5),
-                p99: value(response, 0.99),
-                lag_p99: value(&summary.lag, 0.99),
+                p50: response.value(0.5),
+                p99: response.value(0.99),
+                lag_p99: summary.lag.value(0.99),
                 start_least_ns: section.start_least_ns,
                 start_most_ns: section.start_most_ns,
             }
         };
         self.agents.into_iter().map(facts).collect()
     }
-}
-
-fn value(distribution: &Distribution, quantile: f64) -> Option<Nanos> {
-    let found = distribution.percentiles.iter().find(|one| one.quantile == quantile);
-    found.map(|one| one.value)
 }
 
 /// The error of each agent's clock over the run in `dir`, for comparing events of two agents; with

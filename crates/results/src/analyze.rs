@@ -301,7 +301,7 @@ fn facts(dir: &Path, manifest: &Manifest, summary: &Summary) -> Facts {
         "open" => summary.overall.counts.offered,
         _ => manifest.load.settings.closed.unwrap_or(0),
     };
-    let some = |text: &String| (!text.is_empty()).then(|| text.clone());
+    let some = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());
     Facts {
         run_id: manifest.run.id.clone(),
         title: format!("{} on {}", manifest.spec.name, manifest.store.name),
@@ -344,15 +344,8 @@ fn facts(dir: &Path, manifest: &Manifest, summary: &Summary) -> Facts {
         warnings: warnings(dir, manifest),
         findings: findings(manifest),
         figures: figures(manifest, summary),
-        events: Vec::new(),
-        effects: Vec::new(),
-        agents: Vec::new(),
-        servers: Vec::new(),
-        scraped: Vec::new(),
-        consistency: None,
-        availability: None,
-        hallmark: None,
         floor: floor(manifest),
+        ..Facts::default()
     }
 }
 

@@ -1,6 +1,6 @@
 //! Observations of machines during a run: their names, one stretch of them, counts by node.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use assay_analysis::Window;
 use assay_analysis::hallmark::{Hiccups, NetworkLoss, WorkerTime};
@@ -72,12 +72,10 @@ impl<'a> ObservedWindow<'a> {
         let is_client = |source: &str| {
             source.strip_prefix(CLIENT).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
         };
-        let mut sources: Vec<&str> = observations.iter().map(|one| one.source.as_str()).collect();
-        sources.retain(|source| is_client(source));
-        sources.sort_unstable();
-        sources.dedup();
+        let sources = observations.iter().map(|one| one.source.as_str());
+        let mut sources: BTreeSet<&str> = sources.filter(|source| is_client(source)).collect();
         if sources.is_empty() {
-            sources.push(CLIENT);
+            sources.insert(CLIENT);
         }
         sources.into_iter().map(|one| ObservedWindow::of(observations, window, one)).collect()
     }
@@ -133,19 +131,13 @@ impl<'a> ObservedWindow<'a> {
 
     /// The time of each worker, by number.
     pub fn workers(&self) -> Vec<WorkerTime> {
-        let mut names: Vec<&str> = self
-            .series
-            .keys()
-            .map(|(part, _)| *part)
-            .filter(|part| number(part).is_some())
-            .collect();
-        names.sort_by_key(|name| number(name));
-        names.dedup();
+        let parts = self.series.keys().filter_map(|(part, _)| Some((number(part)?, *part)));
+        let names: BTreeMap<usize, &str> = parts.collect();
         let time = |name: &str| {
             let busy = self.of_time(name, metric::CPU)?;
             Some(WorkerTime { busy, waited: self.of_time(name, metric::WAITED), useful: None })
         };
-        names.into_iter().filter_map(time).collect()
+        names.into_values().filter_map(time).collect()
     }
 
     /// When the system was first read after the window; readings of long runs are far apart.
@@ -188,16 +180,12 @@ fn number(part: &str) -> Option<usize> {
 
 /// What was seen of each node, in order of their numbers.
 pub fn counted(observations: &[Observation]) -> Vec<Counted> {
-    let mut nodes: Vec<(u64, Counted)> = Vec::new();
+    let mut nodes: BTreeMap<u64, Counted> = BTreeMap::new();
     for observed in observations {
         let number = observed.source.strip_prefix(NODE).and_then(|number| number.parse().ok());
         let Some(number) = number else { continue };
-        let place = nodes.iter().position(|(other, _)| *other == number).unwrap_or_else(|| {
-            let name = format!("node {number}");
-            nodes.push((number, Counted { name, readings: Vec::new() }));
-            nodes.len() - 1
-        });
-        let readings = &mut nodes[place].1.readings;
+        let unread = || Counted { name: format!("node {number}"), readings: Vec::new() };
+        let readings = &mut nodes.entry(number).or_insert_with(unread).readings;
         if readings.last().is_none_or(|last| last.at != observed.at) {
             readings.push(Counters { at: observed.at, ..Counters::default() });
         }
@@ -213,8 +201,7 @@ pub fn counted(observations: &[Observation]) -> Vec<Counted> {
         };
         *field = Some(observed.value);
     }
-    nodes.sort_by_key(|(number, _)| *number);
-    nodes.into_iter().map(|(_, counted)| counted).collect()
+    nodes.into_values().collect()
 }
 
 /// The series that a report shows, out of all observations of a run.

@@ -10,7 +10,7 @@ use std::path::Path;
 use assay_consistency::register::judge;
 use assay_consistency::{
     ClockError, Limitation, Quality, QualityVerdict, RecordCollector, RecordOptions, RecordShare,
-    Seen, VerdictPower,
+    VerdictPower,
 };
 use assay_history::{Manifest, reads_file};
 use assay_model::{Nanos, Record};
@@ -196,17 +196,13 @@ pub fn merge(
         }
     }
     let is_whole = records == question.records;
-    if let Some(limitation) = limitation(question, is_whole, &whole.seen) {
+    let limitation = match is_whole {
+        true => limitation_of_records(&whole.seen, question.fields, question.is_fresh),
+        false => Some(Limitation::Incomplete),
+    };
+    if let Some(limitation) = limitation {
         not_assessable(&mut whole.findings, limitation);
     }
     whole.check(is_whole);
     Ok(whole)
-}
-
-/// Why nothing can be judged, if so; in the order of `assay check`.
-fn limitation(question: &ShareQuestion, is_whole: bool, seen: &Seen) -> Option<Limitation> {
-    if !is_whole {
-        return Some(Limitation::Incomplete);
-    }
-    limitation_of_records(seen, question.fields, question.is_fresh)
 }

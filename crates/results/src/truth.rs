@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use assay_history::count_faults;
+use assay_report::units::count;
 
 /// The faults on the store's data in the truth log of the run directory `dir`, in a sentence;
 /// `None` without faults or without a log.
@@ -12,8 +13,8 @@ pub fn planted(dir: &Path) -> Option<String> {
         Err(error) => return Some(error.to_string()),
     };
     let describe = |(name, verb): (&str, &str)| {
-        let count = counts.get(name).filter(|count| **count > 0)?;
-        Some(format!("{verb} {}", grouped(*count)))
+        let number = counts.get(name).filter(|number| **number > 0)?;
+        Some(format!("{verb} {}", count(*number).replace(' ', ",")))
     };
     let of = |actions: &[(&str, &str)], what: &str| {
         let describe: Vec<String> = actions.iter().copied().filter_map(describe).collect();
@@ -44,16 +45,3 @@ const WRITES: [(&str, &str); 5] = [
 /// The same for reads.
 const READS: [(&str, &str); 2] =
     [("stale", "answered stale"), ("stale-cache", "answered from a stale cache")];
-
-/// A number with a comma between thousands.
-fn grouped(count: u64) -> String {
-    let digits = count.to_string();
-    let mut text = String::new();
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}

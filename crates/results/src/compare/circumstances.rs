@@ -123,43 +123,36 @@ fn only_there(old: &str, new: &str) -> (String, String) {
 
 /// The store, the machine, the instrument.
 fn place(found: &mut Differences, old: &Manifest, new: &Manifest) {
-    let mut note = |what: &str, old: String, new: String| found.note(Weight::Place, what, old, new);
-    note("store", old.store.name.clone(), new.store.name.clone());
-    note("store url", url(old), url(new));
-    note("store version", old.store.version.clone(), new.store.version.clone());
-    let setting = |manifest: &Manifest, name: &str| {
-        let found = manifest.store.settings.iter().find(|setting| setting.name == name);
-        found.map(|setting| setting.value.clone()).unwrap_or_default()
+    let mut note = |what: &str, of: &dyn Fn(&Manifest) -> String| {
+        found.note(Weight::Place, what, of(old), of(new));
     };
+    note("store", &|run| run.store.name.clone());
+    note("store url", &url);
+    note("store version", &|run| run.store.version.clone());
     let settings = old.store.settings.iter().chain(&new.store.settings);
     let names: BTreeSet<&String> = settings.map(|setting| &setting.name).collect();
     // The seed of a simulated store is chance.
     for name in names.into_iter().filter(|name| *name != "seed") {
-        note(&format!("setting {name}"), setting(old, name), setting(new, name));
+        note(&format!("setting {name}"), &|run| {
+            let found = run.store.settings.iter().find(|setting| setting.name == *name);
+            found.map(|setting| setting.value.clone()).unwrap_or_default()
+        });
     }
-    let (mine, theirs) = (old.store.capabilities.named(), new.store.capabilities.named());
-    for ((name, mine), (_, theirs)) in mine.into_iter().zip(theirs) {
-        note(&format!("store {name}"), mine, theirs);
+    for (at, (name, _)) in old.store.capabilities.named().into_iter().enumerate() {
+        note(&format!("store {name}"), &|run| run.store.capabilities.named()[at].1.clone());
     }
-    note("system", old.machine.system.clone(), new.machine.system.clone());
-    note("processor", old.machine.processor.clone(), new.machine.processor.clone());
-    note("cores", old.machine.cores.to_string(), new.machine.cores.to_string());
-    let gib =
-        |manifest: &Manifest| format!("{} GiB", (manifest.machine.memory_bytes + (1 << 29)) >> 30);
-    note("memory", gib(old), gib(new));
+    note("system", &|run| run.machine.system.clone());
+    note("processor", &|run| run.machine.processor.clone());
+    note("cores", &|run| run.machine.cores.to_string());
+    note("memory", &|run| format!("{} GiB", (run.machine.memory_bytes + (1 << 29)) >> 30));
     for name in ["clocksource", "governor"] {
-        let fact =
-            |manifest: &Manifest| manifest.machine.facts.get(name).cloned().unwrap_or_default();
-        note(name, fact(old), fact(new));
+        note(name, &|run| run.machine.facts.get(name).cloned().unwrap_or_default());
     }
-    note("agents", agents(old).to_string(), agents(new).to_string());
-    note("threads", old.load.workers.to_string(), new.load.workers.to_string());
-    let spin = |manifest: &Manifest| manifest.load.settings.spin.name().to_owned();
-    note("spin", spin(old), spin(new));
-    let cpu_list =
-        |manifest: &Manifest| manifest.load.settings.cpu_list.clone().unwrap_or_default();
-    note("cpu-list", cpu_list(old), cpu_list(new));
-    note("assay", old.run.assay.clone(), new.run.assay.clone());
+    note("agents", &|run| agents(run).to_string());
+    note("threads", &|run| run.load.workers.to_string());
+    note("spin", &|run| run.load.settings.spin.name().to_owned());
+    note("cpu-list", &|run| run.load.settings.cpu_list.clone().unwrap_or_default());
+    note("assay", &|run| run.run.assay.clone());
 }
 
 /// Processes that have issued the operations.
