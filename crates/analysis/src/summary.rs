@@ -173,13 +173,13 @@ pub struct Distribution {
 
 impl Distribution {
     /// The percentile at `quantile`, one of [`QUANTILES`](crate::QUANTILES), if there are values.
-    pub fn percentile(&self, quantile: f64) -> Option<&Percentile> {
+    pub fn percentile_at(&self, quantile: f64) -> Option<&Percentile> {
         self.percentiles.iter().find(|percentile| percentile.quantile == quantile)
     }
 
     /// Its value.
     pub fn value(&self, quantile: f64) -> Option<Nanos> {
-        self.percentile(quantile).map(|percentile| percentile.value)
+        self.percentile_at(quantile).map(|percentile| percentile.value)
     }
 }
 

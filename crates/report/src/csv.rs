@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use assay_analysis::{Distribution, Group, Interval, Latency, Summary};
 
+use crate::escape::quoted;
 use crate::facts::Facts;
 use crate::units::percentile_name;
 
@@ -109,15 +110,6 @@ impl Sheet {
                 self.row(kind, &format!("{metric}.no_interval"), "reason", shortage.name());
             }
         }
-    }
-}
-
-/// A cell of text as RFC 4180 has it.
-pub fn quoted(text: &str) -> String {
-    if text.contains([',', '"', '\n', '\r']) {
-        format!("\"{}\"", text.replace('"', "\"\""))
-    } else {
-        text.to_owned()
     }
 }
 

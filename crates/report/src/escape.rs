@@ -1,4 +1,13 @@
-//! Text that cannot become markup.
+//! Text that cannot become markup, or another cell.
+
+/// A cell of text as RFC 4180 has it.
+pub fn quoted(text: &str) -> String {
+    if text.contains([',', '"', '\n', '\r']) {
+        format!("\"{}\"", text.replace('"', "\"\""))
+    } else {
+        text.to_owned()
+    }
+}
 
 /// Text for an element or a quoted attribute.
 pub fn escape(text: &str) -> String {

@@ -48,7 +48,7 @@ impl DisplayedPercentile {
         quantile: f64,
         is_withdrawn: bool,
     ) -> DisplayedPercentile {
-        let Some(Percentile { value, interval, .. }) = distribution.percentile(quantile) else {
+        let Some(Percentile { value, interval, .. }) = distribution.percentile_at(quantile) else {
             return DisplayedPercentile::Nothing;
         };
         match interval {

@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 
-use crate::csv::quoted;
+use crate::escape::quoted;
 
 /// On which side the cells of a column are flush.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! What reads of a counter may return.
+//! Reads of a counter that no order of its additions explains.
 
 use assay_model::{Nanos, Outcome};
 

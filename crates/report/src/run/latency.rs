@@ -132,7 +132,7 @@ fn percentile_row(
 
 /// The ends of a percentile's interval.
 fn confidence(distribution: &Distribution, quantile: f64) -> String {
-    match distribution.percentile(quantile).map(|percentile| percentile.interval) {
+    match distribution.percentile_at(quantile).map(|percentile| percentile.interval) {
         Some(Interval::Known { low, high, .. }) => between(low, high),
         _ => String::new(),
     }

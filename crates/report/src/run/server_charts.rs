@@ -1,5 +1,6 @@
-//! Charts of what was seen of servers, on the same axis of time as the latency: the use of their
-//! machines, and what they counted about themselves.
+//! Charts of what was seen of servers, on the same axis of time as the latency.
+//!
+//! They show the use of the servers' machines, and what servers counted about themselves.
 
 use std::collections::BTreeSet;
 

@@ -420,7 +420,9 @@ fn records_lie_as_ycsb_lays_them() {
         let records = Records::new(dialect, &table);
         vec![records.create(Content::Text), records.create(Content::Bytes), records.drop()]
     };
-    check_lines(lines, expect![[r#"
+    check_lines(
+        lines,
+        expect![[r#"
         CREATE TABLE IF NOT EXISTS usertable (YCSB_KEY VARCHAR(255) NOT NULL PRIMARY
           KEY, field0 TEXT, field1 TEXT)
         CREATE TABLE IF NOT EXISTS usertable (YCSB_KEY BLOB NOT NULL PRIMARY KEY, field0
@@ -443,7 +445,8 @@ fn records_lie_as_ycsb_lays_them() {
         CREATE TABLE IF NOT EXISTS usertable (YCSB_KEY BLOB NOT NULL PRIMARY KEY, field0
           BLOB, field1 BLOB)
         DROP TABLE IF EXISTS usertable
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -461,7 +464,9 @@ fn records_are_requested_by_their_key() {
             records.delete(),
         ]
     };
-    check_lines(lines, expect![[r#"
+    check_lines(
+        lines,
+        expect![[r#"
         SELECT field0, field1 FROM usertable WHERE YCSB_KEY = ?
         SELECT field1 FROM usertable WHERE YCSB_KEY = ?
         SELECT field0, field1 FROM usertable WHERE YCSB_KEY >= ? ORDER BY YCSB_KEY LIMIT
@@ -490,7 +495,8 @@ fn records_are_requested_by_their_key() {
         INSERT INTO usertable (YCSB_KEY, field0, field1) VALUES (?1, ?2, ?3)
         UPDATE usertable SET field1 = ?1, field0 = ?2 WHERE YCSB_KEY = ?3
         DELETE FROM usertable WHERE YCSB_KEY = ?1
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]

@@ -293,7 +293,7 @@ fn steps_of_ours(history: &ForeignHistory) -> Vec<Vec<String>> {
 
 /// A history that adya simulates: of lists if the seed is even, else of registers.
 fn simulated(seed: u64, options: adya::sim::SimOpts) -> (String, Workload) {
-    let (kind, workload) = if seed % 2 == 0 {
+    let (kind, workload) = if seed.is_multiple_of(2) {
         (adya::r#gen::Kind::ListAppend, Workload::ListAppend)
     } else {
         (adya::r#gen::Kind::RwRegister, Workload::RwRegister)
