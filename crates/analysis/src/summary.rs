@@ -301,8 +301,9 @@ pub struct Series {
 }
 
 impl Series {
-    /// The intervals that lie in `window` with their whole width.
+    /// The intervals that lie in `window` with their whole width; they follow each other in time.
     pub fn whole_in(&self, window: Window) -> &[IntervalSummary] {
+        debug_assert!(self.intervals.is_sorted_by_key(|one| one.from));
         let is_before = |one: &IntervalSummary| one.from < window.from;
         let has_ended = |one: &IntervalSummary| one.from.saturating_add(self.width) <= window.until;
         let first = self.intervals.partition_point(is_before);

@@ -92,7 +92,7 @@ pub struct StoreFacts {
     pub is_best_effort: bool,
 }
 
-/// One agent of a fleet.
+/// One agent of a fleet, as the JSON form of a result has it.
 #[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize)]
 #[schemars(rename = "AgentObject")]
 pub struct AgentFacts {

@@ -345,7 +345,14 @@ fn facts(dir: &Path, manifest: &Manifest, summary: &Summary) -> Facts {
         findings: findings(manifest),
         figures: figures(manifest, summary),
         floor: floor(manifest),
-        ..Facts::default()
+        events: Vec::new(),
+        effects: Vec::new(),
+        agents: Vec::new(),
+        servers: Vec::new(),
+        scraped: Vec::new(),
+        consistency: None,
+        availability: None,
+        hallmark: None,
     }
 }
 

@@ -18,9 +18,16 @@ pub(crate) fn is_bare_name(name: &str) -> bool {
         ),
         _ => false,
     };
-    let parsed = Parser::parse_sql(&GenericDialect {}, &sql);
-    let is_read = matches!(parsed.as_deref(), Ok([Statement::Query(query)]) if selects_it(query));
-    is_read && !opens_a_clause(name)
+    let parsed = |sql: &str| Parser::parse_sql(&GenericDialect {}, sql);
+    let is_selected =
+        matches!(parsed(&sql).as_deref(), Ok([Statement::Query(query)]) if selects_it(query));
+    let sql = format!("CREATE TABLE {name} ({name} INT PRIMARY KEY)");
+    let is_declared = matches!(
+        parsed(&sql).as_deref(),
+        Ok([Statement::CreateTable(table)])
+            if table.columns.len() == 1 && table.constraints.is_empty()
+    );
+    is_selected && is_declared && !opens_a_clause(name)
 }
 
 /// Whether a name is a word that opens a clause; most dialects take it as a name in quotes only.

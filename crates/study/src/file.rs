@@ -100,7 +100,7 @@ pub struct WorkloadSection {
 
 /// A load, or several that differ in one number.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+#[serde(rename = "LoadSection", deny_unknown_fields, rename_all = "kebab-case")]
 pub struct StudyLoadSection {
     /// Closed loop: numbers of clients that wait for their answers.
     #[serde(default)]
@@ -122,7 +122,7 @@ pub struct StudyLoadSection {
 
 /// A store: one that the study starts, or one with a URL.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+#[serde(rename = "StoreSection", deny_unknown_fields, rename_all = "kebab-case")]
 pub struct StudyStoreSection {
     /// Its name in the study.
     pub name: String,

@@ -81,7 +81,10 @@ fn sentence(
             figure.system,
             of_figure(figure.measure),
             figure.workload,
-            plural(figure.nodes as u64, "node"),
+            match figure.nodes {
+                1 => "1 node".to_owned(),
+                many => format!("{many} nodes"),
+            },
             time(figure.value_ns),
             time(*likely_ns)
         ),

@@ -40,7 +40,7 @@ pub(super) fn identifier(dialect: Dialect, name: &str) -> String {
         Dialect::Logical | Dialect::MySql | Dialect::Sqlite => name.to_owned(),
     };
     let is_plain = match dialect {
-        Dialect::Logical => is_bare_name(&name) && !is_reserved(&name),
+        Dialect::Logical => is_bare_name(&name),
         Dialect::Postgres | Dialect::MySql | Dialect::Sqlite => is_plain(&name),
     };
     if is_plain {
@@ -57,9 +57,6 @@ pub(super) fn identifier(dialect: Dialect, name: &str) -> String {
 fn is_plain(name: &str) -> bool {
     let begins = name.starts_with(|letter: char| letter.is_ascii_alphabetic() || letter == '_');
     let is_word = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-    begins && is_word && !is_reserved(name)
-}
-
-fn is_reserved(name: &str) -> bool {
-    RESERVED.split_whitespace().any(|word| word.eq_ignore_ascii_case(name))
+    let is_reserved = || RESERVED.split_whitespace().any(|word| word.eq_ignore_ascii_case(name));
+    begins && is_word && !is_reserved()
 }
