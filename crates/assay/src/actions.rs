@@ -264,6 +264,13 @@ mod tests {
     use super::*;
     use crate::actions::schedule::{LabPlace, Nemesis, check};
 
+    /// That of a run which has just begun.
+    fn begun_control() -> Control {
+        let control = Control::new();
+        control.set_clock(Some(Wall::starting_in(Duration::ZERO, Spin::Never)));
+        control
+    }
+
     fn fault(text: &str) -> ActionKind {
         ActionKind::Fault(Injection::parse(text).expect("it is a fault"))
     }
@@ -334,8 +341,7 @@ mod tests {
 
     #[test]
     fn each_action_is_reported_with_its_end() {
-        let control = Control::new();
-        control.set_clock(Some(Wall::starting_in(Duration::ZERO, Spin::Never)));
+        let control = begun_control();
         let schedule = schedule(["1ms: kill 1", "2ms: scale 3", "3ms: kill 2"]);
         let executed = execute(&schedule, &control, &AtomicBool::new(false), |act| match act {
             ActionKind::Scale(_) => Ended::Failed("no room".into()),
@@ -358,8 +364,7 @@ mod tests {
 
     #[test]
     fn what_the_run_ends_before_is_not_done() {
-        let control = Control::new();
-        control.set_clock(Some(Wall::starting_in(Duration::ZERO, Spin::Never)));
+        let control = begun_control();
         let actions = schedule(["1h: kill 1"]);
         let describe =
             execute(&actions, &control, &AtomicBool::new(true), |_| panic!("it is too late"));
@@ -373,8 +378,7 @@ mod tests {
 
     #[test]
     fn the_event_of_a_fault_names_the_node_and_when_it_was_seen() {
-        let control = Control::new();
-        control.set_clock(Some(Wall::starting_in(Duration::ZERO, Spin::Never)));
+        let control = begun_control();
         let schedule = schedule(["1ms: kill leader"]);
         let executed = execute(&schedule, &control, &AtomicBool::new(false), |_| {
             Ended::Done(Some(Injected {
@@ -396,8 +400,7 @@ mod tests {
 
     #[test]
     fn what_was_to_be_mended_later_is_mended_when_the_run_ends() {
-        let control = Control::new();
-        control.set_clock(Some(Wall::starting_in(Duration::ZERO, Spin::Never)));
+        let control = begun_control();
         let actions = ["0ms: kill 1", "1ms: kill 2", "1h: restart 1", "2h: heal", "3h: restart 2"];
         let (is_over, mut did) = (AtomicBool::new(false), Vec::new());
         let executed = execute(&schedule(actions), &control, &is_over, |act| {
@@ -411,8 +414,7 @@ mod tests {
 
     #[test]
     fn nodes_that_broke_together_are_mended_one_by_one() {
-        let control = Control::new();
-        control.set_clock(Some(Wall::starting_in(Duration::ZERO, Spin::Never)));
+        let control = begun_control();
         let actions = ["0ms: kill all", "1ms: restart 1", "1h: restart 2", "2h: restart 1"];
         let (is_over, mut did) = (AtomicBool::new(false), Vec::new());
         execute(&schedule(actions), &control, &is_over, |act| {
@@ -437,8 +439,7 @@ mod tests {
 
     /// Ends as soon as the nemesis has killed a node; what was done, how it ended.
     fn interrupted(restart: &Ended) -> (Vec<String>, ExecutedActions) {
-        let control = Control::new();
-        control.set_clock(Some(Wall::starting_in(Duration::ZERO, Spin::Never)));
+        let control = begun_control();
         let actions = ["1ms: kill leader", "1h: restart", "2h: pause random", "3h: thaw"];
         let schedule = ActionSchedule { nemesis: Some(Nemesis::default()), ..schedule(actions) };
         let (is_over, mut did) = (AtomicBool::new(false), Vec::new());

@@ -18,6 +18,16 @@ pub fn write_text(path: &Path, text: &str) -> Result<()> {
     write(path, |file| Ok(file.write_all(text.as_bytes())?))
 }
 
+/// Writes `text` into the file `name` of the directory `dir`, which is made if it is missing.
+///
+/// # Errors
+/// As [`write_text`], or if the directory cannot be made.
+pub fn write_in(dir: &Path, name: &str, text: &str) -> Result<()> {
+    let path = dir.join(name);
+    fs::create_dir_all(dir).with_context(|| format!("cannot write {}", path.display()))?;
+    write_text(&path, text)
+}
+
 /// Lets `write` fill the file at `path`, atomically; anything but a regular file, such as a pipe,
 /// is written directly.
 ///

@@ -6,11 +6,11 @@ pub mod sink;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::SystemTime;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use assay_history::manifest::{FloorSection, SettingSection};
 use assay_history::{Manifest, Memory, Observation, ReadsSink, ReadsWriter, RunDir, State};
 use assay_lab::LabClient;
@@ -29,7 +29,7 @@ use assay_trace::Header;
 
 use crate::actions::ExecutedActions;
 use crate::actions::schedule::ActionSchedule;
-use crate::exit::{Exit, as_usage, from_open};
+use crate::exit::{Exit, Failure, as_usage, from_open};
 use crate::final_reads::{FinalContext, FinalReads, FinalReadsOutcome, UsedNumbers};
 use crate::fleet::FleetMember;
 use crate::load_config::LoadConfig;
@@ -38,7 +38,7 @@ use crate::signals::Listening;
 use crate::units::rfc3339;
 use crate::via::{self, Hop};
 use crate::{floor, observe, truth};
-use beside::joined;
+use beside::{RaisedAtEnd, joined, spawn};
 use sink::HistorySink;
 
 /// Everything that a load or run needs.
@@ -128,6 +128,18 @@ pub struct Finished {
 }
 
 impl Finished {
+    /// Refuses to go on after a load that failed.
+    ///
+    /// # Errors
+    /// If it is one, with its code.
+    pub fn require_load(&self) -> Result<()> {
+        if self.exit == Exit::Fine {
+            return Ok(());
+        }
+        let message = format!("the load failed; see `assay report {}`", self.dir.display());
+        Err(Failure { exit: self.exit, message }.into())
+    }
+
     /// Adds a remark that a reader must see.
     ///
     /// # Errors
@@ -166,7 +178,7 @@ impl Experiment {
         let _during = listening.during();
         self.manifest.floor = self.measure_floor()?;
         self.measure_hop()?;
-        let outcome = match self.send(sinks.collect(), listening.control()) {
+        let outcome = match self.send(sinks.collect(), &listening.control) {
             Ok(outcome) => outcome,
             Err(error) => {
                 self.close_failed(&mut run_dir, writer, &error)?;
@@ -236,7 +248,7 @@ impl Experiment {
         let is_over = Arc::new(AtomicBool::new(false));
         let raised_at_end = RaisedAtEnd(&is_over);
         let rate_control =
-            RateControl::new(Arc::clone(self.listening.control()), &self.load_config.load);
+            RateControl::new(Arc::clone(&self.listening.control), &self.load_config.load);
         let rate_control = Arc::new(rate_control);
         // A new observer must not see the clock of the run before.
         control.set_clock(None);
@@ -252,15 +264,11 @@ impl Experiment {
                 Vec::new()
             };
             let watch = move || progress::watch(take, &rate_control, observers, over);
-            let watcher = thread::Builder::new()
-                .name("watcher".to_owned())
-                .spawn_scoped(scope, watch)
-                .context("cannot start the thread that watches the run")?;
-            let observer = thread::Builder::new().name("observer".to_owned());
+            let watcher = spawn(scope, "watcher", "watches the run", watch)?;
+            let observe = || observe::watch(control, over);
             let observer = (!is_simulated)
-                .then(|| observer.spawn_scoped(scope, || observe::watch(control, over)))
-                .transpose()
-                .context("cannot start the thread that watches the machine")?;
+                .then(|| spawn(scope, "observer", "watches the machine", observe))
+                .transpose()?;
             let beside = experiment.begin_beside(scope, control, over)?;
             experiment.date(scope, control, over)?;
             let result = {
@@ -318,7 +326,7 @@ impl Experiment {
         if self.show != Show::Nothing {
             eprintln!("waiting for the store to respond, then reading all records once more");
         }
-        let control = self.listening.control();
+        let control = &self.listening.control;
         final_reads.perform(&FinalContext { run: self.run(), store, control, used }, sink)
     }
 
@@ -396,15 +404,6 @@ impl Experiment {
             settings.extend(measured.as_ref().map(via::hop).map(SettingSection::from));
         }
         Ok(())
-    }
-}
-
-/// Raises the flag that ends the watching.
-struct RaisedAtEnd<'a>(&'a AtomicBool);
-
-impl Drop for RaisedAtEnd<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
     }
 }
 

@@ -68,7 +68,7 @@ fn main() -> ExitCode {
     let ended =
         signals::outlive_file_limits().and_then(|()| parent_death::words()).and_then(|words| {
             match build_info::is_wanted(&words) {
-                true => show::put(&build_info::text(), None).map(|()| Exit::Fine),
+                true => show::finish(&build_info::text()),
                 false => dispatch(&cli::parse(&words)?),
             }
         });

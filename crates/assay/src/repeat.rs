@@ -16,12 +16,12 @@ use assay_results::run_dirs::HALLMARK;
 use assay_store::Capabilities;
 use clap::ArgMatches;
 
-use crate::command_line::{command_line, typed};
+use crate::command_line::{command_line, typed, without_flags};
 use crate::coordinator;
 use crate::exit::Exit;
 use crate::experiment::Finished;
 use crate::load_config::Purpose;
-use crate::options::{Options, Origin, RepeatSeeds};
+use crate::options::{Options, Origin, RepeatSeeds, Settable};
 use crate::run_dirs;
 use crate::run_plan::RunPlan;
 use crate::setup::Setup;
@@ -129,16 +129,8 @@ fn group_dir(matches: &ArgMatches, options: &Options) -> Result<PathBuf> {
 
 /// The command that repeats this run alone.
 fn own_command(plan: &RunPlan) -> Vec<String> {
-    let mut words = Vec::new();
-    let mut typed = typed().into_iter();
-    while let Some(word) = typed.next() {
-        let of_group = ["--repeat", "--repeat-seeds", "--run-dir", "--seed", "--arrival-seed"];
-        if of_group.contains(&word.as_str()) {
-            typed.next();
-        } else if !of_group.iter().any(|flag| word.starts_with(&format!("{flag}="))) {
-            words.push(word);
-        }
-    }
+    let of_group = ["--repeat", "--repeat-seeds", "--run-dir", "--seed", "--arrival-seed"];
+    let mut words = without_flags(&typed(), &of_group);
     words.extend(["--seed".to_owned(), plan.seed.to_string()]);
     if plan.arrivals != plan.seed {
         words.extend(["--arrival-seed".to_owned(), plan.arrivals.to_string()]);

@@ -14,7 +14,7 @@ use clap::ArgMatches;
 use crate::actions::schedule::ActionSchedule;
 use crate::command_line::command_line;
 use crate::load_config::{Purpose, USUAL_DURATION};
-use crate::options::{Options, Origin};
+use crate::options::{Options, Origin, Settable};
 use crate::seed::draw_seed;
 use crate::show::{Display, style};
 use crate::workload::{Changes, Workload};

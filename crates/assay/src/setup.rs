@@ -72,17 +72,17 @@ impl Setup {
     pub fn open(mut plan: RunPlan) -> Result<Setup> {
         let lab = RunLab::from(&plan.options)?;
         if let Some(lab) = &lab {
-            plan.schedule.settle_in(lab.record(), &plan.options)?;
+            plan.schedule.settle_in(&lab.record, &plan.options)?;
         }
-        let url = store_url(&plan, lab.as_ref().map(RunLab::url))?;
+        let url = store_url(&plan, lab.as_ref().map(|lab| lab.record.url.as_str()))?;
         let via = match plan.options.via.get() {
             Some(ViaServer::Http) => Some(start_via(&plan, &url)?),
             None => None,
         };
-        let url = via.as_ref().map_or(url, |via| via.url().to_owned());
+        let url = via.as_ref().map_or(url, |via| via.url.clone());
         send_through_server(&mut plan.workload, &url);
-        let opening = opening(plan.arrivals);
-        let open = |url: &str| registry::open(url, &opening).map_err(from_open);
+        let arrivals = plan.arrivals;
+        let open = |url: &str| open_store(url, arrivals);
         let RunPlan { options, workload, seed, .. } = &plan;
         let store = mapped::taking_queries(open(&url)?, workload, *seed, options)?;
         let scraper = Scraper::open(options, &store)?.map(Arc::new);
@@ -121,7 +121,7 @@ impl Setup {
 
     /// From now on this process is an agent of a fleet.
     pub fn join_fleet(&mut self, member: &Arc<FleetMember>) {
-        member.heed(self.listening.control());
+        member.heed(&self.listening.control);
         self.member = Some(Arc::clone(member));
     }
 
@@ -140,8 +140,8 @@ impl Setup {
             )));
         }
         let named = || self.plan.options.target().map(str::to_owned);
-        let via = self.via.as_ref().map(|via| via.url().to_owned());
-        let lab = || self.lab.as_ref().map(|lab| lab.url().to_owned());
+        let via = self.via.as_ref().map(|via| via.url.clone());
+        let lab = || self.lab.as_ref().map(|lab| lab.record.url.clone());
         via.or_else(lab).or_else(named).ok_or_else(|| {
             usage("agents need a store that they can reach: give -t URL, or --up STORE")
         })
@@ -217,13 +217,14 @@ impl Setup {
     }
 }
 
-/// What a store is opened with: the clock and the seed are for simulated ones.
-pub fn opening(seed: Seed) -> registry::Options {
-    registry::Options {
-        clock: || clock::monotonic().0,
-        seed,
-        surroundings: machine::surroundings(),
-    }
+/// Opens the store at `url`; the clock and the seed are for simulated ones.
+///
+/// # Errors
+/// If it cannot be reached, or does not let us.
+pub fn open_store(url: &str, seed: Seed) -> Result<Arc<dyn Store>> {
+    let surroundings = machine::surroundings();
+    let options = registry::Options { clock: || clock::monotonic().0, seed, surroundings };
+    registry::open(url, &options).map_err(from_open)
 }
 
 /// A server before the store at `url`.

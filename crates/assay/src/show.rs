@@ -234,6 +234,14 @@ fn is_closed(output: impl AsFd) -> bool {
     is_both && matches!((found, null), (Ok(found), Ok(null)) if found.st_rdev == null.st_rdev)
 }
 
+/// Ends a command with a text on standard output.
+///
+/// # Errors
+/// As [`put`].
+pub fn finish(text: &str) -> Result<Exit> {
+    put(text, None).map(|()| Exit::Fine)
+}
+
 /// Writes a result to a file or to standard output.
 ///
 /// # Errors

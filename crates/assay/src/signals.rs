@@ -26,6 +26,36 @@ pub fn ending() -> Vec<c_int> {
     signals
 }
 
+/// A flag that a signal which ends a command raises.
+///
+/// # Errors
+/// If the system refuses.
+pub fn stop_flag() -> Result<Arc<AtomicBool>> {
+    let stop = Arc::default();
+    for signal in ending() {
+        register(signal, Arc::clone(&stop)).context("cannot listen for interrupts")?;
+    }
+    Ok(stop)
+}
+
+/// A flag that the first such signal raises; the second ends the program at once.
+///
+/// # Errors
+/// If the system refuses.
+pub fn stop_flag_heard_once() -> Result<Arc<AtomicBool>> {
+    let stop = Arc::default();
+    for signal in ending() {
+        // The shell and the kernel both send SIGHUP when a terminal closes: that is no second
+        // interrupt.
+        if signal != SIGHUP {
+            register_conditional_shutdown(signal, Exit::Interrupted as i32, Arc::clone(&stop))
+                .context("cannot listen for interrupts")?;
+        }
+        register(signal, Arc::clone(&stop)).context("cannot listen for interrupts")?;
+    }
+    Ok(stop)
+}
+
 /// Whether a process whose `/proc/PID/status` is `status` ignores `signal`.
 fn is_ignored(status: &str, signal: c_int) -> bool {
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
@@ -43,8 +73,10 @@ pub struct Listening {
     is_idle: Arc<AtomicBool>,
     is_heard: Arc<AtomicBool>,
     received_by: Vec<SigId>,
-    control: Arc<Control>,
-    stage: Arc<TerminalStage>,
+    /// What the interrupts act on.
+    pub control: Arc<Control>,
+    /// Where things are said while an experiment goes on.
+    pub stage: Arc<TerminalStage>,
 }
 
 /// An experiment goes on as long as this lives, or several one after the other.
@@ -85,19 +117,9 @@ impl Listening {
         Ok(Listening { handle, is_idle, is_heard, received_by, control, stage })
     }
 
-    /// What the interrupts act on.
-    pub fn control(&self) -> &Arc<Control> {
-        &self.control
-    }
-
     /// Whether there was an interrupt.
     pub fn is_interrupted(&self) -> bool {
         self.is_heard.load(Ordering::Relaxed)
-    }
-
-    /// Where things are said while an experiment goes on.
-    pub fn stage(&self) -> &Arc<TerminalStage> {
-        &self.stage
     }
 
     /// From now on interrupts end the experiment and not the program.

@@ -6,9 +6,16 @@ use anyhow::{Context, Result};
 use assay_model::{Nanos, quantity};
 use assay_run::text;
 
+use crate::exit::usage;
+
 /// A length of time such as `250us`, `30s`, `2h30m`. A bare number is not one.
 pub fn duration(text: &str) -> Result<Nanos> {
     Ok(text::duration(text)?)
+}
+
+/// The length of time that `flag` has.
+pub fn duration_of(flag: &str, text: &str) -> Result<Nanos> {
+    duration(text).map_err(|error| usage(format!("{flag}: {error:#}")))
 }
 
 /// A whole number such as `20M`, `100k`, `4096`.

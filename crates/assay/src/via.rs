@@ -30,7 +30,8 @@ const LOOK_EVERY: Duration = Duration::from_millis(10);
 /// A server between the load and its store. It ends with this value, and with this process.
 pub struct Via {
     child: Child,
-    url: String,
+    /// Where it is, for the driver.
+    pub url: String,
     /// The store behind it, without secrets.
     behind: String,
     layout: &'static str,
@@ -75,11 +76,6 @@ impl Via {
                 Err(Failure { exit, message }.into())
             }
         }
-    }
-
-    /// Where it is, for the driver.
-    pub fn url(&self) -> &str {
-        &self.url
     }
 
     /// What a report says about it.
@@ -130,7 +126,7 @@ impl Hop {
         open: impl FnOnce(&str) -> Result<Arc<dyn Store>>,
     ) -> Result<Hop> {
         let server = Via::start("null:", layout, false)?;
-        Ok(Hop { store: open(server.url())?, _server: server })
+        Ok(Hop { store: open(&server.url)?, _server: server })
     }
 }
 

@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 use anyhow::{Context, Result};
 use assay_fleet::protocol::PROTOCOL;
@@ -13,12 +12,13 @@ use clap::{ArgMatches, Args, Command, FromArgMatches, ValueHint};
 use crate::exit::{Exit, as_usage, usage};
 use crate::fleet::{self, FleetMember};
 use crate::load_config::Purpose;
-use crate::options::{Options, Origin};
+use crate::options::{Options, Origin, Settable};
 use crate::run_plan::RunPlan;
 use crate::seed::random;
 use crate::setup::Setup;
 use crate::signals::Listening;
-use crate::{coordinator, machine, parent_death, run_dirs, units};
+use crate::units::duration_of;
+use crate::{coordinator, machine, parent_death, run_dirs};
 
 /// Variables that say which agent this is, where no option does: of an Indexed Job of Kubernetes,
 /// of a step of Slurm.
@@ -74,8 +74,7 @@ pub fn agent(matches: &ArgMatches, parse: &ParseJob) -> Result<Exit> {
     let arguments = AgentArgs::from_arg_matches(matches)?;
     let index = index(arguments.index.as_deref())?;
     let keys = FleetKeys::read(&arguments.keys).map_err(as_usage)?;
-    let wait = units::duration(&arguments.wait);
-    let wait = Duration::from(wait.map_err(|error| usage(format!("--wait: {error:#}")))?);
+    let wait = duration_of("--wait", &arguments.wait)?.into();
     let dir = arguments.run_dir.unwrap_or_else(|| Path::new("runs").join(format!("agent-{index}")));
     run_dirs::require_free(&dir)?;
     let hello = Hello {
@@ -95,7 +94,7 @@ pub fn agent(matches: &ArgMatches, parse: &ParseJob) -> Result<Exit> {
     let carried_out = carry_out(&member, &dir, (arguments.target.as_deref(), parse));
     match carried_out {
         Ok(()) => {
-            match &member.session().job().collecting {
+            match &member.session.job().collecting {
                 Collecting::Leave => {
                     eprintln!("agent {index} has left its part in {}", dir.display());
                     return Ok(Exit::Fine);
@@ -113,9 +112,9 @@ pub fn agent(matches: &ArgMatches, parse: &ParseJob) -> Result<Exit> {
         Err(error) => {
             // Whoever has been told that the run is off need not tell why. Once the others know
             // that it was this one, it is off for this one too, but that is no reason.
-            let called_off = member.session().called_off();
+            let called_off = member.session.called_off();
             if called_off.is_none() {
-                member.session().fail(&format!("{error:#}"));
+                member.session.fail(&format!("{error:#}"));
             }
             if dir.exists() {
                 eprintln!("what it kept is in {}", dir.display());
@@ -148,8 +147,8 @@ fn carry_out(
     dir: &Path,
     (target, parse): (Option<&str>, &ParseJob),
 ) -> Result<()> {
-    let job = member.session().job().clone();
-    if let Some((url, _)) = job.collecting.bucket(member.agent()) {
+    let job = member.session.job().clone();
+    if let Some((url, _)) = job.collecting.bucket(member.session.agent()) {
         fleet::require_access(&url)?;
     }
     let files = dir.with_extension("job");
@@ -166,7 +165,7 @@ fn carry_out(
         remove(&files);
     }
     ran?;
-    match member.session().called_off() {
+    match member.session.called_off() {
         Some(reason) => Err(fleet::called_off(assay_fleet::AgentError::CalledOff(reason))),
         None => deliver(member, dir),
     }
@@ -174,7 +173,7 @@ fn carry_out(
 
 /// Delivers what is in `dir`, as the job says.
 fn deliver(member: &FleetMember, dir: &Path) -> Result<()> {
-    let session = member.session();
+    let session = &member.session;
     if let Some((url, patience)) = session.job().collecting.bucket(session.agent()) {
         return session.put(dir, (&url, patience)).map_err(|error| match session.called_off() {
             Some(reason) => fleet::called_off(assay_fleet::AgentError::CalledOff(reason)),
@@ -196,7 +195,7 @@ fn fetch(member: &FleetMember, job: &Job, dir: &Path) -> Result<Vec<String>> {
         std::fs::create_dir_all(dir).with_context(|| format!("cannot create {}", dir.display()))?;
     }
     for (number, file) in job.files.iter().enumerate() {
-        let bytes = member.session().fetch(number).map_err(fleet::called_off)?;
+        let bytes = member.session.fetch(number).map_err(fleet::called_off)?;
         let name = Path::new(&file.name).file_name().context("a file has a name")?;
         let path = dir.join(name);
         std::fs::write(&path, bytes).with_context(|| format!("cannot write {}", path.display()))?;

@@ -16,7 +16,7 @@ use assay_trace::benchfoundry::{
 
 use crate::atomic_file;
 use crate::exit::{Exit, as_usage, usage};
-use crate::show::put;
+use crate::show::finish;
 
 /// What the formats of import, export, report are called.
 pub const FORMAT: &str = "benchfoundry";
@@ -28,8 +28,7 @@ pub fn import_set(from: &Path, to: &Path) -> Result<Exit> {
     let mut understand = meanings;
     let mut importing = Importing { generator: &generator, understand: &mut understand };
     let imported = import(&set, to, &mut importing).map_err(as_usage)?;
-    put(&import_text(&imported), None)?;
-    Ok(Exit::Fine)
+    finish(&import_text(&imported))
 }
 
 /// The queries, resolved against the schema.
@@ -121,8 +120,7 @@ pub fn export_set(from: &Path, to: &Path) -> Result<Exit> {
         }
         _ => as_usage(error),
     })?;
-    put(&export_text(&exported), None)?;
-    Ok(Exit::Fine)
+    finish(&export_text(&exported))
 }
 
 fn export_text(exported: &Exported) -> String {

@@ -14,6 +14,7 @@ use crate::exit::{Exit, from_open};
 use crate::lab::house::house;
 use crate::lab::job_spec::missing_feature;
 use crate::machine;
+use crate::setup::open_store;
 use crate::show::put;
 
 /// How bad a finding is.
@@ -32,16 +33,13 @@ struct Finding {
 /// `assay doctor`: one line per check; exit code 1 if one of them is bad.
 pub fn doctor(matches: &ArgMatches) -> Result<Exit> {
     let mut findings = vec![
-        finding(
-            Level::Fine,
-            format!(
-                "{} × {}, {} GiB, {}",
-                machine::cores(),
-                machine::processor(),
-                machine::memory_bytes() >> 30,
-                machine::system()
-            ),
-        ),
+        fine(format!(
+            "{} × {}, {} GiB, {}",
+            machine::cores(),
+            machine::processor(),
+            machine::memory_bytes() >> 30,
+            machine::system()
+        )),
         cores(),
         load_average(),
         clock_source(),
@@ -74,30 +72,29 @@ pub fn doctor(matches: &ArgMatches) -> Result<Exit> {
     Ok(if is_bad { Exit::Internal } else { Exit::Fine })
 }
 
-fn finding(level: Level, text: impl Into<String>) -> Finding {
-    Finding { level, text: text.into() }
+fn fine(text: impl Into<String>) -> Finding {
+    Finding { level: Level::Fine, text: text.into() }
+}
+
+fn warning(text: impl Into<String>) -> Finding {
+    Finding { level: Level::Warning, text: text.into() }
 }
 
 fn cores() -> Finding {
     match machine::cores() {
-        1 => {
-            finding(Level::Warning, "1 core: we and a store on this machine take turns; expect lag")
-        }
-        cores => {
-            finding(Level::Fine, format!("{cores} cores: a worker and a store can run at once"))
-        }
+        1 => warning("1 core: we and a store on this machine take turns; expect lag"),
+        cores => fine(format!("{cores} cores: a worker and a store can run at once")),
     }
 }
 
 fn load_average() -> Finding {
     let cores = machine::cores() as f64;
     match machine::load_average() {
-        Some(load) if load > cores * 0.5 => finding(
-            Level::Warning,
-            format!("load average {load}: others use this machine; wait until it is quiet"),
-        ),
-        Some(load) => finding(Level::Fine, format!("load average {load}")),
-        None => finding(Level::Warning, "the load average is unknown"),
+        Some(load) if load > cores * 0.5 => {
+            warning(format!("load average {load}: others use this machine; wait until it is quiet"))
+        }
+        Some(load) => fine(format!("load average {load}")),
+        None => warning("the load average is unknown"),
     }
 }
 
@@ -108,24 +105,22 @@ fn read(path: &str) -> Option<String> {
 fn clock_source() -> Finding {
     match read("/sys/devices/system/clocksource/clocksource0/current_clocksource").as_deref() {
         Some(good @ ("tsc" | "arch_sys_counter" | "kvm-clock")) => {
-            finding(Level::Fine, format!("clock source {good}"))
+            fine(format!("clock source {good}"))
         }
-        Some(slow) => finding(
-            Level::Warning,
-            format!("clock source {slow}: reading the time is slow; choose tsc if you can"),
-        ),
-        None => finding(Level::Warning, "the clock source is unknown"),
+        Some(slow) => {
+            warning(format!("clock source {slow}: reading the time is slow; choose tsc if you can"))
+        }
+        None => warning("the clock source is unknown"),
     }
 }
 
 fn governor() -> Finding {
     match read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor").as_deref() {
-        Some("performance") => finding(Level::Fine, "processor governor performance"),
-        Some(other) => finding(
-            Level::Warning,
-            format!("processor governor {other}: speed changes while you measure; use performance"),
-        ),
-        None => finding(Level::Fine, "the processor's speed is not ours to set here"),
+        Some("performance") => fine("processor governor performance"),
+        Some(other) => warning(format!(
+            "processor governor {other}: speed changes while you measure; use performance"
+        )),
+        None => fine("the processor's speed is not ours to set here"),
     }
 }
 
@@ -134,12 +129,11 @@ fn open_files() -> Finding {
     let line = limits.lines().find(|line| line.starts_with("Max open files"));
     let soft = line.and_then(|line| line.split_whitespace().nth(3)?.parse::<u64>().ok());
     match soft {
-        Some(soft) if soft < 1024 => finding(
-            Level::Warning,
-            format!("{soft} open files allowed: raise it (ulimit -n 65536) for many connections"),
-        ),
-        Some(soft) => finding(Level::Fine, format!("{soft} open files allowed")),
-        None => finding(Level::Fine, "open files are not limited, or the system does not tell"),
+        Some(soft) if soft < 1024 => warning(format!(
+            "{soft} open files allowed: raise it (ulimit -n 65536) for many connections"
+        )),
+        Some(soft) => fine(format!("{soft} open files allowed")),
+        None => fine("open files are not limited, or the system does not tell"),
     }
 }
 
@@ -155,9 +149,10 @@ fn room() -> Finding {
         let _ = fs::remove_dir(path);
     }
     match tried {
-        Ok(()) => finding(Level::Fine, "run directories can be kept in ./runs"),
+        Ok(()) => fine("run directories can be kept in ./runs"),
         Err(error) => {
-            finding(Level::Bad, format!("run directories cannot be kept in ./runs: {error}"))
+            let text = format!("run directories cannot be kept in ./runs: {error}");
+            Finding { level: Level::Bad, text }
         }
     }
 }
@@ -177,22 +172,19 @@ fn labs() -> Result<Vec<Finding>> {
         };
         let missing: Vec<String> = what.into_iter().chain(driver).collect();
         match missing.is_empty() {
-            true => finding(Level::Fine, format!("lab {name}: can be started here{but}")),
-            false => finding(Level::Warning, format!("lab {name}: missing {}", missing.join("; "))),
+            true => fine(format!("lab {name}: can be started here{but}")),
+            false => warning(format!("lab {name}: missing {}", missing.join("; "))),
         }
     };
     Ok(recipes::ALL.iter().map(one).collect())
 }
 
 fn store(url: &str) -> Result<Vec<Finding>> {
-    let clock = || assay_run::clock::monotonic().0;
-    let options = registry::Options { clock, seed: Seed(0), surroundings: machine::surroundings() };
-    let store = registry::open(url, &options).map_err(from_open)?;
+    let store = open_store(url, Seed(0))?;
     let settings = store.settings().map_err(from_open)?;
-    let mut findings =
-        vec![finding(Level::Fine, format!("{} answers", registry::without_secrets(url)))];
+    let mut findings = vec![fine(format!("{} answers", registry::without_secrets(url)))];
     findings.extend(settings.into_iter().map(|setting| {
-        finding(Level::Fine, format!("{} = {} ({})", setting.name, setting.value, setting.meaning))
+        fine(format!("{} = {} ({})", setting.name, setting.value, setting.meaning))
     }));
     Ok(findings)
 }

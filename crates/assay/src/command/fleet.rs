@@ -14,8 +14,8 @@ use clap::{Arg, ArgMatches, Command, ValueHint};
 use crate::exit::{Exit, Failure, as_usage, usage};
 use crate::fleet::{from_bucket, write_secret};
 use crate::options::Options;
-use crate::show::{Display, keep_hallmark, put, show};
-use crate::units;
+use crate::show::{Display, finish, keep_hallmark, show};
+use crate::units::duration_of;
 
 /// How long keys are valid, if nothing else is said.
 const VALID: &str = "7d";
@@ -85,8 +85,7 @@ pub fn dispatch(matches: &ArgMatches) -> Result<Exit> {
 fn keys(matches: &ArgMatches) -> Result<Exit> {
     let text = |name: &str| matches.get_one::<String>(name).map(String::as_str);
     let dir = Path::new(text("output").context("clap requires --output")?);
-    let valid = units::duration(text("valid").unwrap_or(VALID));
-    let valid = Duration::from(valid.map_err(|error| usage(format!("--valid: {error:#}")))?);
+    let valid = duration_of("--valid", text("valid").unwrap_or(VALID))?.into();
     std::fs::create_dir_all(dir)
         .map_err(|error| usage(format!("cannot create {}: {error}", dir.display())))?;
     let files = KeyFiles::generate(valid)?;
@@ -94,15 +93,11 @@ fn keys(matches: &ArgMatches) -> Result<Exit> {
         write_secret(&dir.join(name), &text)?;
     }
     let valid = humantime::format_duration(valid);
-    put(
-        &format!(
-            "{0}/coordinator.pem is for the coordinator, {0}/agent.pem for every agent; valid for \
+    finish(&format!(
+        "{0}/coordinator.pem is for the coordinator, {0}/agent.pem for every agent; valid for \
              {valid}\n",
-            dir.display()
-        ),
-        None,
-    )?;
-    Ok(Exit::Fine)
+        dir.display()
+    ))
 }
 
 fn status(matches: &ArgMatches) -> Result<Exit> {
@@ -133,8 +128,7 @@ fn status(matches: &ArgMatches) -> Result<Exit> {
             word("host")
         ));
     }
-    put(&(lines.join("\n") + "\n"), None)?;
-    Ok(Exit::Fine)
+    finish(&(lines.join("\n") + "\n"))
 }
 
 /// The folders of `parts`, of which those in a bucket are fetched into `pieces`; that, if there are

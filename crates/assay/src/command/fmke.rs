@@ -3,7 +3,7 @@
 use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -22,10 +22,12 @@ use crate::compiled::Compiled;
 use crate::exit::{Exit, Failure, as_usage, from_open, usage};
 use crate::note::{Loaded, Note};
 use crate::options::Options;
+use crate::setup::open_store;
 use crate::show::put;
-use crate::signals::ending;
+use crate::signals::stop_flag;
+use crate::units::duration_of;
 use crate::workload::{Changes, Workload};
-use crate::{completion, machine, mapped, parent_death, units};
+use crate::{completion, mapped, parent_death};
 
 /// How often the command looks whether it is to end.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
@@ -105,8 +107,7 @@ pub fn dispatch(matches: &ArgMatches) -> Result<Exit> {
 fn serve(matches: &ArgMatches) -> Result<Exit> {
     parent_death::heed()?;
     let arguments = ServeArgs::from_arg_matches(matches)?;
-    let length = arguments.length.as_deref().map(units::duration).transpose();
-    let length = length.map_err(|error| usage(format!("--for: {error:#}")))?;
+    let length = arguments.length.as_deref().map(|text| duration_of("--for", text)).transpose()?;
     let config = config(&arguments)?;
     let listen = &arguments.listen;
     let address: SocketAddr = listen
@@ -114,11 +115,7 @@ fn serve(matches: &ArgMatches) -> Result<Exit> {
         .map_err(|_| usage(format!("--listen {listen} is no address; write 127.0.0.1:9090")))?;
     let listener = TcpListener::bind(address)
         .map_err(|error| usage(format!("--listen: cannot listen on {listen}: {error}")))?;
-    let stop = Arc::new(AtomicBool::new(false));
-    for signal in ending() {
-        signal_hook::flag::register(signal, Arc::clone(&stop))
-            .context("cannot listen for interrupts")?;
-    }
+    let stop = stop_flag()?;
     let store = open(&arguments.target, config.layout, arguments.replace)?;
     let server = FmkeServer::start(listener, store, &config).map_err(from_serve)?;
     announce(&server, &config)?;
@@ -160,9 +157,7 @@ fn config(arguments: &ServeArgs) -> Result<ServerConfig> {
     let usual = ServerLimits::default();
     let store_timeout = match &arguments.store_timeout {
         None => usual.store_timeout,
-        Some(time) => units::duration(time)
-            .map_err(|error| usage(format!("--store-timeout: {error:#}")))?
-            .into(),
+        Some(time) => duration_of("--store-timeout", time)?.into(),
     };
     let tls = match (&arguments.tls_cert, &arguments.tls_key) {
         (Some(certificate), Some(key)) => {
@@ -208,12 +203,7 @@ fn from_serve(error: ServeError) -> anyhow::Error {
 /// The store, ready for the queries of `layout`. What it holds must have that layout; one that
 /// holds nothing gets empty relations.
 fn open(url: &str, layout: FmkeLayout, replaces: bool) -> Result<Arc<dyn Store>> {
-    let options = registry::Options {
-        clock: || clock::monotonic().0,
-        seed: Seed(0),
-        surroundings: machine::surroundings(),
-    };
-    let store = registry::open(url, &options).map_err(from_open)?;
+    let store = open_store(url, Seed(0))?;
     let displayed = registry::without_secrets(url);
     let note = match replaces {
         true => None,

@@ -19,7 +19,7 @@ use crate::lab::job_spec::require_driver;
 use crate::lab::probe::probe;
 use crate::options::Options;
 use crate::seed::draw_seed;
-use crate::show::put;
+use crate::show::{finish, put};
 
 pub use list::{Readiness, readiness};
 
@@ -230,8 +230,7 @@ fn show_status(matches: &ArgMatches) -> Result<Exit> {
         _ if observed.is_empty() => "no lab is up; `assay lab up STORE` starts one\n".to_owned(),
         _ => describe::text(&observed),
     };
-    put(&text, None)?;
-    Ok(Exit::Fine)
+    finish(&text)
 }
 
 fn change_size(matches: &ArgMatches) -> Result<Exit> {
@@ -262,8 +261,7 @@ fn inject_fault(matches: &ArgMatches) -> Result<Exit> {
 
 /// Shows the lab as it is after something was done.
 fn after(client: &LabClient) -> Result<Exit> {
-    put(&describe::one(&client.status()?, client.folder()), None)?;
-    Ok(Exit::Fine)
+    finish(&describe::one(&client.status()?, client.folder()))
 }
 
 fn end(matches: &ArgMatches) -> Result<Exit> {
@@ -277,16 +275,10 @@ fn end(matches: &ArgMatches) -> Result<Exit> {
         return end_all(all);
     }
     match lab.as_deref() {
-        None if all.is_empty() => {
-            put("no lab is up: there is nothing to end\n", None)?;
-            Ok(Exit::Fine)
-        }
+        None if all.is_empty() => finish("no lab is up: there is nothing to end\n"),
         None => end_all(vec![labs.find(None)?]),
         Some(name) => match is_idle_recipe(&labs, name) {
-            true => {
-                put(&format!("no lab {name} is up: there is nothing to end\n"), None)?;
-                Ok(Exit::Fine)
-            }
+            true => finish(&format!("no lab {name} is up: there is nothing to end\n")),
             false => end_all(vec![labs.find(Some(name))?]),
         },
     }

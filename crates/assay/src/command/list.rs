@@ -13,7 +13,7 @@ use clap::{ArgMatches, Args, FromArgMatches};
 use crate::atomic_file;
 use crate::exit::{Exit, as_usage, usage};
 use crate::options::{KEYS, Options, Origin};
-use crate::show::put;
+use crate::show::finish;
 
 /// `assay workloads ls|show|copy`.
 pub fn workloads(matches: &ArgMatches) -> Result<Exit> {
@@ -22,14 +22,12 @@ pub fn workloads(matches: &ArgMatches) -> Result<Exit> {
         let mut text = String::new();
         let expected = matches.get_one::<String>("name").map_or("", String::as_str);
         list(expected, &mut text)?;
-        put(&text, None)?;
-        return Ok(Exit::Fine);
+        return finish(&text);
     }
     let name = matches.get_one::<String>("name").context("a name is needed")?;
     let entry = builtin::find(name).map_err(as_usage)?;
     if verb == "show" {
-        put(entry.text, None)?;
-        return Ok(Exit::Fine);
+        return finish(entry.text);
     }
     let ending = match entry.form {
         builtin::SpecFormat::Properties => "properties",
@@ -45,8 +43,7 @@ pub fn copy(text: &str, path: &str) -> Result<Exit> {
         return Err(usage(format!("{path} is there already; name another file")));
     }
     atomic_file::write_text(std::path::Path::new(path), text)?;
-    put(&format!("{path}\n"), None)?;
-    Ok(Exit::Fine)
+    finish(&format!("{path}\n"))
 }
 
 /// The workloads whose names begin with `expected`; large families as one line by default.
@@ -105,8 +102,7 @@ pub fn config(matches: &ArgMatches) -> Result<Exit> {
         };
         let _ = writeln!(text, "{:<width$} = {value:<24} # {origin}", setting.key().name);
     }
-    put(&text, None)?;
-    Ok(Exit::Fine)
+    finish(&text)
 }
 
 /// `assay schema`.
@@ -128,8 +124,7 @@ pub fn schema(matches: &ArgMatches) -> Result<Exit> {
             .and_then(assay_report::schema_of)
             .unwrap_or_else(|| with_sections(Spec::json_schema())),
     };
-    put(&(serde_json::to_string_pretty(&schema)? + "\n"), None)?;
-    Ok(Exit::Fine)
+    finish(&(serde_json::to_string_pretty(&schema)? + "\n"))
 }
 
 /// The schema of a spec with the sections that a file of it may have for the command that runs it.
@@ -154,6 +149,5 @@ pub fn completion(matches: &ArgMatches) -> Result<Exit> {
     let mut script = Vec::new();
     // The shell runs this program for the values, so workloads, stores and runs are up to date.
     script_of.write_registration("COMPLETE", "assay", "assay", "assay", &mut script)?;
-    put(&String::from_utf8_lossy(&script), None)?;
-    Ok(Exit::Fine)
+    finish(&String::from_utf8_lossy(&script))
 }

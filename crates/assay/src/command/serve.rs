@@ -3,7 +3,7 @@
 use std::net::TcpListener;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -16,9 +16,10 @@ use clap::{ArgMatches, Args, Command, FromArgMatches, ValueHint};
 use tokio::sync::oneshot;
 
 use crate::exit::{Exit, usage};
+use crate::parent_death;
 use crate::show::put;
-use crate::signals::ending;
-use crate::{parent_death, units};
+use crate::signals::stop_flag;
+use crate::units::duration_of;
 
 /// How often the command looks whether it is to end.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
@@ -58,8 +59,8 @@ pub fn command() -> Command {
 pub fn serve(matches: &ArgMatches) -> Result<Exit> {
     parent_death::heed()?;
     let arguments = ServeArgs::from_arg_matches(matches)?;
-    let length = arguments.length.as_deref().map(units::duration).transpose();
-    let length = length.map_err(|error| usage(format!("--for: {error:#}")))?.map(Duration::from);
+    let length = arguments.length.as_deref().map(|text| duration_of("--for", text)).transpose()?;
+    let length = length.map(Duration::from);
     let dir = arguments.dir.as_path();
     if !dir.is_dir() {
         return Err(usage(format!(
@@ -70,11 +71,7 @@ pub fn serve(matches: &ArgMatches) -> Result<Exit> {
     }
     let listener = listen(&arguments)?;
     let address = listener.local_addr().context("a listener has an address")?;
-    let stop = Arc::new(AtomicBool::new(false));
-    for signal in ending() {
-        signal_hook::flag::register(signal, Arc::clone(&stop))
-            .context("cannot listen for interrupts")?;
-    }
+    let stop = stop_flag()?;
     let site: Arc<dyn Respond> =
         Arc::new(RunsSite::new(dir.to_owned(), address.ip().is_loopback(), clock::monotonic));
     let (open, closed) = oneshot::channel();

@@ -3,8 +3,6 @@
 use std::fmt::Write as _;
 use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result};
 use assay_drivers::sim;
@@ -18,9 +16,9 @@ use clap::{ArgMatches, Args, Command, FromArgMatches, ValueHint};
 
 use crate::exit::{Exit, usage};
 use crate::seed::draw_seed;
-use crate::show::put;
-use crate::signals::ending;
-use crate::units;
+use crate::show::{finish, put};
+use crate::signals::stop_flag;
+use crate::units::duration_of;
 
 /// What can be typed.
 #[derive(Args, Debug)]
@@ -75,8 +73,7 @@ fn list() -> Result<Exit> {
     for (name, about) in presets::list() {
         writeln!(text, "{name:<20} {about}")?;
     }
-    put(&text, None)?;
-    Ok(Exit::Fine)
+    finish(&text)
 }
 
 fn serve(matches: &ArgMatches) -> Result<Exit> {
@@ -88,8 +85,7 @@ fn serve(matches: &ArgMatches) -> Result<Exit> {
         }
         None => draw_seed()?,
     };
-    let length = arguments.length.as_deref().map(units::duration).transpose();
-    let length = length.map_err(|error| usage(format!("--for: {error:#}")))?;
+    let length = arguments.length.as_deref().map(|text| duration_of("--for", text)).transpose()?;
     if let Some(path) = &arguments.truth {
         // A place that cannot be written must not be found out when all is over.
         put("", Some(path))?;
@@ -101,11 +97,7 @@ fn serve(matches: &ArgMatches) -> Result<Exit> {
         false => Keyspace::new(config, seed),
     };
     let keyspace = keyspace.map_err(usage)?;
-    let stop = Arc::new(AtomicBool::new(false));
-    for signal in ending() {
-        signal_hook::flag::register(signal, Arc::clone(&stop))
-            .context("cannot listen for interrupts")?;
-    }
+    let stop = stop_flag()?;
     let name = &keyspace.world().config().name;
     let seed = keyspace.world().seed();
     put(&format!("the simulated store {name} (seed {seed}) listens on {address}\n"), None)?;

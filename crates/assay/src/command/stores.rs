@@ -10,7 +10,7 @@ use clap::{Arg, ArgMatches, Args, Command};
 
 use self::check::CheckArgs;
 use crate::exit::Exit;
-use crate::show::put;
+use crate::show::finish;
 
 /// What can be typed.
 pub fn command(places: [Arg; 2], install: Arg) -> Command {
@@ -39,6 +39,5 @@ fn list() -> Result<Exit> {
         let _ = writeln!(text, "    {}", store.url);
         let _ = writeln!(text, "    durability: {}", store.durability);
     }
-    put(&text, None)?;
-    Ok(Exit::Fine)
+    finish(&text)
 }

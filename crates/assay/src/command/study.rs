@@ -17,7 +17,7 @@ use clap::ArgMatches;
 
 use crate::command::list::copy;
 use crate::exit::{Exit, usage};
-use crate::show::put;
+use crate::show::finish;
 
 /// `assay study`.
 pub fn dispatch(matches: &ArgMatches) -> Result<Exit> {
@@ -39,8 +39,7 @@ fn list() -> Result<Exit> {
     for study in &builtin::ALL {
         writeln!(text, "{:<12} {}", study.name, study.about())?;
     }
-    put(&text, None)?;
-    Ok(Exit::Fine)
+    finish(&text)
 }
 
 /// `assay study copy NAME [FILE]`.

@@ -26,7 +26,7 @@ use crate::exit::{Exit, as_usage, usage};
 use crate::options::Options;
 use crate::run_plan::changes;
 use crate::seed::draw_seed;
-use crate::show::put;
+use crate::show::finish;
 use crate::workload::Workload;
 use crate::{arrivals, atomic_file, units};
 
@@ -138,18 +138,14 @@ fn generate(matches: &ArgMatches) -> Result<Exit> {
         }
     };
     let written = writer.finish()?;
-    put(
-        &format!(
-            "{}: {} operations in {} processes, {} bytes\nseed {seed}\nhash {}\n",
-            output.display(),
-            written.operations,
-            written.processes,
-            written.bytes,
-            written.hash
-        ),
-        None,
-    )?;
-    Ok(Exit::Fine)
+    finish(&format!(
+        "{}: {} operations in {} processes, {} bytes\nseed {seed}\nhash {}\n",
+        output.display(),
+        written.operations,
+        written.processes,
+        written.bytes,
+        written.hash
+    ))
 }
 
 /// The schedule that is to be written into a trace, if one is.
@@ -238,8 +234,7 @@ fn describe_trace(matches: &ArgMatches) -> Result<Exit> {
         let hash = Trace::open(&path).map_err(as_usage)?.verify().map_err(as_usage)?;
         line("verified", hash.to_string());
     }
-    put(&text, None)?;
-    Ok(Exit::Fine)
+    finish(&text)
 }
 
 fn stat(matches: &ArgMatches) -> Result<Exit> {
@@ -277,8 +272,7 @@ fn stat(matches: &ArgMatches) -> Result<Exit> {
     if let Some(fit) = &popularity.zipf {
         let _ = writeln!(text, "zipf         exponent {:.3} fits best", fit.exponent);
     }
-    put(&text, None)?;
-    Ok(Exit::Fine)
+    finish(&text)
 }
 
 /// The shares in the trace's own spec, by the names of observed mixes.
@@ -397,6 +391,5 @@ fn split_up(matches: &ArgMatches) -> Result<Exit> {
             part.hash
         );
     }
-    put(&text, None)?;
-    Ok(Exit::Fine)
+    finish(&text)
 }

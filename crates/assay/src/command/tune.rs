@@ -3,11 +3,10 @@
 mod expected;
 mod step;
 
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use assay_analysis::slo::Scope;
 use assay_analysis::sweep::{curve, held_up_to, knee};
 use assay_analysis::tune::{Left, Purpose, Request, Search, SearchEnd, Step, bracket, inversions};
@@ -25,11 +24,11 @@ use clap::ArgMatches;
 use crate::atomic_file;
 use crate::command::tune::expected::{TuneGoal, TuneOptions};
 use crate::command::tune::step::{Attempt, Steps, dir_of};
-use crate::exit::{Exit, Failure, as_usage, usage};
+use crate::exit::{Exit, as_usage, usage};
 use crate::fleet;
 use crate::load_config;
 use crate::machine;
-use crate::options::{Options, Origin};
+use crate::options::{Options, Origin, Settable};
 use crate::run_plan::RunPlan;
 use crate::setup::Setup;
 use crate::show::{Display, Format};
@@ -63,7 +62,7 @@ pub fn tune(matches: &ArgMatches) -> Result<Exit> {
     }
     // An interrupt between two steps ends the search, which has a result.
     let during = listening.during();
-    let (time_course, made, is_interrupted) = match steps.expected().sought {
+    let (time_course, made, is_interrupted) = match steps.expected.sought {
         TuneGoal::Rate(plan) => search(&mut steps, Search::new(plan))?,
         TuneGoal::Curve(sweep) => {
             let (made, is_interrupted) = each(&mut steps, &sweep.rates())?;
@@ -72,10 +71,11 @@ pub fn tune(matches: &ArgMatches) -> Result<Exit> {
     };
     drop(during);
     let tuning = tuning(&steps, time_course, made, is_interrupted);
-    let root = &steps.setup().plan.dir;
-    keep(root, &tuning)?;
+    let root = &steps.setup.plan.dir;
+    // Next to the run directories of the steps.
+    atomic_file::write_in(root, RESULT, &assay_report::tune::json(&tuning))?;
     show(&tuning, &display)?;
-    if steps.setup().plan.show != Show::Nothing {
+    if steps.setup.plan.show != Show::Nothing {
         eprintln!("kept in {}", root.display());
     }
     Ok(exit(&tuning))
@@ -137,7 +137,7 @@ fn ahead(left: Left, each: Option<Nanos>) -> String {
 
 /// A line with the outcome of a step, and the steps that are left.
 fn say(steps: &Steps, request: Request, found: &assay_analysis::tune::StepOutcome, ahead: &str) {
-    if steps.setup().plan.show == Show::Nothing {
+    if steps.setup.plan.show == Show::Nothing {
         return;
     }
     let values: Vec<String> = found.terms.iter().map(|term| value(term, Letters::Ascii)).collect();
@@ -157,7 +157,7 @@ fn say(steps: &Steps, request: Request, found: &assay_analysis::tune::StepOutcom
 }
 
 fn tuning(steps: &Steps, time_course: TuneKind, made: Vec<Step>, is_interrupted: bool) -> Tuning {
-    let setup = steps.setup();
+    let setup = &steps.setup;
     let capabilities = setup.store.capabilities();
     let curve = curve(&made);
     let held = match time_course {
@@ -170,11 +170,11 @@ fn tuning(steps: &Steps, time_course: TuneKind, made: Vec<Step>, is_interrupted:
         dir: setup.plan.dir.display().to_string(),
         url: setup.url.clone(),
         is_no_op: capabilities.is_no_op,
-        load: steps.load().to_owned(),
-        seed: steps.seed().0,
+        load: steps.load.clone(),
+        seed: steps.seed.0,
         machine: format!("{} x {}", machine::cores(), machine::processor()),
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        objective: steps.expected().objective.clone(),
+        objective: steps.expected.objective.clone(),
         knee: knee(&curve),
         inversions: inversions(&made),
         bracket: bracket(&made, held),
@@ -206,13 +206,6 @@ fn show(tuning: &Tuning, display: &Display) -> Result<()> {
     use assay_report::tune::{csv, document, json};
     let other = |format| if format == Format::Csv { csv(tuning) } else { json(tuning) };
     display.show(|| document(tuning), |format| Ok(other(format)))
-}
-
-/// The directory keeps the result next to the run directories of the steps.
-fn keep(root: &Path, tuning: &Tuning) -> Result<()> {
-    let path = root.join(RESULT);
-    std::fs::create_dir_all(root).with_context(|| format!("cannot write {}", path.display()))?;
-    atomic_file::write_text(&path, &assay_report::tune::json(tuning))
 }
 
 /// An objective for operations that the workload does not have would never be checked.
@@ -276,12 +269,7 @@ fn fill(setup: &mut Setup) -> Result<()> {
     }
     // What goes on with --resume is the search: this load is a new one.
     setup.plan.options.resume.set("false", Origin::Flag)?;
-    let finished = setup.load(&dir)?;
-    if finished.exit != Exit::Fine {
-        let message = format!("the load failed; see `assay report {}`", dir.display());
-        return Err(Failure { exit: finished.exit, message }.into());
-    }
-    Ok(())
+    setup.load(&dir)?.require_load()
 }
 
 #[cfg(test)]

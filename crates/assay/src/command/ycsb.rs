@@ -14,7 +14,6 @@ use std::sync::Arc;
 use anyhow::{Context, Result};
 use assay_analysis::DEADLINE;
 use assay_analysis::ycsb::Statuses;
-use assay_drivers::registry;
 use assay_live::port::{self, ControlPort};
 use assay_live::progress::Show;
 use assay_model::{Nanos, Seed};
@@ -36,8 +35,8 @@ use crate::options::Options;
 use crate::run_dirs;
 use crate::run_plan::RunPlan;
 use crate::seed::draw_seed;
-use crate::setup::{Setup, opening};
-use crate::show::{keep_hallmark, put, require_place};
+use crate::setup::{Setup, open_store};
+use crate::show::{finish, keep_hallmark, put, require_place};
 use crate::workload::{Workload, WorkloadSource, file_text};
 use arguments::Arguments;
 use assay_results::AnalyzedRun;
@@ -58,8 +57,7 @@ pub fn ycsb(matches: &ArgMatches) -> Result<Exit> {
     let words: Vec<String> =
         matches.get_many::<String>("arguments").into_iter().flatten().cloned().collect();
     let Some(arguments) = Arguments::parse(&words)? else {
-        put(&arguments::usage_text(), None)?;
-        return Ok(Exit::Fine);
+        return finish(&arguments::usage_text());
     };
     let request = Request::new(arguments)?;
     refuse_what_we_do_not_do(&request.reading.options)?;
@@ -171,7 +169,7 @@ fn setup(request: &Request) -> Result<Setup> {
     let Request { arguments, reading, .. } = request;
     let url = url(arguments, &reading.binding)?;
     let plan = run_plan(request)?;
-    let store = registry::open(&url, &opening(plan.seed)).map_err(from_open)?;
+    let store = open_store(&url, plan.seed)?;
     Setup::with(plan, store, &url, port(&reading.binding)?)
 }
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use assay_fleet::{AgentState, Collecting, Coordinator, FleetOutcome};
 use assay_live::progress::{self, Show};
 use assay_live::rate_control::RateControl;
@@ -17,7 +17,7 @@ use assay_run::control::Urgency;
 use assay_run::{Snapshot, Spin, Wall};
 
 use crate::exit::as_usage;
-use crate::experiment::beside::SeenBeside;
+use crate::experiment::beside::{RaisedAtEnd, SeenBeside, spawn};
 use crate::fleet::figures;
 use crate::setup::Setup;
 
@@ -74,7 +74,7 @@ pub fn drive(
             LocalAgents::default()
         }
     };
-    let control = setup.listening.control();
+    let control = &setup.listening.control;
     // The clock of a run before is not this one's.
     control.set_clock(None);
     fleet.experiment.run().begin(control);
@@ -94,10 +94,7 @@ pub fn drive(
             agents
         };
         let watch = || progress::watch(take, &rate_control, observers, &is_over);
-        thread::Builder::new()
-            .name("watcher".to_owned())
-            .spawn_scoped(scope, watch)
-            .context("cannot start the thread that watches the run")?;
+        spawn(scope, "watcher", "watches the run", watch)?;
         let beside = experiment.begin_beside(scope, control, &is_over)?;
         let outcome = await_end(setup, &coordinator, (&mut local, &is_over));
         drop(over);
@@ -116,7 +113,7 @@ fn await_end(
     coordinator: &Coordinator,
     (local, is_over): (&mut LocalAgents, &AtomicBool),
 ) -> FleetOutcome {
-    let control = setup.listening.control();
+    let control = &setup.listening.control;
     let shows = setup.plan.show != Show::Nothing;
     let (mut shown, mut is_stopping) = (String::new(), false);
     let mut interrupted = None;
@@ -125,7 +122,7 @@ fn await_end(
             interrupted = coordinator.interrupted();
             if let Some(agent) = &interrupted {
                 let line = format!("{agent} was told to end (a signal): the load of all ends");
-                setup.listening.stage().say(&line);
+                setup.listening.stage.say(&line);
             }
         }
         if let Some(outcome) = coordinator.outcome() {
@@ -151,18 +148,9 @@ fn await_end(
         }
         let line = summary(&status);
         if shows && line != shown {
-            setup.listening.stage().say(&format!("fleet: {line}"));
+            setup.listening.stage.say(&format!("fleet: {line}"));
             shown = line;
         }
         thread::sleep(LOOK);
-    }
-}
-
-/// Raises the flag that ends the watching.
-struct RaisedAtEnd<'a>(&'a AtomicBool);
-
-impl Drop for RaisedAtEnd<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
     }
 }

@@ -44,7 +44,7 @@ impl InBucket {
         driven: &mut Driven,
         pieces: &Path,
     ) -> Result<(), BucketError> {
-        let is_wanted = || setup.listening.control().urgency() < Urgency::Abort;
+        let is_wanted = || setup.listening.control.urgency() < Urgency::Abort;
         let mut parts = Vec::new();
         for (agent, folder) in self.folders(pieces) {
             let Some((url, patience)) = self.collecting.bucket(agent) else { continue };

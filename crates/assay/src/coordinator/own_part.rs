@@ -69,7 +69,7 @@ fn manifest(experiment: &Experiment, agents: u32) -> Manifest {
     let section =
         CoordinatorSection { part: agents, host: fleet::host(), ..CoordinatorSection::default() };
     let mut manifest = experiment.manifest.clone();
-    if let Some(clock) = experiment.listening.control().clock() {
+    if let Some(clock) = experiment.listening.control.clock() {
         manifest.run.started = rfc3339(clock.epoch());
     }
     manifest.coordinator = Some(section);

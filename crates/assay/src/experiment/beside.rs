@@ -129,7 +129,7 @@ impl Experiment {
                 );
                 let caption =
                     Caption { title, model: self.load_config.describe(), goal, style: self.style };
-                let stage = Arc::clone(self.listening.stage());
+                let stage = Arc::clone(&self.listening.stage);
                 observers.push(Box::new(Dashboard::new(stage, caption)));
             }
         }
@@ -170,7 +170,7 @@ impl Experiment {
 
     /// The latencies that are shown during the run.
     pub fn gauged(&self) -> Latency {
-        let is_wanted = |member: &Arc<FleetMember>| member.session().job().shows_service;
+        let is_wanted = |member: &Arc<FleetMember>| member.session.job().shows_service;
         let shows_both = self.shows_service() || self.member.as_ref().is_some_and(is_wanted);
         if shows_both { Latency::Both } else { self.latency }
     }
@@ -225,8 +225,20 @@ impl SeenBeside {
 const LAB_END: &str = "lab: its supervisor was killed or instructed to end while the run went on, \
                        its servers ended with it: figures from then on are of no store";
 
+/// Raises the flag that ends the watching, even if what is watched fails or panics.
+pub struct RaisedAtEnd<'a>(pub &'a AtomicBool);
+
+impl Drop for RaisedAtEnd<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 /// Starts the thread `name`, which does what `purpose` says in the error if there is none.
-fn spawn<'scope, T: Send + 'scope>(
+///
+/// # Errors
+/// If the system does not start it.
+pub fn spawn<'scope, T: Send + 'scope>(
     scope: &'scope Scope<'scope, '_>,
     name: &str,
     purpose: &str,

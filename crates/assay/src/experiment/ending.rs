@@ -53,7 +53,7 @@ impl Experiment {
         manifest.history.lost = broken.map_or(0, |error| error.lost);
         manifest.history.stalls = stalls;
         let executed = TraceHash::from_sum(outcome.fingerprint()).seal(&self.header).to_string();
-        let changes = self.listening.control().rate_changes();
+        let changes = self.listening.control.rate_changes();
         let changes = changes.iter();
         let read_finally = self.read_finally.records;
         manifest.execution = ExecutionSection {
@@ -76,7 +76,7 @@ impl Experiment {
     /// Fills in what the share of a fleet's run was, if this is one.
     pub fn describe_share(&mut self, outcome: &RunOutcome) {
         if let (Some(member), Some(share)) = (&self.member, self.share) {
-            member.tell_end(self.listening.control());
+            member.tell_end(&self.listening.control);
             let facts = (outcome.fingerprint(), self.used.map(|used| used.section()));
             let section = member.section(&self.manifest, share, facts);
             self.manifest.agents = vec![section];
@@ -98,14 +98,14 @@ impl Experiment {
         }
         let measured = phases.iter().find(|phase| phase.name == Phase::Measure.name());
         let window = measured.filter(|window| window.from_ns < window.to_ns)?;
-        let rate_profile = self.listening.control().rate_profile()?;
+        let rate_profile = self.listening.control.rate_profile()?;
         Some(rate_profile.mean_rate(Nanos(window.from_ns), Nanos(window.to_ns)))
     }
 
     /// Remarks that a reader must see.
     fn remark(&mut self, outcome: &RunOutcome) {
         let notes = &mut self.manifest.notes;
-        let changes = self.listening.control().rate_changes();
+        let changes = self.listening.control.rate_changes();
         if let [first, rest @ ..] = &changes[..] {
             let last = match rest.len() {
                 0 => String::new(),
@@ -228,7 +228,7 @@ impl Experiment {
             false => format!("init, {} before", self.init),
         };
         events.insert(0, Event { at: Nanos::ZERO, kind: EventKind::Phase, text: init });
-        events.extend(self.listening.control().rate_changes().iter().map(|change| Event {
+        events.extend(self.listening.control.rate_changes().iter().map(|change| Event {
             at: change.at,
             kind: EventKind::Change,
             text: format!("rate {}", rate_change(change)),

@@ -24,7 +24,8 @@ const LAG_OF: Nanos = Nanos::from_secs(1);
 
 /// An agent that carries out its share of a run.
 pub struct FleetMember {
-    session: Session,
+    /// The connection to the coordinator.
+    pub session: Session,
     /// Whether the coordinator has ended the load: then an early end is no news.
     is_ended: Arc<AtomicBool>,
 }
@@ -33,16 +34,6 @@ impl FleetMember {
     /// The member of an agent that has joined.
     pub fn new(session: Session) -> FleetMember {
         FleetMember { session, is_ended: Arc::default() }
-    }
-
-    /// The connection to the coordinator.
-    pub fn session(&self) -> &Session {
-        &self.session
-    }
-
-    /// The number of the agent.
-    pub fn agent(&self) -> u32 {
-        self.session.agent()
     }
 
     /// The most workers of this agent if all agents together may have `most`.

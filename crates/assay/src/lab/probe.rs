@@ -3,12 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use assay_drivers::registry;
 use assay_model::{Fields, Kind, Layout, Nanos, Seed, Table};
 use assay_run::clock;
 use assay_store::{Answer, Answers, Client, OpenError, Reply, Request, Store, Ticket, Values};
 
-use crate::machine::surroundings;
+use crate::setup::open_store;
 
 /// The table that is made for it, then removed.
 const TABLE: &str = "assay_probe";
@@ -26,12 +25,7 @@ const WAIT: Duration = Duration::from_millis(20);
 /// # Errors
 /// If any of that does not work: how far it came, and why.
 pub fn probe(url: &str) -> Result<(), String> {
-    let options = registry::Options {
-        clock: || clock::monotonic().0,
-        seed: Seed(0),
-        surroundings: surroundings(),
-    };
-    let store = registry::open(url, &options).map_err(describe)?;
+    let store = open_store(url, Seed(0)).map_err(|error| error.to_string())?;
     let fields = vec![FIELD.to_owned()];
     let table = Table { name: TABLE.into(), fields, needs_key_order: false };
     store.prepare(&Layout { tables: vec![table], records: 1 }).map_err(describe)?;

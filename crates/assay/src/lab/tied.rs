@@ -20,8 +20,10 @@ const OWN_NAME: &str = "up-";
 
 /// A lab with the store to measure. A lab of this run ends with this value, and with this process.
 pub struct RunLab {
-    client: LabClient,
-    record: Record,
+    /// Sends requests to the lab itself, to scale it or to inject a fault.
+    pub client: LabClient,
+    /// What was written down about it when it was ready or found.
+    pub record: Record,
     /// The supervisor of a lab of this run.
     supervisor: Option<Child>,
 }
@@ -87,26 +89,6 @@ impl RunLab {
         let client = LabClient::connect(labs, &job_spec.name)?;
         let record = status.record.context("a lab that is ready has a record")?;
         Ok(RunLab { client, record, supervisor: Some(supervisor) })
-    }
-
-    /// Sends requests to the lab itself, to scale it or to inject a fault.
-    pub fn client(&self) -> &LabClient {
-        &self.client
-    }
-
-    /// The URL of the store as it was when the lab was ready or found.
-    pub fn url(&self) -> &str {
-        &self.record.url
-    }
-
-    /// What was written down about it when it was ready or found.
-    pub fn record(&self) -> &Record {
-        &self.record
-    }
-
-    /// The version of the store's programs.
-    pub fn version(&self) -> &str {
-        &self.record.version
     }
 
     /// Whether it was started for this run alone, so that nothing was in it.

@@ -234,29 +234,6 @@ impl<T: SettingValue> TypedSetting<T> {
         setting.forget();
         setting
     }
-
-    /// Gives it a value.
-    ///
-    /// # Errors
-    /// If `text` is none.
-    pub fn set(&mut self, text: &str, origin: Origin) -> Result<()> {
-        let value = T::parse(text).map_err(|error| wrong(self.key, Some(&origin), error))?;
-        self.value = Some(value);
-        self.text.given = Some((text.to_owned(), origin));
-        Ok(())
-    }
-
-    /// Goes back to the default, unless a flag of this command gave it.
-    pub fn forget(&mut self) {
-        if self.is_typed() {
-            return;
-        }
-        (self.text.given, self.value) = (None, None);
-        if let Some(default) = self.key.default {
-            // A test sets each of them.
-            let _ = self.set(default, Origin::Default);
-        }
-    }
 }
 
 impl<T> TypedSetting<T> {
@@ -314,10 +291,20 @@ impl<T: SettingValue> Settable for TypedSetting<T> {
     }
 
     fn set(&mut self, text: &str, origin: Origin) -> Result<()> {
-        TypedSetting::set(self, text, origin)
+        let value = T::parse(text).map_err(|error| wrong(self.key, Some(&origin), error))?;
+        self.value = Some(value);
+        self.text.given = Some((text.to_owned(), origin));
+        Ok(())
     }
 
     fn forget(&mut self) {
-        TypedSetting::forget(self);
+        if self.is_typed() {
+            return;
+        }
+        (self.text.given, self.value) = (None, None);
+        if let Some(default) = self.key.default {
+            // A test sets each of them.
+            let _ = self.set(default, Origin::Default);
+        }
     }
 }

@@ -11,7 +11,7 @@ use assay_store::{Existing, OpenError};
 use assay_workload::PlanPhase;
 
 use crate::compiled::Compiled;
-use crate::exit::{Exit, Failure, from_open, usage};
+use crate::exit::{Exit, from_open, usage};
 use crate::experiment::Finished;
 use crate::load_config::Purpose;
 use crate::note::{Loaded, Note};
@@ -75,14 +75,7 @@ impl Setup {
             eprintln!("{} is empty when it starts: loading first", self.url);
         }
         let dir = self.plan.dir.join("load");
-        let finished = self.load(&dir)?;
-        match finished.exit {
-            Exit::Fine => Ok(()),
-            exit => {
-                let message = format!("the load failed; see `assay report {}`", dir.display());
-                Err(Failure { exit, message }.into())
-            }
-        }
+        self.load(&dir)?.require_load()
     }
 
     /// Makes the store one in which what is there counts as written, with the seed of the load that

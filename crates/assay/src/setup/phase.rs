@@ -153,7 +153,7 @@ impl Setup {
             floor: Nanos::ZERO,
             hop: self.hop.clone(),
             observations: Vec::new(),
-            lab: self.lab.as_ref().map(|lab| lab.client().clone()),
+            lab: self.lab.as_ref().map(|lab| lab.client.clone()),
             scraper: self.scraper.clone().filter(|_| !is_load),
             unread: Vec::new(),
             schedule: self.plan.schedule.clone(),
@@ -182,7 +182,7 @@ impl Setup {
         let name = self.plan.dir.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let own =
             || (if is_load { format!("{name}-load") } else { name }, self.plan.command.clone());
-        let job = self.member.as_ref().map(|member| member.session().job());
+        let job = self.member.as_ref().map(|member| member.session.job());
         let (id, command) = job.map_or_else(own, |job| (job.run_id.clone(), job.command.clone()));
         Manifest {
             run: RunSection { id, command, assay: version, ..RunSection::default() },
@@ -213,7 +213,7 @@ impl Setup {
             store: StoreSection {
                 url: self.url.clone(),
                 name: capabilities.name.to_owned(),
-                version: self.lab.as_ref().map_or(String::new(), |lab| lab.version().to_owned()),
+                version: self.lab.as_ref().map_or(String::new(), |lab| lab.record.version.clone()),
                 capabilities: capabilities_section(&capabilities),
                 settings: settings.into_iter().map(SettingSection::from).collect(),
             },
@@ -225,7 +225,7 @@ impl Setup {
                 facts: machine::facts(),
             },
             history: HistorySection {
-                agent: self.member.as_ref().map_or(0, |member| member.agent()),
+                agent: self.member.as_ref().map_or(0, |member| member.session.agent()),
                 width: plan.width(),
                 transaction_types: plan.transaction_types(),
                 queries: plan.query_names(),

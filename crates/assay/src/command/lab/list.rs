@@ -10,7 +10,7 @@ use super::word;
 use crate::exit::{Exit, usage};
 use crate::lab::house::house;
 use crate::lab::job_spec::missing_feature;
-use crate::show::put;
+use crate::show::finish;
 
 /// `assay lab ls`.
 pub fn list(matches: &ArgMatches) -> Result<Exit> {
@@ -23,8 +23,7 @@ pub fn list(matches: &ArgMatches) -> Result<Exit> {
             describe(*recipe, &house, &mut text);
         }
     }
-    put(&text, None)?;
-    Ok(Exit::Fine)
+    finish(&text)
 }
 
 fn describe(recipe: &dyn Recipe, house: &House, text: &mut String) {

@@ -16,7 +16,7 @@ use crate::lab::house;
 use crate::lab::job_spec::{self, check};
 use crate::lab::start::start_asking;
 use crate::options::Options;
-use crate::show::put;
+use crate::show::finish;
 
 /// What can be typed besides settings of a lab.
 #[derive(Args, Debug)]
@@ -51,8 +51,7 @@ pub fn up(matches: &ArgMatches) -> Result<Exit> {
     eprintln!("{}", whose_end(&job_spec, arguments.stay));
     let mut text = describe::one(&started.status, &job_spec.folder);
     text.push_str(&describe::next_steps(&started.status));
-    put(&text, None)?;
-    Ok(Exit::Fine)
+    finish(&text)
 }
 
 fn job_spec(arguments: &UpArgs, labs: &Labs, options: &Options) -> Result<JobSpec> {

@@ -1,7 +1,6 @@
 //! The conformance suite against real stores, as a table of stores by rules.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use anyhow::Result;
 use assay_drivers::registry;
@@ -16,6 +15,7 @@ use serde_json::json;
 use crate::exit::{Exit, code, from_open, usage};
 use crate::lab::tied::RunLab;
 use crate::options::{Options, SettingValue, StoreNodes};
+use crate::setup::open_store;
 use crate::show::{put, require_place};
 
 /// What can be typed besides where labs are.
@@ -119,7 +119,7 @@ impl Place {
             Place::Url(url) => examine(url, scheme(url), &self.display()),
             Place::Lab { text, expected } => {
                 let lab = RunLab::start(options, expected, &mut |text| eprintln!("{text}"))?;
-                examine(lab.url(), text, &format!("version {}", lab.version()))
+                examine(&lab.record.url, text, &format!("version {}", lab.record.version))
             }
         }
     }
@@ -153,15 +153,8 @@ fn scheme(url: &str) -> &str {
     url.split_once(':').map_or(url, |(scheme, _)| scheme)
 }
 
-fn open(url: &str) -> Result<Arc<dyn Store>> {
-    let clock = || assay_run::clock::monotonic().0;
-    let surroundings = crate::machine::surroundings();
-    registry::open(url, &registry::Options { clock, seed: Seed(0), surroundings })
-        .map_err(from_open)
-}
-
 fn examine(url: &str, name: &str, place: &str) -> Result<Checked> {
-    let store = open(url)?;
+    let store = open_store(url, Seed(0))?;
     let capabilities = store.capabilities();
     eprintln!("checking {name} ({place}) through the driver {}", capabilities.name);
     require_an_answer(store.as_ref()).map_err(from_open)?;
@@ -172,7 +165,7 @@ fn examine(url: &str, name: &str, place: &str) -> Result<Checked> {
     if capabilities.takes_queries && !capabilities.is_no_op {
         // One store object serves either records or queries, not both.
         drop(store);
-        let queries = survey_queries(open(url)?.as_ref());
+        let queries = survey_queries(open_store(url, Seed(0))?.as_ref());
         let is_known = |ruling: &Ruling| rulings.iter().any(|known| known.rule == ruling.rule);
         let (again, new): (Vec<Ruling>, Vec<Ruling>) = queries.into_iter().partition(is_known);
         for ruling in again {

@@ -9,9 +9,9 @@ use assay_study::anomalies::file::{AnomalyFile, is_of_anomalies};
 use assay_study::anomalies::{AnomalyRequest, AnomalyResult, choose, listed, run};
 use assay_study::builtin;
 use assay_study::program::Program;
-use clap::ArgMatches;
+use clap::{ArgMatches, FromArgMatches};
 
-use super::matrix::TypedOptions;
+use super::matrix::StudyArgs;
 use super::program::OwnProgram;
 use crate::exit::{Exit, usage};
 use crate::options::Options;
@@ -40,26 +40,27 @@ pub fn anomalies(matches: &ArgMatches, text: &str) -> Result<Exit> {
     if let Some(flag) = FOREIGN.into_iter().find(|flag| matches.contains_id(flag)) {
         return Err(usage(format!("--{flag}: a study of anomalies has no such thing")));
     }
-    let typed = TypedOptions::from(matches, &options)?;
-    let path = &typed.path;
-    let mut program = OwnProgram::new(&options)?;
+    let arguments = StudyArgs::from_arg_matches(matches)?;
+    let study_request = arguments.request(&options)?;
+    let path = arguments.path()?;
+    let mut program = OwnProgram::new(&options);
     let mut file = AnomalyFile::parse(text, path, program.command_line())?;
-    file.seed = typed.study_request.seed.unwrap_or(file.seed);
-    if !typed.study_request.stores.is_empty() {
-        choose(&mut file, &typed.study_request.stores)?;
+    file.seed = study_request.seed.unwrap_or(file.seed);
+    if !study_request.stores.is_empty() {
+        choose(&mut file, &study_request.stores)?;
     }
-    if typed.is_plan {
+    if arguments.plan {
         put(&listed(&file, program.command_line()), display.output.as_deref())?;
         return Ok(Exit::Fine);
     }
     let timeout = units::duration(&file.give_up)
         .map_err(|error| usage(format!("{}: give-up: {error}", path.display())))?;
     let name = file.name_of(path);
-    let dir = typed.directory(&options, &name);
+    let dir = arguments.directory(&options, &name);
     program.listen()?;
     let request = AnomalyRequest {
         timeout,
-        retries_failed: typed.retries_failed,
+        retries_failed: arguments.retry_failed,
         may_install: options.install.is_on(),
         lab_dir: options.lab_dir.text(),
         refusals: [Exit::Usage, Exit::Unreachable].map(|exit| exit as i32),

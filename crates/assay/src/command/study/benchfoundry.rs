@@ -8,7 +8,7 @@ mod expected;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use assay_live::progress::Show;
 use assay_model::{Seed, quantity};
 use assay_report::precision::{Precision, PrecisionRun, RunEnd, document, precision_json};
@@ -19,9 +19,9 @@ use assay_workload::script::benchfoundry::{BenchfoundrySpec, Starts as When};
 use clap::ArgMatches;
 
 use crate::command_line::typed;
-use crate::exit::{Exit, Failure, from_open};
+use crate::exit::{Exit, from_open};
 use crate::load_config::Purpose;
-use crate::options::{Options, Origin};
+use crate::options::{Options, Origin, Settable};
 use crate::run_plan::{RunPlan, changes};
 use crate::setup::Setup;
 use crate::show::{Display, Format, keep_hallmark};
@@ -72,7 +72,7 @@ pub fn benchfoundry(matches: &ArgMatches) -> Result<Exit> {
     }
     drop(during);
     let precision = under.precision(runs);
-    under.keep(&precision)?;
+    atomic_file::write_in(&under.root, RESULT, &precision_json(&precision))?;
     show(&precision, &display)?;
     if under.setup.plan.show != Show::Nothing {
         eprintln!("kept in {}", under.root.display());
@@ -128,11 +128,7 @@ impl RunningStudy {
             self.loaded = "as it was found in the store";
             return Ok(());
         }
-        let finished = self.setup.load(&self.root.join(DATASET))?;
-        if finished.exit != Exit::Fine {
-            let message = format!("the load failed; see `assay report {}`", finished.dir.display());
-            return Err(Failure { exit: finished.exit, message }.into());
-        }
+        self.setup.load(&self.root.join(DATASET))?.require_load()?;
         self.loaded = "loaded once, before the first run";
         Ok(())
     }
@@ -173,7 +169,7 @@ impl RunningStudy {
     fn send(&mut self, place: usize) -> Result<Exit> {
         let factor = self.expected.factors[place];
         // What ended the run before does not end this one.
-        self.setup.listening.control().go_on();
+        self.setup.listening.control.go_on();
         self.setup.plan.workload = self.workload(factor)?;
         // New rows get keys of the run's seed: two runs of one seed would write the same.
         self.setup.plan.seed = Seed(self.seed.0.wrapping_add(place as u64 + 1));
@@ -250,13 +246,6 @@ impl RunningStudy {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             runs,
         }
-    }
-
-    fn keep(&self, precision: &Precision) -> Result<()> {
-        let path = self.root.join(RESULT);
-        std::fs::create_dir_all(&self.root)
-            .with_context(|| format!("cannot write {}", path.display()))?;
-        atomic_file::write_text(&path, &precision_json(precision))
     }
 }
 

@@ -45,10 +45,10 @@ pub struct StudyArgs {
     dir: Option<PathBuf>,
     /// Only show the cells in their order, and what they need
     #[arg(long)]
-    plan: bool,
+    pub plan: bool,
     /// Run again what has failed
     #[arg(long)]
-    retry_failed: bool,
+    pub retry_failed: bool,
     /// Remove what Assay has in stores with a URL before each of their cells
     #[arg(long)]
     replace: bool,
@@ -72,36 +72,22 @@ pub struct StudyArgs {
     published: Option<PathBuf>,
 }
 
-/// What was typed.
-pub struct TypedOptions {
-    /// The study file.
-    pub path: PathBuf,
-    dir: Option<PathBuf>,
-    /// What is changed of it.
-    pub study_request: StudyRequest,
-    published: Option<PathBuf>,
-    /// Whether only the plan is shown.
-    pub is_plan: bool,
-    /// Whether failed cells are run again.
-    pub retries_failed: bool,
-    replaces: bool,
-    is_forced: bool,
-}
-
 /// `assay study FILE`.
 pub fn matrix(matches: &ArgMatches) -> Result<Exit> {
     let options = Options::gather(matches)?;
     let display = Display::from(&options)?;
     display.require(&options, "a study is", &FORMATS)?;
-    let expected = TypedOptions::from(matches, &options)?;
-    let mut program = OwnProgram::new(&options)?;
-    let file = read(&expected.path, program.command_line())?;
+    let arguments = StudyArgs::from_arg_matches(matches)?;
+    let study_request = arguments.request(&options)?;
+    let path = arguments.path()?;
+    let mut program = OwnProgram::new(&options);
+    let file = read(path, program.command_line())?;
     let timeout = units::duration(&file.give_up)
-        .map_err(|error| usage(format!("{}: give-up: {error}", expected.path.display())))?;
-    let mut plan = StudyPlan::new(file, &expected.path, &expected.study_request, &program)?;
-    let figures = expected.published.as_deref().map(published::read).transpose()?;
+        .map_err(|error| usage(format!("{}: give-up: {error}", path.display())))?;
+    let mut plan = StudyPlan::new(file, path, &study_request, &program)?;
+    let figures = arguments.published.as_deref().map(published::read).transpose()?;
     let published = figures.map(|figures| published::with_terms(&plan, figures)).transpose()?;
-    if expected.is_plan {
+    if arguments.plan {
         put(&listed(&plan, None), display.output.as_deref())?;
         return Ok(Exit::Fine);
     }
@@ -109,7 +95,7 @@ pub fn matrix(matches: &ArgMatches) -> Result<Exit> {
     if let Some(place) = machine::file_system(labs.root()) {
         plan.note_labs(&place);
     }
-    let dir = expected.directory(&options, &plan.name);
+    let dir = arguments.directory(&options, &plan.name);
     program.listen()?;
     let request = MatrixRequest {
         dir: &dir,
@@ -117,9 +103,9 @@ pub fn matrix(matches: &ArgMatches) -> Result<Exit> {
         lab_dir: options.lab_dir.text(),
         command: &typed(),
         timeout,
-        retries_failed: expected.retries_failed,
-        replaces: expected.replaces,
-        is_forced: expected.is_forced,
+        retries_failed: arguments.retry_failed,
+        replaces: arguments.replace,
+        is_forced: arguments.force,
         published,
     };
     let result = run(&plan, request, &program)?;
@@ -148,19 +134,25 @@ fn read(path: &Path, command_line: &CommandLine) -> Result<StudyFile> {
     Ok(StudyFile::parse(study.text, path, command_line)?)
 }
 
-impl TypedOptions {
-    /// What was typed.
+impl StudyArgs {
+    /// The study file.
+    ///
+    /// # Errors
+    /// If none was typed.
+    pub fn path(&self) -> Result<&Path> {
+        self.file.as_deref().context("a FILE is needed")
+    }
+
+    /// What is changed of the study.
     ///
     /// # Errors
     /// If a value is invalid.
-    pub fn from(matches: &ArgMatches, options: &Options) -> Result<TypedOptions> {
-        let arguments = StudyArgs::from_arg_matches(matches)?;
-        let names = |text: Option<String>| -> Vec<String> {
-            let text = text.unwrap_or_default();
-            let names = text.split(',').map(str::trim).filter(|name| !name.is_empty());
-            names.map(str::to_owned).collect()
+    pub fn request(&self, options: &Options) -> Result<StudyRequest> {
+        let names = |text: &Option<String>| -> Vec<String> {
+            let names = text.iter().flat_map(|text| text.split(',')).map(str::trim);
+            names.filter(|name| !name.is_empty()).map(str::to_owned).collect()
         };
-        let repetitions = match arguments.repetitions.as_deref().map(units::count) {
+        let repetitions = match self.repetitions.as_deref().map(units::count) {
             None => None,
             Some(Ok(0)) => {
                 return Err(usage("--repetitions: nothing would be issued; give at least 1"));
@@ -168,23 +160,13 @@ impl TypedOptions {
             Some(Ok(number)) => Some(number),
             Some(Err(error)) => return Err(usage(format!("--repetitions: {error}"))),
         };
-        let study_request = StudyRequest {
-            scale: scale(arguments.scale.as_deref())?,
+        Ok(StudyRequest {
+            scale: scale(self.scale.as_deref())?,
             // Neither the environment nor config files change the runs of a study.
             seed: if options.seed.is_typed() { options.seed.get() } else { None },
             repetitions,
-            stores: names(arguments.stores),
-            workloads: names(arguments.workloads),
-        };
-        Ok(TypedOptions {
-            path: arguments.file.context("a FILE is needed")?,
-            dir: arguments.dir,
-            study_request,
-            published: arguments.published,
-            is_plan: arguments.plan,
-            replaces: arguments.replace,
-            retries_failed: arguments.retry_failed,
-            is_forced: arguments.force,
+            stores: names(&self.stores),
+            workloads: names(&self.workloads),
         })
     }
 

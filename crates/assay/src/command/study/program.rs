@@ -5,6 +5,8 @@ use std::io;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::SystemTime;
 
 use anyhow::Result;
@@ -18,12 +20,13 @@ use assay_study::commands::{CellCommand, Target};
 use assay_study::program::{Cluster, Machine, Program, WorkloadFacts};
 use assay_workload::PlanPhase;
 
-use super::shift::{Shift, Stop};
+use super::shift::Shift;
 use crate::arrivals::Calendar;
 use crate::lab::house;
 use crate::load_config::{LoadConfig, Purpose};
 use crate::options::{KEYS, Key, Options, Shape, Verb, current, require_one_name, text_of};
 use crate::show::keep_hallmark;
+use crate::signals::stop_flag_heard_once;
 use crate::units::rfc3339;
 use crate::workload::{Changes, Workload};
 use crate::{machine, parent_death};
@@ -38,18 +41,15 @@ const VERBS: [(Verb, &str); 3] = [(Verb::Bench, "bench"), (Verb::Load, "load"), 
 pub struct OwnProgram<'a> {
     options: &'a Options,
     command_line: CommandLine,
-    stop: Option<Stop>,
+    stop: Option<Arc<AtomicBool>>,
     is_quiet: bool,
 }
 
 impl<'a> OwnProgram<'a> {
     /// This program with the settings of the study's command.
-    ///
-    /// # Errors
-    /// If it is unclear whether it may tell what goes on.
-    pub fn new(options: &'a Options) -> Result<OwnProgram<'a>> {
+    pub fn new(options: &'a Options) -> OwnProgram<'a> {
         let is_quiet = options.quiet.is_on();
-        Ok(OwnProgram { options, command_line: command_line(), stop: None, is_quiet })
+        OwnProgram { options, command_line: command_line(), stop: None, is_quiet }
     }
 
     /// From now on an interrupt ends the study.
@@ -57,7 +57,7 @@ impl<'a> OwnProgram<'a> {
     /// # Errors
     /// If the system refuses.
     pub fn listen(&mut self) -> Result<()> {
-        self.stop = Some(Stop::listen()?);
+        self.stop = Some(stop_flag_heard_once()?);
         Ok(())
     }
 }
@@ -174,7 +174,7 @@ impl Program for OwnProgram<'_> {
     }
 
     fn is_stopped(&self) -> bool {
-        self.stop.as_ref().is_some_and(Stop::is_expected)
+        self.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed))
     }
 
     fn tell(&self, text: &str) {

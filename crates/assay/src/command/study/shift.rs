@@ -2,7 +2,6 @@
 
 use std::fs::{self, File};
 use std::process::Child;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -12,13 +11,10 @@ use assay_lab::{CancelHandle, JobSpec, LabClient, Labs, Network, Parent, start};
 use assay_study::commands::Target;
 use assay_study::program::Cluster;
 use rustix::fs::{FlockOperation, flock};
-use signal_hook::consts::SIGHUP;
-use signal_hook::flag::{register, register_conditional_shutdown};
 
 use crate::exit::{Exit, Failure, usage};
 use crate::lab::job_spec;
 use crate::options::Options;
-use crate::signals::ending;
 
 /// How often a wait for a lab checks whether the study was stopped.
 const LOOK: Duration = Duration::from_millis(50);
@@ -28,35 +24,6 @@ const DOWN_MAX: Duration = Duration::from_secs(300);
 
 /// The longest name of a lab.
 const NAME_MAX: usize = 40;
-
-/// Whether the study is to stop.
-pub struct Stop(Arc<AtomicBool>);
-
-impl Stop {
-    /// Listens for interrupts: the first is passed on, the second ends the program at once.
-    ///
-    /// # Errors
-    /// If the system refuses.
-    pub fn listen() -> Result<Stop> {
-        let expected = Arc::new(AtomicBool::new(false));
-        for signal in ending() {
-            let code = Exit::Interrupted as i32;
-            // The shell and the kernel both send SIGHUP when a terminal closes: that is no second
-            // interrupt.
-            if signal != SIGHUP {
-                register_conditional_shutdown(signal, code, Arc::clone(&expected))
-                    .context("cannot listen for interrupts")?;
-            }
-            register(signal, Arc::clone(&expected)).context("cannot listen for interrupts")?;
-        }
-        Ok(Stop(expected))
-    }
-
-    /// Whether there was an interrupt.
-    pub fn is_expected(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
-    }
-}
 
 /// A cluster that is up; it ends with this value, and with this process.
 pub struct Shift {

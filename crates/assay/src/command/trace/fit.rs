@@ -14,7 +14,7 @@ use clap::ArgMatches;
 
 use crate::atomic_file;
 use crate::exit::{Exit, as_usage, usage};
-use crate::show::put;
+use crate::show::finish;
 use crate::workload::{Changes, Workload};
 
 /// So many operations of the spec are drawn to describe it.
@@ -45,8 +45,7 @@ pub fn fit(matches: &ArgMatches) -> Result<Exit> {
     };
     let text = format!("{}\n{}", head(name, trace, &fitted)?, spec.to_toml());
     atomic_file::write_text(&output, &text)?;
-    put(&describe(&output, trace, &fitted, &spec)?, None)?;
-    Ok(Exit::Fine)
+    finish(&describe(&output, trace, &fitted, &spec)?)
 }
 
 /// The spec: all keys that must be there before are loaded, or all that the trace knows if it

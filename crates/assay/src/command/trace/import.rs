@@ -21,7 +21,7 @@ use clap::ArgMatches;
 use super::super::benchfoundry;
 use super::{number, path, require_other};
 use crate::exit::{Exit, as_usage, usage};
-use crate::show::put;
+use crate::show::{finish, put};
 use crate::workload::{Workload, WorkloadSource};
 
 /// The name of standard input.
@@ -143,8 +143,7 @@ fn import_foreign(matches: &ArgMatches, format: Format, file: &str) -> Result<Ex
         TraceImportError::Write(_) | TraceImportError::Keys { .. } => as_usage(error),
         _ => named(&error),
     })?;
-    put(&describe(file, &output, &importing, &imported), None)?;
-    Ok(Exit::Fine)
+    finish(&describe(file, &output, &importing, &imported))
 }
 
 /// The spec of an imported trace: one value for each key, with lengths that its operations say.

@@ -9,7 +9,6 @@ mod statement;
 use std::net::{SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
@@ -19,13 +18,12 @@ use assay_trace::imported::import::USUAL_SEED;
 use assay_trace::imported::{ImportFacts, Importing, TraceImportError};
 use assay_workload::PlanPhase;
 use clap::{Arg, ArgMatches, Command, ValueHint};
-use signal_hook::flag::{register, register_conditional_shutdown};
 
 use super::import::{describe, recorded};
 use super::{number, path};
 use crate::exit::{Exit, Failure, as_usage, usage};
 use crate::show::put;
-use crate::signals::ending;
+use crate::signals::stop_flag_heard_once;
 use crate::units;
 use crate::workload::{Workload, WorkloadSource};
 use capture::{Capture, Recorded};
@@ -78,7 +76,7 @@ pub fn record(matches: &ArgMatches) -> Result<Exit> {
         .map(|text| units::duration(text).map_err(|error| usage(format!("--for: {error}"))))
         .transpose()?;
     let importing = importing(matches)?;
-    let ended = heed_signals()?;
+    let ended = stop_flag_heard_once()?;
     let (capture, captured) = Capture::new();
     let capture = Arc::new(capture);
     let place = listen.local_addr().context("the listener has no address")?;
@@ -191,15 +189,4 @@ fn reached(host: &str) -> Result<SocketAddr, String> {
     let address = addresses.next().ok_or("it has no address")?;
     TcpStream::connect_timeout(&address, CONNECT_TIMEOUT).map_err(|error| error.to_string())?;
     Ok(address)
-}
-
-/// A flag that the first signal raises; the second ends the program at once.
-fn heed_signals() -> Result<Arc<AtomicBool>> {
-    let ended = Arc::new(AtomicBool::new(false));
-    for signal in ending() {
-        register_conditional_shutdown(signal, Exit::Interrupted as i32, Arc::clone(&ended))
-            .and_then(|_| register(signal, Arc::clone(&ended)))
-            .context("cannot listen for interrupts")?;
-    }
-    Ok(ended)
 }

@@ -17,6 +17,7 @@ use assay_store::StoreTime;
 use clap::ArgMatches;
 
 use crate::command::tune::expected::TuneOptions;
+use crate::command_line::{RESULT_FLAGS, without_flags};
 use crate::coordinator;
 use crate::exit::{Exit, Failure, as_usage, from_open, usage};
 use crate::experiment::Experiment;
@@ -28,13 +29,9 @@ use crate::show::{has_hallmark, keep_hallmark};
 /// reads.
 const UNSEEN: Nanos = Nanos::from_millis(300);
 
-/// Flags that only a tune knows, each with a value.
-const OWN_FLAGS: [&str; 7] =
-    ["--slo", "--min", "--max", "--within", "--step", "--confirm", "--sweep"];
-
-/// Flags that are about the tune's result, each with a value.
-const RESULT_FLAGS: [&str; 7] =
-    ["-o", "--output", "--format", "--run-dir", "--seed", "--arrival-seed", "--warm-up"];
+/// Flags that only a tune knows, or whose values it chooses for each step.
+const OWN_FLAGS: [&str; 8] =
+    ["--slo", "--min", "--max", "--within", "--step", "--confirm", "--sweep", "--warm-up"];
 
 /// The directory of the step with this number.
 pub fn dir_of(root: &Path, number: usize) -> PathBuf {
@@ -51,10 +48,14 @@ pub enum Attempt {
 
 /// Makes steps.
 pub struct Steps {
-    setup: Setup,
-    expected: TuneOptions,
-    seed: Seed,
-    load: String,
+    /// What all steps have in common.
+    pub setup: Setup,
+    /// What the tune is to do.
+    pub expected: TuneOptions,
+    /// The seed from which those of the steps follow.
+    pub seed: Seed,
+    /// The load of the steps, in words.
+    pub load: String,
     /// Numbers of steps that held although their run has no hallmark.
     unmarked: Vec<usize>,
     /// How many agents share each step, with the command that they carry out.
@@ -77,26 +78,6 @@ impl Steps {
         let is_simulated = self.setup.store.capabilities().time == StoreTime::Simulated;
         let time = self.expected.step.0 * u64::from(length) + self.expected.warm_up.0;
         (!is_simulated).then_some(Nanos(time))
-    }
-
-    /// What all steps have in common.
-    pub fn setup(&self) -> &Setup {
-        &self.setup
-    }
-
-    /// What the tune is to do.
-    pub fn expected(&self) -> &TuneOptions {
-        &self.expected
-    }
-
-    /// The seed from which those of the steps follow.
-    pub fn seed(&self) -> Seed {
-        self.seed
-    }
-
-    /// The load of the steps, in words.
-    pub fn load(&self) -> &str {
-        &self.load
     }
 
     /// What a reader must know, one sentence each.
@@ -124,7 +105,7 @@ impl Steps {
     pub fn make(&mut self, request: Request) -> Result<Attempt> {
         let listening = &self.setup.listening;
         // A signal that ended the step before does not end this one.
-        listening.control().go_on();
+        listening.control.go_on();
         if listening.is_interrupted() {
             return Ok(Attempt::Interrupted);
         }
@@ -296,21 +277,10 @@ fn without_rate(text: &str, rate: f64) -> String {
 
 /// The command that makes the step as a run of its own.
 fn run_command(typed: &[String], changes: &[(&'static str, String)]) -> Vec<String> {
-    let mut words = Vec::new();
-    let mut typed = typed.iter().peekable();
-    while let Some(word) = typed.next() {
-        let name = word.split_once('=').map_or(word.as_str(), |(name, _)| name);
-        if OWN_FLAGS.contains(&name) || RESULT_FLAGS.contains(&name) {
-            if name == word {
-                typed.next();
-            }
-            continue;
-        }
-        match word.as_str() {
-            "--resume" => {}
-            "tune" if words.len() == 1 => words.push("run".to_owned()),
-            _ => words.push(word.clone()),
-        }
+    let mut words = without_flags(typed, &[&OWN_FLAGS[..], &RESULT_FLAGS].concat());
+    words.retain(|word| word != "--resume");
+    if let Some(verb) = words.get_mut(1).filter(|verb| *verb == "tune") {
+        *verb = "run".to_owned();
     }
     for (name, text) in changes {
         words.extend([format!("--{name}"), text.clone()]);

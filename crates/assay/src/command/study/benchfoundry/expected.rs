@@ -6,6 +6,7 @@ use assay_workload::ScriptSpec;
 use assay_workload::script::benchfoundry::{BenchfoundrySpec, Starts};
 use clap::ArgMatches;
 
+use crate::command_line::{RESULT_FLAGS, without_flags};
 use crate::exit::usage;
 use crate::options::{Options, SettingText};
 use crate::workload::{Workload, WorkloadSource};
@@ -19,16 +20,12 @@ const MOST: usize = 100;
 /// Larger factors are more load than one machine can generate.
 const FACTOR_MAX: f64 = 1e6;
 
-/// Flags that only this study knows, each with a value.
-const OWN_FLAGS: [&str; 2] = ["--factors", "--workload"];
-
 /// Settings of a run that the study decides.
 pub const WITHOUT: [&str; 8] =
     ["rate", "speed", "closed", "think", "target-throughput", "operations", "repeat", "records"];
 
-/// Flags that are about the study's result or the place of its runs, each with a value.
-const RESULT_FLAGS: [&str; 7] =
-    ["-o", "--output", "--format", "--run-dir", "--seed", "--arrival-seed", "--duration"];
+/// Flags that only this study knows, or whose values it chooses for each run.
+const OWN_FLAGS: [&str; 3] = ["--factors", "--workload", "--duration"];
 
 /// What is wanted.
 pub struct StudyOptions {
@@ -119,19 +116,8 @@ pub fn spec_of(workload: &Workload) -> Result<&BenchfoundrySpec> {
 /// The command line of one run as far as it does not depend on the factor.
 pub fn run_command(typed: &[String], workload: &str) -> Vec<String> {
     let mut words = vec!["assay".to_owned(), "run".to_owned(), workload.to_owned()];
-    let mut typed = typed.iter().skip(3);
-    while let Some(word) = typed.next() {
-        let name = word.split_once('=').map_or(word.as_str(), |(name, _)| name);
-        if OWN_FLAGS.contains(&name) || RESULT_FLAGS.contains(&name) {
-            if name == word {
-                typed.next();
-            }
-            continue;
-        }
-        if word != "--replace" {
-            words.push(word.clone());
-        }
-    }
+    let typed = without_flags(&typed[3..], &[&OWN_FLAGS[..], &RESULT_FLAGS].concat());
+    words.extend(typed.into_iter().filter(|word| word != "--replace"));
     words
 }
 

@@ -24,7 +24,7 @@ fn files_that_a_url_names_are_settings() {
         file.replace(' ', "%20")
     );
     let options = Options::default();
-    let program = OwnProgram::new(&options).unwrap();
+    let program = OwnProgram::new(&options);
     let of_files = |url: &str| {
         let settings = java::settings(url, &program).unwrap();
         settings.into_iter().filter(|(name, _)| !name.starts_with('$')).collect::<Vec<_>>()

@@ -54,7 +54,7 @@ fn study_request() -> StudyRequest {
 fn compile(text: &str, study_request: &StudyRequest) -> Result<StudyPlan, String> {
     let file: StudyFile = toml::from_str(text).map_err(|error| error.to_string())?;
     let options = Options::default();
-    let program = OwnProgram::new(&options).unwrap();
+    let program = OwnProgram::new(&options);
     StudyPlan::new(file, Path::new("s.toml"), study_request, &program)
         .map_err(|error| error.to_string())
 }
@@ -202,7 +202,7 @@ fn only_cells_that_are_missing_need_space() {
 #[test]
 fn the_studies_that_come_along_become_cells() {
     let options = Options::default();
-    let program = OwnProgram::new(&options).unwrap();
+    let program = OwnProgram::new(&options);
     for (name, cells) in [("kvbench.toml", 648), ("chronicle.toml", 504), ("fmke.toml", 120)] {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../studies").join(name);
         let file = StudyFile::read(&path, program.command_line()).unwrap();

@@ -1,7 +1,6 @@
 //! Requests on their way from connections to the trace, in the order of their times.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
@@ -120,41 +119,14 @@ impl Losses {
     }
 }
 
-/// A request, ordered by its time, then as it came.
-struct Waiting {
-    at: Nanos,
-    number: u64,
-    request: ImportedRequest,
-}
-
-impl PartialEq for Waiting {
-    fn eq(&self, other: &Waiting) -> bool {
-        (self.at, self.number) == (other.at, other.number)
-    }
-}
-
-impl Eq for Waiting {}
-
-impl PartialOrd for Waiting {
-    fn partial_cmp(&self, other: &Waiting) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Waiting {
-    fn cmp(&self, other: &Waiting) -> std::cmp::Ordering {
-        (self.at, self.number).cmp(&(other.at, other.number))
-    }
-}
-
 /// The requests in the order of their times, until the recording ends.
 pub struct Recorded {
     captured: Receiver<Captured>,
     capture: Arc<Capture>,
     ended: Arc<AtomicBool>,
     until: Nanos,
-    waiting: BinaryHeap<Reverse<Waiting>>,
-    number: u64,
+    /// By their times, then by the lines in which they came.
+    waiting: BTreeMap<(Nanos, u64), ImportedRequest>,
     latest: Nanos,
     totals: ReadTotals,
 }
@@ -172,8 +144,7 @@ impl Recorded {
             capture,
             ended,
             until,
-            waiting: BinaryHeap::new(),
-            number: 0,
+            waiting: BTreeMap::new(),
             latest: Nanos::ZERO,
             totals: ReadTotals::default(),
         }
@@ -184,20 +155,18 @@ impl Recorded {
         match captured {
             Captured::LeftOut(name) => self.totals.pass_over(name),
             Captured::Request(request) => {
-                self.number += 1;
-                let (at, number) = (request.at, self.number);
-                self.waiting.push(Reverse(Waiting { at, number, request }));
+                self.waiting.insert((request.at, self.totals.lines), request);
             }
         }
     }
 
     /// The first request that waits, if it came at `moment` or before.
     fn pop(&mut self, moment: Nanos) -> Option<ImportedRequest> {
-        self.waiting.peek().filter(|first| first.0.at <= moment)?;
-        let Reverse(Waiting { at, request, .. }) = self.waiting.pop()?;
+        let first = self.waiting.first_entry().filter(|first| first.key().0 <= moment)?;
+        let request = first.remove();
         self.totals.requests += 1;
         // One whose thread was held up for longer than others waited for it.
-        self.latest = self.latest.max(at);
+        self.latest = self.latest.max(request.at);
         Some(ImportedRequest { at: self.latest, ..request })
     }
 

@@ -149,17 +149,29 @@ fn table(tokens: &[Token]) -> Option<(String, &[Token])> {
     }
 }
 
-/// Where the word stands outside parentheses.
-fn place(tokens: &[Token], word: &str) -> Option<usize> {
-    let mut depth = 0_i32;
-    tokens.iter().position(|token| {
+/// Counts, token by token, how many parentheses are open behind it.
+fn nesting() -> impl FnMut(&Token) -> i32 {
+    let mut depth = 0;
+    move |token| {
         match token {
             Token::Sign('(') => depth += 1,
             Token::Sign(')') => depth -= 1,
             _ => {}
         }
-        depth == 0 && token.is(word)
-    })
+        depth
+    }
+}
+
+/// Where the word stands outside parentheses.
+fn place(tokens: &[Token], word: &str) -> Option<usize> {
+    let mut depth = nesting();
+    tokens.iter().position(|token| depth(token) == 0 && token.is(word))
+}
+
+/// What commas outside parentheses separate.
+fn parts(tokens: &[Token]) -> impl Iterator<Item = &[Token]> {
+    let mut depth = nesting();
+    tokens.split(move |token| depth(token) == 0 && *token == Token::Sign(','))
 }
 
 /// The key of a condition that is one column equal to one value, and no more.
@@ -204,37 +216,21 @@ fn insert(tokens: &[Token]) -> Option<KeyedStatement> {
 /// The values of the only row that begins here; none if a second follows.
 fn row(tokens: &[Token]) -> Option<Vec<SqlValue>> {
     let [Token::Sign('('), rest @ ..] = tokens else { return None };
-    let mut depth = 0_i32;
-    let end = rest.iter().position(|token| {
-        match token {
-            Token::Sign('(') => depth += 1,
-            Token::Sign(')') => depth -= 1,
-            _ => {}
-        }
-        depth < 0
-    })?;
+    let mut depth = nesting();
+    let end = rest.iter().position(|token| depth(token) < 0)?;
     let has_more = rest.get(end + 1) == Some(&Token::Sign(','));
     (!has_more).then(|| terms(&rest[..end]))
 }
 
 /// The terms that commas outside parentheses separate.
 fn terms(tokens: &[Token]) -> Vec<SqlValue> {
-    let mut depth = 0_i32;
-    let parts = tokens.split(|token| {
-        match token {
-            Token::Sign('(') => depth += 1,
-            Token::Sign(')') => depth -= 1,
-            _ => {}
-        }
-        depth == 0 && *token == Token::Sign(',')
-    });
     let term = |part: &[Token]| match part {
         [value] | [value, Token::Sign(':'), Token::Sign(':'), Token::Word(_)] => {
             value.term().unwrap_or(SqlValue::Other)
         }
         _ => SqlValue::Other,
     };
-    parts.map(term).collect()
+    parts(tokens).map(term).collect()
 }
 
 fn update(tokens: &[Token]) -> Option<KeyedStatement> {
@@ -250,21 +246,12 @@ fn update(tokens: &[Token]) -> Option<KeyedStatement> {
 
 /// What is behind the equals signs of assignments.
 fn assignments(tokens: &[Token]) -> Vec<SqlValue> {
-    let mut depth = 0_i32;
-    let parts = tokens.split(|token| {
-        match token {
-            Token::Sign('(') => depth += 1,
-            Token::Sign(')') => depth -= 1,
-            _ => {}
-        }
-        depth == 0 && *token == Token::Sign(',')
-    });
     let value = |part: &[Token]| {
         let equals = part.iter().position(|token| *token == Token::Sign('='));
         let terms = equals.map(|equals| terms(&part[equals + 1..])).unwrap_or_default();
         terms.into_iter().next().unwrap_or(SqlValue::Other)
     };
-    parts.map(value).collect()
+    parts(tokens).map(value).collect()
 }
 
 fn delete(tokens: &[Token]) -> Option<KeyedStatement> {
