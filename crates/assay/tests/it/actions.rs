@@ -55,7 +55,7 @@ impl Lab {
     }
 
     fn start(&self, words: &str, at: &str) -> Running {
-        self.place.start_with(words, |command| command.args(["--lab", "etcd", "--at", at]))
+        self.place.start_at(&format!("{words} --lab etcd"), at)
     }
 
     fn ran(&self, words: &str, at: &str) -> Ran {

@@ -144,9 +144,8 @@ fn a_data_set_has_a_size_that_can_be_counted() {
 #[test]
 fn more_records_than_ycsb_counts_are_possible_in_a_spec_of_ours() {
     let place = Place::new();
-    let ran =
-        place.fine("run ycsb-c -t null: --records 3000000000 --operations 200 --run-dir b -q");
-    ran.shows("ycsb-c on null");
+    let words = "run ycsb-c -t null: --records 3000000000 --operations 200 --run-dir b -q";
+    place.fine(words).shows("ycsb-c on null");
     let beyond = records(&place.path("b")).iter().any(|record| record.key > 1 << 31);
     assert!(beyond, "keys of the upper third are accessed too");
 }
@@ -265,79 +264,50 @@ fn run_dir() -> Place {
 }
 
 #[test]
-fn a_directory_without_a_manifest_is_no_run_directory() {
-    let place = run_dir();
-    fs::remove_file(place.path("b/run.toml")).unwrap();
-    place.assay("report b").code(2).says("b is no run directory: there is no run.toml in it");
-    place.assay("history repair b").code(2).says("b is no run directory");
-}
-
-#[test]
-fn a_run_directory_without_its_history_says_so() {
-    let place = run_dir();
-    fs::remove_dir_all(place.path("b/history")).unwrap();
-    place.assay("report b").code(2).says("b holds neither a sealed history nor blocks of one");
-    let repaired = place.assay("history repair b").code(1);
-    repaired
-        .shows("b: 0 records are there, 100 that the run kept are not")
-        .says("copy the run directory");
-}
-
-#[test]
-fn a_run_directory_of_a_newer_format_is_left_to_the_release_that_wrote_it() {
+fn a_manifest_that_is_missing_invalid_or_newer_is_no_run_directory() {
     let place = run_dir();
     let newer = place.read("b/run.toml").replace("format = 1", "format = 2");
     place.write("b/run.toml", &newer);
     for words in ["report b", "analyze b", "history repair b"] {
-        place.assay(words).code(2).says("b/run.toml has format 2, newer than 1");
+        place.refuses(words, "b/run.toml has format 2, newer than 1");
     }
     assert_eq!(place.read("b/run.toml"), newer, "nothing is changed");
-}
-
-#[test]
-fn a_manifest_that_is_invalid_names_the_line() {
-    let place = run_dir();
     place.write("b/run.toml", "format = 1\nstate = \"sleeping\"\n");
-    place.assay("report b").code(2).says("b/run.toml is not a manifest").says("sleeping");
+    place.refuses("report b", "b/run.toml is not a manifest").says("sleeping");
+    place.remove("b/run.toml");
+    place.refuses("report b", "b is no run directory: there is no run.toml in it");
+    place.refuses("history repair b", "b is no run directory");
 }
 
 #[test]
-fn a_history_that_is_cut_off_is_not_analyzed() {
-    let place = run_dir();
-    let part = place.path("b/history/agent=0/part-0.parquet");
-    let whole = fs::read(&part).unwrap();
-    fs::write(&part, &whole[..whole.len() / 2]).unwrap();
-    for words in ["report b", "history repair b"] {
-        place.assay(words).code(2).says("part-0.parquet is not a complete history file");
-    }
-}
-
-#[test]
-fn events_that_cannot_be_read_cost_nothing_else() {
-    let place = run_dir();
-    let events = place.path("b/events.parquet");
-    let whole = fs::read(&events).unwrap();
-    fs::write(&events, &whole[..whole.len() / 2]).unwrap();
-    place.fine("report b").shows("WARNING: cannot read b/events.parquet").shows("Throughput");
-}
-
-#[test]
-fn a_result_that_cannot_be_kept_is_shown_all_the_same() {
+fn damage_of_a_run_directory_costs_only_what_is_damaged() {
     let place = run_dir();
     // Nobody can write a file where a directory is.
-    fs::remove_file(place.path("b/hallmark.json")).unwrap();
+    place.remove("b/hallmark.json");
     fs::create_dir(place.path("b/hallmark.json")).unwrap();
-    let ran = place.assay("analyze b").code(1).shows("Throughput");
-    ran.says("cannot write b/hallmark.json");
+    place.assay("analyze b").code(1).shows("Throughput").says("cannot write b/hallmark.json");
+    place.cut("b/events.parquet");
+    place.fine("report b").shows("WARNING: cannot read b/events.parquet").shows("Throughput");
+    place.cut("b/history/agent=0/part-0.parquet");
+    for words in ["report b", "history repair b"] {
+        place.refuses(words, "part-0.parquet is not a complete history file");
+    }
+    place.remove("b/history");
+    place.refuses("report b", "b holds neither a sealed history nor blocks of one");
+    let repaired = place.assay("history repair b").code(1).says("copy the run directory");
+    repaired.shows("b: 0 records are there, 100 that the run kept are not");
 }
 
 #[test]
-fn a_run_directory_without_a_name_is_refused() {
+fn a_place_that_takes_no_run_directory_is_named() {
     let place = Place::new();
     let words = "run ycsb-a -t null: --operations 10 --run-dir";
     let ran = place.start_with(words, |command| command.arg("")).wait().code(2);
     ran.says("--run-dir").says("it is empty; name a directory");
     assert!(!place.path("run.toml").exists());
+    // Nobody may create a directory in a file, not even the superuser.
+    place.write("runs", "a file");
+    place.refuses("run ycsb-a -t null: --operations 5", "cannot create runs/");
 }
 
 #[test]
@@ -359,19 +329,10 @@ fn a_run_that_ends_within_its_warm_up_has_measured_nothing() {
     ran.says("because every operation was issued in the warm-up");
 }
 
-#[test]
-fn a_flipped_bit_in_a_history_is_found_or_changes_nothing() {
-    let place = run_dir();
-    let part = "b/history/agent=0/part-0.parquet";
-    let found = flip_bits(&place, part, "report b --format csv");
-    // Facts that the manifest holds too, such as the spec, are read from there.
-    assert!(found > 40, "{found} of 100");
-}
-
 /// Flips a bit at a hundred places of a file, one by one, and runs `words` each time; counts
 /// the errors. An answer must be the answer for the whole file.
 fn flip_bits(place: &Place, file: &str, words: &str) -> u32 {
-    let whole = fs::read(place.path(file)).expect("it is there");
+    let whole = place.bytes(file);
     let answer = place.fine(words).out;
     let mut found = 0;
     for offset in (0..whole.len()).step_by(whole.len() / 100) {
@@ -390,10 +351,9 @@ fn flip_bits(place: &Place, file: &str, words: &str) -> u32 {
 fn a_truncated_trace_is_not_run() {
     let place = Place::new();
     place.fine("trace gen ycsb-a --operations 1000 --seed 1 -o t.parquet");
-    let whole = fs::read(place.path("t.parquet")).unwrap();
-    place.write("t.parquet", &whole[..whole.len() / 2]);
+    place.cut("t.parquet");
     for words in ["run t.parquet -t null:", "trace info t.parquet", "trace stat t.parquet"] {
-        place.assay(words).code(2).says("trace t.parquet is cut off: its end is missing");
+        place.refuses(words, "trace t.parquet is cut off: its end is missing");
     }
     assert_eq!(place.list("runs"), Vec::<String>::new());
 }
@@ -406,9 +366,7 @@ fn what_is_read_is_not_written_over() {
         .write("s.toml", "[dataset]\nrecords = 9\n[operations]\nread = 1\n");
     place.fine("trace gen ycsb-a --operations 100 --seed 1 -o t.parquet");
     place.fine("trace export t.parquet -o t.csv");
-    let files = || {
-        ["c.trace", "s.toml", "t.parquet", "t.csv"].map(|name| fs::read(place.path(name)).unwrap())
-    };
+    let files = || ["c.trace", "s.toml", "t.parquet", "t.csv"].map(|name| place.bytes(name));
     let before = files();
     for words in [
         "trace import twitter c.trace",
@@ -416,7 +374,7 @@ fn what_is_read_is_not_written_over() {
         "trace export t.parquet -o t.parquet",
         "trace import t.csv -o t.csv",
     ] {
-        place.assay(words).code(2).says("is what is read: give another file by -o");
+        place.refuses(words, "is what is read: give another file by -o");
     }
     assert!(before == files());
 }
@@ -425,7 +383,7 @@ fn what_is_read_is_not_written_over() {
 fn an_export_that_fails_leaves_what_was_there() {
     let place = Place::new();
     place.fine("trace gen ycsb-a --operations 1000 --seed 1 -o t.parquet");
-    let mut bytes = fs::read(place.path("t.parquet")).unwrap();
+    let mut bytes = place.bytes("t.parquet");
     bytes[100] ^= 1;
     place.write("t.parquet", bytes).write("t.csv", "what was there");
     let ran = place.assay("trace export t.parquet -o t.csv");
@@ -435,31 +393,28 @@ fn an_export_that_fails_leaves_what_was_there() {
 }
 
 #[test]
-fn a_line_without_end_is_not_gathered() {
-    let place = Place::new();
-    place.write("long.csv", vec![b'7'; 1 << 20]);
-    place.assay("trace import long.csv -o t.parquet").code(2).says("line 1");
-}
-
-#[test]
 fn a_trace_of_a_newer_format_is_left_to_the_release_that_wrote_it() {
     let place = Place::new();
     place.fine("trace gen ycsb-a --operations 10 --seed 1 -o t.parquet");
-    let mut bytes = fs::read(place.path("t.parquet")).unwrap();
+    let mut bytes = place.bytes("t.parquet");
     // The key with its value `1`, as the footer writes them.
     let pair = b"assay.format\x18\x011";
     let at = bytes.windows(pair.len()).position(|window| window == pair).unwrap();
     bytes[at + pair.len() - 1] = b'3';
     place.write("t.parquet", bytes);
     for words in ["run t.parquet -t null:", "trace info t.parquet", "trace export t.parquet"] {
-        place.assay(words).code(2).says("trace t.parquet has format 3, this binary reads up to");
+        place.refuses(words, "trace t.parquet has format 3, this binary reads up to");
     }
     assert_eq!(place.list("runs"), Vec::<String>::new());
 }
 
 #[test]
-fn a_flipped_bit_in_a_trace_is_found_or_changes_nothing() {
-    let place = Place::new();
+fn a_flipped_bit_is_found_or_changes_nothing() {
+    let place = run_dir();
+    let part = "b/history/agent=0/part-0.parquet";
+    let found = flip_bits(&place, part, "report b --format csv");
+    // Facts that the manifest holds too, such as the spec, are read from there.
+    assert!(found > 40, "{found} of 100");
     place.fine("trace gen ycsb-a --operations 300 --seed 1 -o t.parquet");
     let found = flip_bits(&place, "t.parquet", "trace export t.parquet");
     // What nobody reads of a trace, such as statistics for query engines, may be anything.
@@ -469,12 +424,13 @@ fn a_flipped_bit_in_a_trace_is_found_or_changes_nothing() {
 #[test]
 fn a_file_that_is_no_trace_is_named() {
     let place = run_dir();
-    place
-        .assay("run b/history/agent=0/part-0.parquet -t null: --operations 5")
-        .code(2)
-        .says("b/history/agent=0/part-0.parquet");
-    place.assay("trace info b/run.toml").code(2).says("b/run.toml");
-    place.assay("trace info none.parquet").code(2).says("none.parquet");
+    let part = "b/history/agent=0/part-0.parquet";
+    place.refuses(&format!("run {part} -t null: --operations 5"), part);
+    place.refuses("trace info b/run.toml", "b/run.toml");
+    // A line without end is not gathered.
+    place.write("long.csv", vec![b'7'; 1 << 20]);
+    place.refuses("trace import long.csv -o t.parquet", "line 1");
+    place.refuses("trace info none.parquet", "none.parquet");
 }
 
 #[test]
@@ -508,15 +464,6 @@ fn a_variable_that_is_no_setting_is_answered_with_the_nearest_one() {
 }
 
 #[test]
-fn a_place_that_takes_no_run_directory_is_named() {
-    let place = Place::new();
-    // Nobody may create a directory in a file, not even the superuser.
-    place.write("runs", "a file");
-    let ran = place.assay("run ycsb-a -t null: --operations 5").code(2);
-    ran.says("cannot create runs/");
-}
-
-#[test]
 fn an_output_that_cannot_be_written_is_found_before_the_run() {
     check(&expect![[r#"
         $ assay run ycsb-a --operations 10 -t null: -o none/r.json
@@ -525,10 +472,17 @@ fn an_output_that_cannot_be_written_is_found_before_the_run() {
 }
 
 #[test]
-fn a_closed_pipe_is_no_error() {
-    let place = run_dir();
-    let mut command = place.command("report b --format ndjson");
-    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+fn a_reader_that_went_away_is_no_error() {
+    let place = Place::new();
+    let piped = |words: &str| {
+        let mut command = place.command(words);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    };
+    let mut child = piped("run ycsb-a -t null: --operations 100 --run-dir b");
+    drop((child.stdout.take(), child.stderr.take()));
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    assert_sealed(&place, "b", State::Finished);
+    let mut child = piped("report b --format ndjson");
     drop(child.stdout.take());
     let mut said = String::new();
     child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
@@ -536,39 +490,19 @@ fn a_closed_pipe_is_no_error() {
 }
 
 #[test]
-fn a_run_whose_reader_went_away_is_kept() {
-    let place = Place::new();
-    let mut command = place.command("run ycsb-a -t null: --operations 100 --run-dir b");
-    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    drop((child.stdout.take(), child.stderr.take()));
-    assert_eq!(child.wait().unwrap().code(), Some(0));
-    assert_sealed(&place, "b", State::Finished);
-}
-
-#[test]
-fn a_dumb_terminal_gets_plain_letters() {
+fn colours_are_for_terminals_or_those_who_insist() {
     let place = run_dir();
     let ran = place.shell("TERM=dumb assay report b").code(0);
     assert!(!ran.has_escapes());
     // Names of machines may have letters of their own.
     let ours: Vec<&str> = ran.out.lines().filter(|line| !line.contains("machine")).collect();
     assert!(ours.concat().is_ascii(), "{}", ran.out);
-}
-
-#[test]
-fn colours_are_for_terminals_or_those_who_insist() {
-    let place = run_dir();
     assert!(!place.fine("report b").has_escapes());
     assert!(place.fine("report b --color always").has_escapes());
     for setting in ["NO_COLOR=1", "TERM=xterm-256color"] {
         let ran = place.shell(&format!("{setting} assay report b --color auto")).code(0);
         assert!(!ran.has_escapes(), "{setting}");
     }
-}
-
-#[test]
-fn a_terminal_gets_colours_unless_it_says_no() {
-    let place = run_dir();
     // `script` gives the command a terminal of its own.
     let ran = |setting: &str| {
         let line = format!("TERM=xterm script -qec '{setting} assay report b' /dev/null");
@@ -585,7 +519,7 @@ fn a_run_on_a_dumb_terminal_prints_plain_lines() {
     let words = "run ycsb-c -t null: --rate 1k/s --duration 1500ms --run-dir b";
     let line = format!("script -qec 'TERM=dumb assay {words}' /dev/null");
     assert!(!place.shell(&line).code(0).has_escapes());
-    let result = place.fine("report b --format json").json();
+    let result = place.json("report b");
     assert_balanced(&result);
     assert!(count(&records(&place.path("b")), Outcome::Done) > 1000);
 }
@@ -611,10 +545,10 @@ fn a_run_directory_is_analyzed_without_its_trace() {
     place.fine("trace gen ycsb-a -o t.trace --operations 1000");
     place.fine("run t.trace -t memory: --run-dir b -q");
     let displayed = place.fine("report b --format json").out;
-    fs::remove_file(place.path("t.trace")).expect("it was made above");
+    place.remove("t.trace");
     place.fine("report b").shows("no failures");
     assert_eq!(place.fine("report b --format json").out, displayed);
-    place.assay("run t.trace -t memory:").code(2).says("there is no file t.trace");
+    place.refuses("run t.trace -t memory:", "there is no file t.trace");
 }
 
 #[test]

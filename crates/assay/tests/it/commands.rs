@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::Value;
 
 use crate::place::{Place, Ran};
-use crate::run_dir::{manifest, number};
+use crate::run_dir::{counted, manifest, number};
 
 /// The command in a report that reproduces its run.
 fn repeating(report: &Ran) -> String {
@@ -26,9 +26,8 @@ fn the_line_that_repeats_a_run_can_be_pasted_into_a_shell() {
     let again = place.shell(&line).code(0);
     // The second run is the first one, and is repeated by the same line.
     assert_eq!(repeating(&again), line);
-    let counts = |run: &str| -> Value {
-        place.fine(&format!("report {run} --format json")).json()["overall"]["counts"].take()
-    };
+    let counts =
+        |run: &str| -> Value { place.json(&format!("report {run}"))["overall"]["counts"].take() };
     assert_eq!(counts("b"), counts("last"));
     assert!(counts("b")["refused"].as_u64() > Some(0), "the end of the URL was received");
 }
@@ -43,12 +42,12 @@ fn the_studies_that_the_readme_names_come_with_the_program() {
     place.fine("study ls").shows("kvbench").shows("chronicle");
     place.fine("study copy kvbench mine.toml").shows("mine.toml");
     assert!(place.read("mine.toml").contains("name = \"kvbench\""));
-    place.assay("study copy kvbench mine.toml").code(2).says("mine.toml is there already");
-    place.assay("study copy kvbnch").code(2).says("did you mean kvbench?");
-    place.assay("study gone.toml --plan").code(2).says("there is no study file gone.toml");
+    place.refuses("study copy kvbench mine.toml", "mine.toml is there already");
+    place.refuses("study copy kvbnch", "did you mean kvbench?");
+    place.refuses("study gone.toml --plan", "there is no study file gone.toml");
     // A file of that name takes precedence.
     place.write("kvbench.toml", "");
-    place.assay("study kvbench.toml --plan").code(2).says("missing");
+    place.refuses("study kvbench.toml --plan", "missing");
 }
 
 #[test]
@@ -57,7 +56,7 @@ fn ycsbs_workload_files_come_with_the_program() {
     let ran = place.fine("ycsb load memory -P workloada");
     ran.says("there is no file workloada: this is ycsb-a").shows("[INSERT], Operations, 1000");
     place.fine("run workloads/workloadc -t null: --operations 10 -q").says("this is ycsb-c");
-    place.assay("run workloadz -t null:").code(2).says("there is no file workloadz");
+    place.refuses("run workloadz -t null:", "there is no file workloadz");
     place.write("workloada", "recordcount=7\nworkload=site.ycsb.workloads.CoreWorkload\n");
     place.fine("ycsb load memory -P workloada").shows("[INSERT], Operations, 7");
 }
@@ -83,8 +82,8 @@ fn a_typed_flag_overrides_the_same_setting_of_a_file() {
     place.write("assay.toml", "operations = 100\nrecords = 50\nformat = \"csv\"\nclosed = 2\n");
     let words = "run ycsb-c -t sim:healthy --rate 1k/s --duration 2s --seed 3 -q --run-dir b";
     place.fine(&format!("{words} --set dataset.records=70 -o r.json"));
-    let result: Value = serde_json::from_str(&place.read("r.json")).expect("its name says JSON");
-    let offered = number(&result, "/overall/counts/offered");
+    let result = place.read_json("r.json");
+    let offered = counted(&result, "offered");
     assert!((1_800..2_200).contains(&offered), "{offered} in two seconds");
     assert!(manifest(&place, "b").spec.text.contains("records = 70"));
 }
@@ -103,7 +102,7 @@ fn a_full_disk_is_a_failure_and_a_missing_directory_is_a_usage_error() {
     place.fine("run ycsb-c -t null: --operations 10 -q --run-dir b");
     place.assay("report b -o /dev/full").code(1).says("cannot write /dev/full");
     place.shell("assay report b >/dev/full").code(1).says("standard output");
-    place.assay("report b -o gone/r.txt").code(2).says("there is no directory gone");
+    place.refuses("report b -o gone/r.txt", "there is no directory gone");
 }
 
 #[test]

@@ -8,7 +8,7 @@ use rustix::process::Signal;
 
 use crate::place::{Place, wait_until};
 use crate::run_dir::{
-    assert_balanced, assert_sealed, count, figure, manifest, number, records, text,
+    assert_balanced, assert_sealed, count, counted, figure, manifest, number, records, text,
 };
 
 const STEADY: &str = "--rate 1k/s --arrivals constant --records 100 --seed 5 -q --format json";
@@ -42,7 +42,7 @@ fn a_stalled_store_is_not_available() {
     let place = Place::new();
     let ran = place.fine(&format!("{STILL} --in-flight 1024"));
     ran.shows("OUTAGE: 4.").shows("held back by the store").shows("silence");
-    let result = place.fine("report b --format json").json();
+    let result = place.json("report b");
     let at = |path: &str| figure(&result, &format!("/availability/{path}"));
     // The gap that the records themselves have.
     let mut ended: Vec<Nanos> = records(&place.path("b")).iter().map(|one| one.ended).collect();
@@ -67,12 +67,12 @@ fn a_stalled_store_is_not_available() {
 fn a_deadline_decides_what_is_late() {
     let place = Place::new();
     place.fine(&format!("{STILL} --deadline 10s"));
-    let result = place.fine("report b --format json").json();
+    let result = place.json("report b");
     assert_eq!(number(&result, "/availability/late"), 0);
-    assert_eq!(result.pointer("/availability/outages").unwrap().as_array().unwrap().len(), 0);
-    assert_eq!(result.pointer("/availability/silences").unwrap().as_array().unwrap().len(), 1);
+    let many = |name: &str| result["availability"][name].as_array().map(Vec::len);
+    assert_eq!((many("outages"), many("silences")), (Some(0), Some(1)));
     let other = STILL.replace("--run-dir b", "--run-dir c");
-    place.assay(&format!("{other} --deadline 0s")).code(2).says("deadline");
+    place.refuses(&format!("{other} --deadline 0s"), "deadline");
 }
 
 #[test]
@@ -84,16 +84,12 @@ fn the_same_seed_gives_the_same_bytes() {
         // The second is made at another moment, which must leave no trace in the history.
         place.fine(&format!("{words} --run-dir {run_dir}"));
     }
-    let bytes = |run_dir: &str, file: &str| {
-        let path = place.path(&format!("{run_dir}/{file}"));
-        fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
-    };
+    let bytes = |run_dir: &str, file: &str| place.bytes(&format!("{run_dir}/{file}"));
     let part = "history/agent=0/part-0.parquet";
     for file in [part, "truth.parquet", "events.parquet", "load/history/agent=0/part-0.parquet"] {
         assert!(bytes("first", file) == bytes("second", file), "{file} differs");
     }
-    let other = words.replace("--seed 7", "--seed 8 --run-dir third");
-    place.fine(&other);
+    place.fine(&words.replace("--seed 7", "--seed 8 --run-dir third"));
     assert!(bytes("first", part) != bytes("third", part), "the seed changes nothing");
 }
 
@@ -123,9 +119,8 @@ fn the_truth_lies_beside_the_history() {
 fn a_closed_loop_that_is_paced_shows_the_omission_in_one_report() {
     let place = Place::new();
     let words = "run ycsb-c -t sim:hickup1000_max1250 --closed 4 --target-throughput 1k/s \
-                 --operations 36000";
-    let words = format!("{words} --records 100 --seed 5 -q --format json --run-dir b");
-    place.fine(&words);
+                 --operations 36000 --records 100 --seed 5 -q --run-dir b";
+    place.fine(words);
     let records = records(&place.path("b"));
     let longer = |latency: fn(&Record) -> Nanos| {
         records.iter().filter(|record| latency(record) > Nanos::from_millis(500)).count()
@@ -140,13 +135,13 @@ fn a_closed_loop_that_is_paced_shows_the_omission_in_one_report() {
 fn ten_simulated_minutes_have_a_warm_up_that_is_left_out() {
     let place = Place::new();
     let words = "run ycsb-b -t sim:goodbadugly --rate 5/s --warm-up 1m --duration 9m";
-    let ran = place.fine(&format!("{words} --records 50 --seed 1 -q --format json --run-dir b"));
+    let result = place.json(&format!("{words} --records 50 --seed 1 -q --run-dir b"));
     let records = records(&place.path("b"));
     let warm = records.iter().filter(|record| record.phase == Phase::WarmUp);
     assert!(warm.clone().all(|record| record.intended < Nanos::from_secs(60)));
     assert!(warm.count() > 200);
     assert!(records.iter().all(|record| record.intended < Nanos::from_secs(600)));
-    let done = figure(&ran.json(), "/overall/rates/done_per_s");
+    let done = figure(&result, "/overall/rates/done_per_s");
     assert!((done / 5.0 - 1.0).abs() < 0.1, "{done}/s");
 }
 
@@ -162,7 +157,7 @@ fn what_does_not_fit_in_is_dropped_or_ends_the_run() {
     let dropped = place.fine(&words("drop")).json();
     assert_balanced(&dropped);
     // For nearly a second no operation ends, and a hundred are in flight.
-    let count = number(&dropped, "/overall/counts/dropped");
+    let count = counted(&dropped, "dropped");
     assert!((850..=950).contains(&count), "{count} dropped");
     place.assay(&words("abort")).code(1);
     assert_sealed(&place, "abort", State::Failed);

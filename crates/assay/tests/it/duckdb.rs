@@ -37,8 +37,8 @@ fn describe(result: &Value, kind: &str) -> String {
 #[test]
 fn duckdb_counts_and_times_what_the_binary_has_kept_as_its_result_does() {
     let place = Place::new();
-    let load = "--threads 2 --rate 20k/s --duration 1s --warm-up 200ms --format json";
-    let result = place.fine(&format!("run ycsb-a -t memory: {load}")).json();
+    let load = "--threads 2 --rate 20k/s --duration 1s --warm-up 200ms";
+    let result = place.json(&format!("run ycsb-a -t memory: {load}"));
     let run_dir = place.list("runs").pop().expect("the run is kept");
     let found = send(QUERY, &place.path("runs").join(run_dir));
     assert_eq!(found, describe(&result, "read") + &describe(&result, "update"));

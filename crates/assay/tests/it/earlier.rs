@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use crate::place::Place;
-use crate::run_dir::{manifest, number, text};
+use crate::run_dir::{counted, manifest, number, text};
 
 /// Written by the release before: a group with a run on the simulated store, a paced run, a trace.
 const GOLDEN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden-earlier");
@@ -30,8 +30,8 @@ fn earlier() -> Place {
 #[test]
 fn run_directories_of_an_earlier_release_have_the_same_figures() {
     let place = earlier();
-    let paced = place.fine("report paced --format json").json();
-    assert_eq!(number(&paced, "/overall/counts/done"), 20);
+    let paced = place.json("report paced");
+    assert_eq!(counted(&paced, "done"), 20);
     assert_eq!(number(&paced, "/overall/hits/response/max_ns"), 82_490_508);
     assert_eq!(number(&paced, "/load/threads"), 1);
     assert_eq!(paced["load"]["rate_per_s"], 100.0);
@@ -44,21 +44,23 @@ fn run_directories_of_an_earlier_release_have_the_same_figures() {
     for format in ["text", "ndjson", "csv", "md", "ycsb", "hdr", "html", "junit"] {
         assert_eq!(place.fine(&format!("report runs/1 --format {format}")).err, "", "{format}");
     }
-}
-
-#[test]
-fn repeated_runs_of_an_earlier_release_are_reported_together() {
-    let place = earlier();
-    let group = place.fine("report runs --format json").json();
+    let group = place.json("report runs");
     assert_eq!(group["runs"].as_array().map(Vec::len), Some(1), "{group}");
+    // The texts of the results are still read.
+    let load = manifest(&place, "runs/1").load;
+    assert!(load.text.ends_with("; timeout 10.00 s; in simulated time"), "{}", load.text);
+    assert!(load.settings.simulated_time);
+    assert_eq!(text(&place.json("report runs/1"), "/store/name"), "sim");
+    place.fine("trace info old.trace --verify").shows("7c02dfbdc91599a4e1597d42a8d7d715");
+    place.fine("run old.trace -t memory: --run-dir replayed -q");
+    assert_eq!(manifest(&place, "replayed").counters.offered, 20);
 }
 
 #[test]
 fn the_same_load_compares_like_for_like_with_that_of_an_earlier_release() {
     let place = earlier();
-    let paced =
-        "run ycsb-a --records 8 --operations 20 --closed 2 --target-throughput 100 -t null:";
-    place.fine(&format!("{paced} --threads 1 --run-dir now --seed 5 -q"));
+    let paced = "run ycsb-a --records 8 --operations 20 --closed 2 --target-throughput 100";
+    place.fine(&format!("{paced} -t null: --threads 1 --run-dir now --seed 5 -q"));
     let open = "run ycsb-a --records 8 --rate 200 --duration 150ms -t sim:?lost=40%";
     place.fine(&format!("{open} --run-dir simulated --seed 5 -q"));
     for words in ["compare paced now", "compare runs/1 simulated"] {
@@ -66,14 +68,6 @@ fn the_same_load_compares_like_for_like_with_that_of_an_earlier_release() {
         assert!(!out.contains("NOT LIKE FOR LIKE"), "{out}");
         assert!(!out.contains("store url"), "{out}");
     }
-}
-
-#[test]
-fn a_trace_of_an_earlier_release_is_whole() {
-    let place = earlier();
-    place.fine("trace info old.trace --verify").shows("7c02dfbdc91599a4e1597d42a8d7d715");
-    place.fine("run old.trace -t memory: --run-dir replayed -q");
-    assert_eq!(manifest(&place, "replayed").counters.offered, 20);
 }
 
 #[test]
@@ -92,9 +86,7 @@ fn flags_of_an_earlier_release_do_what_they_did() {
     assert_eq!(manifest(&place, "open").load.settings.blocking_threads, 3);
     place.fine("run ycsb-a --records 20 --operations 20 --closed 1 -t sick:healthy --bundle s -q");
     assert_eq!(manifest(&place, "s").store.name, "sim");
-    place.fine(
-        "run ycsb-a --records 20 --operations 9 --set hallmark.lane_busy_fail=0.8 -q -t sim:",
-    );
+    place.fine("run ycsb-a --records 20 --operations 9 --set hallmark.lane_busy_fail=0.8 -t sim:");
     place.fine("sick serve --for 10ms");
 }
 
@@ -113,8 +105,7 @@ fn a_name_beside_its_earlier_one_is_an_error_that_names_both() {
         ("study kvbench --beside a --published b", "--beside", "--published"),
         ("config show --config both.toml", "lanes", "threads"),
     ] {
-        let says = format!("{old} is the earlier name of {new}: give one of them");
-        place.assay(words).code(2).says(&says);
+        place.refuses(words, &format!("{old} is the earlier name of {new}: give one of them"));
     }
     let ran = place.shell("ASSAY_LANES=1 ASSAY_THREADS=2 assay config show").code(2);
     ran.says("lanes is the earlier name of threads");
@@ -153,13 +144,3 @@ url = "fjall:{dir}/st"
 name = "sim"
 url = "sick:healthy"
 "#;
-
-#[test]
-fn the_results_of_an_earlier_release_say_text_that_is_still_read() {
-    let place = earlier();
-    let load = manifest(&place, "runs/1").load;
-    assert!(load.text.ends_with("; timeout 10.00 s; in simulated time"), "{}", load.text);
-    assert!(load.settings.simulated_time);
-    let result = place.fine("report runs/1 --format json").json();
-    assert_eq!(text(&result, "/store/name"), "sim");
-}

@@ -5,7 +5,7 @@
 use std::os::unix::fs::PermissionsExt;
 use std::time::{Duration, Instant};
 
-use crate::place::{Place, Ran};
+use crate::place::{Place, Ran, wait_until};
 
 const PACKAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../python/assay_driver");
 
@@ -39,8 +39,8 @@ fn driver(place: &Place, name: &str, body: &str) {
     make_executable(place, name);
 }
 
-/// A driver of raw lines: `answer` is Python that has the request in `r`.
-fn raw(place: &Place, name: &str, answer: &str) {
+/// A driver of raw lines that does `before`, in Python, before it answers request `count`.
+fn raw(place: &Place, name: &str, before: &str) {
     let body = format!(
         r#"
 def say(value):
@@ -56,10 +56,15 @@ for line in sys.stdin:
         say({{"id": r["id"], "outcome": "done"}})
         continue
     count += r["op"] != "insert"
-    {answer}
+    {before}
+    say({{"id": r["id"], "outcome": "missing" if r["op"] == "read" else "done"}})
 "#
     );
     driver(place, name, &body);
+}
+
+fn check(place: &Place, words: &str) -> Ran {
+    place.assay(&format!("stores check {words} --replace"))
 }
 
 fn bench(place: &Place, url: &str, more: &str) -> Ran {
@@ -72,19 +77,15 @@ fn bench(place: &Place, url: &str, more: &str) -> Ran {
 
 #[test]
 fn the_example_driver_keeps_every_rule() {
-    let ran = place().assay("stores check exec:./sqlite_driver.py?p.path=a.db --replace").code(0);
+    let ran = check(&place(), "exec:./sqlite_driver.py?p.path=a.db").code(0);
     ran.shows("a scan goes in the order of the keys' bytes held").shows("0 violated");
 }
 
 #[test]
 fn a_driver_that_breaks_a_rule_is_found_out() {
     let place = place();
-    place
-        .assay("stores check exec:./dict_driver.py --replace --format json")
-        .code(3)
-        .shows("\"violated\"");
-    place
-        .assay("stores check exec:./dict_driver.py --replace")
+    check(&place, "exec:./dict_driver.py --format json").code(3).shows("\"violated\"");
+    check(&place, "exec:./dict_driver.py")
         .code(3)
         .shows("one client sees what was acknowledged to another VIOLATED")
         .shows("--threads 1");
@@ -95,24 +96,22 @@ fn a_store_behind_a_driver_is_loaded_measured_and_checked() {
     let place = place();
     let target = "-t exec:./sqlite_driver.py?p.path=a.db&in_flight=16";
     place.fine(&format!("load ycsb-e {target} --set dataset.records=200 --threads 2 --no-config"));
-    let ran = place.fine(&format!(
+    let json = place.json(&format!(
         "run ycsb-e {target} --set dataset.records=200 --operations 400 --closed 8 --threads 2 \
-         --no-config --format json"
+         --no-config"
     ));
-    let json = ran.json();
     assert_eq!(json["store"]["name"], "sqlite-python", "{json:#}");
-    assert!(ran.out.contains("a commit survives kill -9"), "{}", ran.out);
+    assert!(json.to_string().contains("a commit survives kill -9"), "{json:#}");
 }
 
 #[test]
 fn a_program_that_cannot_be_started_is_an_error_that_says_what_to_do() {
     let place = place();
-    let check = |url: &str| place.assay(&format!("stores check {url} --replace"));
-    check("exec:./none.py").code(2).says("there is no such file");
-    check("exec:no-such-program-of-ours").code(2).says("no directory of PATH has it");
+    check(&place, "exec:./none.py").code(2).says("there is no such file");
+    check(&place, "exec:no-such-program-of-ours").code(2).says("no directory of PATH has it");
     place.write("plain.py", "print(1)");
-    check("exec:./plain.py").code(2).says("chmod +x").says("exec:python3?arg=FILE");
-    check("exec:").code(2).says("it names no program");
+    check(&place, "exec:./plain.py").code(2).says("chmod +x").says("exec:python3?arg=FILE");
+    check(&place, "exec:").code(2).says("it names no program");
 }
 
 #[test]
@@ -120,20 +119,14 @@ fn a_driver_without_a_hello_is_given_up() {
     let place = place();
     driver(&place, "mute.py", "time.sleep(60)");
     let begun = Instant::now();
-    place
-        .assay("stores check exec:./mute.py?hello_timeout=300 --replace")
-        .code(4)
-        .says("wrote no line within 300 ms")
-        .says("hello_timeout=MS");
+    let ran = check(&place, "exec:./mute.py?hello_timeout=300").code(4);
+    ran.says("wrote no line within 300 ms").says("hello_timeout=MS");
     assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
     driver(&place, "broken.py", "raise SystemError('no such database')");
-    place
-        .assay("stores check exec:./broken.py --replace")
-        .code(4)
-        .says("ended (exit status: 1)")
-        .says("SystemError: no such database");
+    let ran = check(&place, "exec:./broken.py").code(4);
+    ran.says("ended (exit status: 1)").says("SystemError: no such database");
     driver(&place, "chatty.py", "print('Hello!', flush=True)\nsys.stdin.read()");
-    let ran = place.assay("stores check exec:./chatty.py --replace").code(1);
+    let ran = check(&place, "exec:./chatty.py").code(1);
     ran.says("wrote the line \"Hello!\"").says("its first line is no hello");
 }
 
@@ -147,35 +140,26 @@ class Away(Driver):
         raise Refused('unreachable', 'no server at ' + options['host'])
 serve(Away)";
     driver(&place, "away.py", body);
-    place
-        .assay("stores check exec:./away.py?p.host=h:1 --replace")
-        .code(4)
-        .says("no server at h:1 (the driver, unreachable)");
+    let ran = check(&place, "exec:./away.py?p.host=h:1").code(4);
+    ran.says("no server at h:1 (the driver, unreachable)");
 }
 
 #[test]
 fn a_driver_that_ends_is_started_again_and_its_requests_are_unknown() {
     let place = place();
-    let answer = "
-    if count == 30 and not os.path.exists('died'):
-        open('died', 'w'); sys.stderr.write('out of luck'); sys.exit(7)
-    say({'id': r['id'], 'outcome': 'missing' if r['op'] == 'read' else 'done'})";
-    raw(&place, "mortal.py", answer.trim_start());
+    let dies = "if count == 30 and not os.path.exists('died'):
+        open('died', 'w'); sys.stderr.write('out of luck'); sys.exit(7)";
+    raw(&place, "mortal.py", dies);
     let ran = bench(&place, "exec:./mortal.py", "--operations 2000 --rate 2000").code(0);
-    ran.shows(
-        "the driver of worker 0 ended (exit status: 7); its standard error ends with: out of",
-    )
-    .shows("unknown connection-lost");
+    let ended =
+        "the driver of worker 0 ended (exit status: 7); its standard error ends with: out of";
+    ran.shows(ended).shows("unknown connection-lost");
 }
 
 #[test]
 fn a_line_that_is_no_answer_is_shown() {
     let place = place();
-    let answer = "
-    if count == 10:
-        print('debug: here I am', flush=True)
-    say({'id': r['id'], 'outcome': 'missing' if r['op'] == 'read' else 'done'})";
-    raw(&place, "garbled.py", answer.trim_start());
+    raw(&place, "garbled.py", "if count == 10: print('debug: here I am', flush=True)");
     bench(&place, "exec:./garbled.py", "--operations 500 --rate 2000")
         .code(0)
         .shows("wrote the line \"debug: here I am\": it is no answer")
@@ -204,30 +188,21 @@ serve(Counted)";
         let names = place.list(".");
         names.iter().filter_map(|name| name.strip_prefix("pid")?.parse().ok()).collect()
     };
-    let wait = |done: &dyn Fn() -> bool, what: &str| {
-        let begun = Instant::now();
-        while !done() {
-            assert!(begun.elapsed() < Duration::from_secs(30), "{what}");
-            std::thread::sleep(Duration::from_millis(20));
-        }
-    };
-    wait(&|| pids().len() >= 2, "no drivers came up");
+    wait_until("drivers came up", || pids().len() >= 2);
     running.kill();
     let is_gone = |pid: &u32| {
         let status = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
         status.is_empty() || status.contains(") Z ")
     };
-    wait(&|| pids().iter().all(is_gone), "drivers outlived the run");
+    wait_until("no driver outlives the run", || pids().iter().all(is_gone));
 }
 
 #[test]
 fn a_driver_that_hangs_times_out_and_is_started_again() {
     let place = place();
-    let answer = "
-    if count == 20 and not os.path.exists('hung'):
-        open('hung', 'w'); time.sleep(60)
-    say({'id': r['id'], 'outcome': 'missing' if r['op'] == 'read' else 'done'})";
-    raw(&place, "hanging.py", answer.trim_start());
+    let hangs = "if count == 20 and not os.path.exists('hung'):
+        open('hung', 'w'); time.sleep(60)";
+    raw(&place, "hanging.py", hangs);
     let begun = Instant::now();
     bench(&place, "exec:./hanging.py", "--timeout 200ms --rate 100 --duration 8s")
         .code(0)
@@ -259,9 +234,6 @@ serve(Slow)";
         .shows("the driver says of an outcome refused (busy): sevens are resting")
         .shows("refused busy")
         .shows("unknown store-error");
-    assert!(
-        place.read("err.log").contains("ValueError: no updates on"),
-        "{}",
-        place.read("err.log")
-    );
+    let errors = place.read("err.log");
+    assert!(errors.contains("ValueError: no updates on"), "{errors}");
 }

@@ -10,32 +10,19 @@ use assay_model::Event;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-use crate::lab::may_make_namespaces;
-use crate::place::{Place, Ran, wait_until};
+use crate::lab::{Labs, may_make_namespaces};
+use crate::place::wait_until;
 use crate::run_dir::text;
 
-/// A place whose labs end with the test.
-struct Labs(Place);
-
 impl Labs {
-    fn new() -> Labs {
-        let place = Place::new();
-        place.write("assay.toml", "lab-dir = \"kept\"\n");
-        Labs(place)
-    }
-
-    fn lab(&self, words: &str) -> Ran {
-        self.0.assay(&format!("lab {words}"))
-    }
-
     /// A Redis with a disk of its own, unless there can be none here, for a reason that is shown.
     fn up_with_disk(&self, sync: &str) -> Option<Value> {
-        self.up_with_disks(&format!("redis --option appendfsync={sync}"))
+        self.up_with_disks(&format!("redis --option appendfsync={sync} --disk 64M"))
     }
 
     /// A lab whose nodes have disks of their own, as [`Labs::up_with_disk`].
     fn up_with_disks(&self, lab: &str) -> Option<Value> {
-        let ran = self.lab(&format!("up {lab} --disk 64M --stay --install"));
+        let ran = self.lab(&format!("up {lab} --stay --install"));
         if ran.err.contains("--disk: ") || ran.err.contains("mount failed") {
             eprintln!("NOT RUN: {}", ran.code(4).err);
             return None;
@@ -45,27 +32,15 @@ impl Labs {
         Some(self.status())
     }
 
-    #[track_caller]
-    fn status(&self) -> Value {
-        self.lab("status --format json").code(0).json()["labs"][0].clone()
-    }
-
     /// Devices and mounts that lie in this place.
     fn leftovers(&self) -> Vec<String> {
-        let place = self.0.path("").display().to_string();
+        let place = self.place.path("").display().to_string();
         let mounts = fs::read_to_string("/proc/self/mounts").expect("it is Linux");
         let mounts = mounts.lines().map(str::to_owned);
         let devices = fs::read_dir("/sys/block").expect("it is Linux").flatten();
         let files = devices
             .filter_map(|device| fs::read_to_string(device.path().join("loop/backing_file")).ok());
         mounts.chain(files).filter(|line| line.contains(&place)).collect()
-    }
-}
-
-impl Drop for Labs {
-    fn drop(&mut self) {
-        // Whatever a failed test has left; mostly nothing.
-        let _ = self.0.command("lab down --all").output();
     }
 }
 
@@ -119,7 +94,7 @@ fn nodes_in_namespaces_do_not_keep_a_disk_that_another_one_has_lost() {
         return;
     }
     let labs = Labs::new();
-    if labs.up_with_disks("redis-sentinel --network namespaces").is_none() {
+    if labs.up_with_disks("redis-sentinel --network namespaces --disk 64M").is_none() {
         return;
     }
     labs.lab("fault power-off --node 1").code(0);
@@ -171,8 +146,8 @@ fn a_lab_without_disks_or_with_senseless_ones_is_refused() {
     let labs = Labs::new();
     labs.lab("up redis --disk 12").code(2).says("such as 512M or 2G");
     labs.lab("up redis --disk 3M").code(2).says("a node of this store needs 32M");
-    let words = "bench ycsb-a --up redis --records 10 --duration 2s --at";
-    let ran = labs.0.start_with(words, |command| command.arg("1s: power off all")).wait();
+    let words = "bench ycsb-a --up redis --records 10 --duration 2s";
+    let ran = labs.place.start_at(words, "1s: power off all").wait();
     ran.code(2).says("it needs a disk for each node");
 }
 
@@ -209,12 +184,11 @@ fn links_of_clients_are_late_deaf_and_cut_as_it_was_said() {
 
 #[test]
 fn faults_of_links_are_events_of_a_run() {
-    let place = Place::new();
-    place.write("assay.toml", "lab-dir = \"kept\"\n");
+    let Labs { place, .. } = &Labs::new();
     let words = "bench ycsb-a --up redis --proxy --install --records 100 --rate 200/s \
-                 --duration 3s --run-dir b --at";
+                 --duration 3s --run-dir b";
     let at = "500ms: delay node 1 by 20ms; 1500ms: heal; 2s: limit 1 to 1MB/s";
-    place.start_with(words, |command| command.arg(at)).wait().code(0).shows("proxy");
+    place.start_at(words, at).wait().code(0).shows("proxy");
     let events = read_events(&place.path("b")).expect("they are there");
     for part in ["delay node 1 by 20ms", "heal", "limit node 1 by 1MB/s"] {
         let text = format!("{part} is done, verified");
@@ -243,12 +217,9 @@ fn a_master_whose_peers_do_not_hear_it_is_replaced() {
 #[test]
 fn a_slow_disk_makes_commits_slow_until_it_is_healed() {
     let labs = Labs::new();
-    let ran = labs.lab("up postgres --disk 512M --stay --install");
-    if ran.err.contains("--disk: ") || ran.err.contains("mount failed") {
-        eprintln!("NOT RUN: {}", ran.code(4).err);
+    if labs.up_with_disks("postgres --disk 512M").is_none() {
         return;
     }
-    ran.code(0);
     let ran = labs.lab("fault slow-disk --node 1 --by 100ms");
     if ran.err.contains("this kernel limits no writes") {
         eprintln!("NOT RUN: {}", ran.code(4).err);
@@ -257,10 +228,8 @@ fn a_slow_disk_makes_commits_slow_until_it_is_healed() {
     ran.code(0).says("a flush took ").says("slow disk node 1 by 100ms is done, verified");
     let status = labs.status();
     let broken = status["broken"].to_string();
-    assert!(
-        broken.contains("the disk of node 1 is slow: a flush takes about 100.00 ms"),
-        "{broken}"
-    );
+    let slow = "the disk of node 1 is slow: a flush takes about 100.00 ms";
+    assert!(broken.contains(slow), "{broken}");
     let url = text(&status, "/url").to_owned();
     let commit = |number: u32| {
         let begun = Instant::now();
@@ -276,13 +245,11 @@ fn a_slow_disk_makes_commits_slow_until_it_is_healed() {
     assert!(slow > Duration::from_millis(50), "{taken:?}");
     labs.lab("fault heal").code(0);
     assert_eq!(labs.status()["broken"].to_string(), "[]");
-    wait_until("commits are fast", || commit(fresh_number()) < slow);
-}
-
-/// A number for a table that is not there yet.
-fn fresh_number() -> u32 {
-    static NEXT: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(10);
-    NEXT.fetch_add(1, std::sync::atomic::Ordering::Relaxed)
+    let mut table = 10;
+    wait_until("commits are fast", || {
+        table += 1;
+        commit(table) < slow
+    });
 }
 
 #[test]

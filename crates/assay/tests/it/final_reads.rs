@@ -7,11 +7,13 @@ use serde_json::Value;
 
 use crate::place::{Place, Ran, until_issuing};
 use crate::redis_server::Server;
-use crate::run_dir::{assert_balanced, assert_sealed, finding, manifest, number, records, text};
+use crate::run_dir::{
+    assert_balanced, assert_sealed, counted, finding, manifest, number, records, text,
+};
 
 /// The verdicts on the run directory `b`.
 fn verdicts(place: &Place) -> Value {
-    place.fine("check b --format json").json()
+    place.json("check b")
 }
 
 fn lost_writes(verdicts: &Value) -> &Value {
@@ -118,9 +120,9 @@ fn every_node_that_reads_go_to_is_read_at_the_end() {
     let sessions = |node| last.iter().filter(move |one| one.node == node).map(|one| one.session);
     assert!(sessions(1).all(|session| sessions(2).all(|other| other != session)));
     assert_eq!(lost_writes(&verdicts(&place))["verdict"], "none-found");
-    let nodes = place.fine("analyze b --format json").json();
-    let names = nodes["nodes"].as_array().expect("there are nodes").iter();
-    let names: Vec<String> = names.map(|node| text(node, "/name").to_owned()).collect();
+    let result = place.json("analyze b");
+    let names = result["nodes"].as_array().expect("there are nodes").iter();
+    let names: Vec<&str> = names.map(|node| text(node, "/name")).collect();
     assert_eq!(names, ["primary", "secondary1", "secondary2"]);
 }
 
@@ -129,8 +131,7 @@ fn a_node_that_misses_a_write_at_rest_is_named() {
     let place = Place::new();
     let store = "sim:?latency=1ms&read_from=any&replication=10000s&nodes=2";
     place.fine(&format!("bench register -t {store} --operations 3000 --seed 7 --run-dir b -q"));
-    let ran = place.assay("check b --require no-lost-writes").code(6);
-    ran.shows("secondary1");
+    place.assay("check b --require no-lost-writes").code(6).shows("secondary1");
     let verdicts = verdicts(&place);
     let witness = &lost_writes(&verdicts)["witnesses"][0]["operations"];
     let nodes = witness.as_array().expect("there are operations").iter();
@@ -141,17 +142,17 @@ fn a_node_that_misses_a_write_at_rest_is_named() {
 #[test]
 fn final_reads_are_in_the_history_but_in_no_figure() {
     let place = Place::new();
-    let words = "bench register -t sim:?latency=1ms --operations 5000 --seed 7 --format json -q";
-    let with = place.fine(&format!("{words} --run-dir b")).json();
+    let words = "bench register -t sim:?latency=1ms --operations 5000 --seed 7 -q";
+    let with = place.json(&format!("{words} --run-dir b"));
     place.write("assay.toml", "final-reads = false\n");
-    let without = place.fine(&format!("{words} --run-dir c")).json();
+    let without = place.json(&format!("{words} --run-dir c"));
     for part in ["overall", "kinds", "lag", "in_flight", "availability", "series"] {
         assert!(!with[part].is_null(), "{part}");
         assert_eq!(with[part], without[part], "{part}");
     }
     assert_eq!(with["window"]["until_ns"], without["window"]["until_ns"]);
     assert_balanced(&with);
-    assert_eq!(number(&with, "/overall/counts/offered"), 5000);
+    assert_eq!(counted(&with, "offered"), 5000);
     assert_eq!(records(&place.path("c")), by_phase(&place).0);
     let [with, without] = ["b", "c"].map(|name| manifest(&place, name));
     assert_eq!(with.execution.executed_hash, without.execution.executed_hash);
@@ -172,7 +173,7 @@ fn final_reads_are_in_the_history_but_in_no_figure() {
     assert_sealed(&place, "b", State::Finished);
     // Whatever is counted agrees: a contradiction would be a warning.
     assert_eq!(place.fine("report b").err, "");
-    let phases = place.fine("report b --format json").json()["run"]["phases"].clone();
+    let phases = place.json("report b")["run"]["phases"].clone();
     assert!(phases.to_string().contains("final-read"), "{phases}");
 }
 
@@ -184,10 +185,8 @@ fn stores_in_this_process_have_lost_nothing() {
         for load in ["register", "register-rmw", "register --rate 5k/s --duration 1s"] {
             place.fine(&format!("bench {load} -t {target} {words}"));
             assert_nothing_lost(&place);
-            let clean = |name: &str| std::fs::remove_dir_all(place.path(name));
-            clean("b").expect("it is there");
-            // Only one of them keeps something.
-            let _ = clean("db");
+            place.clear("b");
+            place.clear("db");
         }
     }
 }
@@ -201,7 +200,7 @@ fn any_workload_of_records_can_be_read_again() {
     let (run, last) = by_phase(&place);
     let inserted = run.iter().filter(|record| record.kind == Kind::Insert).count();
     assert_eq!(last.len(), 100 + inserted);
-    place.assay("run tpcc -t memory: --final-reads").code(2).says("final-reads");
+    place.refuses("run tpcc -t memory: --final-reads", "final-reads");
 }
 
 /// A run on a server that is killed in it, and comes back or not.
@@ -252,7 +251,7 @@ fn of_a_store_that_does_not_respond_any_more_nobody_says_what_it_has_lost() {
     let notes = manifest(&place, "b").notes;
     let is_said = |note: &String| note.starts_with("no final reads: the store did not respond");
     assert!(notes.iter().any(is_said), "{notes:?}");
-    place.assay("check b --require no-lost-writes").code(2).says("cannot show it");
+    place.refuses("check b --require no-lost-writes", "cannot show it");
 }
 
 #[test]
@@ -272,9 +271,9 @@ fn final_reads_come_when_every_action_has_ended() {
     let place = Place::new();
     place.write("assay.toml", "lab-dir = \"kept\"\n");
     let at = "500ms: kill node 1; 1400ms: restart node 1";
-    let words = "bench register --up redis --install --duration 1500ms --seed 7 --run-dir b -q";
-    let words = format!("{words} --final-wait 100ms --at");
-    place.start_with(&words, |command| command.arg(at)).wait().code(0);
+    let words = "bench register --up redis --install --duration 1500ms --seed 7 --run-dir b -q \
+                 --final-wait 100ms";
+    place.start_at(words, at).wait().code(0);
     let events = read_events(&place.path("b")).expect("they are there");
     let done = |action: &str| {
         let text = format!("{action} node 1 is done");
@@ -289,7 +288,7 @@ fn final_reads_come_when_every_action_has_ended() {
     // Answers that the server sent before it was killed may be read after that.
     assert!(Nanos(end) < restarted, "nothing is lost that was written later: {end} {restarted}");
     // All of them are of the one fault there was; the report says so beside its recovery.
-    let report = place.fine("report b --format json").json();
+    let report = place.json("report b");
     let injections = report["recovery"]["injections"].as_array().expect("there is one");
     assert_eq!(injections.len(), 1, "{injections:?}");
     assert_eq!(injections[0]["lost_writes"], verdicts["lost_writes"]["count"]);

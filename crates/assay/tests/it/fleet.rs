@@ -1,7 +1,7 @@
 //! A fleet of real processes: shares, start, loss, refusals, strangers, merging.
 
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
 use assay_history::{Manifest, State, read_clock, read_events, write_clock};
@@ -12,7 +12,9 @@ use serde_json::Value;
 use crate::http::http_request;
 use crate::place::{Place, Ran, Running, wait_until};
 use crate::redis_server::Server;
-use crate::run_dir::{assert_balanced, finding, manifest, number, records, requested, text};
+use crate::run_dir::{
+    assert_balanced, counted, finding, manifest, number, records, requested, text,
+};
 
 /// A coordinator whose agents are started one by one.
 struct Fleet {
@@ -31,10 +33,7 @@ impl Fleet {
              keys/coordinator.pem --run-dir b"
         );
         let coordinator = place.start(&words);
-        wait_until("the coordinator listens", || coordinator.said().contains(" at 127.0.0.1:"));
-        let said = coordinator.said();
-        let address = said.split(" at ").nth(1).and_then(|rest| rest.split(' ').next());
-        let address = address.expect("it says where").to_owned();
+        let address = address_of(&coordinator);
         Fleet { place, coordinator, address }
     }
 
@@ -50,6 +49,14 @@ impl Fleet {
     fn until(&self, what: &str) {
         wait_until(what, || self.coordinator.said().contains(what));
     }
+}
+
+/// Where a coordinator waits for agents, when it does.
+pub fn address_of(coordinator: &Running) -> String {
+    wait_until("the coordinator listens", || coordinator.said().contains(" at 127.0.0.1:"));
+    let said = coordinator.said();
+    let address = said.split(" at ").nth(1).and_then(|rest| rest.split(' ').next());
+    address.expect("it says where").to_owned()
 }
 
 /// A run on the null store, with what all of them have.
@@ -86,14 +93,13 @@ fn four_agents_issue_what_one_process_issues() {
 fn a_merged_run_is_reported_as_one_with_a_row_per_agent() {
     let place = Place::new();
     null_run(&place, "--rate 2k/s --duration 600ms --agents 3 --local", "b");
-    let report = place.fine("report b");
-    report.shows("3 workers").shows("Agents").shows("began");
-    let result = place.fine("report b --format json").json();
+    place.fine("report b").shows("3 workers").shows("Agents").shows("began");
+    let result = place.json("report b");
     assert_balanced(&result);
     let agents = result["agents"].as_array().expect("there are agents").clone();
     assert_eq!(agents.len(), 3);
     let offered: f64 = agents.iter().map(|agent| agent["offered"].as_f64().unwrap()).sum();
-    assert_eq!(offered as u64, number(&result, "/overall/counts/offered"));
+    assert_eq!(offered as u64, counted(&result, "offered"));
     // On one kernel the raw clock tells the start to some microseconds; on a busy machine a little
     // less. Where a clock has jumped, nothing is told.
     let started = |agent: &Value| {
@@ -123,7 +129,7 @@ fn percentiles_of_all_agents_are_those_of_one_history() {
         .map(|record| record.ended.since(record.intended).0)
         .collect();
     responses.sort_unstable();
-    let result = place.fine("report b --format json --phases all").json();
+    let result = place.json("report b --phases all");
     let p99 = number(&result, "/overall/hits/response/percentiles_ns/p99") as f64;
     let rank = (responses.len() as f64 * 0.99).ceil() as usize - 1;
     let exact = responses[rank] as f64;
@@ -142,8 +148,7 @@ fn agents_of_other_machines_join_by_address_with_keys() {
     fleet.place.fine(&status).shows("agent state").shows("threads");
     first.wait().code(0).says("has delivered its part");
     second.wait().code(0);
-    let ran = fleet.coordinator.wait().code(0);
-    ran.shows("Agents");
+    fleet.coordinator.wait().code(0).shows("Agents");
     assert!(!fleet.place.path("part-0").exists(), "a delivered part is not kept");
 }
 
@@ -155,8 +160,7 @@ fn a_killed_agent_withdraws_the_result_and_ends_the_others() {
     dying.kill();
     let ran = fleet.coordinator.wait().code(1);
     ran.says("agent 1 on").says("was lost while running").says("there is no result");
-    let ran = staying.wait().code(4).says("agent 1 on").says("was lost");
-    ran.says("what it kept is in part-0");
+    staying.wait().code(4).says("agent 1 on").says("was lost").says("what it kept is in part-0");
     let withdrawn = manifest(&fleet.place, "b");
     assert_eq!(withdrawn.state, State::Failed);
     assert!(!fleet.place.path("b/history").exists());
@@ -201,8 +205,7 @@ fn an_interrupt_ends_the_load_of_all_agents_with_a_result() {
     fleet.until("all 2 agents are running");
     std::thread::sleep(Duration::from_millis(300));
     fleet.coordinator.signal(Signal::INT);
-    let ran = fleet.coordinator.wait().code(130).shows("INTERRUPTED");
-    ran.shows("Agents");
+    fleet.coordinator.wait().code(130).shows("INTERRUPTED").shows("Agents");
     agents.into_iter().for_each(|agent| drop(agent.wait().code(0)));
     assert_eq!(manifest(&fleet.place, "b").state, State::Interrupted);
 }
@@ -231,8 +234,7 @@ fn an_interrupt_before_the_start_calls_the_run_off() {
 fn a_missing_agent_is_named() {
     let fleet = Fleet::of(3, "-t null: --records 100 --rate 1k/s --duration 1s --wait 2s");
     let agents = [fleet.agent(0), fleet.agent(2)];
-    let ran = fleet.coordinator.wait().code(1);
-    ran.says("agents 1 have not come within 2 s (--wait); here: 0, 2");
+    fleet.coordinator.wait().code(1).says("agents 1 have not come within 2 s (--wait); here: 0, 2");
     agents.into_iter().for_each(|agent| drop(agent.wait().code(4).says("agents 1 have not")));
 }
 
@@ -263,7 +265,7 @@ fn keys_of_another_run_and_expired_ones_are_refused_with_what_to_do() {
     none.code(2).says("cannot read the keys in none.pem").says("assay fleet keys");
     fleet.place.write("half.pem", "-----BEGIN");
     fleet.agent_with("--index 0 --keys half.pem", 3).wait().code(2).says("no keys of a fleet");
-    fleet.place.assay("fleet keys -o keys").code(2).says("cannot write keys/coordinator.pem");
+    fleet.place.refuses("fleet keys -o keys", "cannot write keys/coordinator.pem");
     fleet.coordinator.signal(Signal::INT);
     fleet.coordinator.wait().code(130);
 }
@@ -276,13 +278,9 @@ fn expired_keys_are_named() {
                127.0.0.1:0 --keys keys/coordinator.pem --run-dir b";
     std::thread::sleep(Duration::from_millis(2_100));
     let coordinator = place.start(run);
-    wait_until("the coordinator listens", || coordinator.said().contains(" at 127.0.0.1:"));
-    let said = coordinator.said();
-    let address = said.split(" at ").nth(1).and_then(|rest| rest.split(' ').next()).unwrap();
-    let agent = place.assay(&format!(
-        "agent --join {address} --index 0 --keys keys/agent.pem --wait 3s --run-dir part-0"
-    ));
-    agent.code(2).says("expired").says("assay fleet keys");
+    let join = address_of(&coordinator);
+    let agent = format!("agent --join {join} --index 0 --keys keys/agent.pem --wait 3s");
+    place.refuses(&format!("{agent} --run-dir part-0"), "expired").says("assay fleet keys");
     coordinator.signal(Signal::INT);
     coordinator.wait().code(130);
 }
@@ -297,8 +295,7 @@ fn strangers_on_the_port_change_nothing() {
     // A record of TLS that claims to be as long as a record can be, and a hello of 16 MiB.
     giant.write_all(&[22, 3, 1, 0xFF, 0xFF, 1, 0xFF, 0xFF, 0xFF]).unwrap();
     let slow: Vec<TcpStream> = (0..400).map(|_| connect()).collect();
-    let agent = fleet.agent(0);
-    agent.wait().code(0);
+    fleet.agent(0).wait().code(0);
     fleet.coordinator.wait().code(0).shows("done");
     for mut stream in [garbage, giant] {
         // At most an alert, then the end.
@@ -312,19 +309,20 @@ fn strangers_on_the_port_change_nothing() {
 #[test]
 fn a_fleet_refuses_what_it_cannot_share() {
     let place = Place::new();
-    let run = |words: &str| place.assay(&format!("run ycsb-c --records 100 {words} --run-dir b"));
-    run("-t null: --agents 2 --rate 1k/s").code(2).says("--agents needs --keys FILE");
-    run("-t null: --agents 0 --local").code(2).says("from 1 to 1024");
-    run("-t memory: --agents 2 --local").code(2).says("within the process that measures it");
-    run("-t sim: --agents 2 --local").code(2).says("within the process that measures it");
-    let few = run("-t null: --agents 4 --local --closed 3 --operations 100");
-    few.code(2).says("4 agents cannot share 3 sessions");
-    run("-t null: --local --rate 1k/s").code(2).says("only a fleet has that");
-    let remote = run("-t null: --agents 2 --repeat 3 --rate 1k/s");
-    remote.code(2).says("an agent serves one: give --local as well");
-    run("-t null: --agents 2 --via http").code(2).says("the server in between is on this machine");
-    run("-t null: --agents 2 --local --lease 10ms").code(2).says("give at least 1.00 s");
-    run("-t null: --agents 2 --listen here --keys k").code(2);
+    for (words, said) in [
+        ("null: --agents 2 --rate 1k/s", "--agents needs --keys FILE"),
+        ("null: --agents 0 --local", "from 1 to 1024"),
+        ("memory: --agents 2 --local", "within the process that measures it"),
+        ("sim: --agents 2 --local", "within the process that measures it"),
+        ("null: --agents 4 --local --closed 3 --operations 9", "4 agents cannot share 3 sessions"),
+        ("null: --local --rate 1k/s", "only a fleet has that"),
+        ("null: --agents 2 --repeat 3 --rate 1k/s", "an agent serves one: give --local as well"),
+        ("null: --agents 2 --via http", "the server in between is on this machine"),
+        ("null: --agents 2 --local --lease 10ms", "give at least 1.00 s"),
+        ("null: --agents 2 --listen here --keys k", ""),
+    ] {
+        place.refuses(&format!("run ycsb-c --records 100 -t {words} --run-dir b"), said);
+    }
     assert!(!place.path("b/history").exists());
 }
 
@@ -332,8 +330,7 @@ fn a_fleet_refuses_what_it_cannot_share() {
 fn an_agent_that_cannot_reach_the_store_calls_the_run_off() {
     let fleet = Fleet::of(1, "-t null: --records 100 --rate 1k/s --duration 500ms --wait 20s");
     let words = "--index 0 --keys keys/agent.pem -t redis://127.0.0.1:1";
-    let agent = fleet.agent_with(words, 0).wait();
-    agent.code(4).says("127.0.0.1:1");
+    fleet.agent_with(words, 0).wait().code(4).says("127.0.0.1:1");
     fleet.coordinator.wait().code(1).says("agent 0 on").says("127.0.0.1:1");
 }
 
@@ -348,8 +345,7 @@ fn another_data_set_at_the_store_of_an_agent_calls_the_run_off() {
     let fleet = Fleet::of(1, &format!("-t {} {words}", one.url("")));
     let own = format!("--index 0 --keys keys/agent.pem -t {}", other.url(""));
     fleet.agent_with(&own, 0).wait().code(2).says("holds another data set");
-    let ran = fleet.coordinator.wait().code(1).says("agent 0 on");
-    ran.says("holds another data set").says("200");
+    fleet.coordinator.wait().code(1).says("agent 0 on").says("holds another data set").says("200");
 }
 
 #[test]
@@ -372,35 +368,30 @@ fn a_password_is_sent_only_if_that_is_wanted() {
 #[test]
 fn parts_that_were_left_where_they_are_are_merged_later() {
     let fleet = Fleet::of(2, "-t null: --records 100 --rate 1k/s --duration 700ms --seed 4");
-    let keep = |index: u32| {
+    let agents = [0, 1].map(|index| {
         fleet.agent_with(&format!("--index {index} --keys keys/agent.pem --keep"), index)
-    };
-    let agents = [keep(0), keep(1)];
+    });
     agents.into_iter().for_each(|agent| drop(agent.wait().code(0)));
     fleet.coordinator.wait().code(0);
     let place = &fleet.place;
-    place.assay("fleet merge part-0 --run-dir m").code(2).says("the parts of agents 1 are missing");
-    place.assay("fleet merge part-0 part-0 --run-dir m").code(2).says("are both of agent 0");
-    place.assay("fleet merge b --run-dir m").code(2).says("is no agent's part");
+    place.refuses("fleet merge part-0 --run-dir m", "the parts of agents 1 are missing");
+    place.refuses("fleet merge part-0 part-0 --run-dir m", "are both of agent 0");
+    place.refuses("fleet merge b --run-dir m", "is no agent's part");
     place.fine("fleet merge part-1 part-0 --run-dir m").shows("Agents");
-    let hash = |dir: &str| manifest(place, dir).execution.executed_hash;
-    assert_eq!(hash("b"), hash("m"));
+    let [whole, merged] = ["b", "m"].map(|dir| manifest(place, dir));
+    assert_eq!(whole.execution.executed_hash, merged.execution.executed_hash);
+    assert_eq!(whole.history.sum, merged.history.sum);
     assert_eq!(requested(&place.path("b")), requested(&place.path("m")));
-    let sum = |dir: &str| manifest(place, dir).history.sum;
-    assert_eq!(sum("b"), sum("m"));
 }
 
 #[test]
 fn a_spec_of_ones_own_travels_to_the_agents() {
-    let fleet = {
-        let place = Place::new();
-        place.fine("workloads copy ycsb-b mine.properties");
-        place
-    };
-    let words = "-t null: --rate 1k/s --duration 500ms --seed 5";
-    fleet.fine(&format!("run mine.properties {words} --agents 2 --local --run-dir b -q"));
-    fleet.fine(&format!("run mine.properties {words} --run-dir alone -q"));
-    assert_eq!(requested(&fleet.path("b")), requested(&fleet.path("alone")));
+    let place = Place::new();
+    place.fine("workloads copy ycsb-b mine.properties");
+    let words = "run mine.properties -t null: --rate 1k/s --duration 500ms --seed 5 -q --run-dir";
+    place.fine(&format!("{words} b --agents 2 --local"));
+    place.fine(&format!("{words} alone"));
+    assert_eq!(requested(&place.path("b")), requested(&place.path("alone")));
 }
 
 #[test]
@@ -415,14 +406,22 @@ fn a_trace_is_replayed_by_all_agents_together() {
 }
 
 #[test]
-fn the_steps_of_a_tune_are_shared() {
+fn the_runs_of_a_tune_a_group_and_a_study_are_shared() {
     let place = Place::new();
     let words = "tune ycsb-c -t null: --records 100 --sweep rate=500..1k:lin:2 --step 400ms \
                  --seed 8 --run-dir t -q --agents 2";
-    place.assay(words).code(2).says("an agent serves one: give --local as well");
+    place.refuses(words, "an agent serves one: give --local as well");
     place.fine(&format!("{words} --local")).shows("1 000");
-    for step in ["t/step-001", "t/step-002"] {
-        assert_eq!(manifest(&place, step).agents.len(), 2, "{step}");
+    let words = "run ycsb-c -t null: --records 200 --rate 1k/s --duration 400ms --repeat 2 \
+                 --agents 2 --local --run-dir g --seed 5 -q";
+    place.fine(words).shows("2 runs");
+    let study = "title = \"two agents\"\nrecords = 200\noperations = 400\nworkloads = \
+                 [\"ycsb-c\"]\n[[load]]\nclosed = [4]\n[[store]]\nname = \"null\"\nurl = \
+                 \"null:\"\n[run]\nagents = 2\nlocal = true\n";
+    place.write("s.toml", study).fine("study s.toml --seed 3 -q --dir s");
+    let cell = "s/cells/null-ycsb-c-closed-4-r1/run";
+    for run in ["t/step-001", "t/step-002", "g/1", "g/2", cell] {
+        assert_eq!(manifest(&place, run).agents.len(), 2, "{run}");
     }
 }
 
@@ -464,10 +463,8 @@ fn a_bench_by_a_fleet_loads_and_runs() {
     assert_eq!(whole.counters.done, whole.counters.offered);
     assert_eq!(server.cli("zcard _indices"), "400");
     // What was loaded by a fleet is the data set that one process expects.
-    let alone =
-        format!("run ycsb-c -t {url} --records 400 --operations 200 --seed 2 --format json");
-    let result = place.fine(&format!("{alone} -q")).json();
-    assert_eq!(number(&result, "/overall/counts/misses"), 0);
+    let alone = format!("run ycsb-c -t {url} --records 400 --operations 200 --seed 2 -q");
+    assert_eq!(counted(&place.json(&alone), "misses"), 0);
 }
 
 #[test]
@@ -511,8 +508,7 @@ fn a_check_orders_events_of_two_agents_only_as_far_as_their_clocks_allow() {
         probe.replied += 500_000_000;
     }
     write_clock(&dir, &probes).expect("the directory is ours");
-    let ran = place.fine("check b").shows("3 clocks, off by up to 250 ms");
-    ran.shows("clocks are too far apart");
+    place.fine("check b").shows("3 clocks, off by up to 250 ms").shows("clocks are too far apart");
     // A clock that jumps in the midst of the run.
     let half = probes[0].1.len() / 2;
     for probe in &mut probes[0].1[half..] {
@@ -553,8 +549,7 @@ fn a_fault_at_the_coordinators_lab_shows_as_an_outage_of_the_whole() {
     place.write("assay.toml", "lab-dir = \"labs\"\n");
     let words = "bench ycsb-a --up redis --records 200 --rate 1k/s --duration 7s --agents 2 \
                  --local --timeout 300ms --run-dir b --format json --seed 4 -q";
-    let at = ["--at", "2s: kill 1; 4s: restart 1"];
-    let result = place.start_with(words, |command| command.args(at)).wait().code(0).json();
+    let result = place.start_at(words, "2s: kill 1; 4s: restart 1").wait().code(0).json();
     let events = lab_events(&place);
     let texts: Vec<&str> = events.iter().map(|event| event.text.as_str()).collect();
     assert!(texts[0].starts_with("lab: kill node 1"), "{texts:?}");
@@ -590,15 +585,14 @@ fn an_action_that_fails_is_told_with_its_own_exit_code() {
     place.write("assay.toml", "lab-dir = \"labs\"\n");
     let words = "bench ycsb-c --up redis --records 100 --rate 500/s --operations 500 --agents 2 \
                  --local --run-dir b --seed 4 -q";
-    let at = ["--at", "300s: kill 1"];
-    let ran = place.start_with(words, |command| command.args(at)).wait().code(7);
+    let ran = place.start_at(words, "300s: kill 1").wait().code(7);
     ran.says("lab: kill node 1 was not done, the run was over before");
     assert_eq!(manifest(&place, "b").state, State::Finished);
 }
 
 /// The verdict on lost writes of the run directory `dir`.
 fn lost_writes(place: &Place, dir: &str) -> (u64, Value) {
-    let verdicts = place.fine(&format!("check {dir} --format json")).json();
+    let verdicts = place.json(&format!("check {dir}"));
     let verdict = finding(&verdicts, "no-lost-writes")["verdict"].clone();
     (number(&verdicts, "/lost_writes/count"), verdict)
 }
@@ -647,7 +641,7 @@ fn a_store_that_loses_nothing_is_not_accused() {
     let own = whole.coordinator.expect("it has read");
     assert!(own.records >= 50, "{own:?}");
     assert_eq!(place.list("b/history"), ["agent=0", "agent=1", "agent=2"]);
-    let result = place.fine("report b --format json").json();
+    let result = place.json("report b");
     assert_balanced(&result);
     let checks = result["hallmark"]["checks"].as_array().expect("there are checks").iter();
     let identity = checks.clone().find(|check| check["name"] == "identity");
@@ -655,24 +649,12 @@ fn a_store_that_loses_nothing_is_not_accused() {
     assert_eq!(result["agents"].as_array().map(Vec::len), Some(2));
 }
 
-/// The address of the control port.
-fn port_of(running: &Running) -> SocketAddr {
-    let address = || {
-        let said = running.said();
-        let from = said.split_once("control port: http://")?.1;
-        from.split_once('/')?.0.parse().ok()
-    };
-    wait_until("the port is open", || address().is_some());
-    address().expect("it was there")
-}
-
 #[test]
 fn the_rate_of_a_fleet_is_changed_at_one_moment_for_all() {
     let place = Place::new();
     let words = "run ycsb-c -t null: --records 500 --rate 2k/s --arrivals constant --duration 40s \
                  --floor 0s --run-dir b -q --port 0 --agents 2 --local --seed 6";
-    let running = place.start(words);
-    let address = port_of(&running);
+    let (running, address) = crate::port::start(&place, words);
     assert_eq!(http_request(address, "POST", "/rate", "8k/s").status, 409, "nobody issues yet");
     let status = || http_request(address, "GET", "/", "").json();
     wait_until("there are figures", || !status()["last_interval"].is_null());
@@ -717,36 +699,13 @@ fn the_rate_of_a_fleet_is_changed_at_one_moment_for_all() {
 }
 
 #[test]
-fn repeated_runs_of_a_fleet_are_one_result() {
-    let place = Place::new();
-    let words = "run ycsb-c -t null: --records 200 --rate 1k/s --duration 400ms --repeat 2 \
-                 --agents 2 --local --run-dir g --seed 5 -q";
-    place.fine(words).shows("2 runs");
-    for run in ["g/1", "g/2"] {
-        assert_eq!(manifest(&place, run).agents.len(), 2, "{run}");
-    }
-}
-
-#[test]
 fn a_server_in_between_serves_all_agents() {
     let place = Place::new();
     let words = "fmke -t memory: --via http --closed 4 --operations 200 --agents 2 --local";
-    let ran = place.assay(&format!("bench {words} --run-dir b -q --seed 3"));
-    ran.code(0);
+    place.fine(&format!("bench {words} --run-dir b -q --seed 3"));
     let whole = manifest(&place, "b");
     assert_eq!(whole.agents.len(), 2);
     assert!(whole.store.settings.iter().any(|setting| setting.name == "via"));
-}
-
-#[test]
-fn the_cells_of_a_study_are_runs_of_a_fleet_if_it_says_so() {
-    let place = Place::new();
-    let study = "title = \"two agents\"\nrecords = 200\noperations = 400\nworkloads = \
-                 [\"ycsb-c\"]\n[[load]]\nclosed = [4]\n[[store]]\nname = \"null\"\nurl = \
-                 \"null:\"\n[run]\nagents = 2\nlocal = true\n";
-    place.write("s.toml", study);
-    place.fine("study s.toml --seed 3 -q --dir s");
-    assert_eq!(manifest(&place, "s/cells/null-ycsb-c-closed-4-r1/run").agents.len(), 2);
 }
 
 #[test]
@@ -773,8 +732,7 @@ fn what_was_broken_is_mended_when_the_run_of_a_fleet_is_interrupted() {
     place.write("assay.toml", "lab-dir = \"labs\"\n");
     let words = "bench ycsb-c --up redis --records 100 --rate 500/s --duration 60s --agents 2 \
                  --local --timeout 300ms --run-dir b --seed 4";
-    let at = ["--at", "500ms: kill 1; 50s: restart 1"];
-    let running = place.start_with(words, |command| command.args(at));
+    let running = place.start_at(words, "500ms: kill 1; 50s: restart 1");
     // Twice: for the load, and for the run.
     wait_until("both issue", || running.said().matches("all 2 agents are armed").count() == 2);
     std::thread::sleep(Duration::from_secs(4));
@@ -811,7 +769,7 @@ fn parts_that_are_left_where_the_coordinator_sees_them_are_joined_from_there() {
     assert_eq!(place.list("b/history"), ["agent=0", "agent=1"]);
     null_run(place, "--rate 1k/s --duration 500ms --agents 2 --local --deliver leave", "c");
     assert_eq!(manifest(place, "c").agents.len(), 2);
-    place.assay("run ycsb-c -t null: --agents 2 --local --deliver it").code(2).says("leave");
+    place.refuses("run ycsb-c -t null: --agents 2 --local --deliver it", "leave");
 }
 
 #[test]

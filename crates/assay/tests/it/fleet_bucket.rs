@@ -6,6 +6,7 @@ use std::process::Command;
 
 use assay_history::{State, read_clock};
 
+use crate::fleet::address_of;
 use crate::place::{Place, Ran, Running, wait_until};
 use crate::run_dir::{manifest, requested};
 use crate::s3_server::S3Server;
@@ -67,7 +68,7 @@ fn a_large_file_comes_in_pieces_as_it_was() {
     let content: Vec<u8> = (0..20_000_000_u32).map(|number| (number / 7) as u8).collect();
     place.write("b/pieces/local-1/large", &content);
     running.wait().code(0);
-    assert!(fs::read(place.path("b/agents/1/large")).expect("it came") == content);
+    assert!(place.bytes("b/agents/1/large") == content);
 }
 
 #[test]
@@ -135,16 +136,12 @@ fn an_agent_without_access_calls_the_run_off_before_it_begins() {
     let fleet = "--agents 1 --listen 127.0.0.1:0 --keys keys/coordinator.pem --run-dir b \
                  --deliver s3://runs/nightly";
     let coordinator = start(&place, &server, &format!("{RUN} --duration 60s {fleet}"));
-    wait_until("the coordinator listens", || coordinator.said().contains(" at 127.0.0.1:"));
-    let said = coordinator.said();
-    let address = said.split(" at ").nth(1).and_then(|rest| rest.split(' ').next());
-    let join = address.expect("it says where");
+    let join = address_of(&coordinator);
     let words = format!("agent --join {join} --index 0 --keys keys/agent.pem --run-dir part");
     let mut agent = place.command(&words);
     server.known_to(&mut agent).env("AWS_ACCESS_KEY_ID", "stranger");
     place.spawn(agent).wait().code(4).says("permission denied");
-    let ran = coordinator.wait().code(1);
-    ran.says("agent 0 on ").says("bucket runs at").says("permission denied");
+    coordinator.wait().code(1).says("agent 0 on ").says("bucket runs at").says("permission denied");
 }
 
 #[test]
@@ -171,8 +168,7 @@ fn an_object_that_was_changed_is_named_and_not_merged() {
     // A part without its list is none.
     fs::remove_file(part.join("part.json")).expect("it is there");
     merged(&place, &server, &url, "n").code(2).says("the parts of agents 1 are missing");
-    let none = merged(&place, &server, &format!("{url}/agent-1"), "n").code(2);
-    none.says("has no part of a run");
+    merged(&place, &server, &format!("{url}/agent-1"), "n").code(2).says("has no part of a run");
 }
 
 fn shorten(path: &Path, bytes: u64) {

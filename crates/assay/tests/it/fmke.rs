@@ -14,7 +14,7 @@ fn bench(place: &Place, store: &str, more: &str) -> Value {
          --seed 7 --run-dir b -q --final-wait 100ms {more}"
     );
     place.fine(&words);
-    place.fine("check b --format json").json()
+    place.json("check b")
 }
 
 fn opportunities(result: &Value, quality: &str) -> u64 {
@@ -29,11 +29,10 @@ fn every_layout_runs_on_every_class_of_store_and_loses_nothing() {
             let words = format!("--set layout={layout}");
             if layout == "nested-packed" {
                 // Packed lists are texts that nobody reads, so nothing is judged.
-                let words = format!(
+                place.fine(&format!(
                     "bench fmke -t {store} --set dataset.population=minimal --operations 1000 \
                      {words} --closed 4 --run-dir b -q"
-                );
-                place.fine(&words);
+                ));
                 continue;
             }
             let result = bench(&place, store, &words);
@@ -70,13 +69,12 @@ fn operations_go_through_a_server_and_the_report_says_what_that_costs() {
             "bench fmke -t sqlite:s.db --via http --set layout={layout} \
              --set dataset.population=minimal --operations 600 --closed 4 --run-dir b -q"
         );
-        let ran = place.fine(&words);
-        ran.shows("get-pharmacy-prescriptions").shows("hop");
+        place.fine(&words).shows("get-pharmacy-prescriptions").shows("hop");
         if layout != "nested-packed" {
-            let verdicts = place.fine("check b --format json").json();
+            let verdicts = place.json("check b");
             assert!(opportunities(&verdicts, "causes-seen") > 0, "{verdicts}");
         }
-        let result = place.fine("report b --format json").json();
+        let result = place.json("report b");
         assert_eq!(result["overall"]["counts"]["done"], 600, "{result}");
     }
 }
@@ -85,10 +83,14 @@ fn operations_go_through_a_server_and_the_report_says_what_that_costs() {
 fn a_server_serves_until_its_time_is_over_and_refuses_what_it_cannot_use() {
     let place = Place::new();
     place.fine("fmke serve -t memory: --listen 127.0.0.1:0 --for 200ms").shows("http://127.0.0.1:");
-    place.assay("fmke serve -t memory: --listen nowhere").code(2).says("write 127.0.0.1:9090");
-    place.assay("fmke serve -t memory: --layout flat").code(2).says("nested-packed");
-    place.assay("fmke serve -t nothing:").code(2).says("there is no store");
-    place.assay("bench ycsb-a -t memory: --via http").code(2).says("--via");
+    for (words, said) in [
+        ("memory: --listen nowhere", "write 127.0.0.1:9090"),
+        ("memory: --layout flat", "nested-packed"),
+        ("nothing:", "there is no store"),
+    ] {
+        place.refuses(&format!("fmke serve -t {words}"), said);
+    }
+    place.refuses("bench ycsb-a -t memory: --via http", "--via");
 }
 
 #[test]
@@ -97,22 +99,22 @@ fn a_load_that_was_killed_goes_on_with_what_is_missing() {
     // One store that makes a transaction of each row with its entries, and one that does not.
     for store in ["sqlite:s.db", "fjall:db"] {
         let place = Place::new();
-        place.assay(&format!("load fmke -t {store} {sizes} --resume -q")).code(2).says("no load");
+        place.refuses(&format!("load fmke -t {store} {sizes} --resume -q"), "no load");
         let line = format!("load fmke -t {store} {sizes} --seed 5 --run-dir b -q");
         let mut interrupted = place.start(&line);
         until_issuing(&place);
         interrupted.kill();
         let run = format!("run fmke -t {store} {sizes} --operations 2000 --closed 4 -q");
-        place.assay(&run).code(2).says("load");
+        place.refuses(&run, "load");
         let other = format!("load fmke -t {store} {sizes} --resume --seed 6 -q");
-        place.assay(&other).code(2).says("--seed 5");
+        place.refuses(&other, "--seed 5");
         place.fine(&format!("load fmke -t {store} {sizes} --resume --run-dir again -q"));
-        let loaded = place.fine("report again --format json").json();
+        let loaded = place.json("report again");
         // Each row counts as written, whichever load wrote it.
         assert_eq!(loaded["overall"]["counts"]["hits"], 61_097, "{loaded}");
         place.fine(&format!("{run} --run-dir c"));
         let done = format!("load fmke -t {store} {sizes} --resume -q");
-        place.assay(&done).code(2).says("is loaded");
+        place.refuses(&done, "is loaded");
     }
 }
 
@@ -144,5 +146,5 @@ fn a_fresh_load_drops_the_rows_of_another_layout() {
             place.fine(&format!("run fmke --operations 200 --final-wait 10ms {words}"));
         }
     }
-    place.assay(&format!("load fmke -t sqlite:s.db {sizes} -q")).code(2).says("--replace");
+    place.refuses(&format!("load fmke -t sqlite:s.db {sizes} -q"), "--replace");
 }

@@ -3,15 +3,14 @@
 use assay_history::State;
 
 use crate::place::Place;
-use crate::run_dir::{assert_balanced, manifest, number, records};
+use crate::run_dir::{assert_balanced, counted, manifest, records};
 
 #[test]
 fn a_file_that_may_not_grow_ends_the_run() {
     let place = Place::new();
     // Its signal, which would end the process, is an error here.
-    let limits = "ulimit -f 4096;";
     let words = "run ycsb-c -t null: --closed 1 --duration 20s --run-dir b -q";
-    let ran = place.shell(&format!("{limits} exec assay {words}"));
+    let ran = place.shell(&format!("ulimit -f 4096; exec assay {words}"));
     let ran = ran.code(1).shows("FAILED: cannot write b/blocks/lane=0.blk: File too large");
     ran.shows("records are kept");
     assert_partial(&place);
@@ -61,7 +60,7 @@ fn assert_partial(place: &Place) {
     assert_eq!(failed.counters.offered, kept + failed.history.lost);
     place.fine("history repair b");
     assert!(records(&place.path("b")) == unsealed);
-    let result = place.fine("report b --format json").json();
+    let result = place.json("report b");
     assert_balanced(&result);
-    assert_eq!(number(&result, "/overall/counts/done"), kept);
+    assert_eq!(counted(&result, "done"), kept);
 }

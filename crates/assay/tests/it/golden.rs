@@ -6,7 +6,7 @@ use assay_history::State;
 use serde_json::Value;
 
 use crate::place::Place;
-use crate::run_dir::{assert_balanced, assert_sealed, number, text};
+use crate::run_dir::{assert_balanced, assert_sealed, counted, number, text};
 
 fn bench() -> Place {
     let place = Place::new();
@@ -26,14 +26,10 @@ fn a_bench_leaves_two_whole_run_directories_but_no_store() {
     let load = ["events.parquet", "history", "observations.parquet", "run.toml", "tables.sum"];
     assert_eq!(place.list("b/load"), load);
     assert_eq!(place.list("b/load/history"), ["agent=0"]);
-}
-
-#[test]
-fn a_bench_keeps_its_store_on_request() {
-    let place = Place::new();
-    place.fine("bench ycsb-c --records 50 --operations 10 --run-dir b --keep -q");
-    assert!(place.path("b/store").is_dir());
-    place.fine("run ycsb-c --records 50 --operations 10 -t fjall:b/store -q");
+    // On request it keeps its store.
+    place.fine("bench ycsb-c --records 50 --operations 10 --run-dir c --keep -q");
+    assert!(place.path("c/store").is_dir());
+    place.fine("run ycsb-c --records 50 --operations 10 -t fjall:c/store -q");
 }
 
 #[test]
@@ -41,7 +37,7 @@ fn progress_is_on_standard_error_where_the_run_directory_is_named() {
     let place = Place::new();
     let ran = place.fine("bench ycsb-c --records 50 --operations 10").says("kept in runs/");
     let page = ran.err.lines().find_map(|line| line.strip_prefix("page: ")).expect("a page");
-    let page = std::fs::read_to_string(place.path(page)).expect("the page is there");
+    let page = place.read(page);
     assert!(page.starts_with("<!doctype html>") && page.contains("ycsb-c on fjall"));
     assert!(!ran.out.contains("kept in runs/"));
     assert_eq!(place.fine("bench ycsb-c --records 50 --operations 10 -q").err, "");
@@ -50,12 +46,12 @@ fn progress_is_on_standard_error_where_the_run_directory_is_named() {
 #[test]
 fn a_result_follows_its_own_schema() {
     let place = bench();
-    let result = place.fine("report b --format json").json();
+    let result = place.json("report b");
     let schema = place.fine("schema result").json();
     assert_fits(&result, &schema, "result");
     assert_balanced(&result);
     assert_eq!(text(&result, "/run/state"), "finished");
-    let load = place.fine("report b/load --format json").json();
+    let load = place.json("report b/load");
     assert_fits(&load, &schema, "result");
     assert_eq!(number(&load, "/kinds/insert/counts/done"), 500);
 }
@@ -111,17 +107,13 @@ fn last_means_the_newest_run_then_those_before() {
     ] {
         place.fine(&format!("report {name}")).shows(title);
     }
-    place
-        .assay("report last-3")
-        .code(2)
-        .says("there is no run last-3: runs holds 3 run directory(s)");
+    place.refuses("report last-3", "there is no run last-3: runs holds 3 run directory(s)");
 }
 
 #[test]
 fn the_command_that_a_report_gives_repeats_the_run() {
     let place = Place::new();
-    let words = "run ycsb-a -t null: --operations 500 --format json -q";
-    let first = place.fine(words).json();
+    let first = place.json("run ycsb-a -t null: --operations 500 -q");
     let command = text(&first, "/run/command").strip_prefix("assay ").expect("our name");
     let again = place.fine(command).json();
     assert_eq!(again.pointer("/run/seed"), first.pointer("/run/seed"));
@@ -132,13 +124,12 @@ fn the_command_that_a_report_gives_repeats_the_run() {
 #[test]
 fn a_run_that_ends_early_is_measured_until_its_last_operation() {
     let place = Place::new();
-    let words = "run ycsb-c -t null: --operations 50 --duration 20s --format json -q";
-    let result = place.fine(words).json();
-    assert_eq!(number(&result, "/overall/counts/done"), 50);
+    let result = place.json("run ycsb-c -t null: --operations 50 --duration 20s -q");
+    assert_eq!(counted(&result, "done"), 50);
     let window = number(&result, "/window/duration_ns");
     assert!(window < 5_000_000_000, "{window} ns for 50 operations");
-    let words = "run ycsb-c -t null:?spin=1ms --duration 200ms --format json -q";
-    assert_eq!(number(&place.fine(words).json(), "/window/duration_ns"), 200_000_000);
+    let result = place.json("run ycsb-c -t null:?spin=1ms --duration 200ms -q");
+    assert_eq!(number(&result, "/window/duration_ns"), 200_000_000);
 }
 
 /// `value` has what the JSON `schema` demands.
@@ -205,8 +196,8 @@ fn a_dataset_of_another_seed_is_the_same_data_to_a_run() {
     let place = Place::new();
     place.fine("load ycsb-c --records 100 -t fjall:s --seed 1 -q");
     let seeds: BTreeSet<String> = (0..2)
-        .map(|_| place.fine("run ycsb-c --records 100 -t fjall:s --operations 50 --format json -q"))
-        .map(|ran| text(&ran.json(), "/run/seed").to_owned())
+        .map(|_| place.json("run ycsb-c --records 100 -t fjall:s --operations 50 -q"))
+        .map(|result| text(&result, "/run/seed").to_owned())
         .collect();
     assert_eq!(seeds.len(), 2, "each run draws its own seed");
 }
@@ -218,17 +209,17 @@ fn everything_for_programs_follows_its_own_schema() {
     let run = format!("run ycsb-c {store} --rate 300/s --operations 900 -q");
     place.fine(&format!("{run} --seed 1 --run-dir a"));
     place.fine(&format!("{run} --seed 2 --repeat 2 --run-dir g"));
-    let slo = "--slo p90<50ms --max 200 --step 2s --confirm 1 --format json -q";
+    let slo = "--slo p90<50ms --max 200 --step 2s --confirm 1 -q";
     let lines = place.fine("report a --format ndjson").out;
     let first: Value = serde_json::from_str(lines.lines().next().unwrap_or_default()).unwrap();
     for (name, value) in [
         ("interval", first),
-        ("hallmark", serde_json::from_str(&place.read("a/hallmark.json")).unwrap()),
-        ("repeat", place.fine("report g --format json").json()),
-        ("compare", place.fine("compare a g --format json").json()),
-        ("consistency", place.fine("check a --format json").json()),
-        ("mapping", place.fine("mapping explain tpcc --class column --format json").json()),
-        ("tune", place.fine(&format!("tune ycsb-c {store} {slo}")).json()),
+        ("hallmark", place.read_json("a/hallmark.json")),
+        ("repeat", place.json("report g")),
+        ("compare", place.json("compare a g")),
+        ("consistency", place.json("check a")),
+        ("mapping", place.json("mapping explain tpcc --class column")),
+        ("tune", place.json(&format!("tune ycsb-c {store} {slo}"))),
     ] {
         let schema = place.fine(&format!("schema {name}")).json();
         assert_eq!(value["schema"], schema["$id"], "{name}");

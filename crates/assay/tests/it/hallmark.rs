@@ -2,8 +2,6 @@
 //!
 //! The runs are in simulated time wherever that is possible, so a busy machine changes nothing.
 
-use std::fs;
-
 use serde_json::Value;
 
 use crate::place::{Place, Ran};
@@ -25,8 +23,7 @@ fn check<'a>(hallmark: &'a Value, name: &str) -> &'a Value {
 }
 
 fn hallmark(place: &Place, run_dir: &str) -> Value {
-    let text = fs::read_to_string(place.path(&format!("{run_dir}/hallmark.json")));
-    serde_json::from_str(&text.expect("the run directory has a hallmark")).expect("it is JSON")
+    place.read_json(&format!("{run_dir}/hallmark.json"))
 }
 
 #[test]
@@ -40,23 +37,12 @@ fn a_healthy_run_has_a_hallmark() {
 #[test]
 fn a_store_that_does_not_keep_up_is_overloaded_and_the_run_is_valid() {
     let place = Place::new();
-    let words = "sim:healthy?max=100 --rate 200/s --duration 30s --in-flight 4";
-    let ran = describe(&place, words);
+    let ran = describe(&place, "sim:healthy?max=100 --rate 200/s --duration 30s --in-flight 4");
     let remark = "HALLMARK VALID WITH REMARKS: omission: 99.";
     assert!(first_line(&ran).starts_with(remark), "{}", ran.out);
     ran.shows("held back by the store").shows("OVERLOADED: offered");
     assert_eq!(check(&hallmark(&place, "b"), "rate")["verdict"], "pass");
     assert_eq!(check(&hallmark(&place, "b"), "backlog")["verdict"], "remark");
-}
-
-#[test]
-fn a_run_that_is_too_short_takes_the_hallmark_away() {
-    let place = Place::new();
-    let ran = describe(&place, "sim:healthy --rate 200/s --duration 3s");
-    assert_eq!(
-        first_line(&ran),
-        "HALLMARK INVALID: sample-size: the window lasts 3 s (at least 10 s)"
-    );
 }
 
 #[test]
@@ -79,10 +65,7 @@ fn a_rate_that_changes_within_a_second_keeps_the_hallmark() {
         let ran = describe(&place, &format!("sim:?latency=1ms --rate {rate}"));
         assert_eq!(first_line(&ran), "HALLMARK VALID", "{rate}");
     }
-}
-
-#[test]
-fn answers_that_take_no_time_keep_the_hallmark() {
+    // Answers that take no time keep it, too.
     let place = Place::new();
     let ran = describe(&place, "sim: --rate 1k --arrivals gamma:6 --duration 12s");
     assert_eq!(first_line(&ran), "HALLMARK VALID");
@@ -97,7 +80,7 @@ fn a_run_without_warm_up_takes_the_hallmark_away_and_one_with_it_does_not() {
     let place = Place::new();
     let cold = describe(&place, STALLED);
     assert!(first_line(&cold).starts_with("HALLMARK INVALID: warm-up: "), "{}", cold.out);
-    let place = Place::new();
+    place.remove("b");
     let warm = describe(&place, &format!("{STALLED} --warm-up 25s"));
     assert_eq!(first_line(&warm), "HALLMARK VALID");
 }
@@ -117,9 +100,8 @@ fn a_required_hallmark_that_is_missing_ends_with_5() {
 fn a_changed_threshold_is_shown_wherever_it_was_changed() {
     let place = Place::new();
     let run = "sim:healthy --rate 200/s --duration 8s";
-    let by_flag = describe(&place, &format!("{run} --set hallmark.length_fail=1"));
     let displayed = "THRESHOLD CHANGED: length_fail = 1, usually 10";
-    let by_flag = by_flag.shows(displayed);
+    let by_flag = describe(&place, &format!("{run} --set hallmark.length_fail=1")).shows(displayed);
     assert!(!first_line(&by_flag).contains("INVALID"), "{}", by_flag.out);
     let changed = &hallmark(&place, "b")["thresholds_changed"][0];
     assert_eq!(changed["name"], "length_fail");
@@ -127,30 +109,22 @@ fn a_changed_threshold_is_shown_wherever_it_was_changed() {
     place.write("assay.toml", "[hallmark]\nlength_fail = 2\n");
     place.fine("report b").shows(displayed);
 
-    let place = Place::new();
-    place.write("assay.toml", "[hallmark]\nlength_fail = 2\n");
+    place.remove("b");
     describe(&place, run).shows("THRESHOLD CHANGED: length_fail = 2, usually 10");
-    let spec = place.fine("workloads show ycsb-c").out;
-    assert!(!spec.contains("[hallmark]"));
-}
-
-#[test]
-fn an_unknown_threshold_is_answered_with_a_suggestion() {
-    let place = Place::new();
+    assert!(!place.fine("workloads show ycsb-c").out.contains("[hallmark]"));
     let run = "run ycsb-c -t sim:healthy --rate 200/s --duration 3s";
-    place
-        .assay(&format!("{run} --set hallmark.lag_share_fial=0.3"))
-        .code(2)
-        .says("the hallmark has no threshold lag_share_fial; did you mean lag_share_fail?");
+    let near = "the hallmark has no threshold lag_share_fial; did you mean lag_share_fail?";
+    place.refuses(&format!("{run} --set hallmark.lag_share_fial=0.3"), near);
     place.write("assay.toml", "[hallmark]\nlag = 0.3\n");
-    place.assay(run).code(2).says("[hallmark]: the hallmark has no threshold lag;");
+    place.refuses(run, "[hallmark]: the hallmark has no threshold lag;");
 }
 
 #[test]
 fn every_form_of_a_result_says_it() {
     let place = Place::new();
-    describe(&place, "sim:healthy --rate 200/s --duration 3s");
+    let ran = describe(&place, "sim:healthy --rate 200/s --duration 3s");
     let line = "HALLMARK INVALID: sample-size: the window lasts 3 s (at least 10 s)";
+    assert_eq!(first_line(&ran), line);
     for (format, expected) in [
         ("text", line),
         ("md", "**HALLMARK INVALID**: sample-size: the window lasts 3 s"),
@@ -183,13 +157,13 @@ fn a_run_by_the_wall_clock_is_watched_and_analyzed_again_to_the_same_hallmark() 
         assert!(["pass", "remark", "fail"].contains(&verdict), "{name} is {verdict}");
     }
     assert!(first["noise_floor_ns"]["p50"].as_u64().is_some(), "{}", first["noise_floor_ns"]);
-    let path = place.path("b/hallmark.json");
-    let bytes = fs::read(&path).expect("it is there");
-    fs::remove_file(&path).expect("the directory is ours");
+    let bytes = place.bytes("b/hallmark.json");
+    place.remove("b/hallmark.json");
     place.fine("report b");
-    assert!(!path.exists(), "a report changes nothing in the run directory");
+    let is_there = place.path("b/hallmark.json").exists();
+    assert!(!is_there, "a report changes nothing in the run directory");
     place.fine("analyze b");
-    assert_eq!(fs::read(&path).expect("it is there again"), bytes);
+    assert_eq!(place.bytes("b/hallmark.json"), bytes);
 }
 
 #[test]
@@ -197,18 +171,16 @@ fn unobserved_checks_are_always_named() {
     let place = Place::new();
     let run = "run ycsb-c --records 100 -t memory: --rate 1k/s --run-dir b -q";
     place.fine(&format!("{run} --duration 200ms --floor 0s"));
-    assert!(
-        !fs::read_to_string(place.path("b/run.toml")).expect("it is there").contains("[floor]")
-    );
+    assert!(!place.read("b/run.toml").contains("[floor]"));
     // As in a run directory of an older release.
-    fs::remove_file(place.path("b/observations.parquet")).expect("it is there");
+    place.remove("b/observations.parquet");
     place.fine("analyze b");
     let analyzed = hallmark(&place, "b");
     for name in ["worker-cpu", "hiccups", "noise-floor"] {
         assert_eq!(check(&analyzed, name)["verdict"], "not-assessable", "{name}");
         assert_eq!(check(&analyzed, name)["why"], "not-observed", "{name}");
     }
-    fs::write(place.path("b/observations.parquet"), "no Parquet").expect("the directory is ours");
+    place.write("b/observations.parquet", "no Parquet");
     place.fine("report b").shows("observations.parquet");
 }
 

@@ -5,7 +5,7 @@ use assay_model::{Kind, Nanos};
 
 use crate::place::Place;
 use crate::redis_server::Server;
-use crate::run_dir::{assert_sealed, figure, intended, manifest, number, records, requested};
+use crate::run_dir::{assert_sealed, counted, intended, manifest, records, requested};
 
 /// Twenty requests a second for `seconds`: of ten keys in turn, five are read, two set, two
 /// changed, one is removed each time.
@@ -75,7 +75,7 @@ fn a_replay_has_the_given_speed() {
     place.fine("run cache.trace -t memory: --closed 1 --run-dir closed -q");
     assert_eq!(requested(&place.path("closed")).len(), 40);
     let wrong = "run cache.trace -t memory: --rate 5k/s --speed 2";
-    place.assay(wrong).code(2).says("--speed: --rate says already how fast");
+    place.refuses(wrong, "--speed: --rate says already how fast");
 }
 
 #[test]
@@ -83,11 +83,9 @@ fn a_bench_fills_the_store_before_it_replays() {
     let (server, place) = (Server::start(&[]), Place::new());
     place.write("cache.csv", twitter(3));
     place.fine("trace import twitter cache.csv --speed 10");
-    let words = format!("bench cache.trace -t {} --run-dir b --format json -q", server.url(""));
-    let result = place.fine(&words).json();
-    assert_eq!(number(&result, "/overall/counts/offered"), 60);
-    assert_eq!(number(&result, "/overall/counts/done"), 60);
-    assert_eq!(figure(&result, "/overall/counts/refused"), 0.0);
+    let result = place.json(&format!("bench cache.trace -t {} --run-dir b -q", server.url("")));
+    let counts = ["offered", "done", "refused"].map(|name| counted(&result, name));
+    assert_eq!(counts, [60, 60, 0]);
     // The key has the length that was recorded: 20 bytes for tenant:0 up to 29 for tenant:9.
     let keys = server.cli("keys ?????????????????????????*");
     assert!(keys.lines().all(|key| (25..=29).contains(&key.trim_matches('"').len())), "{keys}");
@@ -130,10 +128,8 @@ fn every_format_keeps_its_operations() {
             reported.shows("left out 15 lines: PING 15");
         }
         assert_eq!(kinds(&place, &format!("{format}.trace")), expected, "{format}");
-        let words = format!("bench {format}.trace -t memory: --speed 50 --format json -q");
-        let result = place.fine(&words).json();
-        let sum: u64 = expected.iter().sum();
-        assert_eq!(number(&result, "/overall/counts/done"), sum, "{format}");
+        let result = place.json(&format!("bench {format}.trace -t memory: --speed 50 -q"));
+        assert_eq!(counted(&result, "done"), expected.iter().sum::<u64>(), "{format}");
     }
 }
 
@@ -174,7 +170,7 @@ fn packed_files_are_read_as_they_are_or_from_a_pipe() {
     command.stdin(std::fs::File::open(place.path("cache.csv.gz")).expect("it was packed"));
     let reported = place.spawn(command).wait().code(0).shows("standard input: 100 lines");
     assert_eq!(hash(&reported.out), hash(&plain.out));
-    place.assay("trace import twitter -").code(2).says("give -o OUT.trace");
+    place.refuses("trace import twitter -", "give -o OUT.trace");
 }
 
 #[test]
@@ -206,11 +202,11 @@ fn bad_files_are_refused_with_what_is_wrong() {
         ("twitter good.csv --speed 0", "--speed: give a factor above 0"),
         ("twitter good.csv --spread odd", "--spread: \"odd\" is neither even nor random"),
     ] {
-        place.assay(&format!("trace import {words} -o out.trace")).code(2).says(said);
+        place.refuses(&format!("trace import {words} -o out.trace"), said);
         assert!(!place.path("out.trace").exists(), "{words}");
     }
-    let cut = place.assay("trace import oracle cut.bin -o out.trace").code(2);
-    cut.says("record 2: the file ends 5 bytes into a record of 24");
+    let cut = "record 2: the file ends 5 bytes into a record of 24";
+    place.refuses("trace import oracle cut.bin -o out.trace", cut);
     let reported = place.fine("trace import twitter bad.csv --skip-bad 1k -o some.trace");
     reported.shows("bad lines 2 passed over; line 21: key size").shows("operations 40:");
 }
@@ -222,13 +218,13 @@ fn the_two_traces_stay_together() {
     place.fine("trace import twitter cache.csv");
     let cut = place.path("cache.load.trace");
     std::fs::rename(&cut, place.path("away.trace")).expect("it was written");
-    let lonely = place.assay("load cache.trace -t memory:").code(2);
-    lonely.says("cache.trace needs it: `assay trace import` wrote both");
+    let lonely = "cache.trace needs it: `assay trace import` wrote both";
+    place.refuses("load cache.trace -t memory:", lonely);
     place.fine("trace import twitter cache.csv --operations 5 -o other.trace");
     std::fs::rename(place.path("other.load.trace"), &cut).expect("it was written");
-    place.assay("load cache.trace -t memory:").code(2).says("was imported beside one with");
-    let wrong = place.assay("load cache.load.trace -t memory:").code(2);
-    wrong.says("is the data for the trace next to it");
+    place.refuses("load cache.trace -t memory:", "was imported beside one with");
+    let wrong = "is the data for the trace next to it";
+    place.refuses("load cache.load.trace -t memory:", wrong);
 }
 
 #[test]
@@ -237,20 +233,14 @@ fn a_trace_that_needs_no_load_is_run_all_the_same() {
     place.write("sets.csv", "1,a,5,100,1,set,9\n1,a,5,100,1,get,0\n2,b,5,10,1,add,9\n");
     place.fine("trace import twitter sets.csv").shows("to be there nothing");
     place.fine("load sets.trace -t memory: -q");
-    let result = place.fine("bench sets.trace -t memory: --speed 9 --format json -q").json();
-    assert_eq!(number(&result, "/overall/counts/done"), 3);
-    assert_eq!(number(&result, "/overall/counts/misses"), 0);
-}
-
-#[test]
-fn a_spec_that_names_recorded_lengths_needs_its_trace() {
-    let place = Place::new();
-    place.write(
-        "alone.toml",
-        "[dataset]\nrecords = 9\nfields = 1\nfield_length = \"recorded\"\n[operations]\nread = 1\n",
-    );
+    let result = place.json("bench sets.trace -t memory: --speed 9 -q");
+    assert_eq!((counted(&result, "done"), counted(&result, "misses")), (3, 0));
+    // A spec that names recorded lengths needs its trace.
+    let spec = "[dataset]\nrecords = 9\nfields = 1\nfield_length = \"recorded\"\n\
+                [operations]\nread = 1\n";
+    place.write("alone.toml", spec);
     let words = "run alone.toml -t null: --operations 5";
-    place.assay(words).code(2).says("says that a trace records its lengths, but it is no trace");
+    place.refuses(words, "says that a trace records its lengths, but it is no trace");
 }
 
 #[test]
@@ -268,11 +258,10 @@ fn a_fitted_spec_resembles_its_trace() {
     place.write("zipf.csv", text);
     place.fine("trace import twitter zipf.csv");
     let reported = place.fine("trace fit zipf.trace").shows("zipf with exponent 0.9");
-    let reported =
-        reported.shows("read 80.00 %").shows("assay bench zipf.toml -t URL --rate 1000.0/s");
+    let next = "assay bench zipf.toml -t URL --rate 1000.0/s";
+    let reported = reported.shows("read 80.00 %").shows(next).out;
     let pairs = |name: &str| -> Vec<f64> {
-        let line =
-            reported.out.lines().find(|line| line.starts_with(name)).expect("it is reported");
+        let line = reported.lines().find(|line| line.starts_with(name)).expect("it is reported");
         let words = line[name.len()..].split_whitespace();
         words.filter_map(|word| word.parse().ok()).collect()
     };
@@ -283,7 +272,7 @@ fn a_fitted_spec_resembles_its_trace() {
         assert!((found[0] - found[1]).abs() <= apart, "{name}: {found:?}");
     }
     place.fine("bench zipf.toml -t memory: --operations 2000 --seed 1 -q");
-    place.assay("trace fit zipf.toml").code(2).says("zipf.toml is no trace");
+    place.refuses("trace fit zipf.toml", "zipf.toml is no trace");
 }
 
 #[test]
@@ -296,7 +285,7 @@ fn a_preset_is_shown_with_its_source_to_be_copied() {
     place.fine("workloads show facebook-etc").shows("SIGMETRICS 2012");
     place.fine("workloads show rocksdb-mixgraph").shows("FAST 2020");
     place.fine("workloads ls").shows("twitter-cluster-N 53 production caches of Twitter");
-    place.assay("workloads ls zzz").code(2).says("no built-in workload begins with \"zzz\"");
+    place.refuses("workloads ls zzz", "no built-in workload begins with \"zzz\"");
     place.fine("workloads copy twitter-cluster-12 mine.toml");
     place.fine("bench mine.toml -t memory: --set dataset.records=500 --operations 500 -q");
 }

@@ -3,10 +3,16 @@
 use std::fs;
 
 use crate::place::Place;
-use crate::run_dir::{number, text};
+use crate::run_dir::{counted, text};
 
 const PART: &str = "history/agent=0/part-0.parquet";
 const SECOND: &str = "history/agent=0/part-1.parquet";
+
+/// The result of `b` is withdrawn.
+#[track_caller]
+fn assert_invalid(place: &Place) {
+    assert_eq!(text(&place.json("report b"), "/hallmark/verdict"), "invalid");
+}
 
 /// Run directories `a` and `b` of two workers each.
 fn two_runs() -> Place {
@@ -25,46 +31,40 @@ fn copy(place: &Place, from: &str, to: &str) {
 }
 
 #[test]
-fn a_part_of_another_run_is_named() {
+fn a_part_of_another_run_or_one_that_is_there_twice_is_named() {
     let place = two_runs();
+    let own = place.bytes(&format!("b/{PART}"));
     copy(&place, &format!("a/{PART}"), &format!("b/{PART}"));
     for words in ["report b", "analyze b", "compare a b", "history repair b"] {
-        let ran =
-            place.assay(words).code(2).says("b/history/agent=0/part-0.parquet is of another run");
+        let ran = place.refuses(words, "b/history/agent=0/part-0.parquet is of another run");
         ran.says("its run id is \"a\", that in run.toml is \"b\"; take it away");
     }
-}
-
-#[test]
-fn a_part_that_is_there_twice_is_named() {
-    let place = two_runs();
+    place.write(&format!("b/{PART}"), own);
     copy(&place, &format!("b/{PART}"), &format!("b/{SECOND}"));
-    let ran = place.assay("report b").code(2).says("part-1.parquet is a copy of b/history");
+    let ran = place.refuses("report b", "part-1.parquet is a copy of b/history");
     ran.says("part-0.parquet: its operations would be counted twice");
 }
 
 #[test]
 fn a_part_that_is_missing_is_named_and_withdraws_every_figure() {
     let place = two_runs();
-    fs::remove_file(place.path(&format!("b/{SECOND}"))).unwrap();
-    let result = place.fine("report b --format json").json();
-    assert_eq!(text(&result, "/hallmark/verdict"), "invalid");
+    place.remove(&format!("b/{SECOND}"));
+    assert_invalid(&place);
     place.fine("report b").shows("history/agent=0/part-1.parquet is missing; copy it again");
 }
 
 #[test]
 fn a_part_without_records_that_is_missing_is_named() {
     let place = Place::new();
-    place
-        .fine("run ycsb-a -t null: --operations 1 --rate 1k/s --threads 2 --run-dir b --seed 1 -q");
+    let words = "run ycsb-a -t null: --operations 1 --rate 1k/s --threads 2 --run-dir b --seed 1";
+    place.fine(&format!("{words} -q"));
     place.fine("report b").shows("Throughput");
     let [first, second] = [PART, SECOND].map(|part| place.path(&format!("b/{part}")));
     let is_first_empty = fs::metadata(&first).unwrap().len() < fs::metadata(&second).unwrap().len();
     let (empty, name) = if is_first_empty { (first, PART) } else { (second, SECOND) };
     fs::remove_file(empty).unwrap();
     place.fine("report b").shows(&format!("{name} is missing, though no record is"));
-    let result = place.fine("report b --format json").json();
-    assert_eq!(text(&result, "/hallmark/verdict"), "invalid");
+    assert_invalid(&place);
 }
 
 #[test]
@@ -77,8 +77,7 @@ fn a_plausible_change_of_the_window_is_a_contradiction() {
         let other: u64 = whole[at..end].parse::<u64>().expect("it is a number") + 1_000_000;
         place.write("b/run.toml", format!("{}{other}{}", &whole[..at], &whole[end..]));
         place.fine("report b").shows("it was changed; copy it again");
-        let result = place.fine("report b --format json").json();
-        assert_eq!(text(&result, "/hallmark/verdict"), "invalid", "{key}");
+        assert_invalid(&place);
     }
 }
 
@@ -87,7 +86,7 @@ fn a_run_that_lost_its_manifest_is_not_reported_as_its_load() {
     let place = Place::new();
     place.fine("bench ycsb-a -t memory: --records 100 --operations 100 --closed 1 --run-dir b -q");
     assert!(place.path("b/load/run.toml").is_file());
-    fs::remove_file(place.path("b/run.toml")).unwrap();
+    place.remove("b/run.toml");
     let ran = place.assay("report b").code(2);
     ran.says("there is no run.toml in it, though history is; copy run.toml again").says("b/load");
     place.fine("report b/load");
@@ -100,8 +99,7 @@ fn records_that_the_manifest_does_not_know_are_no_result() {
     let at = whole.find("sum = \"").expect("a run keeps the sum of its records") + 7;
     let sum = &whole[at..at + 16];
     place.write("b/run.toml", whole.replace(sum, "0123456789abcdef"));
-    let result = place.fine("report b --format json").json();
-    assert_eq!(text(&result, "/hallmark/verdict"), "invalid");
+    assert_invalid(&place);
     place.fine("report b").shows("the history's records are not those of this run");
     // A directory of an earlier release has no sum; its counts are compared all the same.
     let old = whole.replace(&format!("sum = \"{sum}\"\n"), "");
@@ -117,7 +115,7 @@ fn records_that_the_manifest_does_not_know_are_no_result() {
 fn a_damaged_side_table_is_reported_and_never_a_panic() {
     let place = two_runs();
     for file in ["b/events.parquet", "b/observations.parquet"] {
-        let whole = fs::read(place.path(file)).unwrap();
+        let whole = place.bytes(file);
         for offset in (0..whole.len()).step_by(whole.len() / 25) {
             let mut flipped = whole.clone();
             flipped[offset] ^= 0x10;
@@ -127,15 +125,9 @@ fn a_damaged_side_table_is_reported_and_never_a_panic() {
         }
         place.write(file, &whole);
     }
-}
-
-#[test]
-fn a_damaged_footer_is_one_line_on_standard_error() {
-    let place = two_runs();
     let file = format!("b/{PART}");
-    let whole = fs::read(place.path(&file)).unwrap();
-    let from = whole.len() - 400;
-    for offset in (from..whole.len()).step_by(16) {
+    let whole = place.bytes(&file);
+    for offset in (whole.len() - 400..whole.len()).step_by(16) {
         let mut flipped = whole.clone();
         flipped[offset] ^= 0x40;
         place.write(&file, &flipped);
@@ -185,8 +177,8 @@ fn what_was_planted_is_in_the_report() {
     let said = "writes, as its truth log says";
     ran.shows("the simulated store lost").shows(said);
     assert!(place.fine("report b --format html").out.contains(said));
-    let result = place.fine("report b --format json").json();
-    assert!(number(&result, "/overall/counts/done") > 0);
+    let result = place.json("report b");
+    assert!(counted(&result, "done") > 0);
     assert!(result.to_string().contains(said));
     // Without faults there is no warning.
     let healthy = words.replace("?lost=10%&torn=20%", "").replace("--run-dir b", "--run-dir h");

@@ -14,15 +14,15 @@ use rustix::process::{Pid, Signal, geteuid, kill_process};
 use serde_json::Value;
 
 use crate::place::{ASSAY, Place, Ran, Running, until_issuing, wait_until};
-use crate::run_dir::{assert_balanced, manifest, number, records, text};
+use crate::run_dir::{assert_balanced, counted, manifest, number, records, text};
 
 /// A place whose labs end with the test.
-struct Labs {
-    place: Place,
+pub struct Labs {
+    pub place: Place,
 }
 
 impl Labs {
-    fn new() -> Labs {
+    pub fn new() -> Labs {
         let place = Place::new();
         // Where labs usually are, others' may be.
         place.write("assay.toml", "lab-dir = \"kept\"\n");
@@ -30,7 +30,7 @@ impl Labs {
     }
 
     /// `assay lab …`.
-    fn lab(&self, words: &str) -> Ran {
+    pub fn lab(&self, words: &str) -> Ran {
         self.place.assay(&format!("lab {words}"))
     }
 
@@ -42,7 +42,7 @@ impl Labs {
 
     /// The only lab that is there.
     #[track_caller]
-    fn status(&self) -> Value {
+    pub fn status(&self) -> Value {
         let all = self.lab("status --format json").code(0).json();
         let labs = all["labs"].as_array().expect("it is a list");
         assert_eq!(labs.len(), 1, "{all:#}");
@@ -51,6 +51,13 @@ impl Labs {
 
     fn is_nothing_there(&self) -> bool {
         self.place.list("kept").is_empty()
+    }
+
+    /// Returns when these processes have ended, and no lab is left.
+    fn until_gone(&self, family: &BTreeSet<u64>) {
+        wait_until("nothing is left", || {
+            family.iter().all(|pid| !is_running(*pid)) && self.is_nothing_there()
+        });
     }
 }
 
@@ -183,9 +190,7 @@ fn a_lab_ends_with_the_terminal() {
     let family = family(pids(&status)[0]);
     assert!(family.len() > 1);
     terminal.kill();
-    wait_until("nothing is left", || {
-        family.iter().all(|pid| !is_running(*pid)) && labs.is_nothing_there()
-    });
+    labs.until_gone(&family);
 }
 
 /// A server that never listens, with a process of its own.
@@ -193,14 +198,12 @@ const SILENT: &str = "#!/bin/sh\n[ \"$1\" = --version ] && echo 'Redis server v=
                       sleep 60 & wait\n";
 
 /// Starts a lab that does not become ready; returns the pids of its supervisor and all descendants.
-fn half_way(labs: &Labs) -> (crate::place::Running, BTreeSet<u64>) {
+fn half_way(labs: &Labs) -> (Running, BTreeSet<u64>) {
     let program = labs.place.write("redis-server", SILENT).path("redis-server");
     fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).expect("the file is ours");
     let path = std::env::var("PATH").expect("there is a path");
-    let mut command = labs.place.command("lab up redis");
-    command
-        .env("PATH", format!("{}:{path}", program.parent().expect("it is in a folder").display()));
-    let running = labs.place.spawn(command);
+    let path = format!("{}:{path}", labs.place.path("").display());
+    let running = labs.place.start_with("lab up redis", |command| command.env("PATH", path));
     let mut supervisor = 0;
     wait_until("the server was started", || {
         let all = labs.lab("status --format json").code(0).json();
@@ -219,9 +222,7 @@ fn a_lab_whose_start_is_killed_is_not_there() {
     labs.lab("scale --nodes 1").code(2).says("does something else (starting");
     labs.lab("up redis").code(2).says("lab redis is up already");
     running.kill();
-    wait_until("nothing is left", || {
-        family.iter().all(|pid| !is_running(*pid)) && labs.is_nothing_there()
-    });
+    labs.until_gone(&family);
 }
 
 #[test]
@@ -259,11 +260,11 @@ fn a_lab_can_be_ended_while_it_is_started() {
 #[test]
 fn one_command_starts_a_store_and_ends_it() {
     let labs = Labs::new();
-    let words = "bench ycsb-a --up redis --install --records 200 --operations 400 --run-dir b";
-    let ran = labs.place.fine(&format!("{words} --format json")).says("starting 1 node of redis");
-    let result = ran.json();
+    let words = "bench ycsb-a --up redis --install --records 200 --operations 400 --run-dir b \
+                 --format json";
+    let result = labs.place.fine(words).says("starting 1 node of redis").json();
     assert_balanced(&result);
-    assert_eq!(number(&result, "/overall/counts/misses"), 0);
+    assert_eq!(counted(&result, "misses"), 0);
     assert!(labs.is_nothing_there());
     let kept = manifest(&labs.place, "b").store;
     assert!(kept.url.starts_with("redis://127.42."), "{}", kept.url);
@@ -280,12 +281,9 @@ fn one_command_starts_a_store_and_ends_it() {
 #[test]
 fn a_run_loads_the_store_that_it_starts() {
     let labs = Labs::new();
-    let words = "run ycsb-c --up redis:1 --install --records 100 --operations 200";
-    let ran = labs
-        .place
-        .fine(&format!("{words} --format json"))
-        .says("is empty when it starts: loading first");
-    assert_eq!(number(&ran.json(), "/overall/counts/misses"), 0);
+    let words = "run ycsb-c --up redis:1 --install --records 100 --operations 200 --format json";
+    let ran = labs.place.fine(words).says("is empty when it starts: loading first");
+    assert_eq!(counted(&ran.json(), "misses"), 0);
     assert!(labs.is_nothing_there());
 }
 
@@ -307,9 +305,7 @@ fn a_lab_of_a_run_ends_with_the_run_however_that_ends() {
         let family = family(pids(&status)[0]);
         running.signal(signal);
         drop(running.wait());
-        wait_until("nothing is left", || {
-            family.iter().all(|pid| !is_running(*pid)) && labs.is_nothing_there()
-        });
+        labs.until_gone(&family);
     }
 }
 
@@ -323,14 +319,13 @@ fn a_run_uses_a_lab_by_its_name() {
     assert_eq!(manifest(&labs.place, "b").store.url, url);
     assert_eq!(text(&labs.status(), "/state"), "up");
     let both = format!("run ycsb-c --lab redis -t {url}");
-    labs.place.assay(&both).code(2).says("--target, --lab all name the store to measure");
-    let both = labs.place.assay("bench --up redis -t null:").code(2);
-    both.says("--target, --up all name the store");
-    labs.place.assay("run ycsb-a --lab rdis").code(2).says("did you mean redis?");
-    labs.place.assay("bench --up redsi").code(2).says("did you mean redis?");
+    labs.place.refuses(&both, "--target, --lab all name the store to measure");
+    labs.place.refuses("bench --up redis -t null:", "--target, --up all name the store");
+    labs.place.refuses("run ycsb-a --lab rdis", "did you mean redis?");
+    labs.place.refuses("bench --up redsi", "did you mean redis?");
     let ran = labs.place.assay("load ycsb-a --up redis").code(2);
     ran.says("what was loaded would end with this command").says("`assay lab up`");
-    labs.place.assay("bench --up redis:x").code(2).says("--up: \"redis:x\" is no STORE:N");
+    labs.place.refuses("bench --up redis:x", "--up: \"redis:x\" is no STORE:N");
 }
 
 #[test]
@@ -372,8 +367,7 @@ fn a_folder_of_ones_own_is_taken_only_if_it_is_empty() {
     let labs = Labs::new();
     fs::create_dir(labs.place.path("thesis")).unwrap();
     labs.place.write("thesis/chapter1.tex", "years of work");
-    let refused = labs.lab("up redis --dir thesis").code(2);
-    refused.says("has something in it and is no lab's folder");
+    labs.lab("up redis --dir thesis").code(2).says("has something in it and is no lab's folder");
     assert_eq!(labs.place.read("thesis/chapter1.tex"), "years of work");
     labs.lab("up redis --stay --install --dir mine").code(0).shows("/mine");
     assert!(labs.place.path("mine/lab.json").exists());
@@ -385,11 +379,7 @@ fn a_folder_of_ones_own_is_taken_only_if_it_is_empty() {
     let long = format!("up redis --dir {}", "deep/".repeat(30));
     labs.lab(&long).code(2).says("choose a shorter --dir");
     assert!(!labs.place.path("deep").exists());
-}
-
-#[test]
-fn a_lab_in_a_folder_of_ones_own_can_be_gone_too() {
-    let labs = Labs::new();
+    // Such a lab can be gone, too.
     labs.lab("up redis --stay --install --dir mine").code(0);
     let supervisor = pids(&labs.status())[0];
     signal(supervisor, Signal::KILL);
@@ -521,8 +511,7 @@ fn logs_of_an_ended_lab_show_its_last_lines() {
 fn an_action_that_the_lab_refuses_is_reported_by_the_exit_code() {
     let labs = Labs::new();
     let words = "bench ycsb-a --up redis --install --records 100 --duration 1s --rate 100/s";
-    let at = ["--at", "200ms: restart node 1"];
-    let ran = labs.place.start_with(words, |command| command.args(at)).wait().code(7);
+    let ran = labs.place.start_at(words, "200ms: restart node 1").wait().code(7);
     ran.says("error: lab: restart node 1 failed after").says("node 1 is not down");
     assert!(labs.is_nothing_there());
 }
@@ -585,17 +574,17 @@ fn nothing_can_be_done_to_a_node_that_is_down() {
 fn a_run_passes_its_lab_options_on() {
     let labs = Labs::new();
     let words = "bench ycsb-c --up redis --install --records 20 --operations 20 --closed 1";
-    let ran = labs.place.fine(&format!("{words} --option appendfsync=always"));
-    ran.shows("appendfsync = always");
-    let refused = |more: &str, why: &str| {
-        labs.place.assay(&format!("{words} {more}")).code(2).says(why);
-    };
-    refused("--option appendfsink=always", "did you mean appendfsync?");
-    refused("--option appendfsync", "write it as NAME=VALUE");
-    refused("--version 9", "is not to be had in version 9");
-    refused("--network mesh", "loopback or namespaces");
-    let alone = labs.place.assay("run ycsb-c -t memory: --option a=b").code(2);
-    alone.says("--option: it is about a store that --up starts");
+    labs.place.fine(&format!("{words} --option appendfsync=always")).shows("appendfsync = always");
+    for (more, why) in [
+        ("--option appendfsink=always", "did you mean appendfsync?"),
+        ("--option appendfsync", "write it as NAME=VALUE"),
+        ("--version 9", "is not to be had in version 9"),
+        ("--network mesh", "loopback or namespaces"),
+    ] {
+        labs.place.refuses(&format!("{words} {more}"), why);
+    }
+    let why = "--option: it is about a store that --up starts";
+    labs.place.refuses("run ycsb-c -t memory: --option a=b", why);
 }
 
 #[test]
@@ -606,11 +595,7 @@ fn what_can_be_started_is_listed_with_what_is_missing() {
     ran.shows("--option appendfsync=off|no|everysec|always");
     labs.lab("ls redsi").code(2).says("did you mean redis?");
     labs.place.assay("doctor").shows("lab redis");
-}
-
-#[test]
-fn a_supervisor_is_not_started_by_hand() {
-    let labs = Labs::new();
+    // A supervisor is not started by hand.
     labs.lab("keep redis").code(2).says("a supervisor is started by `assay lab up`");
     labs.lab("watchdog").code(2).says("a watchdog is started by a supervisor");
     let help = labs.lab("--help").code(0);
@@ -666,11 +651,8 @@ fn nodes_live_in_network_namespaces_that_end_with_the_lab() {
     labs.lab("down redis-sentinel").code(0).shows("was gone already");
     let own: Vec<String> = nodes.iter().map(address).collect();
     let slot = own[0].split('.').nth(2).expect("an address has four parts");
-    let left: Vec<String> = namespaces()
-        .into_iter()
-        .filter(|name| name.starts_with(&format!("aslab{slot}-")))
-        .collect();
-    assert_eq!(left, [""; 0]);
+    let slot = format!("aslab{slot}-");
+    assert!(!namespaces().iter().any(|name| name.starts_with(&slot)), "{:?}", namespaces());
 }
 
 #[test]
@@ -678,9 +660,8 @@ fn faults_that_a_lab_cannot_have_are_errors_before_it_is_started() {
     let labs = Labs::new();
     let refused = |up: &str, option: &str, value: &str, why: &str| {
         let words = format!("bench ycsb-a --up {up} --duration 60s");
-        let mut command = labs.place.command(&words);
-        command.args([option, value]);
-        labs.place.spawn(command).wait().code(2).says(why);
+        let running = labs.place.start_with(&words, |command| command.args([option, value]));
+        running.wait().code(2).says(why);
     };
     refused("cassandra:3", "--at", "10s: kill master", "no single node of cassandra leads");
     refused("etcd:3", "--at", "10s: partition leader", "--network namespaces");
@@ -754,9 +735,8 @@ fn a_master_is_killed_whoever_it_is() {
     labs.lab("up redis-sentinel --stay --install").code(0);
     labs.place.fine("load ycsb-a --lab redis-sentinel --records 20 --quiet");
     let words = "run ycsb-a --lab redis-sentinel --records 20 --rate 100/s --duration 12s";
-    let words = format!("{words} --run-dir b --at");
     let at = "500ms: kill master; 1s: kill primary; 9s: restart";
-    labs.place.start_with(&words, |command| command.arg(at)).wait().code(0);
+    labs.place.start_at(&format!("{words} --run-dir b"), at).wait().code(0);
     let events = read_events(&labs.place.path("b")).expect("the run directory has events");
     let faults = events.iter().filter(|event| event.kind == EventKind::Fault);
     let texts: Vec<&str> = faults.map(|event| event.text.as_str()).collect();

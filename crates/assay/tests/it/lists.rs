@@ -26,7 +26,7 @@ fn a_flag_beats_the_environment_that_beats_files() {
     let offered = |setting: &str, words: &str| {
         let words = format!("run ycsb-c -t null: --run-dir {words} --format json -q");
         let result = place.shell(&format!("{setting} assay {words}")).code(0).json();
-        crate::run_dir::number(&result, "/overall/counts/offered")
+        crate::run_dir::counted(&result, "offered")
     };
     assert_eq!(offered("", "a"), 11);
     assert_eq!(offered("ASSAY_OPERATIONS=12", "b"), 12);
@@ -66,7 +66,7 @@ fn a_workload_is_shown_as_it_is_copied() {
     assert!(displayed.contains("readproportion=0.5"), "{displayed}");
     place.fine("workloads copy ycsb-a").shows("ycsb-a.properties");
     assert_eq!(place.read("ycsb-a.properties"), displayed);
-    place.assay("workloads copy ycsb-a").code(2).says("ycsb-a.properties is there already");
+    place.refuses("workloads copy ycsb-a", "ycsb-a.properties is there already");
     assert_eq!(place.read("ycsb-a.properties"), displayed, "a file of yours is not overwritten");
     place.fine("workloads copy ycsb-a mine").shows("mine");
     let hash = |spec: &str| {
@@ -75,7 +75,7 @@ fn a_workload_is_shown_as_it_is_copied() {
         out.lines().find_map(|line| line.strip_prefix("hash ").map(str::to_owned))
     };
     assert_eq!(hash("mine"), hash("ycsb-a"));
-    place.assay("workloads show ycsb-z").code(2).says("ycsb-z");
+    place.refuses("workloads show ycsb-z", "ycsb-z");
 }
 
 #[test]

@@ -85,10 +85,8 @@ fn without_a_dashboard_nothing_is_drawn() {
 #[test]
 fn a_dashboard_needs_a_terminal() {
     let place = Place::new();
-    place
-        .assay("run ycsb-c -t null: --operations 5 --live always")
-        .code(2)
-        .says("a dashboard needs a terminal");
+    let always = "run ycsb-c -t null: --operations 5 --live always";
+    place.refuses(always, "a dashboard needs a terminal");
     let ran = place.fine("run ycsb-c -t null: --rate 1k/s --duration 300ms --floor 0s");
     assert!(!ran.has_escapes(), "{}", ran.err);
 }

@@ -4,7 +4,7 @@ use assay_model::Nanos;
 
 use crate::place::Place;
 use crate::run_dir::{
-    assert_balanced, figure, intended, manifest, number, records, requested, text,
+    assert_balanced, counted, figure, intended, manifest, number, records, requested, text,
 };
 
 const MS: u64 = 1_000_000;
@@ -45,10 +45,10 @@ fn arrival_schedules_do_not_depend_on_the_number_of_workers() {
 #[test]
 fn stages_end_the_run_with_what_they_planned() {
     let place = Place::new();
-    let words = "run ycsb-c -t null: --arrivals constant --run-dir b --format json -q";
-    let result = place.fine(&format!("{words} --rate 200ms@1k,200ms@1k..3k,100ms@0")).json();
+    let words = "run ycsb-c -t null: --arrivals constant --run-dir b -q";
+    let result = place.json(&format!("{words} --rate 200ms@1k,200ms@1k..3k,100ms@0"));
     assert_balanced(&result);
-    assert_eq!(number(&result, "/overall/counts/offered"), 600);
+    assert_eq!(counted(&result, "offered"), 600);
     assert_eq!(figure(&result, "/load/rate_per_s"), 1200.0);
     let manifest = manifest(&place, "b");
     let window = manifest.phases.last().expect("it was measured");
@@ -78,9 +78,9 @@ fn a_varying_rate_is_reached_if_its_arrivals_are() {
     let place = Place::new();
     // Long enough that a busy machine, which stops for tenths of a second, is no overload.
     for rate in ["3s@100..700", "spike:200..1k,at=1s,for=1s"] {
-        let words = format!("run ycsb-c -t null: --rate {rate} --seed 5 --format json -q");
+        let words = format!("run ycsb-c -t null: --rate {rate} --seed 5 -q");
         let run_dir = if rate.contains('@') { "stages" } else { "spike --duration 3s" };
-        let result = place.fine(&format!("{words} --run-dir {run_dir}")).json();
+        let result = place.json(&format!("{words} --run-dir {run_dir}"));
         assert_ne!(text(&result, "/verdict/name"), "overloaded", "{rate}");
         let (planned, offered) = ("/load/rate_per_s", "/overall/rates/offered_per_s");
         let (planned, offered) = (figure(&result, planned), figure(&result, offered));
@@ -135,9 +135,8 @@ fn a_trace_with_a_schedule_is_replayed_as_it_is_written() {
 #[test]
 fn a_trace_keeps_its_pattern_at_another_rate() {
     let place = Place::new();
-    place.fine(
-        "trace gen ycsb-c --seed 1 --operations 101 --rate 1k --arrivals gamma:2 -o t.parquet",
-    );
+    let gaps = "--seed 1 --operations 101 --rate 1k --arrivals gamma:2";
+    place.fine(&format!("trace gen ycsb-c {gaps} -o t.parquet"));
     place.fine("run t.parquet -t null: --arrivals trace --run-dir a -q");
     place.fine("run t.parquet -t null: --arrivals trace --rate 2k --run-dir b -q");
     let (written, found) = (intended(&place.path("a")), intended(&place.path("b")));
@@ -147,17 +146,10 @@ fn a_trace_keeps_its_pattern_at_another_rate() {
     for (slow, fast) in written.iter().zip(&found) {
         assert!((fast.0 as f64 - slow.0 as f64 * last / first).abs() <= 1.0);
     }
-}
-
-#[test]
-fn a_trace_of_one_process_has_no_rate_of_its_own() {
-    let place = Place::new();
     place.fine("trace gen ycsb-c --seed 1 --operations 1 --rate 1k/s -o one.trace");
     for store in ["sim:healthy", "null:"] {
-        place
-            .assay(&format!("run one.trace -t {store} --arrivals trace"))
-            .code(2)
-            .says("a trace of one process has no gap between arrivals");
+        let none = "a trace of one process has no gap between arrivals";
+        place.refuses(&format!("run one.trace -t {store} --arrivals trace"), none);
     }
 }
 
@@ -188,7 +180,7 @@ fn clients_issue_the_same_operations_as_lone_transactions() {
     place.write("clients.toml", CLIENTS);
     let hash = |more: &str, run_dir: &str| {
         let words = format!("run clients.toml -t null: --seed 2 --operations 300 {more} -q");
-        let result = place.fine(&format!("{words} --run-dir {run_dir} --format json")).json();
+        let result = place.json(&format!("{words} --run-dir {run_dir}"));
         text(&result, "/run/trace_hash_executed").to_owned()
     };
     let open = hash("--rate 5k", "open");
@@ -203,15 +195,21 @@ fn clients_issue_the_same_operations_as_lone_transactions() {
     place.fine("trace import t.csv -o back.parquet").shows(&open);
 }
 
+const OPEN_ONLY: &str = "only an open loop does that; give --rate as well";
+
 #[track_caller]
 fn refused(place: &Place, words: &str, said: &str) {
-    place.assay(&format!("run ycsb-c -t null: --run-dir x {words}")).code(2).says(said);
+    place.refuses(&format!("run ycsb-c -t null: --run-dir x {words}"), said);
     assert!(!place.path("x").exists(), "nothing was begun");
 }
 
 #[test]
 fn texts_that_are_invalid_say_what_would() {
     let place = Place::new();
+    let unmeasured =
+        "--warm-up: the stages of the rate end after 1.00 s, so nothing would be measured";
+    let endless =
+        "--rate: nothing arrives after its end, so the run may never end; give --duration";
     for (words, said) in [
         ("--rate 30s@1k,2m", "--rate: \"2m\" is no stage; write 30s@1k for a level"),
         ("--rate 1k..20k", "--rate: a ramp needs its time: 2m@1k..20k"),
@@ -223,25 +221,15 @@ fn texts_that_are_invalid_say_what_would() {
         ("--rate 1k --arrivals trace", "--arrivals: SPEC is no trace"),
         ("--rate 1k --speed 2", "--speed: --rate says already how fast"),
         ("--closed 2 --speed 2", "--speed: only a trace's own schedule can be replayed faster"),
+        ("--rate 1s@1k --closed 2", "--rate is an open loop and --closed a closed"),
+        ("--rate 1s@1k --warm-up 1s", unmeasured),
+        ("--rate 1s@1k,1s@0 --operations 2000", endless),
+        ("--operations 10 --arrivals gamma:2", OPEN_ONLY),
+        ("--operations 10 --closed 4 --in-flight 3", OPEN_ONLY),
+        ("--operations 10 --overflow drop", OPEN_ONLY),
     ] {
         refused(&place, words, said);
     }
-}
-
-#[test]
-fn lengths_that_contradict_the_rate_are_refused() {
-    let place = Place::new();
-    refused(
-        &place,
-        "--rate 1s@1k --warm-up 1s",
-        "--warm-up: the stages of the rate end after 1.00 s, so nothing would be measured",
-    );
-    refused(
-        &place,
-        "--rate 1s@1k,1s@0 --operations 2000",
-        "--rate: nothing arrives after its end, so the run may never end; give --duration",
-    );
-    refused(&place, "--rate 1s@1k --closed 2", "--rate is an open loop and --closed a closed");
 }
 
 #[test]
@@ -249,30 +237,19 @@ fn a_trace_without_a_schedule_has_none_to_replay() {
     let place = Place::new();
     place.fine("trace gen ycsb-c --operations 20 -o t.parquet");
     place.fine("trace info t.parquet").shows("schedule none");
-    place
-        .assay("run t.parquet -t null: --arrivals trace")
-        .code(2)
-        .says("--arrivals: the trace has no schedule; `assay trace gen --rate` writes one");
-    place.assay("trace gen ycsb-c --arrivals gamma:2 -o u.parquet").code(2).says("give --rate");
+    let none = "--arrivals: the trace has no schedule; `assay trace gen --rate` writes one";
+    place.refuses("run t.parquet -t null: --arrivals trace", none);
+    place.refuses("trace gen ycsb-c --arrivals gamma:2 -o u.parquet", "give --rate");
     let silent =
         "trace gen ycsb-c --operations 20 --arrivals constant --rate 10ms@1k,1s@0 -o u.parquet";
-    place.assay(silent).code(2).says("only 10 of 20 processes come before it is 0 for ever");
+    place.refuses(silent, "only 10 of 20 processes come before it is 0 for ever");
 }
 
 #[test]
 fn settings_that_are_invalid_are_found_before_the_data_is_loaded() {
     let place = Place::new();
-    let wrong = place.assay("run ycsb-a -t sim: --rate 1k/s --closed 3 --run-dir b").code(2);
-    wrong.says("give one of them");
+    let wrong = "run ycsb-a -t sim: --rate 1k/s --closed 3 --run-dir b";
+    place.refuses(wrong, "give one of them");
     assert!(!place.path("b").exists());
     place.fine("run ycsb-a -t sim: --rate 1k/s --operations 100 --run-dir b");
-}
-
-#[test]
-fn what_only_an_open_loop_does_needs_a_rate() {
-    let place = Place::new();
-    for flags in ["--arrivals gamma:2", "--closed 4 --in-flight 3", "--overflow drop"] {
-        let run = place.assay(&format!("run ycsb-c -t null: --operations 10 {flags}")).code(2);
-        run.says("only an open loop does that; give --rate as well");
-    }
 }

@@ -5,10 +5,8 @@ use crate::place::Place;
 #[test]
 fn tpcc_is_explained_for_each_class() {
     let place = Place::new();
-    place
-        .fine("mapping explain tpcc --class relational")
-        .shows("tpcc on a relational store: 9 tables, 42 queries")
-        .shows("1 statement stock");
+    let relational = place.fine("mapping explain tpcc --class relational");
+    relational.shows("tpcc on a relational store: 9 tables, 42 queries").shows("1 statement stock");
     place
         .fine("mapping explain tpcc --class key-value")
         .shows("tpcc on a key-value store")
@@ -26,7 +24,7 @@ fn tpcc_is_explained_for_each_class() {
 #[test]
 fn the_best_option_costs_least_and_beats_the_base_tables() {
     let place = Place::new();
-    let json = place.fine("mapping explain tpcc --class key-value --format json").json();
+    let json = place.json("mapping explain tpcc --class key-value");
     let options = json["options"].as_array().unwrap();
     let cost = |place: usize| options[place]["cost"].as_f64().unwrap();
     assert!(options.len() > 1 && (1..options.len()).all(|at| cost(at - 1) <= cost(at)));
@@ -44,18 +42,13 @@ fn a_chosen_option_is_saved_edited_and_given_back() {
     let place = Place::new();
     place.fine("mapping explain tpcc --class key-value --option 2 --save chosen.toml");
     let chosen = place.read("chosen.toml");
-    place
-        .fine("mapping explain tpcc --class key-value --mapping chosen.toml")
-        .shows("chosen.toml: ");
+    let explain = "mapping explain tpcc --class key-value --mapping";
+    place.fine(&format!("{explain} chosen.toml")).shows("chosen.toml: ");
     place.write("edited.toml", chosen.replace("keys = \"checked\"", "keys = \"trusted\""));
-    place
-        .fine("mapping explain tpcc --class key-value --mapping edited.toml")
-        .shows("An INSERT does not look if its key is free.");
+    let trusted = "An INSERT does not look if its key is free.";
+    place.fine(&format!("{explain} edited.toml")).shows(trusted);
     place.write("broken.toml", chosen.replace("warehouse.w_tax", "warehouse.w_taxes"));
-    place
-        .assay("mapping explain tpcc --class key-value --mapping broken.toml")
-        .code(2)
-        .says("warehouse.w_taxes");
+    place.refuses(&format!("{explain} broken.toml"), "warehouse.w_taxes");
 }
 
 #[test]
@@ -76,22 +69,22 @@ fn impossible_numbers_in_a_mapping_file_are_refused() {
         ("columns = [", &format!("columns = [\"{column}\", "), "twice: leave one out"),
     ] {
         place.write("wrong.toml", saved.replacen(from, to, 1));
-        let wrong = place.assay("mapping explain tpcc --class key-value --mapping wrong.toml");
-        wrong.code(2).says(said);
+        place.refuses("mapping explain tpcc --class key-value --mapping wrong.toml", said);
     }
 }
 
 #[test]
 fn what_cannot_be_explained_says_what_to_do() {
     let place = Place::new();
-    let wrong = |words: &str, reason: &str| {
-        place.assay(&format!("mapping explain {words}")).code(2).says(reason);
-    };
-    wrong("ycsb-a --class column", "only queries need a mapping");
-    wrong("tpcc --class document", "document");
-    wrong("tpcc --class key-value --option 99", "there is no option 99, only 1 to");
-    wrong("tpcc --class relational --save x.toml", "leave it out");
-    wrong("tpcc --class key-value --mapping gone.toml", "gone.toml");
     place.fine("mapping explain tpcc --class key-value --save kv.toml");
-    wrong("tpcc --class column --mapping kv.toml", "give --class key-value");
+    for (words, reason) in [
+        ("ycsb-a --class column", "only queries need a mapping"),
+        ("tpcc --class document", "document"),
+        ("tpcc --class key-value --option 99", "there is no option 99, only 1 to"),
+        ("tpcc --class relational --save x.toml", "leave it out"),
+        ("tpcc --class key-value --mapping gone.toml", "gone.toml"),
+        ("tpcc --class column --mapping kv.toml", "give --class key-value"),
+    ] {
+        place.refuses(&format!("mapping explain {words}"), reason);
+    }
 }

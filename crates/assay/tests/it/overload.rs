@@ -4,7 +4,9 @@ use assay_history::State;
 use assay_model::{Nanos, Outcome, Reason};
 
 use crate::place::{Place, Ran};
-use crate::run_dir::{assert_balanced, assert_sealed, figure, manifest, number, records, text};
+use crate::run_dir::{
+    assert_balanced, assert_sealed, counted, figure, manifest, number, records, text,
+};
 
 /// A rate that no disk reaches through eight blocking threads.
 fn overload(place: &Place, policy: &str) -> Ran {
@@ -16,13 +18,12 @@ fn overload(place: &Place, policy: &str) -> Ran {
 #[test]
 fn an_overload_is_the_first_finding() {
     let place = Place::new();
-    let words = "run ycsb-c -t null:?spin=1ms --rate 4k/s --duration 500ms --run-dir b";
-    let ran = place.fine(words);
+    let ran = place.fine("run ycsb-c -t null:?spin=1ms --rate 4k/s --duration 500ms --run-dir b");
     let first = ran.out.lines().next().expect("there is a result").to_owned();
     assert!(first.starts_with("HALLMARK INVALID: "), "{first}");
     let is_shouted = ran.out.lines().any(|line| line.starts_with("OVERLOADED: offered "));
     assert!(is_shouted, "{}", ran.out);
-    let result = place.fine("report b --format json").json();
+    let result = place.json("report b");
     assert_eq!(text(&result, "/verdict/name"), "overloaded");
     let (offered, done) = ("/overall/rates/offered_per_s", "/overall/rates/done_per_s");
     assert!((3500.0..4500.0).contains(&figure(&result, offered)));
@@ -33,13 +34,7 @@ fn an_overload_is_the_first_finding() {
         let displayed = place.fine(&format!("report b --format {format}")).out.to_lowercase();
         assert!(displayed.contains("overloaded"), "{format} does not say it");
     }
-}
-
-#[test]
-fn the_wait_of_arrivals_is_in_the_response_but_not_in_the_service() {
-    let place = Place::new();
-    place.fine("run ycsb-c -t null:?spin=1ms --rate 4k/s --duration 500ms --run-dir b -q");
-    let result = place.fine("report b --format json").json();
+    // The wait of arrivals is in the response, but not in the service.
     let median = |name: &str| number(&result, &format!("/overall/hits/{name}/percentiles_ns/p50"));
     // Three of four arrivals are too many: the last of them waits for three times the run.
     assert!(median("response") > 400_000_000, "{}", median("response"));
@@ -50,10 +45,8 @@ fn the_wait_of_arrivals_is_in_the_response_but_not_in_the_service() {
 #[test]
 fn arrivals_that_queue_are_counted_but_none_is_lost() {
     let place = Place::new();
-    overload(&place, "queue")
-        .code(0)
-        .shows("OVERLOADED")
-        .shows("arrivals waited because the bound");
+    let ran = overload(&place, "queue").code(0);
+    ran.shows("OVERLOADED").shows("arrivals waited because the bound");
     assert_sealed(&place, "b", State::Finished);
     let counters = manifest(&place, "b").counters;
     assert_eq!((counters.done, counters.dropped), (counters.offered, 0));
@@ -74,7 +67,7 @@ fn arrivals_that_are_dropped_are_in_the_history() {
             assert_eq!((record.started, record.service()), (record.ended, Nanos::ZERO));
         }
     }
-    assert_balanced(&place.fine("report b --format json").json());
+    assert_balanced(&place.json("report b"));
 }
 
 #[test]
@@ -83,7 +76,7 @@ fn a_run_that_may_not_queue_ends_at_the_bound() {
     let ran = overload(&place, "abort").code(1);
     ran.shows("FAILED: the bound on processes in flight was reached (--overflow abort)");
     assert_sealed(&place, "b", State::Failed);
-    assert_balanced(&place.fine("report b --format json").json());
+    assert_balanced(&place.json("report b"));
 }
 
 #[test]
@@ -91,8 +84,8 @@ fn a_reached_rate_is_no_finding() {
     let place = Place::new();
     let words = "run ycsb-c -t memory: --records 100 --rate 500/s --duration 1s --run-dir b -q";
     assert!(!place.fine(words).out.contains("OVERLOADED"));
-    let result = place.fine("report b --format json").json();
-    assert_eq!(number(&result, "/overall/counts/done"), number(&result, "/overall/counts/offered"));
+    let result = place.json("report b");
+    assert_eq!(counted(&result, "done"), counted(&result, "offered"));
 }
 
 #[test]
@@ -102,8 +95,8 @@ fn warm_up_operations_are_recorded_but_not_analyzed() {
     place.fine(&format!("{words} --duration 300ms --run-dir b -q"));
     assert_eq!(records(&place.path("b")).len(), 1200);
     let analyzed = |phases: &str| {
-        let result = place.fine(&format!("report b --format json {phases}")).json();
-        number(&result, "/overall/counts/offered")
+        let result = place.json(&format!("report b {phases}"));
+        counted(&result, "offered")
     };
     assert_eq!(
         (analyzed(""), analyzed("--phases measure"), analyzed("--phases all")),

@@ -46,6 +46,48 @@ impl Place {
         fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
     }
 
+    /// The JSON in a file.
+    #[track_caller]
+    pub fn read_json(&self, name: &str) -> Value {
+        serde_json::from_str(&self.read(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+    }
+
+    #[track_caller]
+    pub fn bytes(&self, name: &str) -> Vec<u8> {
+        fs::read(self.path(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+    }
+
+    /// Cuts a file in its middle.
+    #[track_caller]
+    pub fn cut(&self, name: &str) {
+        let whole = self.bytes(name);
+        self.write(name, &whole[..whole.len() / 2]);
+    }
+
+    /// Removes a file, or a directory with all that is in it.
+    #[track_caller]
+    pub fn remove(&self, name: &str) {
+        let path = self.path(name);
+        let removed = if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
+        removed.unwrap_or_else(|error| panic!("{name}: {error}"));
+    }
+
+    /// Removes a directory if it is there.
+    pub fn clear(&self, name: &str) {
+        if self.path(name).exists() {
+            self.remove(name);
+        }
+    }
+
+    /// Changes a bit in the middle of a file.
+    #[track_caller]
+    pub fn flip(&self, name: &str) {
+        let mut bytes = self.bytes(name);
+        let middle = bytes.len() / 2;
+        bytes[middle] ^= 1;
+        self.write(name, bytes);
+    }
+
     /// Names of what is in a directory, in alphabetical order; nothing if it is not there.
     pub fn list(&self, name: &str) -> Vec<String> {
         let Ok(entries) = fs::read_dir(self.path(name)) else { return Vec::new() };
@@ -92,6 +134,11 @@ impl Place {
         self.spawn(command)
     }
 
+    /// Starts the binary with actions on a lab.
+    pub fn start_at(&self, words: &str, actions: &str) -> Running {
+        self.start_with(words, |command| command.args(["--at", actions]))
+    }
+
     /// Runs a line of a shell that finds the binary as `assay`.
     pub fn shell(&self, line: &str) -> Ran {
         self.shell_by("env", &[], line)
@@ -132,8 +179,21 @@ impl Place {
     }
 
     /// Runs the binary, which must end with code 0.
+    #[track_caller]
     pub fn fine(&self, words: &str) -> Ran {
         self.assay(words).code(0)
+    }
+
+    /// What a command that ends with code 0 shows as JSON.
+    #[track_caller]
+    pub fn json(&self, words: &str) -> Value {
+        self.fine(&format!("{words} --format json")).json()
+    }
+
+    /// Runs the binary, which must refuse its input and say so.
+    #[track_caller]
+    pub fn refuses(&self, words: &str, says: &str) -> Ran {
+        self.assay(words).code(2).says(says)
     }
 }
 

@@ -11,7 +11,7 @@ use crate::place::{Place, Running, wait_until};
 use crate::run_dir::records;
 
 /// Starts a command with a port that the system chooses, and returns when it is open.
-fn start(place: &Place, words: &str) -> (Running, SocketAddr) {
+pub fn start(place: &Place, words: &str) -> (Running, SocketAddr) {
     let running = place.start(words);
     let address = || {
         let said = running.said();
@@ -21,6 +21,12 @@ fn start(place: &Place, words: &str) -> (Running, SocketAddr) {
     wait_until("the port is open", || address().is_some());
     let address = address().expect("it was there");
     (running, address)
+}
+
+/// Ends the run, which is interrupted then.
+fn stop(running: Running, address: SocketAddr) {
+    assert_eq!(http_request(address, "POST", "/stop", "").status, 200);
+    running.wait().code(130);
 }
 
 /// Waits until the workers issue operations and the first interval has figures.
@@ -53,8 +59,7 @@ fn a_rate_is_changed_while_the_run_goes_on() {
     assert!(metrics.contains("\nassay_intended_rate 8000\n"), "{metrics}");
 
     assert_eq!(http_request(address, "POST", "/rate", "fast").status, 400);
-    assert_eq!(http_request(address, "POST", "/stop", "").status, 200);
-    running.wait().code(130);
+    stop(running, address);
 
     let events = read_events(&place.path("b")).unwrap();
     let changes: Vec<_> = events.iter().filter(|event| event.kind == EventKind::Change).collect();
@@ -78,8 +83,7 @@ fn a_tune_whose_step_is_stopped_is_over() {
                  --port 0";
     let (running, address) = start(&place, words);
     wait_for_figures(address);
-    assert_eq!(http_request(address, "POST", "/stop", "").status, 200);
-    running.wait().code(130);
+    stop(running, address);
     assert_eq!(place.list("t"), ["step-001", "tune.json"]);
 }
 
@@ -105,8 +109,7 @@ fn a_closed_load_is_watched_but_has_no_rate() {
         assert!(metrics.body.contains(series), "{series} is not in\n{}", metrics.body);
     }
     assert!(!metrics.body.contains("assay_intended_rate"), "{}", metrics.body);
-    http_request(address, "POST", "/stop", "");
-    running.wait().code(130);
+    stop(running, address);
 }
 
 #[test]
@@ -130,8 +133,7 @@ fn hostile_clients_do_not_disturb_others() {
     assert_eq!(http_request(address, "GET", "/", "").json()["state"], "running");
     assert!(begun.elapsed() < Duration::from_secs(15), "{:?}", begun.elapsed());
     drop(silent);
-    assert_eq!(http_request(address, "POST", "/stop", "").status, 200);
-    running.wait().code(130);
+    stop(running, address);
 }
 
 #[test]
@@ -145,8 +147,7 @@ fn a_load_is_watched() {
         (&status["phase"], &status["processes"]["planned"]),
         (&"load".into(), &1_000_000.into())
     );
-    http_request(address, "POST", "/stop", "");
-    running.wait().code(130);
+    stop(running, address);
 }
 
 #[test]
@@ -158,8 +159,7 @@ fn ycsb_has_a_port_by_property() {
     let (running, address) = start(&place, words);
     wait_for_figures(address);
     wait_until("a status line has a count", || running.said().contains("[READ: Count="));
-    http_request(address, "POST", "/stop", "");
-    running.wait().code(130);
+    stop(running, address);
 }
 
 #[test]
@@ -167,10 +167,12 @@ fn an_unusable_port_is_an_error_before_any_operation_is_issued() {
     let place = Place::new();
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let taken = taken.local_addr().unwrap();
-    let run =
-        |port: &str| place.assay(&format!("run ycsb-c -t null: --operations 5 --port {port}"));
-    run(&taken.to_string()).code(2).says("cannot listen on 127.0.0.1");
-    run("0.0.0.0:0").code(2).says("say --port-any");
-    run("http").code(2).says("names no port");
+    for (port, said) in [
+        (taken.to_string().as_str(), "cannot listen on 127.0.0.1"),
+        ("0.0.0.0:0", "say --port-any"),
+        ("http", "names no port"),
+    ] {
+        place.refuses(&format!("run ycsb-c -t null: --operations 5 --port {port}"), said);
+    }
     assert!(place.list("runs").is_empty());
 }

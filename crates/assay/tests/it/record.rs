@@ -6,8 +6,10 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 
+use crate::lab::Labs;
 use crate::place::{Place, Running, wait_until};
 use crate::redis_server::{Server, monitor};
+use crate::run_dir::text;
 
 /// A recording of a Redis that has begun, and the port of its clients.
 fn record(place: &Place, server: &Server, more: &str) -> (Running, u16) {
@@ -50,8 +52,7 @@ fn a_recorded_run_is_what_the_server_saw_and_is_replayed() {
          --threads 1 --no-config"
     ));
     running.signal(Signal::TERM);
-    let ran = running.wait().code(0);
-    ran.shows("schedule").shows("left out");
+    running.wait().code(0).shows("schedule").shows("left out");
     drop(monitor);
     place.fine("trace import monitor monitor.txt -o monitor.trace");
     let recorded = operations(&place, "rec.trace");
@@ -65,35 +66,22 @@ fn a_recorded_run_is_what_the_server_saw_and_is_replayed() {
     assert!(ran.out.contains("trace"), "{}", ran.out);
 }
 
-/// A PostgreSQL of a lab that ends with the test.
-struct Lab<'a>(&'a Place);
-
-impl Drop for Lab<'_> {
-    fn drop(&mut self) {
-        // Whatever a failed test has left.
-        let _ = self.0.command("lab down --all").output();
-    }
-}
-
 #[test]
 fn statements_of_a_postgresql_are_recorded_and_replayed() {
-    let place = Place::new();
-    place.write("assay.toml", "lab-dir = \"kept\"\n");
-    let _lab = Lab(&place);
-    place.fine("lab up postgres --stay --install");
-    let status = place.fine("lab status --format json").json();
-    let url = status["labs"][0]["url"].as_str().expect("it has a URL").to_owned();
+    let labs = Labs::new();
+    let place = &labs.place;
+    labs.lab("up postgres --stay --install").code(0);
+    let url = text(&labs.status(), "/url").to_owned();
     let rest = url.split_once("://").expect("it is a URL").1;
     let rest = rest.split_once('@').map_or(rest, |(_, rest)| rest);
     let store = rest.split(['/', '?']).next().expect("it has a host").to_owned();
     place.fine(&format!("load ycsb-a -t {url} --records 200"));
-    let (running, port) = record_at(&place, &format!("postgres://{store}"), "");
+    let (running, port) = record_at(place, &format!("postgres://{store}"), "");
     let through = url.replace(&store, &format!("127.0.0.1:{port}"));
-    let ran = place.fine(&format!(
+    let json = place.json(&format!(
         "run ycsb-a -t {through} --records 200 --operations 500 --rate 500 --threads 2 \
-         --scrape-every 200ms --scrape store --format json"
+         --scrape-every 200ms --scrape store"
     ));
-    let json = ran.json();
     let psql = |sql: &str| {
         let done = place.program("psql").args([&through, "-qc", sql]).output();
         assert!(done.expect("it came with the server").status.success(), "{sql}");
@@ -139,16 +127,17 @@ fn what_cannot_be_recorded_is_an_error_that_says_what_to_do() {
     let record = |listen: &str, to: &str| {
         place.assay(&format!("trace record --listen {listen} --to {to} -o rec.trace --for 50ms"))
     };
-    record("127.0.0.1:0", "redis://127.0.0.1:1").code(4).says("start the store, or correct --to");
-    record("7000", "redis://127.0.0.1:1").code(2).says("such as 127.0.0.1:7000");
-    record("127.0.0.1:0", "rediss://h").code(2).says("record without TLS");
-    record("127.0.0.1:0", "mongodb://h")
-        .code(2)
-        .says("only what Redis, Valkey or PostgreSQL is sent");
-    record("127.0.0.1:0", "redis://:secret@h").code(2).says("clients send their own");
-    let server = Server::start(&[]);
-    let taken = format!("127.0.0.1:{}", server.port);
-    record(&taken, &server.url("")).code(2).says("choose a free port");
-    record("127.0.0.1:0", &server.url("")).code(2).says("nothing was recorded");
+    let (free, server) = ("127.0.0.1:0", Server::start(&[]));
+    record(free, "redis://127.0.0.1:1").code(4).says("start the store, or correct --to");
+    for (listen, to, said) in [
+        ("7000", "redis://127.0.0.1:1", "such as 127.0.0.1:7000"),
+        (free, "rediss://h", "record without TLS"),
+        (free, "mongodb://h", "only what Redis, Valkey or PostgreSQL is sent"),
+        (free, "redis://:secret@h", "clients send their own"),
+        (&format!("127.0.0.1:{}", server.port), &server.url(""), "choose a free port"),
+        (free, &server.url(""), "nothing was recorded"),
+    ] {
+        record(listen, to).code(2).says(said);
+    }
     assert!(!place.path("rec.trace").exists());
 }

@@ -10,8 +10,13 @@ use assay_model::{Outcome, Reason};
 use crate::place::{Place, until_issuing, wait_until};
 use crate::redis_server::{Server, monitor};
 use crate::run_dir::{
-    assert_balanced, assert_sealed, count, figure, manifest, number, records, text,
+    assert_balanced, assert_sealed, count, counted, figure, manifest, number, records, text,
 };
+
+/// How many records a server holds.
+fn records_in(server: &Server) -> u64 {
+    server.cli("zcard _indices").parse().unwrap_or(0)
+}
 
 /// A server that holds a data set of 300 records.
 fn loaded() -> (Server, Place) {
@@ -24,15 +29,14 @@ fn loaded() -> (Server, Place) {
 fn a_loaded_server_is_read_without_a_miss() {
     let (server, place) = loaded();
     // Three hundred records with the index of their keys beside our note.
-    assert_eq!(server.cli("zcard _indices"), "300");
+    assert_eq!(records_in(&server), 300);
     for spec in ["ycsb-a", "ycsb-b", "ycsb-c", "ycsb-e", "ycsb-f"] {
         let words = format!("run {spec} --records 300 --operations 400 -t {}", server.url(""));
-        let result = place.fine(&format!("{words} --run-dir {spec} --format json -q")).json();
+        let result = place.json(&format!("{words} --run-dir {spec} -q"));
         assert_balanced(&result);
-        assert_eq!(number(&result, "/overall/counts/misses"), 0, "{spec}");
-        assert_eq!(number(&result, "/overall/counts/done"), {
-            number(&result, "/overall/counts/offered")
-        });
+        assert_eq!(counted(&result, "misses"), 0, "{spec}");
+        let counts = ["done", "offered"].map(|name| counted(&result, name));
+        assert_eq!(counts[0], counts[1], "{spec}");
         assert_sealed(&place, spec, State::Finished);
         place.fine(&format!("load ycsb-a --records 300 --seed 5 --fresh -t {} -q", server.url("")));
     }
@@ -42,9 +46,9 @@ fn a_loaded_server_is_read_without_a_miss() {
 fn an_open_loop_over_two_workers_reaches_its_rate() {
     let (server, place) = loaded();
     let words = "--records 300 --rate 2k/s --arrivals constant --duration 500ms --threads 2";
-    let words = format!("run ycsb-b {words} -t {} --format json -q", server.url("?connections=2"));
-    let result = place.fine(&words).json();
-    assert_eq!(number(&result, "/overall/counts/done"), 1000);
+    let url = server.url("?connections=2");
+    let result = place.json(&format!("run ycsb-b {words} -t {url} -q"));
+    assert_eq!(counted(&result, "done"), 1000);
 }
 
 #[test]
@@ -57,8 +61,7 @@ fn another_data_set_than_was_loaded_is_refused_with_what_differs() {
     assert_eq!(ran.out, "");
     run("ycsb-a --records 300 --operations 10 -p fieldcount=5").code(2).says("fields");
     run("ycsb-a --records 300 --operations 10 -p insertorder=ordered").code(2).says("key_order");
-    let forced = run(&format!("{words} --force")).code(0);
-    forced.says("warning").says("--force");
+    run(&format!("{words} --force")).code(0).says("warning").says("--force");
 }
 
 #[test]
@@ -66,8 +69,7 @@ fn a_server_that_assay_did_not_load_is_run_with_a_warning() {
     let (server, place) = (Server::start(&[]), Place::new());
     let words = format!("run ycsb-c --records 10 --operations 20 -t {}", server.url(""));
     let ran = place.fine(&format!("{words} --format json"));
-    let misses = number(&ran.json(), "/overall/counts/misses");
-    assert_eq!(misses, 20, "nothing is there");
+    assert_eq!(counted(&ran.json(), "misses"), 20, "nothing is there");
     ran.says("does not say what was loaded into it");
 }
 
@@ -89,11 +91,11 @@ fn a_password_reaches_the_cells_of_a_study() {
 fn a_wrong_password_is_an_error_before_any_operation_is_issued() {
     let (server, place) = (Server::start(&["--requirepass", "right"]), Place::new());
     let url = |password: &str| format!("redis://:{password}@127.0.0.1:{}", server.port);
-    let ran = place.assay(&format!("load ycsb-a --records 10 -t {} -q", url("wrong"))).code(4);
-    assert!(!ran.err.contains("wrong@"), "{}", ran.err);
-    ran.says("password");
-    let nobody = place.assay(&format!("load ycsb-a --records 10 -t {} -q", server.url("")));
-    nobody.code(4).says("password");
+    for url in [url("wrong"), server.url("")] {
+        let ran = place.assay(&format!("load ycsb-a --records 10 -t {url} -q")).code(4);
+        let ran = ran.says("password");
+        assert!(!ran.err.contains("wrong@"), "{}", ran.err);
+    }
     assert_eq!(place.list("runs"), Vec::<String>::new());
     place.fine(&format!("load ycsb-a --records 10 -t {} --run-dir b -q", url("right")));
     let kept = place.read("b/run.toml");
@@ -108,9 +110,7 @@ fn a_server_that_dies_during_a_load_tells_how_far_it_came() {
     let (mut server, place) = (Server::start(&[]), Place::new());
     let words = format!("load ycsb-a --records 5M -t {} --closed 4 --run-dir b", server.url(""));
     let running = place.start(&words);
-    wait_until("some records are in", || {
-        server.cli("zcard _indices").parse::<u64>().unwrap_or(0) > 500
-    });
+    wait_until("some records are in", || records_in(&server) > 500);
     server.kill();
     let ran = running.wait().code(4).shows("FAILED: the load stopped because the insert of record");
     ran.shows("load again with --fresh");
@@ -125,16 +125,14 @@ fn a_store_with_an_unfinished_load_is_refused() {
     let (server, place) = (Server::start(&[]), Place::new());
     let url = server.url("");
     let running = place.start(&format!("load ycsb-a --records 5M -t {url} --run-dir b -q"));
-    wait_until("some records are in", || {
-        server.cli("zcard _indices").parse::<u64>().unwrap_or(0) > 100
-    });
+    wait_until("some records are in", || records_in(&server) > 100);
     running.signal(rustix::process::Signal::INT);
     running.wait().code(130);
     let words = format!("run ycsb-a --records 5M --operations 10 -t {url} -q");
-    place.assay(&words).code(2).says("the load of it did not come to its end");
+    place.refuses(&words, "the load of it did not come to its end");
     place.fine(&format!("load ycsb-a --records 100 -t {url} --fresh -q"));
     place.fine(&format!("run ycsb-a --records 100 --operations 10 -t {url} -q"));
-    assert_eq!(server.cli("zcard _indices"), "100");
+    assert_eq!(records_in(&server), 100);
 }
 
 #[test]
@@ -147,17 +145,16 @@ fn a_server_that_dies_during_a_run_is_an_outage_in_it() {
     server.kill();
     std::thread::sleep(Duration::from_millis(1200));
     server.restart();
-    let ran = running.wait().code(0);
-    let result = ran.json();
+    let result = running.wait().code(0).json();
     assert_balanced(&result);
     assert_sealed(&place, "b", State::Finished);
-    let counts = |name: &str| number(&result, &format!("/overall/counts/{name}"));
+    let counts = |name: &str| counted(&result, name);
     assert_eq!(counts("offered"), 8000);
     let failed = counts("refused") + counts("unknown");
     assert!((600..6000).contains(&failed), "{failed} failed");
     assert!(counts("misses") > 500, "the server came back empty: {} misses", counts("misses"));
-    let outages = result.pointer("/availability/outages").and_then(|v| v.as_array()).unwrap();
-    assert!(!outages.is_empty(), "{:?}", result.pointer("/availability"));
+    let outages = result["availability"]["outages"].as_array();
+    assert!(!outages.unwrap().is_empty(), "{}", result["availability"]);
     let down = number(&result, "/availability/down_ns");
     assert!((500_000_000..6_000_000_000).contains(&down), "{down} ns");
     let records = records(&place.path("b"));
@@ -178,8 +175,8 @@ fn the_zero_of_the_time_axis_is_the_moment_that_is_said() {
     wait_until("somebody looks on", || place.read("seen").starts_with("OK"));
     // The floor lies between the start of the command and that of the run.
     let words = "run ycsb-c --records 300 --operations 50 --closed 1 --floor 300ms --run-dir b";
-    let ran = place.fine(&format!("{words} -t {} --format json", server.url("")));
-    let zero = figure(&ran.json(), "/run/started_unix_ms") / 1e3;
+    let result = place.json(&format!("{words} -t {}", server.url("")));
+    let zero = figure(&result, "/run/started_unix_ms") / 1e3;
     let moments = || -> Vec<f64> {
         let text = place.read("seen");
         let reads = text.lines().filter(|line| line.contains("\"user"));
@@ -200,8 +197,7 @@ fn the_bound_that_holds_is_the_one_that_is_said() {
     let (server, place) = loaded();
     let words = "run ycsb-c --records 300 --rate 200/s --operations 20 --threads 1 --floor 0s";
     let run = |options: &str, more: &str| {
-        let ran = place.fine(&format!("{words} {more} -t {} --format json", server.url(options)));
-        let json = ran.json();
+        let json = place.json(&format!("{words} {more} -t {}", server.url(options)));
         (text(&json, "/load/text").to_owned(), figure(&json, "/in_flight/by_service/limit"))
     };
     let (said, limit) = run("?connections=2&depth=16", "");
@@ -240,8 +236,7 @@ fn a_server_without_memory_is_said_to_be_full() {
     let ran = place.assay(&words).code(1).shows("(full)");
     ran.shows("FAILED: the load stopped because the insert of record");
     assert_sealed(&place, "b", State::Failed);
-    let result = place.fine("report b --format json").json();
-    assert_eq!(text(&result, "/overall/counts/reasons/0/reason"), "full");
+    assert_eq!(text(&place.json("report b"), "/overall/counts/reasons/0/reason"), "full");
 }
 
 #[test]
@@ -278,7 +273,7 @@ fn an_unsupported_url_is_a_usage_error() {
         ("/nought", "nought"),
     ] {
         let words = format!("run ycsb-a --records 10 --operations 5 -t {} -q", server.url(rest));
-        place.assay(&words).code(2).says(said);
+        place.refuses(&words, said);
     }
 }
 

@@ -9,8 +9,7 @@ const SIZE: &str = "--records 500 --operations 700 --seed 11";
 
 /// The operations of the run of `words`, with their hash.
 fn run(place: &Place, words: &str, run_dir: &str) -> (Vec<IssuedOperation>, String) {
-    let words = format!("run {words} -t null: --run-dir {run_dir} --format json -q");
-    let result = place.fine(&words).json();
+    let result = place.json(&format!("run {words} -t null: --run-dir {run_dir} -q"));
     assert_balanced(&result);
     (requested(&place.path(run_dir)), text(&result, "/run/trace_hash_executed").to_owned())
 }
@@ -93,8 +92,7 @@ fn a_trace_of_the_load_has_the_hash_of_the_load() {
     let place = Place::new();
     let made = place.fine("trace gen ycsb-a --load --records 300 --seed 4 -o l.parquet");
     place.fine("load ycsb-a --records 300 --seed 4 -t null: --run-dir l -q --closed 5 --threads 2");
-    let loaded = place.fine("report l --format json").json();
-    assert_eq!(text(&loaded, "/run/trace_hash_executed"), hash_of(&made));
+    assert_eq!(text(&place.json("report l"), "/run/trace_hash_executed"), hash_of(&made));
 }
 
 #[test]
@@ -105,16 +103,15 @@ fn the_trace_of_a_load_is_loaded_and_not_run() {
     place.write("s.toml", spec);
     let made = place.fine("trace gen s.toml --load --seed 4 -o l.parquet");
     place.fine("load l.parquet -t fjall:store --run-dir l -q");
-    let loaded = place.fine("report l --format json").json();
-    assert_eq!(text(&loaded, "/run/trace_hash_executed"), hash_of(&made));
-    let ran = place.fine("run s.toml -t fjall:store --operations 100 -q --format json").json();
+    assert_eq!(text(&place.json("report l"), "/run/trace_hash_executed"), hash_of(&made));
+    let ran = place.json("run s.toml -t fjall:store --operations 100 -q");
     assert_eq!(ran["overall"]["counts"]["misses"], 0);
     for words in ["run l.parquet -t fjall:store", "bench l.parquet -t null:"] {
-        place.assay(words).code(2).says("l is the trace of a load: use `assay load`");
+        place.refuses(words, "l is the trace of a load: use `assay load`");
     }
     place.fine("trace gen s.toml --load --operations 10 --seed 4 -o part.parquet");
-    let part = place.assay("load part.parquet -t fjall:other").code(2);
-    part.says("part writes 10 of the 300 records that its spec says");
+    let part = "part writes 10 of the 300 records that its spec says";
+    place.refuses("load part.parquet -t fjall:other", part);
 }
 
 #[test]
@@ -124,11 +121,8 @@ fn parts_of_a_trace_hold_all_of_it_together() {
     place.fine("trace split t.parquet --parts 3");
     let lines = |trace: &str| -> Vec<String> {
         let exported = place.fine(&format!("trace export {trace}")).out;
-        exported
-            .lines()
-            .filter(|line| line.starts_with(|c: char| c.is_ascii_digit()))
-            .map(str::to_owned)
-            .collect()
+        let is_numbered = |line: &&str| line.starts_with(|c: char| c.is_ascii_digit());
+        exported.lines().filter(is_numbered).map(str::to_owned).collect()
     };
     let parts = ["t.part-0.trace", "t.part-1.trace", "t.part-2.trace"];
     let mut together: Vec<String> = parts.into_iter().flat_map(lines).collect();
@@ -137,8 +131,8 @@ fn parts_of_a_trace_hold_all_of_it_together() {
     whole.sort();
     together.sort();
     assert!(together == whole);
-    let ran = place.assay("run t.part-1.trace -t null:").code(2);
-    ran.says("part-1.trace is part 1 of 3, the share of one machine of several");
+    let part = "part-1.trace is part 1 of 3, the share of one machine of several";
+    place.refuses("run t.part-1.trace -t null:", part);
 }
 
 #[test]

@@ -100,6 +100,12 @@ pub fn number(result: &Value, path: &str) -> u64 {
     found.unwrap_or_else(|| panic!("no whole number at {path}: {:?}", result.pointer(path)))
 }
 
+/// How many operations of a JSON result are `what`, such as `done` or `misses`.
+#[track_caller]
+pub fn counted(result: &Value, what: &str) -> u64 {
+    number(result, &format!("/overall/counts/{what}"))
+}
+
 /// Any number of a JSON result, by its path.
 #[track_caller]
 pub fn figure(result: &Value, path: &str) -> f64 {
@@ -117,8 +123,7 @@ pub fn text<'a>(result: &'a Value, path: &str) -> &'a str {
 /// Every operation that was offered is accounted for.
 #[track_caller]
 pub fn assert_balanced(result: &Value) {
-    let count = |name: &str| number(result, &format!("/overall/counts/{name}"));
-    let ended = ["done", "refused", "unknown", "dropped"].map(count);
-    assert!(count("offered") > 0);
-    assert_eq!(count("offered"), ended.iter().sum::<u64>());
+    let ended = ["done", "refused", "unknown", "dropped"].map(|name| counted(result, name));
+    assert!(counted(result, "offered") > 0);
+    assert_eq!(counted(result, "offered"), ended.iter().sum::<u64>());
 }

@@ -39,9 +39,12 @@ fn the_stores_own_numbers_are_read_and_reported() {
     let (place, server) = (Place::new(), Server::start(&[]));
     place.fine(&format!("load ycsb-a -t {} --records 100 --no-config", server.url("")));
     let words = format!("{RUN} -t {} --scrape store --scrape-every 200ms", server.url(""));
-    let ran = place.fine(&words);
-    ran.shows("Numbers of servers").shows("used_memory").shows("commands_processed/s");
-    let json = place.fine("report runs/r --format json").json();
+    place
+        .fine(&words)
+        .shows("Numbers of servers")
+        .shows("used_memory")
+        .shows("commands_processed/s");
+    let json = place.json("report runs/r");
     let scraped = json["scraped"].as_array().unwrap();
     let processed = scraped.iter().find(|one| one["metric"] == "commands_processed_total");
     let processed = processed.unwrap_or_else(|| panic!("{scraped:?}"));
@@ -63,7 +66,7 @@ fn an_endpoint_that_fails_meanwhile_is_told_and_ends_nothing() {
     ran.shows(&format!("readings of --scrape {url} failed"))
         .shows("503 Service Unavailable")
         .shows("process_resident_memory_bytes");
-    let json = place.fine("report runs/r --format json").json();
+    let json = place.json("report runs/r");
     let scraped = json["scraped"].as_array().unwrap();
     let names: Vec<&str> = scraped.iter().filter_map(|one| one["metric"].as_str()).collect();
     assert!(!names.contains(&"nobody_chose_this"), "{names:?}");

@@ -25,10 +25,8 @@ fn get(address: &str, path: &str) -> (u16, String) {
 fn runs_are_listed_shown_and_compared() {
     let place = Place::new();
     for name in ["one", "two & more"] {
-        let mut command =
-            place.command("bench ycsb-c -t memory: --records 100 --operations 500 -q");
-        command.args(["--run-dir", name]);
-        place.spawn(command).wait().code(0);
+        let words = "bench ycsb-c -t memory: --records 100 --operations 500 -q";
+        place.start_with(words, |command| command.args(["--run-dir", name])).wait().code(0);
     }
     place.fine("bench ycsb-c -t memory: --records 100 --operations 200 --repeat 2 --run-dir g -q");
     let (server, address) = serve(&place);
@@ -57,10 +55,8 @@ fn runs_are_listed_shown_and_compared() {
 #[test]
 fn a_run_that_goes_on_is_followed_until_it_has_ended() {
     let place = Place::new();
-    let run = place.start(
-        "bench ycsb-c -t memory: --records 100 --rate 1k/s --duration 30s \
-                           --run-dir b -q",
-    );
+    let words = "bench ycsb-c -t memory: --records 100 --rate 1k/s --duration 30s --run-dir b -q";
+    let run = place.start(words);
     until_issuing(&place);
     let (server, address) = serve(&place);
     let (_, list) = get(&address, "/");
@@ -79,8 +75,8 @@ fn a_run_that_goes_on_is_followed_until_it_has_ended() {
 #[test]
 fn what_cannot_be_served_is_refused_with_what_to_do() {
     let place = Place::new();
-    place.assay("serve nowhere").code(2).says("name the one that holds run directories");
-    place.assay("serve . --listen 0.0.0.0:0").code(2).says("--listen-any");
-    place.assay("serve . --listen x").code(2).says("--listen: ");
+    place.refuses("serve nowhere", "name the one that holds run directories");
+    place.refuses("serve . --listen 0.0.0.0:0", "--listen-any");
+    place.refuses("serve . --listen x", "--listen: ");
     place.fine("serve . --listen 0 --for 50ms").shows("http://127.0.0.1:");
 }

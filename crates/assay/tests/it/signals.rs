@@ -8,7 +8,36 @@ use assay_model::{Nanos, Outcome, Reason};
 use rustix::process::Signal;
 
 use crate::place::{Place, Running, until_issuing, wait_until};
+use crate::redis_server::Server;
 use crate::run_dir::{assert_balanced, assert_sealed, count, manifest, records, text};
+
+/// Starts a command, and returns when its load, whose run directory is `load`, has gone on for a
+/// while.
+fn loading(place: &Place, words: &str, load: &str) -> Running {
+    let running = place.start(&format!("{words} --records 5M --closed 1"));
+    let blocks = place.path(load).join("blocks");
+    wait_until("it loads", || blocks.is_dir());
+    std::thread::sleep(Duration::from_millis(300));
+    running
+}
+
+/// Returns when the run in `run_dir` is sealed.
+pub fn until_finished(place: &Place, run_dir: &str) {
+    let manifest = place.path(run_dir).join("run.toml");
+    wait_until("the run is sealed", || {
+        fs::read_to_string(&manifest).is_ok_and(|text| text.contains("state = \"finished\""))
+    });
+}
+
+/// Starts a run of half a minute on a server that is frozen while it goes on.
+fn frozen(place: &Place, load: &str) -> (Server, Running) {
+    let server = Server::start(&[]);
+    let url = server.url("");
+    place.fine(&format!("load ycsb-c --records 50 -t {url} -q"));
+    let running = long_run(place, &format!("--records 50 -t {url} --timeout 25s {load}"));
+    server.freeze();
+    (server, running)
+}
 
 /// Starts a run that goes on for half a minute, and returns when it is issuing.
 fn long_run(place: &Place, words: &str) -> Running {
@@ -26,7 +55,7 @@ fn an_interrupt_ends_a_run_with_its_result() {
         let ran = running.wait().code(130).says("interrupted: waiting for what is in flight");
         ran.shows("INTERRUPTED: the run was stopped before its end").shows("Throughput");
         assert_sealed(&place, "b", State::Interrupted);
-        let result = place.fine("report b --format json").json();
+        let result = place.json("report b");
         assert_eq!(text(&result, "/run/state"), "interrupted");
         assert_balanced(&result);
     }
@@ -39,49 +68,31 @@ fn an_interrupt_waits_for_answers_in_flight() {
     running.signal(Signal::INT);
     running.wait().code(130);
     let records = records(&place.path("b"));
-    assert_eq!(count(&records, Outcome::Done) + count(&records, Outcome::Dropped), {
-        records.len() as u64
-    });
     assert!(records.iter().all(|record| match record.outcome {
         Outcome::Dropped => record.reason == Reason::RunEnded,
-        _ => true,
+        other => other == Outcome::Done,
     }));
 }
 
 #[test]
-fn an_interrupt_during_the_load_of_a_bench_ends_it_all() {
+fn an_interrupt_during_the_load_of_a_bench_or_run_ends_it_all() {
     let place = Place::new();
-    let words = "bench ycsb-a --records 5M --run-dir b --closed 1";
-    let running = place.start(words);
-    let blocks = place.path("b/load/blocks");
-    wait_until("it loads", || blocks.is_dir());
-    std::thread::sleep(Duration::from_millis(300));
+    let running = loading(&place, "bench ycsb-a --run-dir b", "b/load");
     running.signal(Signal::INT);
     running.wait().code(130).shows("INTERRUPTED");
     assert_sealed(&place, "b/load", State::Interrupted);
     assert_eq!(place.list("b"), ["load"], "the store of this bench alone is gone");
-}
-
-#[test]
-fn an_interrupt_during_the_load_before_a_run_ends_it_all() {
-    let place = Place::new();
-    let running = place.start("run ycsb-a -t memory: --records 5M --run-dir b --closed 1");
-    let blocks = place.path("b/load/blocks");
-    wait_until("it loads", || blocks.is_dir());
-    std::thread::sleep(Duration::from_millis(300));
+    let running = loading(&place, "run ycsb-a -t memory: --run-dir c", "c/load");
     running.signal(Signal::INT);
-    running.wait().code(130).says("the load failed; see `assay report b/load`");
-    place.fine("report b/load").shows("INTERRUPTED");
+    running.wait().code(130).says("the load failed; see `assay report c/load`");
+    place.fine("report c/load").shows("INTERRUPTED");
 }
 
 #[test]
 fn an_interrupt_between_load_and_result_is_handled() {
     let place = Place::new();
     let running = place.start("run ycsb-c -t null: --operations 1500k --closed 1 --run-dir b");
-    let manifest = place.path("b/run.toml");
-    wait_until("the run is sealed", || {
-        fs::read_to_string(&manifest).is_ok_and(|text| text.contains("state = \"finished\""))
-    });
+    until_finished(&place, "b");
     // The listener ends right before the analysis.
     std::thread::sleep(Duration::from_millis(20));
     running.signal(Signal::INT);
@@ -96,10 +107,7 @@ fn an_interrupt_between_the_runs_of_a_group_and_its_result_is_handled() {
         let place = Place::new();
         let words = "-t null: --operations 1500k --closed 1 --repeat 2 --run-dir b";
         let running = place.start(&format!("run ycsb-c {words}"));
-        let manifest = place.path("b/2/run.toml");
-        wait_until("the last run is sealed", || {
-            fs::read_to_string(&manifest).is_ok_and(|text| text.contains("state = \"finished\""))
-        });
+        until_finished(&place, "b/2");
         // Whether it comes just before or after the run's last act, it ends the command.
         std::thread::sleep(Duration::from_millis(20));
         running.signal(signal);
@@ -138,7 +146,7 @@ fn a_killed_run_loses_at_most_its_last_second() {
     assert_sealed(&place, "b", State::Interrupted);
     let displayed = place.fine("report b").shows("REPAIRED: the run was killed").out;
     assert!(!displayed.contains("history repair"), "there is nothing left to repair");
-    assert_balanced(&place.fine("report b --format json").json());
+    assert_balanced(&place.json("report b"));
 }
 
 #[test]
@@ -169,10 +177,8 @@ fn a_kill_behind_the_last_part_is_reported() {
 fn a_kill_in_the_load_of_a_bench_leaves_a_run_directory_that_is_found() {
     let place = Place::new();
     place.fine("run ycsb-a -t null: --operations 100 -q");
-    let mut running = place.start("bench ycsb-a --records 5M --run-dir runs/z --closed 1");
-    let blocks = place.path("runs/z/load/blocks");
-    wait_until("it loads", || blocks.is_dir());
-    std::thread::sleep(Duration::from_millis(700));
+    let mut running = loading(&place, "bench ycsb-a --run-dir runs/z", "runs/z/load");
+    std::thread::sleep(Duration::from_millis(400));
     running.kill();
     place.fine("history repair last").shows("runs/z/load: ").shows("records sealed");
     place.fine("history repair z").shows("runs/z/load is whole");
@@ -208,12 +214,8 @@ fn a_run_that_goes_on_is_not_repaired() {
     let ran = place.assay("history repair b");
     assert_ne!(ran.code, Some(0), "{}", ran.out);
     assert_ne!(ran.code, Some(101), "{}", ran.err);
-    let result = place.fine("report b --format json").json();
-    assert_eq!(text(&result, "/run/state"), "unfinished");
-    place
-        .assay("run ycsb-c -t null: --operations 5 --run-dir b")
-        .code(2)
-        .says("b holds a run already");
+    assert_eq!(text(&place.json("report b"), "/run/state"), "unfinished");
+    place.refuses("run ycsb-c -t null: --operations 5 --run-dir b", "b holds a run already");
     running.signal(Signal::INT);
     running.wait().code(130);
     assert_sealed(&place, "b", State::Interrupted);
@@ -221,13 +223,8 @@ fn a_run_that_goes_on_is_not_repaired() {
 
 #[test]
 fn a_second_interrupt_does_not_wait_for_responses() {
-    let server = crate::redis_server::Server::start(&[]);
     let place = Place::new();
-    let url = server.url("");
-    place.fine(&format!("load ycsb-c --records 50 -t {url} -q"));
-    let words = format!("--records 50 -t {url} --closed 8 --timeout 25s");
-    let running = long_run(&place, &words);
-    server.freeze();
+    let (_server, running) = frozen(&place, "--closed 8");
     std::thread::sleep(Duration::from_millis(200));
     running.signal(Signal::INT);
     std::thread::sleep(Duration::from_millis(500));
@@ -242,13 +239,9 @@ fn a_second_interrupt_does_not_wait_for_responses() {
 
 #[test]
 fn a_second_interrupt_still_accounts_for_arrivals_that_waited() {
-    let server = crate::redis_server::Server::start(&[]);
     let place = Place::new();
-    let url = server.url("");
-    place.fine(&format!("load ycsb-c --records 50 -t {url} -q"));
-    let load = "--rate 2k/s --arrivals constant --in-flight 16 --timeout 25s";
-    let running = long_run(&place, &format!("--records 50 -t {url} {load}"));
-    server.freeze();
+    let load = "--rate 2k/s --arrivals constant --in-flight 16";
+    let (_server, running) = frozen(&place, load);
     std::thread::sleep(Duration::from_millis(500));
     running.signal(Signal::INT);
     std::thread::sleep(Duration::from_millis(200));

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 
 use crate::place::{Place, Ran, Running, wait_until};
-use crate::run_dir::{assert_balanced, number};
+use crate::run_dir::{assert_balanced, counted};
 
 /// A running simulated server.
 struct SimServer {
@@ -61,13 +61,10 @@ fn assays_redis_driver_runs_ycsb_a_against_a_simulated_server() {
     let words = format!("--records 100 -t {} -q", sim.url());
     sim.place.fine(&format!("load ycsb-a {words}"));
     for spec in ["ycsb-a", "ycsb-e", "ycsb-f"] {
-        let run = format!("run {spec} {words} --closed 4 --operations 200 --format json");
-        let result = sim.place.fine(&run).json();
+        let result = sim.place.json(&format!("run {spec} {words} --closed 4 --operations 200"));
         assert_balanced(&result);
-        assert_eq!(number(&result, "/overall/counts/done"), {
-            number(&result, "/overall/counts/offered")
-        });
-        assert_eq!(number(&result, "/overall/counts/misses"), 0, "{spec}");
+        assert_eq!(counted(&result, "done"), { counted(&result, "offered") });
+        assert_eq!(counted(&result, "misses"), 0, "{spec}");
     }
     let (ran, place) = sim.end();
     ran.shows("requests to the store");
@@ -113,6 +110,11 @@ fn an_answer_comes_when_it_is_due_and_not_before() {
     socket.read_exact(&mut reply).unwrap();
     assert!(begun.elapsed() >= Duration::from_millis(30), "{:?}", begun.elapsed());
     assert_eq!(&reply, b"$-1\r\n+PONG\r\n", "in the order of the commands");
+    // A refusal, too.
+    let sim = SimServer::serve("--preset healthy?latency=30ms&refused=100%");
+    let begun = Instant::now();
+    assert!(sim.cli("get k").starts_with("BUSY"));
+    assert!(begun.elapsed() >= Duration::from_millis(30), "{:?}", begun.elapsed());
 }
 
 #[test]
@@ -164,14 +166,6 @@ fn a_flood_on_one_connection_leaves_the_others_served() {
 }
 
 #[test]
-fn a_refusal_comes_when_it_is_due() {
-    let sim = SimServer::serve("--preset healthy?latency=30ms&refused=100%");
-    let begun = Instant::now();
-    assert!(sim.cli("get k").starts_with("BUSY"));
-    assert!(begun.elapsed() >= Duration::from_millis(30), "{:?}", begun.elapsed());
-}
-
-#[test]
 fn presets_are_listed() {
     let listed = Place::new().fine("sim presets");
     for name in ["healthy", "goodbadugly", "hickup1000_max1250", "hickup200_max220"] {
@@ -182,16 +176,15 @@ fn presets_are_listed() {
 #[test]
 fn what_cannot_be_served_is_said() {
     let place = Place::new();
-    let fails = |words: &str| place.assay(&format!("sim serve --for 1s {words}")).code(2);
-    drop(fails("--listen 0.0.0.0:0").says("give --expose too"));
-    drop(fails("--listen nowhere").says("is no address"));
-    drop(fails("--preset helthy").says("did you mean healthy?"));
-    drop(fails("--preset healthy?lots=1%").says("did you mean `lost`?"));
-    drop(fails("--truth none/truth.csv").says("cannot write none/truth.csv"));
-    drop(fails("--seed x").says("is no whole number"));
-}
-
-#[test]
-fn a_server_ends_by_itself_when_its_time_is_over() {
-    Place::new().fine("sim serve --for 50ms --seed 1").shows("0 connections, 0 commands");
+    for (words, said) in [
+        ("--listen 0.0.0.0:0", "give --expose too"),
+        ("--listen nowhere", "is no address"),
+        ("--preset helthy", "did you mean healthy?"),
+        ("--preset healthy?lots=1%", "did you mean `lost`?"),
+        ("--truth none/truth.csv", "cannot write none/truth.csv"),
+        ("--seed x", "is no whole number"),
+    ] {
+        place.refuses(&format!("sim serve --for 1s {words}"), said);
+    }
+    place.fine("sim serve --for 50ms --seed 1").shows("0 connections, 0 commands");
 }

@@ -6,12 +6,11 @@ use crate::place::Place;
 fn a_correct_store_keeps_every_rule() {
     let place = Place::new();
     place
-        .assay("stores check -t memory: -t fjall:kept --replace")
-        .code(0)
+        .fine("stores check -t memory: -t fjall:kept --replace")
         .shows("rule memory fjall")
         .shows("an update keeps the fields that it does not name held held")
         .shows("0 violated");
-    let json = place.assay("stores check -t sqlite:kept.db --replace --format json").code(0).json();
+    let json = place.json("stores check -t sqlite:kept.db --replace");
     let rules = json["stores"][0]["rules"].as_array().unwrap();
     assert!(rules.len() > 30, "{}", rules.len());
     assert!(rules.iter().all(|rule| rule["verdict"] != "violated"), "{json:#}");
@@ -42,11 +41,11 @@ fn a_faulty_store_is_found_out() {
 #[test]
 fn nothing_is_removed_without_consent() {
     let place = Place::new();
-    place.assay("stores check -t redb:mine.redb").code(2).says("--replace");
+    place.refuses("stores check -t redb:mine.redb", "--replace");
     assert!(!place.path("mine.redb").exists());
-    place.assay("stores check").code(2).says("--up STORE");
-    place.assay("stores check --up etcd:many").code(2).says("no STORE:N, such as etcd:3");
-    place.assay("stores check --up oracle").code(2).says("oracle");
+    place.refuses("stores check", "--up STORE");
+    place.refuses("stores check --up etcd:many", "no STORE:N, such as etcd:3");
+    place.refuses("stores check --up oracle", "oracle");
 }
 
 #[test]

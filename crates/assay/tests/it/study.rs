@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::place::Place;
-use crate::run_dir::{figure, manifest, number, records};
+use crate::run_dir::{counted, figure, manifest, number, records};
 
 /// What one way to measure found in one run of the study.
 #[track_caller]
@@ -19,7 +19,7 @@ fn found<'a>(study: &'a Value, sessions: Option<u64>, clock: &str, measure: &str
 #[test]
 fn three_measurements_of_one_hiccup_are_what_the_closed_forms_say() {
     let place = Place::new();
-    let study = place.fine("study co --figures 3 --format json").json();
+    let study = place.json("study co --figures 3");
     assert_eq!(study["holds"], true);
     assert!(figure(&study, "/largest_deviation") < 0.01);
     // At a thousand a second and a capacity of 1250/s: 5 s, 5,000 operations, a triangle.
@@ -75,15 +75,15 @@ fn kept_runs_are_run_directories_like_others() {
     let name = "kept/rate10-threads1-max1250-ns";
     assert_eq!(records(&place.path(name)).len(), 200);
     assert_eq!(manifest(&place, name).load.model, "closed");
-    let report = place.fine(&format!("report {name} --format json")).json();
-    assert_eq!(number(&report, "/overall/counts/done"), 200);
-    place.assay("study co --figures 1 --keep kept").code(2).says("holds a run already");
+    let report = place.json(&format!("report {name}"));
+    assert_eq!(counted(&report, "done"), 200);
+    place.refuses("study co --figures 1 --keep kept", "holds a run already");
 }
 
 #[test]
 fn a_study_that_is_invalid_is_refused() {
     let place = Place::new();
-    place.assay("study co --figures 2").code(2).says("--figures: \"2\"; give some of 1,3,4,5");
-    place.assay("study co --format yaml").code(2).says("none of text, json, csv, md, html");
-    place.assay("study co --figures 1 -o nowhere/co.html").code(2).says("nowhere/co.html");
+    place.refuses("study co --figures 2", "--figures: \"2\"; give some of 1,3,4,5");
+    place.refuses("study co --format yaml", "none of text, json, csv, md, html");
+    place.refuses("study co --figures 1 -o nowhere/co.html", "nowhere/co.html");
 }

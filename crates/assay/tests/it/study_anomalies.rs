@@ -51,8 +51,7 @@ fn a_study_says_which_predictions_came_true() {
         .shows("2 of 3 cells run: 1 of 1 predicted violation seen, 0 promises broken")
         .shows("unknown: not run: there is no file no-such-workload")
         .says("cell 1 of 3: stale");
-    let result: serde_json::Value =
-        serde_json::from_str(&place.read("d/anomalies.json")).expect("it is JSON");
+    let result = place.read_json("d/anomalies.json");
     let runs = result["cells"][0]["runs"].as_array().expect("there are runs");
     assert_eq!((runs.len(), &runs[0]["seed"]), (1, &7.into()), "the first seed shows it");
     assert!(runs[0]["stale_reads"].as_u64() > Some(50), "{runs:?}");
@@ -89,8 +88,8 @@ fn a_broken_promise_has_an_exit_code() {
 fn what_such_a_study_does_not_have_is_refused() {
     let place = Place::new();
     place.write("a.toml", STUDY);
-    place.assay("study a.toml --scale 0.1").code(2).says("a study of anomalies has no such thing");
-    place.assay("study a.toml --stores stall").code(2).says("did you mean stale?");
+    place.refuses("study a.toml --scale 0.1", "a study of anomalies has no such thing");
+    place.refuses("study a.toml --stores stall", "did you mean stale?");
     place.write("a.toml", STUDY.replace("\"linearizable\"", "\"linear\""));
-    place.assay("study a.toml").code(2).says("there is no quality \"linear\"");
+    place.refuses("study a.toml", "there is no quality \"linear\"");
 }

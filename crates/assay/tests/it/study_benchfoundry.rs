@@ -15,8 +15,7 @@ fn runs(study: &Value) -> &[Value] {
 #[test]
 fn each_factor_is_a_run_with_its_scheduling_latency() {
     let place = Place::new();
-    let words = format!("{SMALL} -t sqlite:t.db --run-dir study --format json");
-    let study = place.fine(&words).json();
+    let study = place.json(&format!("{SMALL} -t sqlite:t.db --run-dir study"));
     assert_eq!(text(&study, "/schema"), "assay.study-benchfoundry.1");
     assert_eq!(place.list("study"), ["data-set", "factor-10", "factor-50", "study.json"]);
     for (run, (factor, processes)) in runs(&study).iter().zip([(10_u64, 8), (50, 40)]) {
@@ -58,15 +57,14 @@ fn the_load_model_decides_where_the_workload_leaves_it_to_it() {
     let settings = manifest(&place, "s/factor-50").load.settings;
     assert_eq!(settings.arrivals.as_deref(), Some("constant"));
     let words = "study benchfoundry -t memory: --arrivals constant --duration 1s";
-    place.assay(words).code(2).says("the workload says itself when processes begin");
+    place.refuses(words, "the workload says itself when processes begin");
 }
 
 #[test]
 fn a_data_set_is_loaded_once_and_replaced_on_demand() {
     let place = Place::new();
-    let words = "study benchfoundry --factors 50 --duration 200ms --floor 0s -q -t sqlite:t.db \
-                 --format json";
-    let loaded = |words: &str| text(&place.fine(words).json(), "/loaded").to_owned();
+    let words = "study benchfoundry --factors 50 --duration 200ms --floor 0s -q -t sqlite:t.db";
+    let loaded = |words: &str| text(&place.json(words), "/loaded").to_owned();
     assert_eq!(loaded(words), "loaded once, before the first run");
     assert_eq!(loaded(words), "as it was found in the store");
     assert_eq!(loaded(&format!("{words} --replace")), "loaded once, before the first run");
@@ -85,8 +83,7 @@ fn a_study_that_is_invalid_is_refused_before_it_loads() {
         ("--format csv", "text, json, md or html"),
         ("-o nowhere/p.html", "nowhere"),
     ] {
-        let words = format!("study benchfoundry -t sqlite:t.db {words}");
-        place.assay(&words).code(2).says(why);
+        place.refuses(&format!("study benchfoundry -t sqlite:t.db {words}"), why);
     }
     assert_eq!(place.list("runs"), [""; 0]);
 }

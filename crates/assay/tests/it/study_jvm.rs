@@ -15,7 +15,7 @@ mod built;
 
 const STUDY: &str = r#"
 records = 200
-operations = 2000
+operations = 200
 repetitions = 2
 workloads = ["ycsb-a", "ycsb-c"]
 
@@ -46,15 +46,11 @@ fn study(text: &str, bridge: &Path) -> (Place, Ran) {
     (place, ran)
 }
 
-fn found(place: &Place) -> Value {
-    serde_json::from_str(&place.read("runs/studies/s/study.json")).expect("it is JSON")
-}
-
 #[test]
 fn java_stores_run_beside_others_and_no_op_bindings_are_not_ranked() {
     let (place, ran) = study(STUDY, &bridge());
     ran.code(0).shows("12 of 12 runs");
-    let found = found(&place);
+    let found = place.read_json("runs/studies/s/study.json");
     let rows = found["rows"].as_array().expect("it is a list");
     let whole = rows.iter().filter(|row| row["kind"] == "all" && row["store"] != "basicdb");
     let ratios: Vec<Option<f64>> = whole.map(|row| row["hit_ratio"].as_f64()).collect();

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::PathBuf;
 use std::time::SystemTime;
 
 use rustix::process::Signal;
@@ -51,6 +50,12 @@ name = "slow"
 url = "null:?spin=20ms"
 "#;
 
+/// A store that is started for its cells.
+const REDIS: &str = "nodes = [1]\n[[store]]\nname = \"redis\"\nup = \"redis\"\n";
+
+/// Where the cells of the study are.
+const CELLS: &str = "runs/studies/s/cells";
+
 fn place(text: &str) -> Place {
     let place = Place::new();
     place.write("s.toml", text);
@@ -62,14 +67,28 @@ fn study(place: &Place) -> Ran {
 }
 
 fn json(place: &Place) -> Value {
-    serde_json::from_str(&place.read("runs/studies/s/study.json")).expect("it is JSON")
+    place.read_json("runs/studies/s/study.json")
+}
+
+fn page(place: &Place) -> String {
+    place.read("runs/studies/s/study.html")
+}
+
+/// The record of a cell.
+fn record(place: &Place, id: &str) -> String {
+    place.read(&format!("{CELLS}/{id}/cell.toml"))
+}
+
+/// Whether the run of a cell has begun.
+fn is_issued(place: &Place, id: &str) -> bool {
+    place.path(&format!("{CELLS}/{id}/run/blocks")).exists()
 }
 
 /// When each cell's record was written.
 fn ages(place: &Place) -> BTreeMap<String, SystemTime> {
-    let cells = place.list("runs/studies/s/cells");
+    let cells = place.list(CELLS);
     let age = |id: &String| {
-        let record = place.path(&format!("runs/studies/s/cells/{id}/cell.toml"));
+        let record = place.path(&format!("{CELLS}/{id}/cell.toml"));
         let metadata = fs::metadata(record).ok()?;
         Some((id.clone(), metadata.modified().expect("the file system keeps times")))
     };
@@ -107,7 +126,7 @@ fn a_disk_that_fills_in_the_middle_hides_nothing_and_loses_nothing() {
 fn a_run_without_a_success_fails_with_its_first_error() {
     let place = place(&SMALL.replace("null:", "sim:healthy?refused=100%"));
     study(&place).code(1).shows("4 runs failed");
-    let page = place.read("runs/studies/s/study.html");
+    let page = page(&place);
     assert!(page.contains("none of 500 operations went through; the first failure was"), "{page}");
 }
 
@@ -125,16 +144,16 @@ fn a_study_goes_on_from_another_directory() {
 #[test]
 fn a_study_runs_every_cell_and_keeps_it_as_a_run_directory() {
     let place = place(SMALL);
-    let ran = place.assay("study s.toml").code(0);
+    let ran = place.fine("study s.toml");
     let ran = ran.says("s: 12 cells, 0 done, 12 to do").says("cell 12 of 12");
     let ran = ran.shows("12 of 12 runs").shows("What an answered write survives");
     ran.shows("DURABILITY DIFFERS").shows("null: keeps nothing and finds nothing");
-    let cells = place.list("runs/studies/s/cells");
+    let cells = place.list(CELLS);
     assert_eq!(cells.len(), 12, "{cells:?}");
-    let id = "runs/studies/s/cells/fjall-ycsb-a-closed-2-r1";
+    let id = format!("{CELLS}/fjall-ycsb-a-closed-2-r1");
     let manifest = manifest(&place, &format!("{id}/run"));
     assert_eq!((manifest.counters.done, manifest.load.model.as_str()), (500, "closed"));
-    assert_eq!(place.list(id), ["cell.toml", "fill", "log.txt", "run"], "the store is gone");
+    assert_eq!(place.list(&id), ["cell.toml", "fill", "log.txt", "run"], "the store is gone");
     assert!(place.path(&format!("{id}/run/hallmark.json")).exists());
     let found = json(&place);
     assert_eq!(found["setups"].as_array().map(Vec::len), Some(6));
@@ -150,21 +169,7 @@ fn a_study_runs_every_cell_and_keeps_it_as_a_run_directory() {
 }
 
 #[test]
-fn a_store_that_does_nothing_is_named_and_in_no_ranking() {
-    let place = place(SMALL);
-    study(&place).code(0);
-    let found = json(&place);
-    let refused = found["not_ranked"].as_array().expect("it is a list");
-    assert_eq!(refused.len(), 1, "{refused:?}");
-    assert!(refused[0].as_str().is_some_and(|text| text.starts_with("null: keeps nothing")));
-    let page = place.read("runs/studies/s/study.html");
-    let ranking = page.split("id=\"ranking\"").nth(1).and_then(|rest| rest.split("<ul").next());
-    let ranking = ranking.expect("there is a ranking with what is not in it");
-    assert!(ranking.contains("memory") && !ranking.contains("null"), "{ranking}");
-}
-
-#[test]
-fn the_order_is_that_of_the_seed_and_the_same_again() {
+fn a_study_has_the_order_of_its_seed_a_ranking_and_a_self_contained_page() {
     let place = place(SMALL);
     let plan = |words: &str| place.fine(&format!("study s.toml --plan {words}")).out;
     assert_eq!(plan(""), plan(""));
@@ -178,6 +183,26 @@ fn the_order_is_that_of_the_seed_and_the_same_again() {
     let planned = listed.lines().filter_map(|line| line.trim().split_once("  "));
     let planned: Vec<&str> = planned.map(|(_, id)| id).filter(|id| id.contains("-r")).collect();
     assert_eq!(order.iter().filter_map(Value::as_str).collect::<Vec<_>>(), planned);
+    // A store that does nothing is named and in no ranking.
+    let found = json(&place);
+    let refused = found["not_ranked"].as_array().expect("it is a list");
+    assert_eq!(refused.len(), 1, "{refused:?}");
+    assert!(refused[0].as_str().is_some_and(|text| text.starts_with("null: keeps nothing")));
+    let page = page(&place);
+    let ranking = page.split("id=\"ranking\"").nth(1).and_then(|rest| rest.split("<ul").next());
+    let ranking = ranking.expect("there is a ranking with what is not in it");
+    assert!(ranking.contains("memory") && !ranking.contains("null"), "{ranking}");
+    for part in ["durability", "ranking", "load-0", "checks"] {
+        assert!(page.contains(&format!("id=\"{part}\"")), "{part} is missing");
+    }
+    assert!(page.contains("no fit"), "no fit is missing");
+    let at = |part: &str| page.find(part).expect("it is there");
+    assert!(at("id=\"durability\"") < at("id=\"load-0\""), "promises come before charts");
+    assert!(!page.contains("src=") && !page.contains("<link"), "the page loads something");
+    let again = place.fine("study s.toml --quiet -o again.html");
+    assert_eq!(again.out, "");
+    let again = place.read("again.html").replace(" -o again.html", "");
+    assert!(again == page, "the same study gives another page");
 }
 
 #[test]
@@ -185,24 +210,20 @@ fn a_study_that_was_killed_goes_on_with_what_is_missing() {
     let place = place(SLOW);
     let mut running = place.start("study s.toml");
     wait_until("a slow cell is issued after another was done", || {
-        let cells = place.list("runs/studies/s/cells");
-        let is_requested = |id: &String| {
-            let blocks = place.path(&format!("runs/studies/s/cells/{id}/run/blocks"));
-            id.starts_with("slow") && blocks.exists()
-        };
-        cells.iter().any(is_requested) && !ages(&place).is_empty()
+        let is_issued = |id: &String| id.starts_with("slow") && is_issued(&place, id);
+        place.list(CELLS).iter().any(is_issued) && !ages(&place).is_empty()
     });
     running.kill();
     let before = ages(&place);
-    let half: Vec<String> = place.list("runs/studies/s/cells");
+    let half = place.list(CELLS);
     assert!(half.len() > before.len(), "there is half a cell: {half:?}");
-    let ran = place.assay("study s.toml").code(0);
+    let ran = place.fine("study s.toml");
     ran.says(&format!("s: 4 cells, {} done, {} to do", before.len(), 4 - before.len()));
     let after = ages(&place);
     assert_eq!(after.len(), 4);
     assert!(before.iter().all(|(id, age)| after[id] == *age), "a cell was run again");
     assert_eq!(json(&place)["done"], 4);
-    place.assay("study s.toml").code(0).says("4 done, 0 to do");
+    place.fine("study s.toml").says("4 done, 0 to do");
     assert_eq!(ages(&place), after);
 }
 
@@ -213,12 +234,9 @@ fn nothing_of_a_killed_study_goes_on() {
     let nowhere = place.path("nowhere");
     let mut running =
         place.start_with("study s.toml --stores slow", |command| command.env("PATH", nowhere));
-    let blocks = || -> Option<PathBuf> {
-        let id = place.list("runs/studies/s/cells").first().cloned()?;
-        let blocks = place.path(&format!("runs/studies/s/cells/{id}/run/blocks"));
-        blocks.exists().then_some(blocks)
-    };
-    wait_until("the slow store is queried", || blocks().is_some());
+    wait_until("the slow store is queried", || {
+        place.list(CELLS).first().is_some_and(|id| is_issued(&place, id))
+    });
     running.kill();
     wait_until("the cell's process is gone", || !is_anybody_at_work(&place));
 }
@@ -238,22 +256,19 @@ fn is_anybody_at_work(place: &Place) -> bool {
 
 #[test]
 fn servers_of_a_killed_study_end_with_it_and_the_next_one_starts_its_own() {
-    let text = "repetitions = 1\nrecords = 100\nworkloads = [\"ycsb-a\", \"ycsb-c\"]\nnodes = [1]\n\
-                [[load]]\nrate = [\"200/s\"]\nduration = \"3s\"\n\
-                [[store]]\nname = \"redis\"\nup = \"redis\"\n";
-    let place = place(text);
+    let cells = "repetitions = 1\nrecords = 100\nworkloads = [\"ycsb-a\", \"ycsb-c\"]\n";
+    let load = "[[load]]\nrate = [\"200/s\"]\nduration = \"3s\"\n";
+    let place = place(&format!("{cells}{REDIS}{load}"));
     let mut running = place.start("study s.toml --install --lab-dir labs");
     wait_until("the second cell is issued", || {
-        let half = place.list("runs/studies/s/cells").into_iter().find(|id| {
-            let cell = place.path(&format!("runs/studies/s/cells/{id}"));
-            cell.join("run/blocks").exists() && !cell.join("cell.toml").exists()
-        });
-        half.is_some() && ages(&place).len() == 1
+        let ages = ages(&place);
+        let is_half = |id: &String| is_issued(&place, id) && !ages.contains_key(id);
+        ages.len() == 1 && place.list(CELLS).iter().any(is_half)
     });
     running.kill();
     wait_until("the servers are gone", || !is_anybody_at_work(&place));
     let before = ages(&place);
-    let ran = place.assay("study s.toml --install --lab-dir labs").code(0);
+    let ran = place.fine("study s.toml --install --lab-dir labs");
     ran.says("s: 2 cells, 1 done, 1 to do").says("starting 1 node");
     assert!(before.iter().all(|(id, age)| ages(&place)[id] == *age), "a cell was run again");
     assert_eq!(json(&place)["done"], 2);
@@ -280,15 +295,13 @@ fn an_interrupt_ends_the_cell_and_shows_the_results_so_far() {
     let place = place(SLOW);
     let running = place.start("study s.toml");
     wait_until("a cell is done and the slow store issued", || {
-        let cells = place.list("runs/studies/s/cells");
         let is_slow = |id: &String| id.starts_with("slow");
-        cells.iter().any(is_slow) && !ages(&place).is_empty()
+        place.list(CELLS).iter().any(is_slow) && !ages(&place).is_empty()
     });
     running.signal(Signal::INT);
-    let ran = running.wait().code(130);
-    ran.shows("INTERRUPTED: somebody stopped the study");
-    assert!(place.read("runs/studies/s/study.html").contains("interrupted"));
-    let cells = place.list("runs/studies/s/cells");
+    running.wait().code(130).shows("INTERRUPTED: somebody stopped the study");
+    assert!(page(&place).contains("interrupted"));
+    let cells = place.list(CELLS);
     assert_eq!(cells.len(), ages(&place).len(), "half a cell is left: {cells:?}");
 }
 
@@ -315,25 +328,22 @@ fn the_study_alone_decides_how_cells_are_run() {
     place.write("assay.toml", "target-throughput = \"1/s\"\n[hallmark]\nlag-p99 = \"1ns\"\n");
     let words = "study s.toml --quiet --stores memory --repetitions 1";
     place.start_with(words, |command| command.env("ASSAY_THINK", "1h")).wait().code(0);
-    let id = "runs/studies/s/cells/memory-w-closed-2-r1";
-    let record = place.read(&format!("{id}/cell.toml"));
+    let id = "memory-w-closed-2-r1";
+    let record = record(&place, id);
     assert!(record.contains("--no-config") && record.contains("GiB"), "{record}");
     // Everything in a workload's file counts, also what changes no operation.
     place.write("w.toml", format!("{OWN}\n[run]\ntimeout = \"3s\"\n"));
-    let ran = place.assay("study s.toml --stores memory --repetitions 1").code(2);
-    ran.says("workload's text: was ");
+    place.refuses("study s.toml --stores memory --repetitions 1", "workload's text: was ");
     place.write("w.toml", OWN);
-    place.write(&format!("{id}/cell.toml"), record.replace(" GiB", " GiB of another"));
-    let ran = place.assay("study s.toml --stores memory --repetitions 1").code(2);
-    ran.says("machine: was ");
+    place.write(&format!("{CELLS}/{id}/cell.toml"), record.replace(" GiB", " GiB of another"));
+    place.refuses("study s.toml --stores memory --repetitions 1", "machine: was ");
 }
 
 #[test]
 fn a_foreign_store_is_emptied_only_on_request() {
     let place = place(&SMALL.replace("fjall:{dir}/db", "fjall:theirs"));
     place.fine("load ycsb-a -t fjall:theirs --records 7 --quiet");
-    let refused = study(&place).code(2);
-    refused.says("removes what Assay has in fjall:theirs").says("--replace");
+    study(&place).code(2).says("removes what Assay has in fjall:theirs").says("--replace");
     place.fine("run ycsb-c -t fjall:theirs --records 7 --operations 10 --quiet");
     // The cells' own options need no warning, nor do options that no command reads.
     place.fine("study s.toml --quiet --stores memory,null");
@@ -346,22 +356,21 @@ fn passwords_are_in_nothing_that_is_kept() {
     let place = place(&SMALL.replace("fjall:{dir}/db", url));
     let ran = place.assay("study s.toml --stores fjall --replace").code(1);
     assert!(!ran.out.contains("hunter2") && !ran.err.contains("hunter2"), "{}", ran.err);
-    let cells = place.list("runs/studies/s/cells");
+    let cells = place.list(CELLS);
     let records = cells.iter().map(|id| format!("cells/{id}/cell.toml"));
     let files = records.chain(["study.toml", "study.html", "study.json"].map(str::to_owned));
     for file in files {
         let text = place.read(&format!("runs/studies/s/{file}"));
         assert!(!text.contains("hunter2"), "{file}: {text}");
     }
-    let record = place.read(&format!("runs/studies/s/cells/{}/cell.toml", cells[0]));
+    let record = record(&place, &cells[0]);
     assert!(record.contains("redis://…@127.0.0.1:1/0?connections=1"), "{record}");
 }
 
 #[test]
 fn a_failed_cell_is_reported_and_the_others_are_run() {
     // A file is where a directory should be.
-    let text = SMALL.replace("fjall:{dir}/db", "fjall:taken/db");
-    let place = place(&text);
+    let place = place(&SMALL.replace("fjall:{dir}/db", "fjall:taken/db"));
     place.write("taken", "");
     let ran = place.assay("study s.toml --quiet --replace").code(1);
     ran.shows("FAILED: 4 runs failed").shows("8 of 12 runs").shows("filling the store");
@@ -370,22 +379,19 @@ fn a_failed_cell_is_reported_and_the_others_are_run() {
     assert!(reason.contains("taken") && reason.contains("code"), "{reason}");
     // They count as done, until somebody wants them again.
     study(&place).code(1);
-    place.assay("study s.toml --retry-failed").code(2).says("say --replace if nobody needs it");
-    fs::remove_file(place.path("taken")).expect("it is ours");
+    place.refuses("study s.toml --retry-failed", "say --replace if nobody needs it");
+    place.remove("taken");
     fs::create_dir(place.path("taken")).expect("the directory is ours");
-    let ran = place.assay("study s.toml --retry-failed --replace").code(0);
-    ran.says("8 done, 4 to do");
+    place.fine("study s.toml --retry-failed --replace").says("8 done, 4 to do");
 }
 
 #[test]
 fn a_cell_that_takes_too_long_is_given_up_and_the_others_are_run() {
     // 500 operations of 20 ms each take ten seconds.
-    let slow = SLOW.replace("operations = 150", "operations = 500\ngive-up = \"3s\"");
-    let place = place(&slow);
-    let ran = study(&place).code(1);
-    ran.shows("2 runs failed").shows("2 of 4 runs");
+    let place = place(&SLOW.replace("operations = 150", "operations = 500\ngive-up = \"3s\""));
+    study(&place).code(1).shows("2 runs failed").shows("2 of 4 runs");
     assert_eq!(json(&place)["done"], 2);
-    let record = place.read("runs/studies/s/cells/slow-ycsb-c-closed-1-r1/cell.toml");
+    let record = record(&place, "slow-ycsb-c-closed-1-r1");
     assert!(record.contains("it was given up after 3"), "{record}");
     assert!(!is_anybody_at_work(&place), "what was given up goes on");
 }
@@ -394,16 +400,15 @@ fn a_cell_that_takes_too_long_is_given_up_and_the_others_are_run() {
 fn a_run_directory_that_was_damaged_is_reported_and_can_be_run_again() {
     let place = place(SMALL);
     study(&place).code(0);
-    let cell = "runs/studies/s/cells/memory-ycsb-a-closed-2-r1";
-    let manifest = place.path(&format!("{cell}/run/run.toml"));
-    let text = fs::read_to_string(&manifest).expect("a run directory has a manifest");
+    let cell = format!("{CELLS}/memory-ycsb-a-closed-2-r1");
+    let manifest = format!("{cell}/run/run.toml");
+    let text = place.read(&manifest);
     // Within a text: a number that was cut would be a number still.
-    let (begun, _) = text.split_once("timeout 10").expect("it says what the load is");
-    fs::write(&manifest, begun).expect("it is ours");
+    place.write(&manifest, text.split_once("timeout 10").expect("it says what the load is").0);
     let ran = study(&place).code(1);
-    ran.shows("FAILED: 1 run failed").shows("its run directory cannot be read").shows(cell);
-    fs::remove_dir_all(place.path(cell)).expect("it is ours");
-    place.assay("study s.toml").code(0).says("11 done, 1 to do");
+    ran.shows("FAILED: 1 run failed").shows("its run directory cannot be read").shows(&cell);
+    place.remove(&cell);
+    place.fine("study s.toml").says("11 done, 1 to do");
 }
 
 #[test]
@@ -411,22 +416,21 @@ fn only_what_is_run_again_is_removed() {
     let place = place(&SMALL.replace("fjall:{dir}/db", "fjall:taken/db"));
     place.write("taken", "");
     place.assay("study s.toml --quiet --replace").code(1);
-    let strange = "runs/studies/s/cells/notes";
-    fs::create_dir(place.path(strange)).expect("the directory is ours");
-    let before = place.list("runs/studies/s/cells");
+    fs::create_dir(place.path(&format!("{CELLS}/notes"))).expect("the directory is ours");
+    let before = place.list(CELLS);
     // Neither cells of other options nor files that are no cells.
     place.fine("study s.toml --quiet --stores memory --retry-failed");
-    assert_eq!(place.list("runs/studies/s/cells"), before);
-    let failed = place.path("runs/studies/s/cells/fjall-ycsb-a-closed-2-r1/cell.toml");
+    assert_eq!(place.list(CELLS), before);
+    let failed = place.path(&format!("{CELLS}/fjall-ycsb-a-closed-2-r1/cell.toml"));
     assert!(failed.exists());
     // Nor anything before all has been looked at.
     place.write("s.toml", SMALL.replace("operations = 500", "operations = 600"));
-    place.assay("study s.toml --retry-failed").code(2).says("operations: was 500");
+    place.refuses("study s.toml --retry-failed", "operations: was 500");
     assert!(failed.exists());
     // A directory of somebody else that has cells, too.
     fs::create_dir_all(place.path("theirs/cells")).expect("the directory is ours");
     place.write("theirs/cells/notes.txt", "");
-    place.assay("study s.toml --dir theirs").code(2).says("something else than a study");
+    place.refuses("study s.toml --dir theirs", "something else than a study");
     assert_eq!(place.list("theirs/cells"), ["notes.txt"]);
 }
 
@@ -438,8 +442,7 @@ fn a_store_that_this_binary_lacks_fails_its_cells_alone() {
         // This binary has every store.
         return;
     };
-    let text = SMALL.replace("fjall:{dir}/db", &format!("{scheme}:{{dir}}/db"));
-    let place = place(&text);
+    let place = place(&SMALL.replace("fjall:{dir}/db", &format!("{scheme}:{{dir}}/db")));
     study(&place).code(1).shows("--features").shows("8 of 12 runs");
 }
 
@@ -456,16 +459,15 @@ fn a_store_that_does_not_come_up_fails_its_cells_and_the_study_goes_on() {
 
 #[test]
 fn cells_of_one_cluster_share_it() {
-    let text = "repetitions = 2\nrecords = 100\noperations = 300\n\
-                workloads = [\"ycsb-a\", \"ycsb-c\"]\nnodes = [1]\n\
-                [[store]]\nname = \"redis\"\nup = \"redis\"\n";
-    let place = place(text);
-    let ran = place.assay("study s.toml --install --lab-dir labs").code(0);
+    let cells = "repetitions = 2\nrecords = 100\noperations = 300\n\
+                 workloads = [\"ycsb-a\", \"ycsb-c\"]\n";
+    let place = place(&format!("{cells}{REDIS}"));
+    let ran = place.fine("study s.toml --install --lab-dir labs");
     assert_eq!(ran.err.matches("starting 1 node").count(), 2, "{}", ran.err);
     assert_eq!(place.list("labs"), [""; 0], "the labs are down");
     let found = json(&place);
     assert_eq!((&found["done"], &found["setups"][0]["nodes"]), (&4.into(), &1.into()));
-    let record = place.read("runs/studies/s/cells/redis-1n-ycsb-a-closed-1-r1/cell.toml");
+    let record = record(&place, "redis-1n-ycsb-a-closed-1-r1");
     assert!(record.contains("assay lab up redis --name s-redis-1n --nodes 1"), "{record}");
     assert!(record.contains("assay run ycsb-a --records 100"), "{record}");
 }
@@ -476,14 +478,13 @@ fn what_a_run_has_inserted_is_undone_instead_of_filling_anew() {
     for (when, filled) in [("each-run", 3), ("when-changed", 2), ("undo", 1)] {
         let text = format!(
             "records = 100\noperations = 300\nrepetitions = 1\n\
-             workloads = [\"ycsb-d\", \"ycsb-e\", \"ycsb-c\"]\nnodes = [1]\nseed = 5\n\
-             [fill]\nwhen = \"{when}\"\n[[store]]\nname = \"redis\"\nup = \"redis\"\n"
+             workloads = [\"ycsb-d\", \"ycsb-e\", \"ycsb-c\"]\nseed = 5\n{REDIS}\
+             [fill]\nwhen = \"{when}\"\n"
         );
         let place = place(&text);
-        place.assay("study s.toml --install --quiet --lab-dir labs").code(0);
-        let cells = place.list("runs/studies/s/cells");
-        let is_filled =
-            |cell: &&String| place.path(&format!("runs/studies/s/cells/{cell}/fill")).is_dir();
+        place.fine("study s.toml --install --quiet --lab-dir labs");
+        let cells = place.list(CELLS);
+        let is_filled = |cell: &&String| place.path(&format!("{CELLS}/{cell}/fill")).is_dir();
         assert_eq!(cells.len(), 3, "{when}");
         let order = place.read("runs/studies/s/order.txt");
         assert_eq!(cells.iter().filter(is_filled).count(), filled, "{when}: {order}");
@@ -492,9 +493,8 @@ fn what_a_run_has_inserted_is_undone_instead_of_filling_anew() {
 
 #[test]
 fn two_studies_at_once_have_labs_of_their_own() {
-    let text = "records = 100\noperations = 300\nworkloads = [\"ycsb-c\"]\nnodes = [1]\n\
-                [[store]]\nname = \"redis\"\nup = \"redis\"\n";
-    let place = place(text);
+    let cells = "records = 100\noperations = 300\nworkloads = [\"ycsb-c\"]\n";
+    let place = place(&format!("{cells}{REDIS}"));
     let both = ["one", "other"];
     let running =
         both.map(|dir| place.start(&format!("study s.toml --install --lab-dir labs --dir {dir}")));
@@ -509,7 +509,7 @@ fn two_studies_at_once_have_labs_of_their_own() {
 #[test]
 fn study_files_that_are_invalid_are_refused() {
     let refused = |text: String, part: &str| {
-        place(&text).assay("study s.toml").code(2).says(part);
+        place(&text).refuses("study s.toml", part);
     };
     refused(SMALL.replace("repetitions = 2", "repetitions = 0"), "repetitions = 0: nothing would");
     refused(SMALL.replace("memory:", "memroy:"), "store memory: ");
@@ -518,16 +518,16 @@ fn study_files_that_are_invalid_are_refused() {
     refused(SMALL.replace("ycsb-c\"]", "ycsb-z\"]"), "workload ycsb-z");
     let place = place(&SMALL.replace("ycsb-c", "w.toml"));
     place.write("w.toml", format!("{OWN}\n[run]\nrate = \"10/s\"\n"));
-    place.assay("study s.toml").code(2).says("workload w: w.toml says rate in its section [run]");
+    place.refuses("study s.toml", "workload w: w.toml says rate in its section [run]");
     place.write("s.toml", SMALL);
-    place.assay("study c0").code(2).says("there is no study file c0; did you mean co?");
-    place.assay("study nowhere.toml").code(2).says("no study file nowhere.toml");
-    place.assay("study s.toml --scale none").code(2).says("--scale: \"none\" is no share");
-    place.assay("study s.toml --stores memori").code(2).says("did you mean memory?");
-    place.assay("study s.toml --format junit").code(2).says("text, json, csv, md or html");
+    place.refuses("study c0", "there is no study file c0; did you mean co?");
+    place.refuses("study nowhere.toml", "no study file nowhere.toml");
+    place.refuses("study s.toml --scale none", "--scale: \"none\" is no share");
+    place.refuses("study s.toml --stores memori", "did you mean memory?");
+    place.refuses("study s.toml --format junit", "text, json, csv, md or html");
     fs::create_dir(place.path("full")).expect("the directory is ours");
     place.write("full/mine.txt", "");
-    place.assay("study s.toml --dir full").code(2).says("something else than a study");
+    place.refuses("study s.toml --dir full", "something else than a study");
 }
 
 #[test]
@@ -535,9 +535,9 @@ fn a_tenth_of_the_operations_is_reported() {
     let place = place(SMALL);
     let ran = place.fine("study s.toml --quiet --scale 0.1 --stores memory --format md");
     ran.shows("**SCALED**: every run issued 10 % of the operations");
-    let id = "runs/studies/s/cells/memory-ycsb-a-closed-2-r1/run";
-    assert_eq!(manifest(&place, id).counters.done, 50);
-    assert!(place.read("runs/studies/s/study.html").contains("10\u{202f}%"));
+    let id = format!("{CELLS}/memory-ycsb-a-closed-2-r1/run");
+    assert_eq!(manifest(&place, &id).counters.done, 50);
+    assert!(page(&place).contains("10\u{202f}%"));
 }
 
 /// A paper of two systems, one of which is the other, and one without any cost.
@@ -558,13 +558,13 @@ fn figures_of_others_are_shown_with_what_is_wrong_in_them() {
     let ran = place.fine("study s.toml --quiet --stores memory --published theirs.csv");
     let ran = ran.shows("a and b are one series under two names: 6 of 6 run times are the same");
     ran.shows("b: 1 of 2 run times are more than a third off");
-    let page = place.read("runs/studies/s/study.html");
+    let page = page(&place);
     assert!(page.contains("id=\"published\"") && page.contains("column foreign"), "no figures");
     place.write("wrong.csv", "system,workload\n");
-    let wrong = place.assay("study s.toml --published wrong.csv").code(2);
-    wrong.says("--published: wrong.csv:1: there is no column nodes");
+    let said = "--published: wrong.csv:1: there is no column nodes";
+    place.refuses("study s.toml --published wrong.csv", said);
     place.write("s.toml", SMALL);
-    place.assay("study s.toml --published theirs.csv").code(2).says("no section [beside]");
+    place.refuses("study s.toml --published theirs.csv", "no section [beside]");
 }
 
 #[test]
@@ -581,29 +581,10 @@ fn a_workload_from_a_file_stands_beside_figures_by_its_name() {
     place.write("theirs.csv", THEIRS);
     place.fine("workloads copy ycsb-a mine.properties");
     place.fine("study s.toml --quiet --stores memory --published theirs.csv");
-    let page = place.read("runs/studies/s/study.html");
-    assert!(page.contains("a, a paper"), "the figures of system a stand nowhere");
+    assert!(page(&place).contains("a, a paper"), "the figures of system a stand nowhere");
     place.write("s.toml", text("\"mine.properties\""));
-    let wrong = place.assay("study s.toml --stores memory --published theirs.csv").code(2);
-    wrong.says("[beside] workloads: the study has no workload mine.properties");
-}
-
-#[test]
-fn a_page_of_a_study_is_self_contained() {
-    let place = place(SMALL);
-    study(&place).code(0);
-    let page = place.read("runs/studies/s/study.html");
-    for part in ["id=\"durability\"", "id=\"ranking\"", "id=\"load-0\"", "id=\"checks\"", "no fit"]
-    {
-        assert!(page.contains(part), "{part} is missing");
-    }
-    let at = |part: &str| page.find(part).expect("it is there");
-    assert!(at("id=\"durability\"") < at("id=\"load-0\""), "promises come before charts");
-    assert!(!page.contains("src=") && !page.contains("<link"), "the page loads something");
-    let again = place.fine("study s.toml --quiet -o again.html");
-    assert_eq!(again.out, "");
-    let again = place.read("again.html").replace(" -o again.html", "");
-    assert!(again == page, "the same study gives another page");
+    let said = "[beside] workloads: the study has no workload mine.properties";
+    place.refuses("study s.toml --stores memory --published theirs.csv", said);
 }
 
 #[test]
@@ -615,5 +596,5 @@ fn enough_numbers_of_clients_are_fitted() {
     let place = place(&text);
     let ran = place.fine("study s.toml --quiet --stores memory");
     ran.shows("Scalability by clients (USL)").shows("contention");
-    assert!(place.read("runs/studies/s/study.html").contains("id=\"clients-0-0\""));
+    assert!(page(&place).contains("id=\"clients-0-0\""));
 }

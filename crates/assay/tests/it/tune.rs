@@ -4,8 +4,9 @@ use expect_test::expect;
 use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::place::{Place, Ran, wait_until};
+use crate::place::{Place, Ran};
 use crate::queue::highest_rate;
+use crate::signals::until_finished;
 use crate::transcript::refused;
 
 /// A store that serves 1250 requests per second, one after the other.
@@ -25,9 +26,9 @@ fn the_rate_found_is_the_one_that_theory_gives() {
     let place = Place::new();
     let words = format!(
         "tune ycsb-c -t {STORE} --records 50 --seed 5 --slo read.p90<4ms --min 800 --max 1250 \
-         --step 10s --within 5% --confirm 1 --format json -q"
+         --step 10s --within 5% --confirm 1 -q"
     );
-    let result = place.fine(&words).json();
+    let result = place.json(&words);
     let found = result["rate_per_s"].as_f64().expect("it was found");
     // The response time is the wait with the own service of 0.8 ms.
     let expected = highest_rate(0.9, 0.004 - 0.000_8, 0.000_8);
@@ -47,11 +48,8 @@ fn every_step_has_a_run_directory_that_says_how_to_repeat_it() {
     let place = Place::new();
     let words = "--slo p90<50ms --max 400 --step 4s --confirm 1 --run-dir t -q";
     let ran = tune(&place, words).code(0);
-    assert!(
-        ran.out.starts_with("SUSTAINED: 400/s with p90 < 50 ms, errors < 1 %; "),
-        "{}",
-        ran.out
-    );
+    let said = "SUSTAINED: 400/s with p90 < 50 ms, errors < 1 %; ";
+    assert!(ran.out.starts_with(said), "{}", ran.out);
     let names = place.list("t");
     assert_eq!(names, ["data-set", "step-001", "step-002", "step-003", "step-004", "tune.json"]);
     let manifest: toml::Table = place.read("t/step-003/run.toml").parse().unwrap();
@@ -66,8 +64,8 @@ fn every_step_has_a_run_directory_that_says_how_to_repeat_it() {
     assert_eq!(settings["tune"]["directory"].as_str(), Some("t"));
     assert_eq!(settings["tune"]["purpose"].as_str(), Some("climb"));
     // The step as a run of its own gives the same figures.
-    let again = place.fine(&format!("{} --format json", words[1..].join(" "))).json();
-    let reported = place.fine("report t/step-003 --format json").json();
+    let again = place.json(&words[1..].join(" "));
+    let reported = place.json("report t/step-003");
     assert!(reported["overall"]["counts"]["done"].as_u64().is_some_and(|done| done > 1_000));
     assert_eq!(again["overall"], reported["overall"]);
 }
@@ -98,8 +96,8 @@ fn a_sweep_draws_the_curve_with_its_limit() {
     for part in ["<strong>swept</strong>", "<strong>knee</strong>", "objective", "tune-latency"] {
         assert!(page.contains(part), "{part} is missing");
     }
-    let without = tune(&place, "--sweep rate=100..800:log:4 --step 2s --format json -q");
-    let result = without.code(0).json();
+    let words = "--sweep rate=100..800:log:4 --step 2s --format json -q";
+    let result = tune(&place, words).code(0).json();
     let rates: Vec<u64> =
         steps(&result).iter().map(|step| step["rate_per_s"].as_f64().unwrap() as u64).collect();
     assert_eq!(rates, [100, 200, 400, 800]);
@@ -111,7 +109,7 @@ fn a_tune_that_was_cut_off_goes_on() {
     let place = Place::new();
     let words = "--slo p50<20ms --max 400 --step 4s --run-dir t --format csv -q";
     let whole = tune(&place, words).code(0).out;
-    std::fs::remove_dir_all(place.path("t/step-004")).unwrap();
+    place.remove("t/step-004");
     let manifest = place.read("t/step-003/run.toml");
     place.write("t/step-003/run.toml", manifest.replace("\"finished\"", "\"running\""));
     tune(&place, words).code(2).says("go on with --resume");
@@ -139,27 +137,20 @@ fn bursts_do_not_fail_a_store_that_serves_them() {
     let words = "tune ycsb-c -t sim:?latency=1ms --records 50 --slo p99<50ms --min 100 --max 400 \
                  --arrivals mmpp2:10,1s,9s --confirm 1 --seed";
     for seed in 1..=3 {
-        place.assay(&format!("{words} {seed} -q")).code(0).shows("SUSTAINED: 400/s");
+        place.fine(&format!("{words} {seed} -q")).shows("SUSTAINED: 400/s");
     }
-}
-
-#[test]
-fn processes_of_several_operations_are_issued_at_their_rate() {
-    let place = Place::new();
+    // Processes of several operations are issued at their rate, too.
     let words = "tune ycsb-f -t sim:?latency=1ms --records 50 --slo p99<50ms --min 100 --max 400 \
                  --confirm 1 --seed 3 -q";
-    place.assay(words).code(0).shows("SUSTAINED: 400/s");
+    place.fine(words).shows("SUSTAINED: 400/s");
 }
 
 #[test]
 fn a_step_that_broke_off_does_not_end_those_after_it() {
     let place = Place::new();
-    let ran = tune(
-        &place,
-        "--slo read.p90<20ms --step 4s --in-flight 50 --overflow abort --confirm 1 --min 400 \
-         --within 20% --format json -q",
-    );
-    let result = ran.code(0).json();
+    let words = "--slo read.p90<20ms --step 4s --in-flight 50 --overflow abort --confirm 1 \
+                 --min 400 --within 20% --format json -q";
+    let result = tune(&place, words).code(0).json();
     let steps = steps(&result);
     let broken = steps.iter().position(|step| step["reasons"][0]["reason"] == "broken");
     let broken = broken.unwrap_or_else(|| panic!("no step broke off: {steps:#?}"));
@@ -172,10 +163,7 @@ fn an_interrupt_between_two_steps_ends_a_tune_with_its_result() {
     let place = Place::new();
     let words = "tune ycsb-c -t null: --slo p50<10s --min 20k --step 1s --floor 0s --run-dir t -q";
     let running = place.start(words);
-    let manifest = place.path("t/step-001/run.toml");
-    wait_until("the first step is sealed", || {
-        std::fs::read_to_string(&manifest).is_ok_and(|text| text.contains("\"finished\""))
-    });
+    until_finished(&place, "t/step-001");
     running.signal(Signal::INT);
     running.wait().code(130).shows("20 000/s");
     assert!(place.list("t").contains(&"tune.json".to_owned()));

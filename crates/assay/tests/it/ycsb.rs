@@ -16,6 +16,13 @@ fn place() -> Place {
     place
 }
 
+/// A Redis, with a workload and the words that name both.
+fn redis() -> (Server, Place, String) {
+    let server = Server::start(&[]);
+    let host = format!("-p redis.host=127.0.0.1 -p redis.port={}", server.port);
+    (server, place(), format!("redis -P workloada {host}"))
+}
+
 /// The lines of YCSB's text block: `[SECTION], name, value`.
 fn block(ran: &Ran) -> BTreeMap<(String, String), String> {
     let triples = ran.out.lines().filter_map(|line| {
@@ -37,17 +44,12 @@ fn count(block: &BTreeMap<(String, String), String>, section: &str, name: &str) 
 
 #[test]
 fn every_read_of_data_with_integrity_is_verified() {
-    let (server, place) = (Server::start(&[]), place());
-    let properties = format!(
-        "-P workloada -p redis.host=127.0.0.1 -p redis.port={} -p dataintegrity=true",
-        server.port
-    );
-    let loaded = place.fine(&format!("ycsb load redis {properties} -threads 4"));
-    let loaded = block(&loaded);
+    let (_server, place, words) = redis();
+    let words = format!("{words} -p dataintegrity=true -threads 4");
+    let loaded = block(&place.fine(&format!("ycsb load {words}")));
     assert_eq!(count(&loaded, "[INSERT]", "Operations"), 200);
     assert_eq!(count(&loaded, "[INSERT]", "Return=OK"), 200);
-    let ran = place.fine(&format!("ycsb run redis {properties} -threads 4"));
-    let ran = block(&ran);
+    let ran = block(&place.fine(&format!("ycsb run {words}")));
     let reads = count(&ran, "[READ]", "Operations");
     assert_eq!(reads + count(&ran, "[UPDATE]", "Operations"), 1000);
     assert_eq!(count(&ran, "[VERIFY]", "Return=OK"), reads);
@@ -60,11 +62,10 @@ fn every_read_of_data_with_integrity_is_verified() {
 
 #[test]
 fn a_changed_value_fails_the_verification() {
-    let (server, place) = (Server::start(&[]), place());
+    let (server, place, words) = redis();
     let words = format!(
-        "redis -P workloada -p redis.host=127.0.0.1 -p redis.port={} -p dataintegrity=true \
-         -p recordcount=1 -p readproportion=1 -p updateproportion=0 -p operationcount=10",
-        server.port
+        "{words} -p dataintegrity=true -p recordcount=1 -p readproportion=1 -p updateproportion=0 \
+         -p operationcount=10"
     );
     place.fine(&format!("ycsb load {words}"));
     let before = block(&place.fine(&format!("ycsb run {words}")));
@@ -76,13 +77,9 @@ fn a_changed_value_fails_the_verification() {
 
 #[test]
 fn a_target_paces_the_threads_and_prints_status_lines() {
-    let (server, place) = (Server::start(&[]), place());
-    let words = format!(
-        "redis -P workloada -p redis.host=127.0.0.1 -p redis.port={} -threads 2",
-        server.port
-    );
-    place.fine(&format!("ycsb load {words}"));
-    let words = format!("{words} -p operationcount=600 -p status.interval=1");
+    let (_server, place, words) = redis();
+    place.fine(&format!("ycsb load {words} -threads 2"));
+    let words = format!("{words} -threads 2 -p operationcount=600 -p status.interval=1");
     let ran = place.fine(&format!("ycsb run {words} -target 400 -s"));
     let runtime = count(&block(&ran), "[OVERALL]", "RunTime(ms)");
     assert!((1300..3000).contains(&runtime), "{runtime} ms for 600 at 400/s");
@@ -119,35 +116,27 @@ fn write_as_ycsb_does(server: &Server, key: &str, score: f64) {
 
 #[test]
 fn records_that_ycsb_wrote_are_read_by_us() {
-    let (server, place) = (Server::start(&[]), place());
+    let (server, place, words) = redis();
     // The key of YCSB's first record: `user` with the hash of 0.
     write_as_ycsb_does(&server, "user6284781860667377211", 1.5e9);
     let words = format!(
-        "-P workloada -p redis.host=127.0.0.1 -p redis.port={} -p recordcount=1 \
-         -p dataintegrity=true -p updateproportion=0 -p operationcount=20",
-        server.port
+        "ycsb run {words} -p recordcount=1 -p dataintegrity=true -p updateproportion=0 \
+         -p operationcount=20"
     );
-    let read = format!("ycsb run redis {words} -p readproportion=1");
-    let ran = block(&place.fine(&read));
+    let ran = block(&place.fine(&format!("{words} -p readproportion=1")));
     assert_eq!(count(&ran, "[READ]", "Return=OK"), 20);
     assert_eq!(count(&ran, "[VERIFY]", "Return=OK"), 20);
-    let scan = format!("ycsb run redis {words} -p readproportion=0 -p scanproportion=1");
+    let scan = format!("{words} -p readproportion=0 -p scanproportion=1");
     assert_eq!(count(&block(&place.fine(&scan)), "[SCAN]", "Return=OK"), 20);
-    let words =
-        format!("run workloada -p recordcount=1 -p updateproportion=0 -t {}", { server.url("") });
-    let ran = place.fine(&format!("{words} --operations 20 --format json -q"));
-    assert_eq!(number(&ran.json(), "/kinds/read/counts/hits"), 20);
+    let words = "run workloada -p recordcount=1 -p updateproportion=0 --operations 20 -q -t";
+    let result = place.json(&format!("{words} {}", server.url("")));
+    assert_eq!(number(&result, "/kinds/read/counts/hits"), 20);
 }
 
 #[test]
 fn records_that_we_wrote_lie_where_ycsb_looks() {
-    let (server, place) = (Server::start(&[]), place());
-    let words = format!(
-        "ycsb load redis -P workloada -p redis.host=127.0.0.1 -p redis.port={} \
-         -p recordcount=3 -p dataintegrity=true",
-        server.port
-    );
-    place.fine(&words);
+    let (server, place, words) = redis();
+    place.fine(&format!("ycsb load {words} -p recordcount=3 -p dataintegrity=true"));
     let key = "user6284781860667377211";
     assert_eq!(server.cli(&format!("type {key}")), "hash");
     assert_eq!(server.cli(&format!("hlen {key}")), "10");
@@ -157,10 +146,12 @@ fn records_that_we_wrote_lie_where_ycsb_looks() {
 }
 
 #[test]
-fn what_ycsb_does_not_know_is_a_warning_there() {
+fn what_ycsb_does_not_know_and_too_many_threads_are_warnings_there() {
     let place = place();
     let words = "ycsb run basic -P workloada -p basicdb.verbose=false -p readpropotion=1";
     place.fine(words).says("readpropotion").says("warning");
+    let ran = place.fine("ycsb run basic -P workloada -p operationcount=3 -threads 5");
+    ran.shows("Warning: the threadcount is bigger than recordcount");
 }
 
 #[test]
@@ -183,13 +174,13 @@ fn every_metric_has_its_log_of_histograms() {
 #[test]
 fn a_binding_that_is_none_of_ours_is_named() {
     let place = place();
-    let ran = place.assay("ycsb run mongod -P workloada").code(2);
-    ran.says("there is no binding mongod; did you mean mongodb?");
-    place.assay("ycsb run basic -P none").code(2).says("cannot read none");
-    place.assay("ycsb fly basic -P workloada").code(2).says("fly: it must be load or run");
-    place.assay("ycsb run basic -P workloada -verbose").code(2).says("unknown option -verbose");
-    place.assay("ycsb run basic -P workloada -threads").code(2).says("-threads needs a value");
-    place.assay("ycsb").code(0).shows("usage: assay ycsb load|run BINDING");
+    let near = "there is no binding mongod; did you mean mongodb?";
+    place.refuses("ycsb run mongod -P workloada", near);
+    place.refuses("ycsb run basic -P none", "cannot read none");
+    place.refuses("ycsb fly basic -P workloada", "fly: it must be load or run");
+    place.refuses("ycsb run basic -P workloada -verbose", "unknown option -verbose");
+    place.refuses("ycsb run basic -P workloada -threads", "-threads needs a value");
+    place.fine("ycsb").shows("usage: assay ycsb load|run BINDING");
 }
 
 #[test]
@@ -204,8 +195,7 @@ fn a_run_on_a_truncated_load_gets_a_warning() {
 
 #[test]
 fn a_store_holds_the_records_of_ycsb_alone() {
-    let (server, place) = (Server::start(&[]), place());
-    let words = format!("redis -P workloada -p redis.host=127.0.0.1 -p redis.port={}", server.port);
+    let (server, place, words) = redis();
     place.fine(&format!("ycsb load {words}"));
     // Beside the records there is the index of YCSB's binding.
     assert_eq!(server.cli("dbsize"), "201");
@@ -216,12 +206,8 @@ fn a_store_holds_the_records_of_ycsb_alone() {
 
 #[test]
 fn a_missing_record_is_an_error_of_the_redis_binding() {
-    let (server, place) = (Server::start(&[]), place());
-    let words = format!(
-        "ycsb run redis -P workloada -p redis.host=127.0.0.1 -p redis.port={} \
-         -p updateproportion=0 -p readproportion=1",
-        server.port
-    );
+    let (_server, place, words) = redis();
+    let words = format!("ycsb run {words} -p updateproportion=0 -p readproportion=1");
     let ran = block(&place.fine(&words));
     assert_eq!(count(&ran, "[READ]", "Operations"), 0);
     assert_eq!(count(&ran, "[READ]", "Return=ERROR"), 1000);
@@ -232,10 +218,11 @@ fn a_missing_record_is_an_error_of_the_redis_binding() {
 }
 
 #[test]
-fn passwords_are_not_shown() {
+fn a_server_that_is_away_is_no_success_and_its_password_is_not_shown() {
     let words = "ycsb run redis -P workloada -p redis.host=127.0.0.1 -p redis.port=1 \
                  -p redis.password=s3cret";
     let ran = place().assay(words).code(4).says("Command line: run redis -P workloada");
+    let ran = ran.says("127.0.0.1:1");
     assert!(!ran.err.contains("s3cret") && !ran.out.contains("s3cret"), "{}", ran.err);
 }
 
@@ -299,33 +286,25 @@ fn a_load_without_insertcount_inserts_recordcount_records() {
 }
 
 #[test]
-fn more_threads_than_operations_are_too_many() {
-    let ran = place().fine("ycsb run basic -P workloada -p operationcount=3 -threads 5");
-    ran.shows("Warning: the threadcount is bigger than recordcount");
-}
-
-#[test]
 fn where_the_result_cannot_go_is_reported_before_the_run() {
     let place = place();
-    let place_of = place.assay("ycsb run basic -P workloada -p exportfile=none/x.txt").code(2);
-    place_of.says("exportfile: cannot write none/x.txt: there is no directory none");
-    let exporter = place.assay("ycsb run basic -P workloada -p exporter=foo.Bar").code(2);
-    exporter.says("there is no exporter foo.Bar; there are TextMeasurementsExporter");
+    for (property, said) in [
+        (
+            "exportfile=none/x.txt",
+            "exportfile: cannot write none/x.txt: there is no directory none",
+        ),
+        ("exporter=foo.Bar", "there is no exporter foo.Bar; there are TextMeasurementsExporter"),
+    ] {
+        place.refuses(&format!("ycsb run basic -P workloada -p {property}"), said);
+    }
     assert_eq!(place.list("runs"), Vec::<String>::new());
-}
-
-#[test]
-fn a_server_that_is_away_is_no_success() {
-    let place = place();
-    let words = "ycsb run redis -P workloada -p redis.host=127.0.0.1 -p redis.port=1";
-    place.assay(words).code(4).says("127.0.0.1:1");
 }
 
 #[test]
 fn the_same_seed_issues_the_same_operations_under_both_command_lines() {
     let place = place();
     let hash = |name: &str| {
-        let result = place.fine(&format!("report {name} --format json")).json();
+        let result = place.json(&format!("report {name}"));
         crate::run_dir::text(&result, "/run/trace_hash_executed").to_owned()
     };
     place.fine("ycsb run basic -P workloada -p assay.seed=9 -threads 3");
