@@ -10,9 +10,6 @@ use assay_workload::script;
 use crate::exit::as_usage;
 
 /// A rate as it runs over time: `20k/s`, stages, a spike or a sine.
-///
-/// # Errors
-/// If the text is none; says what a right one looks like.
 pub fn rate_profile(text: &str) -> Result<RateProfile> {
     Ok(text::rate_profile(text)?)
 }
@@ -62,9 +59,6 @@ impl Calendar<'_> {
 }
 
 /// An arrival process; `calendar` says whose recorded schedule may be used.
-///
-/// # Errors
-/// If the text is none, or there is no schedule; says what a right one looks like.
 pub fn process(text: &str, calendar: Calendar<'_>) -> Result<ArrivalProcess> {
     match text::arrival_process(text)? {
         Some(process) => Ok(process),

@@ -9,19 +9,13 @@ use anyhow::{Context, Result};
 
 use crate::exit::usage;
 
-/// Writes `text` into the file at `path`, atomically.
-///
-/// # Errors
-/// If it cannot be created, with code 2; if it cannot be written, with code 1. An earlier file then
-/// stays.
+/// Writes `text` into the file at `path`, atomically. Code 2 if it cannot be created, 1 if it
+/// cannot be written: an earlier file then stays.
 pub fn write_text(path: &Path, text: &str) -> Result<()> {
     write(path, |file| Ok(file.write_all(text.as_bytes())?))
 }
 
 /// Writes `text` into the file `name` of the directory `dir`, which is made if it is missing.
-///
-/// # Errors
-/// As [`write_text`], or if the directory cannot be made.
 pub fn write_in(dir: &Path, name: &str, text: &str) -> Result<()> {
     let path = dir.join(name);
     fs::create_dir_all(dir).with_context(|| format!("cannot write {}", path.display()))?;
@@ -29,11 +23,8 @@ pub fn write_in(dir: &Path, name: &str, text: &str) -> Result<()> {
 }
 
 /// Lets `write` fill the file at `path`, atomically; anything but a regular file, such as a pipe,
-/// is written directly.
-///
-/// # Errors
-/// If it cannot be created, with code 2; if it cannot be written, with the code of that error. An
-/// earlier file then stays.
+/// is written directly. Code 2 if it cannot be created, else that of the error: an earlier file
+/// then stays.
 pub fn write(path: &Path, write: impl FnOnce(&mut File) -> Result<()>) -> Result<()> {
     let is_other = path.metadata().is_ok_and(|there| !there.is_file());
     // A symbolic link is followed, and stays.

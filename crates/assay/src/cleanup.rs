@@ -19,13 +19,10 @@ const TIMEOUT: Nanos = Nanos::from_secs(30);
 /// How long is waited for an answer at once.
 const WAIT: Duration = Duration::from_millis(20);
 
-/// Deletes every record that the run in `dir` inserted, or may have inserted, and notes that as
-/// the last phase of the run. Records numbered below `loaded` are left alone. An insert of which
-/// nobody knows may still come after its record was deleted: then nothing counts as undone.
-///
-/// # Errors
-/// If the history cannot be read, or a deletion is not answered with Done: what was inserted is
-/// there in part, then.
+/// Deletes every record that the run in `dir` inserted, or may have inserted, and notes that as the
+/// last phase of the run. Records numbered below `loaded` are left alone. An insert of which nobody
+/// knows may still come after its record was deleted: then nothing counts as undone. If a deletion
+/// is not answered with Done, what was inserted is there in part.
 pub fn cleanup_inserts(
     store: &dyn Store,
     encoder: &dyn OperationEncoder,

@@ -19,10 +19,7 @@ use crate::options::{KEYS, Key, Shape, Verb, aliases, two_names};
 /// Flags that are no settings, by the names that they had in earlier releases and have now.
 const RENAMED_FLAGS: [(&str, &str); 2] = [("amplify", "replicate"), ("beside", "published")];
 
-/// Parses a command line; ends the process after help or an error.
-///
-/// # Errors
-/// If a flag is given by two names.
+/// Parses a command line; ends the process after help or an error. A flag by two names is an error.
 pub fn parse(words: &[OsString]) -> Result<ArgMatches> {
     command().try_get_matches_from(words).or_else(|error| {
         // To clap, a name and its alias are one flag that is given twice.
@@ -40,9 +37,6 @@ pub fn parse(words: &[OsString]) -> Result<ArgMatches> {
 }
 
 /// Parses the command of a fleet's job.
-///
-/// # Errors
-/// If it is none, which another version of this program would have made.
 pub fn of_job(words: &[String]) -> Result<ArgMatches> {
     let words = std::iter::once("assay").chain(words.iter().map(String::as_str));
     command().try_get_matches_from(words).map_err(crate::exit::as_usage)

@@ -29,19 +29,15 @@ pub enum Compiled {
 }
 
 impl Compiled {
-    /// Reads the SQL of `plan`.
-    ///
-    /// # Errors
-    /// If a query is outside the common SQL subset, or does not fit the schema.
+    /// Reads the SQL of `plan`. Fails if a query is outside the common SQL subset, or does not fit
+    /// the schema.
     pub fn script(plan: ScriptPlan) -> Result<Compiled> {
         let catalogue = assay_sql::catalogue(&plan.schema, &plan.queries).map_err(as_usage)?;
         Ok(Compiled::Script(Box::new(plan), Arc::new(catalogue)))
     }
 
-    /// Reads the SQL of `trace`; `None` if it has records by key.
-    ///
-    /// # Errors
-    /// If a query is outside the common SQL subset, or does not fit the schema.
+    /// Reads the SQL of `trace`; `None` if it has records by key. Fails as [`Compiled::script`]
+    /// does.
     pub fn replay(trace: &Trace) -> Result<Option<Compiled>> {
         let Some(script) = &trace.header().script else { return Ok(None) };
         let catalogue = assay_sql::catalogue(&script.ddl, &script.queries).map_err(as_usage)?;

@@ -64,9 +64,6 @@ fn has_tables_of_tpcc(ddl: &[Named]) -> bool {
 }
 
 /// The conditions of the workload with what was found; none if it has no conditions.
-///
-/// # Errors
-/// If the store cannot be opened or does not answer.
 pub fn examine(store: &Arc<dyn Store>, spec: &ScriptSpec) -> Result<Vec<FindingSection>> {
     let ScriptSpec::Tpcc(spec) = spec else { return Ok(Vec::new()) };
     let mut client = store.open(0).map_err(from_open)?;

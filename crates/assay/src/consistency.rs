@@ -18,10 +18,8 @@ use indicatif::ProgressBar;
 use crate::exit::usage;
 use crate::memory_bound::{BoundedFile, MemoryLimit};
 
-/// The verdicts on a history that another tool recorded, in the file at `path`.
-///
-/// # Errors
-/// If it cannot be read, or needs more memory than `limit`; says where and why.
+/// The verdicts on a history that another tool recorded, in the file at `path`. Fails if it needs
+/// more memory than `limit`.
 pub fn judge_file(
     path: &Path,
     limit: Option<MemoryLimit>,
@@ -89,9 +87,6 @@ pub fn is_out_of_reach(finding: &QualityFinding) -> bool {
 }
 
 /// The quality that `name` names.
-///
-/// # Errors
-/// If there is none; says which there are.
 pub fn quality(name: &str) -> Result<Quality> {
     Quality::from_name(name).ok_or_else(|| {
         let names: Vec<&str> = Quality::ALL.iter().map(|quality| quality.name()).collect();

@@ -56,10 +56,8 @@ struct Fleet<'a> {
     words: Vec<String>,
 }
 
-/// Loads the store by the agents of a fleet; the run directory of the load is `dir`.
-///
-/// # Errors
-/// If the store cannot be prepared, or the load was called off.
+/// Loads the store by the agents of a fleet; the run directory of the load is `dir`. Fails if the
+/// load was called off.
 pub fn load(
     setup: &mut Setup,
     (agents, matches): (u32, &ArgMatches),
@@ -94,10 +92,8 @@ pub fn load(
     Ok(finished)
 }
 
-/// Runs the workload by the agents of a fleet; the run directory is the setup's.
-///
-/// # Errors
-/// If the store holds other data than the workload wants, or the run was called off.
+/// Runs the workload by the agents of a fleet; the run directory is the setup's. Fails if the store
+/// holds other data than the workload wants, or the run was called off.
 pub fn run(setup: &mut Setup, (agents, matches): (u32, &ArgMatches)) -> Result<Finished> {
     setup.raw_target()?;
     let undoes_inserts = setup.undoes_inserts()?;
@@ -114,9 +110,6 @@ pub fn run(setup: &mut Setup, (agents, matches): (u32, &ArgMatches)) -> Result<F
 }
 
 /// Loads the store by a fleet, or by this process alone if there is none.
-///
-/// # Errors
-/// As [`load`] and [`Setup::load`].
 pub fn load_alone_or(
     setup: &mut Setup,
     fleet: Option<(u32, &ArgMatches)>,
@@ -129,9 +122,6 @@ pub fn load_alone_or(
 }
 
 /// Runs the workload by a fleet, or by this process alone if there is none.
-///
-/// # Errors
-/// As [`run`] and [`Setup::run`].
 pub fn run_alone_or(setup: &mut Setup, fleet: Option<(u32, &ArgMatches)>) -> Result<Finished> {
     match fleet {
         Some(fleet) => run(setup, fleet),
@@ -140,9 +130,6 @@ pub fn run_alone_or(setup: &mut Setup, fleet: Option<(u32, &ArgMatches)>) -> Res
 }
 
 /// One run of several by the agents of a fleet: that of `experiment`.
-///
-/// # Errors
-/// If it was called off.
 pub fn step(
     setup: &Setup,
     (agents, matches): (u32, &ArgMatches),
@@ -190,10 +177,8 @@ fn fleet_words(load_config: &LoadConfig, agents: u32, options: &Options) -> Resu
     }
 }
 
-/// Carries out a fleet's run: the run directory is complete when it has ended.
-///
-/// # Errors
-/// If the run was called off or its result withdrawn; the run directory says why.
+/// Carries out a fleet's run: the run directory is complete when it has ended. If the run was
+/// called off or its result withdrawn, it says why.
 fn coordinate(setup: &Setup, mut fleet: Fleet<'_>) -> Result<Finished> {
     let dir = fleet.experiment.dir.clone();
     let pieces = dir.join("pieces");
@@ -238,10 +223,7 @@ fn coordinate(setup: &Setup, mut fleet: Fleet<'_>) -> Result<Finished> {
 }
 
 /// Puts the coordinator's part into the bucket as well, of which the agents' parts were fetched, or
-/// not.
-///
-/// # Errors
-/// If they were not: the run directory says the same.
+/// not. Fails if not: the run directory says the same.
 fn keep_in_bucket(
     fleet: &Fleet<'_>,
     bucket: &InBucket,

@@ -129,9 +129,6 @@ pub struct Finished {
 
 impl Finished {
     /// Refuses to go on after a load that failed.
-    ///
-    /// # Errors
-    /// If it is one, with its code.
     pub fn require_load(&self) -> Result<()> {
         if self.exit == Exit::Fine {
             return Ok(());
@@ -141,9 +138,6 @@ impl Finished {
     }
 
     /// Adds a remark that a reader must see.
-    ///
-    /// # Errors
-    /// If `run.toml` cannot be written again.
     pub fn remark(&mut self, text: String) -> Result<()> {
         self.manifest.notes.push(text);
         self.manifest.write(&self.dir)?;
@@ -152,10 +146,8 @@ impl Finished {
 }
 
 impl Experiment {
-    /// Runs the plan, writes the records, seals the run directory.
-    ///
-    /// # Errors
-    /// If the run could not begin, or its history could not be kept. What was kept stays.
+    /// Runs the plan, writes the records, seals the run directory. If the history cannot be kept,
+    /// what was kept stays.
     pub fn execute(mut self) -> Result<Finished> {
         let mut run_dir = RunDir::create(&self.dir).map_err(as_usage)?;
         self.manifest.run.started = rfc3339(SystemTime::now());
@@ -224,9 +216,6 @@ impl Experiment {
     }
 
     /// What keeps the values that `workers` workers observe in `dir`, if they are judged.
-    ///
-    /// # Errors
-    /// If the file cannot be made.
     pub fn reads_writer(
         &self,
         dir: &Path,

@@ -32,9 +32,6 @@ const ACCESS_PATIENCE: Duration = Duration::from_secs(5);
 const STARTED: &str = "started";
 
 /// How many agents there are to be; none for a run of this process alone.
-///
-/// # Errors
-/// If the number is invalid, or a setting does not fit a fleet, or only fits one.
 pub fn agents(options: &Options) -> Result<Option<u32>> {
     let Some(agents) = options.agents.get() else {
         let is_of_fleet = |setting: &&SettingText| setting.key().affair == Affair::Fleet;
@@ -60,9 +57,6 @@ pub fn agents(options: &Options) -> Result<Option<u32>> {
 }
 
 /// Where agents put their parts; in a bucket, into `folder`.
-///
-/// # Errors
-/// If the setting is nothing of that, or this build has no object storage.
 pub fn collecting(options: &Options, folder: &str) -> Result<Collecting> {
     match options.deliver.text() {
         None | Some("send") => Ok(Collecting::Send),
@@ -82,9 +76,6 @@ pub fn collecting(options: &Options, folder: &str) -> Result<Collecting> {
 }
 
 /// Says early if the folder `url` of a bucket cannot be written or read.
-///
-/// # Errors
-/// If it cannot.
 pub fn require_access(url: &str) -> Result<()> {
     let access =
         Bucket::open(url, ACCESS_PATIENCE).and_then(|bucket| bucket.require_access(STARTED));
@@ -105,9 +96,6 @@ pub fn from_bucket(error: BucketError) -> anyhow::Error {
 
 /// As [`agents`], for a command of several runs: an agent serves one, so they have to be started
 /// here.
-///
-/// # Errors
-/// If they are not.
 pub fn agents_here(options: &Options) -> Result<Option<u32>> {
     match agents(options)? {
         Some(_) if !options.local.is_on() => Err(options.agents.wrong(
@@ -118,9 +106,6 @@ pub fn agents_here(options: &Options) -> Result<Option<u32>> {
 }
 
 /// A length of time that is long enough for news to come.
-///
-/// # Errors
-/// If it is shorter.
 pub fn length(setting: &TypedSetting<Nanos>) -> Result<Duration> {
     match setting.get() {
         Some(length) if length >= LENGTH_MIN => Ok(Duration::from(length)),
@@ -128,10 +113,7 @@ pub fn length(setting: &TypedSetting<Nanos>) -> Result<Duration> {
     }
 }
 
-/// Writes a file that only its owner may read.
-///
-/// # Errors
-/// If it is there already or cannot be written.
+/// Writes a file that only its owner may read. Fails if it is there already.
 pub fn write_secret(path: &std::path::Path, text: &str) -> Result<()> {
     use std::io::Write;
     use std::os::unix::fs::OpenOptionsExt;

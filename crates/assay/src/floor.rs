@@ -117,9 +117,6 @@ pub fn usual_length(load_config: &LoadConfig, planned: Option<u64>) -> Nanos {
 
 /// Runs the operations of `run` against a store that responds as `calls` says, for `length`; rates
 /// are bounded by the capacity of a worker.
-///
-/// # Errors
-/// If a thread cannot be started.
 pub fn measure(
     run: Workers<'_>,
     length: Nanos,
@@ -129,9 +126,6 @@ pub fn measure(
 }
 
 /// The same against `store`.
-///
-/// # Errors
-/// If a thread cannot be started, or the store cannot be opened.
 pub fn measure_on(
     run: Workers<'_>,
     length: Nanos,

@@ -12,10 +12,7 @@ use assay_live::progress::{Goal, Show};
 use crate::exit::usage;
 use crate::options::{Options, When};
 
-/// How progress is to be shown.
-///
-/// # Errors
-/// If a dashboard was requested without a terminal for it.
+/// How progress is to be shown. A dashboard needs a terminal.
 pub fn show(options: &Options) -> Result<Show> {
     let when = options.live.get().unwrap_or(When::Auto);
     let is_quiet = options.quiet.is_on();
@@ -47,9 +44,6 @@ pub fn lines(goal: Goal) -> Lines {
 }
 
 /// The address that `--port` names, if it does; one of this machine alone without `--port-any`.
-///
-/// # Errors
-/// If it is no address, or a public one that was not explicitly allowed.
 pub fn port(options: &Options) -> Result<Option<SocketAddr>> {
     let is_any = options.port_any.is_on();
     let parsed = options.port.text().map(|text| port::parse(text, is_any)).transpose();

@@ -73,9 +73,6 @@ impl LoadConfig {
     ///
     /// `planned` is the number of processes in the spec, `calendar` who may
     /// bring a schedule of its own.
-    ///
-    /// # Errors
-    /// If a setting is invalid, or two contradict each other.
     pub fn from(
         options: &Options,
         purpose: Purpose,

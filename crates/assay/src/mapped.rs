@@ -16,9 +16,6 @@ use crate::workload::Workload;
 /// before it.
 ///
 /// The physical schema is the one that `--mapping` names, else the one that is advised.
-///
-/// # Errors
-/// If the file cannot be read, or is no physical schema, or the workload cannot be compiled.
 pub fn taking_queries(
     store: Arc<dyn Store>,
     workload: &Workload,
@@ -59,9 +56,6 @@ pub fn taking_queries(
 }
 
 /// Reads the physical schema that `--mapping` names.
-///
-/// # Errors
-/// If the file cannot be read, or is none.
 pub fn read(path: &str) -> Result<Physical> {
     let text = std::fs::read_to_string(path)
         .map_err(|error| usage(format!("cannot read {path}: {error}")))?;
@@ -69,10 +63,7 @@ pub fn read(path: &str) -> Result<Physical> {
 }
 
 /// The advisor's result. Load, run and `mapping explain` call it with the same input, so they
-/// agree.
-///
-/// # Errors
-/// If a query cannot be answered from records.
+/// agree. Fails if a query cannot be answered from records.
 pub fn advised(catalogue: &Catalogue, class: Class, expected: &Expected<'_>) -> Result<Advice> {
     advise(catalogue, class, expected).map_err(as_usage)
 }

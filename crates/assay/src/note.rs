@@ -124,10 +124,8 @@ impl Note {
         table.to_string()
     }
 
-    /// From the text that was in the store `url`.
-    ///
-    /// # Errors
-    /// If it is none of ours, or of a newer version.
+    /// From the text that was in the store `url`. Fails if it is none of ours, or of a newer
+    /// version.
     pub fn parse(text: &str, url: &str) -> Result<Note> {
         let wrong = |reason: &str| {
             usage(format!(

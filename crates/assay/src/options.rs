@@ -73,9 +73,6 @@ impl Options {
 
     /// Gathers flag, environment, `--config`, `./assay.toml`, the user's file and defaults;
     /// `--no-config` leaves out settings that were not typed.
-    ///
-    /// # Errors
-    /// If a file cannot be read, or names a setting that does not exist, or a value is none.
     pub fn gather(matches: &ArgMatches) -> Result<Options> {
         let is_typed_only = matches!(matches.try_get_one::<bool>("no-config"), Ok(Some(true)));
         let environment: Vec<(String, String)> = match is_typed_only {
@@ -96,9 +93,6 @@ impl Options {
     }
 
     /// What a command with these flags and `--no-config` has, a switch with an empty value.
-    ///
-    /// # Errors
-    /// If a value is none.
     pub fn typed<'a>(flags: impl Iterator<Item = (&'a str, &'a str)>) -> Result<Options> {
         let mut written = Written::new();
         for (name, value) in flags {
@@ -132,9 +126,6 @@ impl Options {
     }
 
     /// Takes the settings of the spec in `path`, with the lowest precedence.
-    ///
-    /// # Errors
-    /// If it names a setting that does not exist, or a value is none.
     pub fn add_beneath(&mut self, path: &str, settings: &toml::Table) -> Result<()> {
         let is_given = |name| self.written(name).is_some_and(SettingText::is_given);
         let rivals = RIVALS.iter().filter(|(name, _)| is_given(name));

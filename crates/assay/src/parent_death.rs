@@ -27,9 +27,6 @@ pub fn tied() -> Command {
 }
 
 /// Starts a [tied] `command` with `words`; `displayed` is their public form.
-///
-/// # Errors
-/// If the process cannot be started, or does not read.
 pub fn spawn(command: &mut Command, words: &[String], displayed: &[String]) -> io::Result<Child> {
     command.args(displayed);
     if words == displayed {
@@ -42,10 +39,7 @@ pub fn spawn(command: &mut Command, words: &[String], displayed: &[String]) -> i
     Ok(child)
 }
 
-/// The arguments of this process.
-///
-/// # Errors
-/// If they should be on standard input, but are not.
+/// The arguments of this process. Fails if they should be on standard input, but are not.
 pub fn words() -> Result<Vec<OsString>> {
     let mut typed = std::env::args_os();
     if std::env::var_os(ON_STDIN).is_none() {
@@ -56,10 +50,8 @@ pub fn words() -> Result<Vec<OsString>> {
     Ok(typed.next().into_iter().chain(words.into_iter().map(OsString::from)).collect())
 }
 
-/// Makes this process end with its parent, if that started it as a tied one.
-///
-/// # Errors
-/// If the parent has ended already.
+/// Makes this process end with its parent, if that started it as a tied one. Fails if the parent
+/// has ended already.
 pub fn heed() -> Result<()> {
     let Ok(starter) = std::env::var(VARIABLE) else { return Ok(()) };
     set_parent_process_death_signal(Some(Signal::KILL))

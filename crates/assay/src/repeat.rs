@@ -35,9 +35,6 @@ const MOST: u64 = 1_000;
 const STREAM: u64 = 0x4E_70;
 
 /// How many runs are wanted, if more than one.
-///
-/// # Errors
-/// If the number is invalid.
 pub fn times(options: &Options) -> Result<Option<u64>> {
     match options.repeat.get() {
         None | Some(1) => Ok(None),
@@ -50,9 +47,6 @@ pub fn times(options: &Options) -> Result<Option<u64>> {
 }
 
 /// Runs `times` times, then shows the runs as one result.
-///
-/// # Errors
-/// If the first run cannot begin, or the group cannot be written.
 pub fn execute(
     (agents, matches): (Option<u32>, &ArgMatches),
     options: Options,
@@ -225,9 +219,6 @@ fn meeting(capabilities: &Capabilities, purpose: Purpose, has_own_store: bool) -
 }
 
 /// Shows the runs of the group `dir` as one result; gives the code to end with.
-///
-/// # Errors
-/// If they cannot be read, or the result cannot be written.
 pub fn show(dir: &Path, options: &Options, display: &Display) -> Result<Exit> {
     display.require(options, "repeated runs are", &FORMATS_OF_SEVERAL)?;
     let mut exit = Exit::Fine;

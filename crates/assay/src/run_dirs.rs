@@ -28,10 +28,8 @@ pub fn fresh(runs_dir: &Path, name: &str, seed: u64) -> PathBuf {
     dir
 }
 
-/// Checks that `dir` can become a run directory with the run directory of a load in it.
-///
-/// # Errors
-/// If there was a run already. Known before the store is touched, it costs nothing.
+/// Checks that `dir` can become a run directory with the run directory of a load in it. Known
+/// before the store is touched, an error costs nothing.
 pub fn require_free(dir: &Path) -> Result<()> {
     for taken in [dir.to_owned(), dir.join(LOAD)] {
         if is_run_dir(&taken) {

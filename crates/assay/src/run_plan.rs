@@ -57,10 +57,8 @@ pub struct RunPlan {
 }
 
 impl RunPlan {
-    /// Reads the specification that `matches` names, with the changes to it that were typed.
-    ///
-    /// # Errors
-    /// If something is invalid, or there is a run in the run directory already.
+    /// Reads the specification that `matches` names, with the changes to it that were typed. Fails
+    /// if there is a run in the run directory already.
     pub fn from(matches: &ArgMatches, mut options: Options, purpose: Purpose) -> Result<RunPlan> {
         // A wrong format must not be found out after the run.
         Display::from(&options)?;

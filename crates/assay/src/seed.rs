@@ -9,9 +9,6 @@ pub fn draw_seed() -> Result<Seed> {
 }
 
 /// A number that nobody can guess, from the kernel itself: where there is no /dev too.
-///
-/// # Errors
-/// If the kernel gives none.
 pub fn random() -> Result<u64> {
     let mut bytes = [0; 8];
     let given = rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())

@@ -66,9 +66,6 @@ pub struct Setup {
 
 impl Setup {
     /// Starts the lab and the server that the plan wants, then opens the store.
-    ///
-    /// # Errors
-    /// If something cannot be started or opened.
     pub fn open(mut plan: RunPlan) -> Result<Setup> {
         let lab = RunLab::from(&plan.options)?;
         if let Some(lab) = &lab {
@@ -94,9 +91,6 @@ impl Setup {
     }
 
     /// The plan with an open store that has no lab, and no server before it.
-    ///
-    /// # Errors
-    /// If the keyboard cannot be listened to.
     pub fn with(
         plan: RunPlan,
         store: Arc<dyn Store>,
@@ -125,10 +119,8 @@ impl Setup {
         self.member = Some(Arc::clone(member));
     }
 
-    /// The URL of the store, secrets included, as an agent's command takes it.
-    ///
-    /// # Errors
-    /// If there is none that another process could use.
+    /// The URL of the store, secrets included, as an agent's command takes it. Fails if there is
+    /// none that another process could use.
     pub fn raw_target(&self) -> Result<String> {
         let capabilities = self.store.capabilities();
         let is_within = !capabilities.is_persistent && !capabilities.is_no_op;
@@ -147,10 +139,8 @@ impl Setup {
         })
     }
 
-    /// Runs the workload; the run directory is the setup's.
-    ///
-    /// # Errors
-    /// If the store holds other data than the workload wants, or the run could not begin.
+    /// Runs the workload; the run directory is the setup's. Fails if the store holds other data
+    /// than the workload wants.
     pub fn run(&mut self) -> Result<Finished> {
         let undoes_inserts = self.undoes_inserts()?;
         let final_reads = self.final_reads()?;
@@ -187,9 +177,6 @@ impl Setup {
 
     /// Analyzes the finished run directory, keeps its hallmark with its page, shows the result,
     /// says where it is kept; returns the exit code.
-    ///
-    /// # Errors
-    /// If the run directory cannot be read or the result cannot be written.
     pub fn show_result(&self, finished: &Finished) -> Result<Exit> {
         let known = finished.manifest.clone();
         let analyzed = analyze_beside(&finished.dir, known, None, &mut |_| {})?;
@@ -218,9 +205,6 @@ impl Setup {
 }
 
 /// Opens the store at `url`; the clock and the seed are for simulated ones.
-///
-/// # Errors
-/// If it cannot be reached, or does not let us.
 pub fn open_store(url: &str, seed: Seed) -> Result<Arc<dyn Store>> {
     let surroundings = machine::surroundings();
     let options = registry::Options { clock: || clock::monotonic().0, seed, surroundings };

@@ -66,9 +66,6 @@ pub struct Display {
 
 impl Display {
     /// What the settings say.
-    ///
-    /// # Errors
-    /// If the format is none that exists, or there is no place for the output.
     pub fn from(options: &Options) -> Result<Display> {
         let output = options.output.value().cloned();
         let by_ending =
@@ -97,9 +94,6 @@ impl Display {
 
     /// Requires that the chosen format is one of `formats`; `subject` begins the sentence that says
     /// which they are, such as `a study is`.
-    ///
-    /// # Errors
-    /// If it is another one.
     pub fn require(&self, options: &Options, subject: &str, formats: &[Format]) -> Result<()> {
         if formats.contains(&self.format) {
             return Ok(());
@@ -116,9 +110,6 @@ impl Display {
 
     /// The result that this document tells, in the chosen format; `other` makes the formats that do
     /// not follow from a document.
-    ///
-    /// # Errors
-    /// If `other` cannot make it.
     pub fn text<'a>(
         &self,
         document: impl FnOnce() -> Document<'a>,
@@ -133,9 +124,6 @@ impl Display {
     }
 
     /// Writes the result that this document tells, as [`Display::text`] has it, to where it goes.
-    ///
-    /// # Errors
-    /// If it cannot be made or written.
     pub fn show<'a>(
         &self,
         document: impl FnOnce() -> Document<'a>,
@@ -146,9 +134,6 @@ impl Display {
 }
 
 /// A result that cannot be written where `setting` says must not be found out after the run.
-///
-/// # Errors
-/// If there is no such place.
 pub fn require_place(setting: &str, output: &Path) -> Result<()> {
     let parent = output.parent().filter(|parent| !parent.as_os_str().is_empty());
     let reason = match parent {
@@ -191,9 +176,6 @@ pub const PAGE_FILE: &str = "report.html";
 
 /// Writes `hallmark.json` and, beside it, `report.html` into the run directory `dir`; the same run
 /// directory gives the same files.
-///
-/// # Errors
-/// If they cannot be written.
 pub fn keep_hallmark(dir: &Path, analyzed: &AnalyzedRun) -> Result<()> {
     let AnalyzedRun { facts, summary, timeline, .. } = analyzed;
     if let Some(text) = assay_report::hallmark::json(facts) {
@@ -208,9 +190,6 @@ fn keep(path: &Path, text: &str) -> Result<()> {
 }
 
 /// Shows the result as the settings say.
-///
-/// # Errors
-/// If the result cannot be written where it should go.
 pub fn show(analyzed: &AnalyzedRun, display: &Display) -> Result<()> {
     let AnalyzedRun { facts, summary, timeline, .. } = analyzed;
     let document = || assay_report::run(facts, summary, timeline.as_ref());
@@ -235,17 +214,11 @@ fn is_closed(output: impl AsFd) -> bool {
 }
 
 /// Ends a command with a text on standard output.
-///
-/// # Errors
-/// As [`put`].
 pub fn finish(text: &str) -> Result<Exit> {
     put(text, None).map(|()| Exit::Fine)
 }
 
-/// Writes a result to a file or to standard output.
-///
-/// # Errors
-/// If it cannot be written. A reader that closed the pipe is no error.
+/// Writes a result to a file or to standard output. A reader that closed the pipe is no error.
 pub fn put(text: &str, output: Option<&Path>) -> Result<()> {
     let Some(path) = output else {
         let mut stdout = std::io::stdout().lock();

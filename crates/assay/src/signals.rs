@@ -27,9 +27,6 @@ pub fn ending() -> Vec<c_int> {
 }
 
 /// A flag that a signal which ends a command raises.
-///
-/// # Errors
-/// If the system refuses.
 pub fn stop_flag() -> Result<Arc<AtomicBool>> {
     let stop = Arc::default();
     for signal in ending() {
@@ -39,9 +36,6 @@ pub fn stop_flag() -> Result<Arc<AtomicBool>> {
 }
 
 /// A flag that the first such signal raises; the second ends the program at once.
-///
-/// # Errors
-/// If the system refuses.
 pub fn stop_flag_heard_once() -> Result<Arc<AtomicBool>> {
     let stop = Arc::default();
     for signal in ending() {
@@ -87,9 +81,6 @@ pub struct During<'a> {
 
 impl Listening {
     /// Begins to listen.
-    ///
-    /// # Errors
-    /// If the system refuses.
     pub fn begin() -> Result<Listening> {
         let mut signals = Signals::new(ending()).context("cannot listen for interrupts")?;
         let handle = signals.handle();
@@ -131,9 +122,6 @@ impl Listening {
 
 /// From now on a write beyond the file size limit (`ulimit -f`) is an error, like one on a full
 /// disk. Child processes have the signal's default again.
-///
-/// # Errors
-/// If the system refuses.
 pub fn outlive_file_limits() -> Result<()> {
     let received = register(SIGXFSZ, Arc::new(AtomicBool::new(false)));
     received.map(drop).context("cannot listen for the signal of file limits")

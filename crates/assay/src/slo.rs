@@ -223,9 +223,6 @@ impl Limit<'_> {
 }
 
 /// A series of rates: `rate=1k..100k:log:8`, or `lin`.
-///
-/// # Errors
-/// If a part is missing or is invalid.
 pub fn sweep(text: &str) -> Result<Sweep> {
     let rate_profile = "write rate=FROM..TO:log:POINTS, for example rate=1k..100k:log:8";
     let Some(rates) = text.strip_prefix("rate=") else {

@@ -21,9 +21,6 @@ pub fn take(sets: &mut Vec<String>) -> Vec<String> {
 }
 
 /// All changes, the strongest last: configuration files, the spec, `--set`.
-///
-/// # Errors
-/// If a name is none, or a value is no number that makes sense.
 pub fn changed(
     options: &Options,
     spec: &toml::Table,

@@ -7,9 +7,6 @@ use assay_model::Nanos;
 use assay_store::{Store, Truth};
 
 /// Writes the truth log of `store` into the run directory `dir`; no file without a log.
-///
-/// # Errors
-/// If the disk does not take it.
 pub fn keep(store: &dyn Store, dir: &Path) -> Result<(), TableError> {
     let mut writer = None;
     store.truth(&mut |truth| {

@@ -38,10 +38,8 @@ pub struct Via {
 }
 
 impl Via {
-    /// Starts one before the store at `target`; `replaces` what the store holds of FMKe.
-    ///
-    /// # Errors
-    /// If it cannot be started, or does not open the store; it has said why then.
+    /// Starts one before the store at `target`; `replaces` what the store holds of FMKe. If it does
+    /// not open the store, it has said why.
     pub fn start(target: &str, layout: &'static str, replaces: bool) -> Result<Via> {
         let behind = registry::without_secrets(target);
         let words = |target: &str| {
@@ -117,10 +115,8 @@ pub struct Hop {
 }
 
 impl Hop {
-    /// Starts such a server; `open` opens a store by its URL.
-    ///
-    /// # Errors
-    /// If it does not start.
+    /// Starts such a server; `open` opens a store by its URL. If it does not open the store, it has
+    /// said why.
     pub fn start(
         layout: &'static str,
         open: impl FnOnce(&str) -> Result<Arc<dyn Store>>,
@@ -150,9 +146,6 @@ pub fn hop(measured: &FloorSection) -> Setting {
 }
 
 /// Refuses what has no such server.
-///
-/// # Errors
-/// Always.
 pub fn refuse(workload: &str) -> anyhow::Error {
     usage(format!("--via http: only the workload fmke has an application server, not {workload}"))
 }

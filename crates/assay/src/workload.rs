@@ -115,9 +115,6 @@ pub fn file_text(path: &Path) -> std::io::Result<String> {
 
 impl Workload {
     /// Reads SPEC and applies `changes`. Warnings go to standard error.
-    ///
-    /// # Errors
-    /// If there is no such workload, or it or a change is invalid.
     pub fn read(text: &str, changes: &Changes) -> Result<Workload> {
         let path = Path::new(text);
         let mut workload = match path.is_file() {
@@ -142,10 +139,8 @@ impl Workload {
         )))
     }
 
-    /// The trace that is loaded before this one is run, if it needs any record.
-    ///
-    /// # Errors
-    /// If it does not lie beside this one, or is another one.
+    /// The trace that is loaded before this one is run, if it needs any record. Fails if it does
+    /// not lie beside this one, or is another one.
     pub fn preload(&self) -> Result<Option<Trace>> {
         if let Some(load) = self.load_of_records() {
             return Ok(Some(load.clone()));
@@ -181,9 +176,7 @@ impl Workload {
     }
 
     /// Refuses to load a part of the records that its spec says: the store would be noted as whole.
-    ///
-    /// # Errors
-    /// If it is the trace of a load of fewer records, or more, than `records`.
+    /// Fails if it is the trace of a load of fewer records, or more, than `records`.
     pub fn require_whole_load(&self, records: Option<u64>) -> Result<()> {
         match (self.load_of_records().map(Trace::end), records) {
             (Some(written), Some(records)) if written != records => Err(usage(format!(
@@ -196,9 +189,6 @@ impl Workload {
     }
 
     /// Refuses to run the trace of a load: its operations have the values of a load.
-    ///
-    /// # Errors
-    /// If it is one.
     pub fn require_run(&self) -> Result<()> {
         match self.load_of_records() {
             Some(_) => Err(usage(format!(
@@ -234,10 +224,7 @@ impl Workload {
     }
 
     /// Whether a load makes the relations alone: a trace of queries came without another one that
-    /// is to be loaded before it.
-    ///
-    /// # Errors
-    /// If what lies beside it is no such trace.
+    /// is to be loaded before it. Fails if what lies beside it is no such trace.
     pub fn loads_no_row(&self) -> Result<bool> {
         let (WorkloadSource::Trace, Some(trace)) = (&self.requested, &self.trace) else {
             return Ok(false);
@@ -424,9 +411,6 @@ impl Workload {
 
     /// Sets how many operations are issued, or that another bound than their number ends the run.
     /// A trace ends by itself: its spec stays as its header has it, and agents compare it.
-    ///
-    /// # Errors
-    /// If the spec is invalid with so many.
     pub fn set_operations(&mut self, operations: Option<u64>) -> Result<()> {
         if self.trace.is_some() {
             return Ok(());
@@ -448,9 +432,6 @@ impl Workload {
     }
 
     /// The plan of one phase. Values are seeded by the data set that is in the store, if it says.
-    ///
-    /// # Errors
-    /// If a value of the specification is invalid.
     pub fn plan(&self, seed: Seed, phase: PlanPhase) -> Result<Compiled> {
         match &self.requested {
             WorkloadSource::Records(spec) => {
@@ -546,9 +527,6 @@ impl Workload {
 }
 
 /// Reads a properties file.
-///
-/// # Errors
-/// If it cannot be read or is none.
 pub fn read_properties(file: &str) -> Result<Properties> {
     if let Some(entry) = of_ycsb(file) {
         return Properties::parse(entry.text.as_bytes(), file).map_err(as_usage);
@@ -575,9 +553,6 @@ fn of_ycsb(file: &str) -> Option<&'static builtin::BuiltinWorkload> {
 }
 
 /// Splits `key=value`.
-///
-/// # Errors
-/// If there is no `=`.
 pub fn split<'a>(text: &'a str, flag: &str) -> Result<(&'a str, &'a str)> {
     text.split_once('=').ok_or_else(|| usage(format!("{flag} {text}: write it as key=value")))
 }

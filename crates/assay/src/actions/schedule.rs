@@ -99,11 +99,9 @@ impl LabPlace {
     }
 }
 
-/// Compares what is to be done, as `setting` says, with the lab that it is to be done to.
-///
-/// # Errors
-/// If the store cannot have as many nodes, there is no such node at that time, or the lab cannot
-/// have such a fault.
+/// Compares what is to be done, as `setting` says, with the lab that it is to be done to. Fails if
+/// the store cannot have as many nodes, there is no such node at that time, or the lab cannot have
+/// such a fault.
 pub(super) fn check(actions: &[Action], place: &LabPlace, setting: &SettingText) -> Result<()> {
     let recipe = recipes::find(&place.store).map_err(usage)?;
     let mut nodes = place.nodes;
@@ -125,11 +123,8 @@ pub(super) fn check(actions: &[Action], place: &LabPlace, setting: &SettingText)
 }
 
 impl ActionSchedule {
-    /// What the settings `at` or `nemesis` name.
-    ///
-    /// # Errors
-    /// If one of them is invalid, there is no lab for it, or it lies beyond the run's end; and if
-    /// the lab that `--up` will start cannot have such a fault.
+    /// What the settings `at` or `nemesis` name. Fails if one is invalid, has no lab, lies beyond
+    /// the run's end, or is a fault that the lab which `--up` will start cannot have.
     pub fn read(options: &Options, seed: Seed) -> Result<ActionSchedule> {
         let text = options.at.text().unwrap_or_default();
         let parts = text.split([';', '\n']).map(str::trim).filter(|part| !part.is_empty());
@@ -159,10 +154,8 @@ impl ActionSchedule {
         Ok(schedule)
     }
 
-    /// Compares it with the lab, which is up; says what is drawn.
-    ///
-    /// # Errors
-    /// If the lab cannot have such a fault, or a program is missing for it.
+    /// Compares it with the lab, which is up; says what is drawn. Fails if it cannot have such a
+    /// fault, or a program is missing for it.
     pub fn settle_in(&mut self, lab: &Record, options: &Options) -> Result<()> {
         if self.is_empty() {
             return Ok(());

@@ -51,10 +51,7 @@ fn text(results: &[ConsistencyResult], display: &Display) -> Result<String> {
 }
 
 /// The code that the verdicts on the required qualities ask for; without any, that the checks of
-/// all verdicts ask for.
-///
-/// # Errors
-/// If a quality is required that such a history cannot show.
+/// all verdicts ask for. Fails if a quality is required that such a history cannot show.
 fn exit(result: &ConsistencyResult, required: &[Quality], needs_power: bool) -> Result<Exit> {
     if required.is_empty() && !needs_power {
         return Ok(Exit::Fine);

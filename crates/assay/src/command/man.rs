@@ -17,9 +17,6 @@ pub fn command() -> Command {
 }
 
 /// `assay man DIR`: `assay.1`, `assay-bench.1`, `assay-lab-up.1`, …
-///
-/// # Errors
-/// If a page cannot be written.
 pub fn man(matches: &ArgMatches, whole: Command) -> Result<Exit> {
     let dir = Path::new(matches.get_one::<String>("dir").context("a directory is needed")?);
     fs::create_dir_all(dir).with_context(|| format!("cannot create {}", dir.display()))?;

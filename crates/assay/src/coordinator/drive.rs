@@ -39,9 +39,6 @@ pub struct Driven {
 }
 
 /// Waits until the fleet has ended; what agents deliver goes into folders of `pieces`.
-///
-/// # Errors
-/// If it cannot begin.
 pub fn drive(
     setup: &Setup,
     fleet: &mut Fleet<'_>,

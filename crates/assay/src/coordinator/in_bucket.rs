@@ -22,10 +22,8 @@ pub struct InBucket {
 }
 
 impl InBucket {
-    /// The folder of a run of `agents` agents, if they put their parts into one.
-    ///
-    /// # Errors
-    /// If it cannot be written and read.
+    /// The folder of a run of `agents` agents, if they put their parts into one. Fails if it cannot
+    /// be written and read.
     pub fn begin(collecting: Collecting, agents: u32) -> Result<Option<InBucket>> {
         let Collecting::Bucket { url, .. } = &collecting else { return Ok(None) };
         fleet::require_access(&within(url, COORDINATOR))?;
@@ -34,10 +32,7 @@ impl InBucket {
     }
 
     /// Fetches the parts that agents have put there, into folders of `pieces`; from then on that is
-    /// where they are.
-    ///
-    /// # Errors
-    /// If one does not come, or not as it was sent.
+    /// where they are. Fails if one does not come, or not as it was sent.
     pub fn fetch(
         &self,
         setup: &Setup,
@@ -57,9 +52,6 @@ impl InBucket {
 
     /// Puts the coordinator's part `own` beside those of the agents, so that the run can be joined
     /// anywhere.
-    ///
-    /// # Errors
-    /// If the bucket does not take it.
     pub fn keep(&self, own: &Path) -> Result<(), BucketError> {
         let Some((_, patience)) = self.collecting.bucket(0) else { return Ok(()) };
         Bucket::open(&within(&self.url, COORDINATOR), patience)?.send(own, &|| true)

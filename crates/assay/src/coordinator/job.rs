@@ -13,9 +13,6 @@ use crate::exit::usage;
 use crate::options::{Options, Origin, Shape, Verb};
 
 /// The command `verb` of `matches` with its settings, with the files that it names.
-///
-/// # Errors
-/// If a file cannot be read.
 pub fn words(
     matches: &ArgMatches,
     options: &Options,

@@ -34,9 +34,6 @@ pub fn part(pieces: &Path, agent: u32) -> PathBuf {
 
 impl LocalAgents {
     /// Starts them, to join the coordinator at `address` and measure the store at `target`.
-    ///
-    /// # Errors
-    /// If the system does not start one.
     pub fn start(
         agents: u32,
         address: SocketAddr,

@@ -24,9 +24,6 @@ use super::drive::Driven;
 
 /// Keeps it in a folder of `pieces`, after the final reads, which it makes now: all agents have
 /// ended. Gives the folder.
-///
-/// # Errors
-/// If it cannot be written.
 pub fn keep(fleet: &Fleet<'_>, driven: &Driven, pieces: &Path) -> Result<PathBuf> {
     let experiment = &fleet.experiment;
     let dir = pieces.join(COORDINATOR);

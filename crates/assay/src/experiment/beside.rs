@@ -24,9 +24,6 @@ use crate::{live, observe};
 
 impl Experiment {
     /// Begins what goes on beside the load: actions on the store, a look at its servers.
-    ///
-    /// # Errors
-    /// If a thread cannot be started.
     pub fn begin_beside<'scope, 'env: 'scope>(
         &'env self,
         scope: &'scope Scope<'scope, 'env>,
@@ -235,9 +232,6 @@ impl Drop for RaisedAtEnd<'_> {
 }
 
 /// Starts the thread `name`, which does what `purpose` says in the error if there is none.
-///
-/// # Errors
-/// If the system does not start it.
 pub fn spawn<'scope, T: Send + 'scope>(
     scope: &'scope Scope<'scope, '_>,
     name: &str,

@@ -59,10 +59,8 @@ impl FleetMember {
         });
     }
 
-    /// The share of this agent, with `workers` workers, if all agents have the same `plan`.
-    ///
-    /// # Errors
-    /// If the run is called off.
+    /// The share of this agent, with `workers` workers, if all agents have the same `plan`. Fails
+    /// if the run is called off.
     pub fn share(&self, workers: usize, plan: &str) -> Result<Share> {
         let place = self.session.place(workers, plan).map_err(called_off)?;
         Ok(Share {

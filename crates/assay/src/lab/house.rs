@@ -13,9 +13,6 @@ use crate::options::Options;
 const ROOTS_FOLDER: &str = "/var/lib/assay/lab";
 
 /// The labs in the place that the settings name, or that of this user.
-///
-/// # Errors
-/// If this user has no home.
 pub fn labs(options: &Options) -> Result<Labs> {
     let root = match options.lab_dir.text() {
         Some(dir) => std::path::absolute(dir).map_err(|error| options.lab_dir.wrong(error))?,
@@ -29,9 +26,6 @@ pub fn labs(options: &Options) -> Result<Labs> {
 }
 
 /// Where this user's programs of stores are kept.
-///
-/// # Errors
-/// If this user has no home.
 pub fn house() -> Result<House> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let places = std::env::split_paths(&path).filter(|place| place.is_absolute());

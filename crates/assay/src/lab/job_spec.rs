@@ -9,9 +9,6 @@ use crate::lab::house::house;
 use crate::options::Options;
 
 /// A lab of this store that is called `name`, in its usual place, according to the settings.
-///
-/// # Errors
-/// If this user has no home.
 pub fn job_spec(store: &str, name: &str, labs: &Labs, options: &Options) -> Result<JobSpec> {
     let House { package_cache, places, .. } = house()?;
     Ok(JobSpec {
@@ -33,10 +30,8 @@ pub fn job_spec(store: &str, name: &str, labs: &Labs, options: &Options) -> Resu
     })
 }
 
-/// Checks the request.
-///
-/// # Errors
-/// If it is invalid, or this binary has no driver that could tell whether the store is ready.
+/// Checks the request. Fails if this binary has no driver that could tell whether the store is
+/// ready.
 pub fn check(job_spec: &JobSpec) -> Result<(), LabError> {
     require_driver(job_spec.order(monotonic)?.recipe)
 }

@@ -20,10 +20,8 @@ const TIMEOUT: Nanos = Nanos::from_secs(10);
 /// How long is waited for an answer at once.
 const WAIT: Duration = Duration::from_millis(20);
 
-/// Writes a record to the store at `url`, reads it, and removes it again.
-///
-/// # Errors
-/// If any of that does not work: how far it came, and why.
+/// Writes a record to the store at `url`, reads it, and removes it again. An error says how far it
+/// came, and why.
 pub fn probe(url: &str) -> Result<(), String> {
     let store = open_store(url, Seed(0)).map_err(|error| error.to_string())?;
     let fields = vec![FIELD.to_owned()];

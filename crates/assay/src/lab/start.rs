@@ -7,9 +7,6 @@ use assay_lab::{CancelHandle, JobSpec, LabError, Started, start};
 
 /// As [`start`]; if programs are missing and there is a terminal, asks whether they may
 /// be installed or fetched.
-///
-/// # Errors
-/// As for [`start`].
 pub fn start_asking(
     job_spec: &JobSpec,
     cancel_handle: &CancelHandle,

@@ -30,9 +30,6 @@ pub struct RunLab {
 
 impl RunLab {
     /// The lab that `--up` or `--lab` want, if one of them is given; it is up then.
-    ///
-    /// # Errors
-    /// If the store is named in several ways, or the lab is not there or does not come up.
     pub fn from(options: &Options) -> Result<Option<RunLab>> {
         let place = StorePlace::named(options)?;
         let of_new: [&SettingText; 6] = [
@@ -69,9 +66,6 @@ impl RunLab {
 
     /// A lab of this process's own with a store and its number of nodes; `tell` is called with the
     /// progress.
-    ///
-    /// # Errors
-    /// If there is no such store, or it does not come up.
     pub fn start(
         options: &Options,
         StoreNodes { store, nodes }: &StoreNodes,
@@ -156,10 +150,8 @@ pub enum StorePlace<'a> {
 }
 
 impl StorePlace<'_> {
-    /// The place that the settings name, if they do.
-    ///
-    /// # Errors
-    /// If several do; what was typed wins over files and environment.
+    /// The place that the settings name, if they do. Several are an error; what was typed wins over
+    /// files and environment.
     pub fn named(options: &Options) -> Result<Option<StorePlace<'_>>> {
         let url = options.target.text().map(|_| StorePlace::Url);
         let lab = options.lab.text().map(StorePlace::Lab);

@@ -60,9 +60,6 @@ pub struct Scraped {
 
 impl Scraper {
     /// Reads everything once that `options` name; `None` if they name nothing.
-    ///
-    /// # Errors
-    /// If a target is invalid, or cannot be read now.
     pub fn open(options: &Options, store: &Arc<dyn Store>) -> Result<Option<Scraper>> {
         let every = options.scrape_every.get().unwrap_or(EVERY);
         if every < LEAST_EVERY {

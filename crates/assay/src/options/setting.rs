@@ -157,10 +157,7 @@ impl fmt::Display for Origin {
 
 /// What a setting can be.
 pub trait SettingValue: Sized {
-    /// Reads it.
-    ///
-    /// # Errors
-    /// If the text is none; says what a right one looks like.
+    /// Reads it. An error says what a right one looks like.
     fn parse(text: &str) -> Result<Self>;
 }
 
@@ -276,9 +273,6 @@ pub trait Settable {
     fn as_text(&self) -> &SettingText;
 
     /// Gives it a value.
-    ///
-    /// # Errors
-    /// If `text` is none.
     fn set(&mut self, text: &str, origin: Origin) -> Result<()>;
 
     /// Goes back to the default, unless a flag of this command gave it.

@@ -102,9 +102,6 @@ pub fn current(name: &str) -> &str {
 }
 
 /// Refuses settings of one place of which one is given by both its names.
-///
-/// # Errors
-/// If there is one.
 pub fn require_one_name<'a>(place: &str, names: impl Iterator<Item = &'a str>) -> Result<()> {
     let names: Vec<&str> = names.collect();
     match aliases().find(|(old, new)| names.contains(old) && names.contains(new)) {

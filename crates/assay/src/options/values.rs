@@ -86,9 +86,6 @@ pub struct StoreNodes {
 }
 
 /// One of a few words.
-///
-/// # Errors
-/// If `text` is none of them.
 pub fn one_of<T: Copy>(text: &str, choices: &[(&str, T)]) -> Result<T> {
     let found = choices.iter().find(|(word, _)| *word == text);
     found.map(|(_, value)| *value).with_context(|| {

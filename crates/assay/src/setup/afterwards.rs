@@ -15,9 +15,6 @@ use crate::{cleanup, conditions};
 
 impl Setup {
     /// Looks at what the run has left behind, and removes what is to be removed.
-    ///
-    /// # Errors
-    /// If the store does not let us, or the run directory cannot be changed.
     pub fn look_after(&self, finished: &mut Finished, undoes_inserts: bool) -> Result<()> {
         self.examine(finished)?;
         if undoes_inserts {
@@ -78,9 +75,6 @@ impl Setup {
     }
 
     /// Whether what the run inserts is undone; that it cannot be must not be found out after it.
-    ///
-    /// # Errors
-    /// If it cannot be.
     pub fn undoes_inserts(&self) -> Result<bool> {
         if !self.plan.options.clean_up_inserts.is_on() {
             return Ok(false);

@@ -27,9 +27,6 @@ const RESUMED: &str = "the load went on with one that was interrupted: what that
 
 impl Setup {
     /// An agent's share of a load, of a store that the coordinator has prepared.
-    ///
-    /// # Errors
-    /// If the load could not begin.
     pub fn load_share(&mut self, dir: &Path) -> Result<Finished> {
         let plan = self.plan.workload.plan(self.plan.seed, PlanPhase::Load)?;
         let load_config = self.load_config(&plan, Purpose::Load, self.loaded(plan.len())?)?;
@@ -40,9 +37,6 @@ impl Setup {
     }
 
     /// Loads the store; the run directory of the load is `dir`.
-    ///
-    /// # Errors
-    /// If the store cannot be prepared, or the load could not begin.
     pub fn load(&mut self, dir: &Path) -> Result<Finished> {
         if self.plan.options.resume.is_on() {
             self.take_up_load()?;

@@ -31,9 +31,6 @@ use crate::via::Via;
 
 impl Setup {
     /// The load of `plan`, which issues `planned` processes if it ends.
-    ///
-    /// # Errors
-    /// If the settings do not go together.
     pub fn load_config(
         &self,
         plan: &Compiled,
@@ -94,9 +91,6 @@ impl Setup {
     }
 
     /// The experiment of one phase, ready to be performed.
-    ///
-    /// # Errors
-    /// If the store does not tell its settings, or the trace cannot be opened.
     pub fn experiment(
         &self,
         plan: &Compiled,

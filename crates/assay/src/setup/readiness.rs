@@ -16,10 +16,8 @@ use crate::note::Note;
 use crate::setup::Setup;
 
 impl Setup {
-    /// The run, ready to start; a store that is empty when it starts is loaded first.
-    ///
-    /// # Errors
-    /// If the store holds other data than the workload wants, or the run is invalid.
+    /// The run, ready to start; a store that is empty when it starts is loaded first. Fails if the
+    /// store holds other data than the workload wants.
     pub fn ready(&mut self) -> Result<Experiment> {
         self.require_kinds(PlanPhase::Run)?;
         let purpose = self.plan.purpose;
@@ -143,17 +141,11 @@ impl Setup {
     }
 
     /// Whether the store says what was loaded into it.
-    ///
-    /// # Errors
-    /// If it cannot be reached.
     pub fn has_note(&self) -> Result<bool> {
         Ok(self.store.note().map_err(from_open)?.is_some())
     }
 
     /// Compares the workload's operations with the store's capabilities.
-    ///
-    /// # Errors
-    /// If the store cannot do all of it.
     pub fn require_kinds(&self, phase: PlanPhase) -> Result<()> {
         let capabilities = self.store.capabilities();
         let missing: Vec<&str> = self

@@ -10,10 +10,8 @@ use crate::options::Options;
 use crate::run_plan::RunPlan;
 use crate::workload::Workload;
 
-/// The URL of the store: in the lab, if there is one.
-///
-/// # Errors
-/// If none is named, or it does not go with the workload or the settings.
+/// The URL of the store: in the lab, if there is one. Fails if it does not go with the workload or
+/// the settings.
 pub fn store_url(plan: &RunPlan, lab: Option<&str>) -> Result<String> {
     let RunPlan { options, workload, .. } = plan;
     let url = lab.map_or_else(|| named(plan), |url| Ok(url.to_owned()))?;

@@ -11,10 +11,8 @@ use crate::exit::usage;
 const PERIODS: [(&str, f64); 5] =
     [("year", 1.0), ("month", 12.0), ("week", 365.25 / 7.0), ("day", 365.25), ("hour", 8766.0)];
 
-/// Adds what the faults of `analyzed` mean at the rates of `--what-if`, if it was given.
-///
-/// # Errors
-/// If the rates cannot be read, or the run says nothing about faults.
+/// Adds what the faults of `analyzed` mean at the rates of `--what-if`, if it was given. Fails if
+/// the run says nothing about faults.
 pub fn add(matches: &ArgMatches, analyzed: &mut AnalyzedRun) -> Result<()> {
     let Some(text) = matches.get_one::<String>("what-if") else { return Ok(()) };
     let rates = rates(text)?;

@@ -136,17 +136,11 @@ fn read(path: &Path, command_line: &CommandLine) -> Result<StudyFile> {
 
 impl StudyArgs {
     /// The study file.
-    ///
-    /// # Errors
-    /// If none was typed.
     pub fn path(&self) -> Result<&Path> {
         self.file.as_deref().context("a FILE is needed")
     }
 
     /// What is changed of the study.
-    ///
-    /// # Errors
-    /// If a value is invalid.
     pub fn request(&self, options: &Options) -> Result<StudyRequest> {
         let names = |text: &Option<String>| -> Vec<String> {
             let names = text.iter().flat_map(|text| text.split(',')).map(str::trim);

@@ -53,9 +53,6 @@ impl<'a> OwnProgram<'a> {
     }
 
     /// From now on an interrupt ends the study.
-    ///
-    /// # Errors
-    /// If the system refuses.
     pub fn listen(&mut self) -> Result<()> {
         self.stop = Some(stop_flag_heard_once()?);
         Ok(())

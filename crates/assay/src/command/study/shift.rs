@@ -33,9 +33,6 @@ pub struct Shift {
 
 impl Shift {
     /// Starts the store `target` as lab `name`, or a name near it.
-    ///
-    /// # Errors
-    /// If it does not come up, or the study is stopped meanwhile.
     pub fn up(
         (name, target): (&str, &Target),
         labs: &Labs,
@@ -123,9 +120,6 @@ fn job_spec(name: &str, target: &Target, labs: &Labs, options: &Options) -> Resu
 }
 
 /// A lock: one study at a time chooses a lab's name.
-///
-/// # Errors
-/// If the folder of labs cannot be made, or the study is stopped meanwhile.
 fn naming(labs: &Labs, is_stopped: &dyn Fn() -> bool) -> Result<File> {
     let root = labs.root();
     let unmade = || format!("cannot make {}", root.display());

@@ -46,9 +46,6 @@ pub enum TuneGoal {
 
 impl TuneOptions {
     /// Reads the settings.
-    ///
-    /// # Errors
-    /// If one is invalid, or two contradict each other.
     pub fn from(options: &Options) -> Result<TuneOptions> {
         refuse_other_loads(options)?;
         let sought = sought(options)?;

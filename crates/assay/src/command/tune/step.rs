@@ -99,9 +99,6 @@ impl Steps {
     }
 
     /// Runs the step, or analyzes the existing one if the tune is resumed.
-    ///
-    /// # Errors
-    /// If the run fails, or its run directory cannot be read.
     pub fn make(&mut self, request: Request) -> Result<Attempt> {
         let listening = &self.setup.listening;
         // A signal that ended the step before does not end this one.

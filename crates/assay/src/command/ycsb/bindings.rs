@@ -69,10 +69,8 @@ pub fn statuses(name: &str, names_fields: bool) -> Statuses {
     statuses
 }
 
-/// The URL that a binding's name and `properties` stand for, with warnings.
-///
-/// # Errors
-/// If there is no such binding, or a property is missing or invalid.
+/// The URL that a binding's name and `properties` stand for, with warnings. Fails if there is no
+/// such binding, or a property is missing or invalid.
 pub fn url(name: &str, properties: &BTreeMap<String, String>) -> Result<(String, Vec<String>)> {
     let Some(known) = KNOWN.iter().find(|known| known.name == name) else {
         let hint = match assay_model::closest(name, names()) {

@@ -13,9 +13,6 @@ use crate::note::Note;
 const FOLDER: &str = ".ycsb";
 
 /// Keeps `note` for the store at `url`, which has no secrets in it.
-///
-/// # Errors
-/// If it cannot be written.
 pub fn keep(runs_dir: &Path, url: &str, note: &Note) -> Result<()> {
     let path = path(runs_dir, url);
     let written = std::fs::create_dir_all(runs_dir.join(FOLDER)).and_then(|()| {
@@ -26,9 +23,6 @@ pub fn keep(runs_dir: &Path, url: &str, note: &Note) -> Result<()> {
 }
 
 /// The note for the store at `url`, if there is one.
-///
-/// # Errors
-/// If it cannot be read.
 pub fn find(runs_dir: &Path, url: &str) -> Result<Option<Note>> {
     let path = path(runs_dir, url);
     match std::fs::read_to_string(&path) {

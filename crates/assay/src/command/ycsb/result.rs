@@ -26,9 +26,6 @@ pub struct OutputOptions {
 
 impl OutputOptions {
     /// What the properties say.
-    ///
-    /// # Errors
-    /// If there is no such exporter.
     pub fn new(
         options: &ClientOptions,
         version: Version,
@@ -71,9 +68,6 @@ impl OutputOptions {
 
     /// Analyzes the run in `dir`, of which `manifest` is known, and measures it as YCSB would on
     /// the way.
-    ///
-    /// # Errors
-    /// If its history cannot be read.
     pub fn analyze(&mut self, dir: &Path, manifest: Manifest) -> Result<(AnalyzedRun, Measures)> {
         self.block.transactions = manifest.history.transaction_types.clone();
         let mut measurements = Measurements::new(self.measurement.clone());
@@ -83,9 +77,6 @@ impl OutputOptions {
     }
 
     /// Prints the result.
-    ///
-    /// # Errors
-    /// If it cannot be written.
     pub fn print(&self, analyzed: &AnalyzedRun, measures: &Measures) -> Result<()> {
         let raw = block::raw(measures, &self.block, analyzed.facts.started_unix_ms);
         self.print_raw(&raw)?;

@@ -18,9 +18,6 @@ pub enum Version {
 
 impl Version {
     /// The version that the property's value means; 0.17.0 if it is not given.
-    ///
-    /// # Errors
-    /// If there is no such version.
     pub fn from(text: Option<&str>) -> Result<Version> {
         match text.map(|text| text.trim_end_matches("-SNAPSHOT").trim_end_matches(".0")) {
             None | Some("0.17") => Ok(Version::V0_17),

@@ -27,10 +27,7 @@ impl fmt::Display for Endpoint {
 }
 
 impl Endpoint {
-    /// Takes a URL apart.
-    ///
-    /// # Errors
-    /// A clause that says what is wrong with it.
+    /// Takes a URL apart. An error is a clause that says what is wrong with it.
     pub fn parse(url: &str) -> Result<Endpoint, String> {
         let rest = match url.split_once("://") {
             Some(("http", rest)) => rest,
@@ -52,10 +49,7 @@ impl Endpoint {
         Ok(Endpoint { authority, path })
     }
 
-    /// The text of the page.
-    ///
-    /// # Errors
-    /// A clause that says what happened instead.
+    /// The text of the page. An error is a clause that says what happened instead.
     pub fn get(&self) -> Result<String, String> {
         let addresses: Vec<SocketAddr> =
             self.authority.to_socket_addrs().map_err(|error| error.to_string())?.collect();

@@ -41,9 +41,6 @@ pub struct StudyOptions {
 
 impl StudyOptions {
     /// Reads what was typed.
-    ///
-    /// # Errors
-    /// If something is invalid.
     pub fn from(matches: &ArgMatches, options: &Options) -> Result<StudyOptions> {
         let is_of_load = |setting: &&SettingText| WITHOUT.contains(&setting.key().name);
         let mut given = options.all().into_iter().filter(|setting| setting.is_given());
@@ -64,9 +61,6 @@ impl StudyOptions {
     }
 
     /// Whether the settings go together with what the workload says of its own schedule.
-    ///
-    /// # Errors
-    /// If they do not.
     pub fn agree_with(&self, options: &Options, spec: &BenchfoundrySpec) -> Result<()> {
         if spec.process.starts != Starts::Model && options.arrivals.is_given() {
             let reason = "the workload says itself when processes begin; \
@@ -99,9 +93,6 @@ fn factors(text: &str) -> Result<Vec<f64>> {
 }
 
 /// The specification of a workload that this study can run.
-///
-/// # Errors
-/// If it is another workload.
 pub fn spec_of(workload: &Workload) -> Result<&BenchfoundrySpec> {
     match &workload.requested {
         WorkloadSource::Script(ScriptSpec::TpccBenchfoundry(spec)) => Ok(spec),

@@ -33,9 +33,6 @@ pub struct Proxy;
 
 impl Proxy {
     /// Takes connections at `listen` from now on, each for one with `store`.
-    ///
-    /// # Errors
-    /// If the system has no thread left.
     pub fn start(
         listen: TcpListener,
         store: SocketAddr,
