@@ -9,10 +9,10 @@ use clap::{Arg, ArgAction, ArgMatches, Args, Command, ValueHint};
 
 use crate::binding::redacted;
 use crate::command::compare::CompareArgs;
-use crate::command::history;
-use crate::command::list::ConfigArgs;
+use crate::command::list::{ConfigArgs, SCRIPTS};
 use crate::command::study::matrix::StudyArgs;
 use crate::command::trace::{GenArgs, InfoArgs};
+use crate::command::{history, text};
 use crate::completion;
 use crate::options::{KEYS, Key, Shape, Verb, aliases, two_names};
 
@@ -147,7 +147,7 @@ fn spec_changes() -> [Arg; 3] {
 }
 
 fn many(name: &'static str, value: &'static str, about: &'static str) -> Arg {
-    Arg::new(name).long(name).value_name(value).help(about).action(ArgAction::Append)
+    text(name, value, about).action(ArgAction::Append)
 }
 
 fn keys(verb: Verb) -> impl Iterator<Item = Arg> {
@@ -200,15 +200,11 @@ fn run_dir() -> Arg {
 }
 
 fn showing(name: &'static str, about: &'static str) -> Command {
-    let phases = Arg::new("phases")
-        .long("phases")
-        .value_name("WHICH")
-        .value_parser(["measure", "load", "all"])
-        .help("Phases of the figures [default: those of the run directory]");
-    let what_if = Arg::new("what-if")
-        .long("what-if")
-        .value_name("RATES")
-        .help("Availability if the run's faults came so often: 'kill 12/year, partition 4/year'");
+    let about_phases = "Phases of the figures [default: those of the run directory]";
+    let phases = text("phases", "WHICH", about_phases).value_parser(["measure", "load", "all"]);
+    let about_rates =
+        "Availability if the run's faults came so often: 'kill 12/year, partition 4/year'";
+    let what_if = text("what-if", "RATES", about_rates);
     Command::new(name)
         .about(about)
         .arg(run_dir())
@@ -264,12 +260,13 @@ fn history() -> Command {
                 .about("The operations of a run as another tool reads them")
                 .arg(run_dir())
                 .arg(
-                    Arg::new("as")
-                        .long("as")
-                        .value_name("FORMAT")
-                        .value_parser(history::FORMATS.map(|(name, _)| name))
-                        .default_value("elle-edn")
-                        .help("elle-edn: a map of EDN per line, elle-json: an object of JSON"),
+                    text(
+                        "as",
+                        "FORMAT",
+                        "elle-edn: a map of EDN per line, elle-json: an object of JSON",
+                    )
+                    .value_parser(history::FORMATS.map(|(name, _)| name))
+                    .default_value("elle-edn"),
                 )
                 .args(keys(Verb::Report))
                 .arg(config_file()),
@@ -281,9 +278,6 @@ fn file(name: &'static str, about: &'static str) -> Arg {
 }
 
 fn study() -> Command {
-    let text = |name: &'static str, value: &'static str, about: &'static str| {
-        Arg::new(name).long(name).value_name(value).help(about)
-    };
     let output = text("output", "FILE", "Where to; its ending may name the format")
         .short('o')
         .value_hint(ValueHint::FilePath);
@@ -316,11 +310,8 @@ fn study_benchfoundry() -> Command {
         .value_hint(ValueHint::FilePath)
         .default_value("tpcc-benchfoundry-paper")
         .help("tpcc-benchfoundry, its -paper or -corrected form, or a TOML file of that kind");
-    let factors = Arg::new("factors")
-        .long("factors")
-        .value_name("LIST")
-        .default_value("1,5,25,125,625")
-        .help("Load factors, a run each: 1 is two processes per second");
+    let about = "Load factors, a run each: 1 is two processes per second";
+    let factors = text("factors", "LIST", about).default_value("1,5,25,125,625");
     let set = many("set", "KEY=VALUE", "Change a key of the workload");
     let without = &crate::command::study::benchfoundry::WITHOUT;
     let own = |key: &&Key| {
@@ -343,9 +334,6 @@ fn trace() -> Command {
             .long("output")
             .value_name("FILE")
             .value_hint(ValueHint::FilePath)
-    };
-    let text = |name: &'static str, value: &'static str, about: &'static str| {
-        Arg::new(name).long(name).value_name(value).help(about)
     };
     let generate = GenArgs::augment_args(Command::new("gen").args(spec_changes()));
     Command::new("trace")
@@ -391,9 +379,6 @@ fn fit() -> Command {
 }
 
 fn import() -> Command {
-    let text = |name: &'static str, value: &'static str, about: &'static str| {
-        Arg::new(name).long(name).value_name(value).help(about)
-    };
     Command::new("import")
         .about("Import a trace of another tool")
         .after_help(
@@ -470,20 +455,12 @@ fn config() -> Command {
 }
 
 fn schema() -> Command {
-    let specs = [
-        "spec",
-        "tpcc",
-        "tpcc-benchfoundry",
-        "consbench",
-        "fmke",
-        "consistency-workload",
-        "study",
-        "anomalies",
-    ];
+    let specs = ["spec"].into_iter().chain(SCRIPTS.map(|(name, _)| name));
     let results = assay_report::SCHEMAS.map(|(name, _)| name);
+    let names = specs.chain(["study", "anomalies"]).chain(results);
     Command::new("schema").about("JSON Schemas of our files").arg(
         Arg::new("what")
-            .value_parser(specs.into_iter().chain(results).collect::<Vec<_>>())
+            .value_parser(names.collect::<Vec<_>>())
             .default_value("spec")
             .help("A file that you write, such as the workload spec, or a result in JSON"),
     )

@@ -21,3 +21,10 @@ pub mod study;
 pub mod trace;
 pub mod tune;
 pub mod ycsb;
+
+use clap::Arg;
+
+/// A flag whose value is a text to clap; what is wrong with it is said later, with a reason.
+pub fn text(name: &'static str, value: &'static str, about: &'static str) -> Arg {
+    Arg::new(name).long(name).value_name(value).help(about)
+}

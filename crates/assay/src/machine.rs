@@ -4,16 +4,6 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use assay_drivers::registry::Surroundings;
-
-/// What stores may ask about the place where this program runs.
-pub fn surroundings() -> Surroundings {
-    Surroundings {
-        variable: |name| std::env::var_os(name),
-        program: || std::env::current_exe().ok(),
-    }
-}
-
 /// How many threads can run at once.
 pub fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)

@@ -38,6 +38,7 @@ mod mapped;
 mod memory_bound;
 mod note;
 mod observe;
+mod opening;
 mod options;
 mod parent_death;
 mod repeat;

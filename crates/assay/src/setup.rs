@@ -12,26 +12,26 @@ use anyhow::Result;
 use assay_drivers::registry;
 use assay_live::port::ControlPort;
 use assay_live::progress::Show;
-use assay_model::{Nanos, Seed};
+use assay_model::Nanos;
 use assay_results::analyze_beside;
-use assay_run::clock;
 use assay_store::{Store, StoreTime};
 use assay_workload::script::fmke::Through;
 
-use crate::exit::{Exit, from_open, usage};
+use crate::exit::{Exit, usage};
 use crate::experiment::{Experiment, Finished};
 use crate::final_reads::UsedNumbers;
 use crate::fleet::FleetMember;
 use crate::lab::tied::RunLab;
 use crate::load_config::Purpose;
 use crate::observe::scrape::Scraper;
+use crate::opening::open_store;
 use crate::options::{Options, ViaServer};
 use crate::run_plan::RunPlan;
 use crate::show::{Display, PAGE_FILE, keep_hallmark, require_hallmark, show};
 use crate::signals::Listening;
 use crate::via::{self, Hop, Via};
 use crate::workload::Workload;
-use crate::{live, machine, mapped};
+use crate::{live, mapped};
 use store_url::store_url;
 
 /// A plan, with all that is open for it.
@@ -202,13 +202,6 @@ impl Setup {
             other => Ok(other),
         }
     }
-}
-
-/// Opens the store at `url`; the clock and the seed are for simulated ones.
-pub fn open_store(url: &str, seed: Seed) -> Result<Arc<dyn Store>> {
-    let surroundings = machine::surroundings();
-    let options = registry::Options { clock: || clock::monotonic().0, seed, surroundings };
-    registry::open(url, &options).map_err(from_open)
 }
 
 /// A server before the store at `url`.

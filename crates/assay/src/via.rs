@@ -115,8 +115,7 @@ pub struct Hop {
 }
 
 impl Hop {
-    /// Starts such a server; `open` opens a store by its URL. If it does not open the store, it has
-    /// said why.
+    /// Starts such a server; `open` opens a store by its URL.
     pub fn start(
         layout: &'static str,
         open: impl FnOnce(&str) -> Result<Arc<dyn Store>>,

@@ -14,7 +14,7 @@ use crate::exit::{Exit, from_open};
 use crate::lab::house::house;
 use crate::lab::job_spec::missing_feature;
 use crate::machine;
-use crate::setup::open_store;
+use crate::opening::open_store;
 use crate::show::put;
 
 /// How bad a finding is.

@@ -11,6 +11,7 @@ use assay_model::Nanos;
 use assay_results::analyze_run;
 use clap::{Arg, ArgMatches, Command, ValueHint};
 
+use crate::command::text;
 use crate::exit::{Exit, Failure, as_usage, usage};
 use crate::fleet::{from_bucket, write_secret};
 use crate::options::Options;
@@ -26,9 +27,6 @@ const STATUS_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// What can be typed; `display` are the settings of what is shown.
 pub fn command(display: impl IntoIterator<Item = Arg>) -> Command {
-    let text = |name: &'static str, value: &'static str, about: &'static str| {
-        Arg::new(name).long(name).value_name(value).help(about)
-    };
     let keys = Command::new("keys")
         .about("Make the keys of a fleet: coordinator.pem, and agent.pem for all agents")
         .arg(

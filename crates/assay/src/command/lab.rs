@@ -13,6 +13,7 @@ use assay_run::clock::monotonic;
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 
+use crate::command::text;
 use crate::exit::{self, Exit, usage};
 use crate::lab::house;
 use crate::lab::job_spec::require_driver;
@@ -56,10 +57,6 @@ pub fn command(places: [Arg; 2], install: Arg) -> Command {
                 .hide(true)
                 .about("The watchdog of a supervisor, which starts it"),
         )
-}
-
-fn text(name: &'static str, value: &'static str, about: &'static str) -> Arg {
-    Arg::new(name).long(name).value_name(value).help(about)
 }
 
 /// The lab that is meant.

@@ -105,21 +105,23 @@ pub fn config(matches: &ArgMatches) -> Result<Exit> {
     finish(&text)
 }
 
+/// Workloads of queries, whose specs have schemas of their own.
+pub const SCRIPTS: [(&str, ScriptName); 5] = [
+    ("tpcc", ScriptName::Tpcc),
+    ("tpcc-benchfoundry", ScriptName::TpccBenchfoundry),
+    ("consbench", ScriptName::Consbench),
+    ("fmke", ScriptName::Fmke),
+    ("consistency-workload", ScriptName::ListAppend),
+];
+
 /// `assay schema`.
 pub fn schema(matches: &ArgMatches) -> Result<Exit> {
     let name = matches.get_one::<String>("what").map(String::as_str);
-    let schema = match name {
-        Some("study") => StudyFile::json_schema(),
-        Some("anomalies") => AnomalyFile::json_schema(),
-        Some("tpcc") => with_sections(ScriptSpec::json_schema(ScriptName::Tpcc)),
-        Some("tpcc-benchfoundry") => {
-            with_sections(ScriptSpec::json_schema(ScriptName::TpccBenchfoundry))
-        }
-        Some("consbench") => with_sections(ScriptSpec::json_schema(ScriptName::Consbench)),
-        Some("fmke") => with_sections(ScriptSpec::json_schema(ScriptName::Fmke)),
-        Some("consistency-workload") => {
-            with_sections(ScriptSpec::json_schema(ScriptName::ListAppend))
-        }
+    let script = SCRIPTS.into_iter().find(|(script, _)| Some(*script) == name);
+    let schema = match (name, script) {
+        (_, Some((_, script))) => with_sections(ScriptSpec::json_schema(script)),
+        (Some("study"), _) => StudyFile::json_schema(),
+        (Some("anomalies"), _) => AnomalyFile::json_schema(),
         _ => name
             .and_then(assay_report::schema_of)
             .unwrap_or_else(|| with_sections(Spec::json_schema())),

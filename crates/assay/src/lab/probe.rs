@@ -7,7 +7,7 @@ use assay_model::{Fields, Kind, Layout, Nanos, Seed, Table};
 use assay_run::clock;
 use assay_store::{Answer, Answers, Client, OpenError, Reply, Request, Store, Ticket, Values};
 
-use crate::setup::open_store;
+use crate::opening::open_store;
 
 /// The table that is made for it, then removed.
 const TABLE: &str = "assay_probe";

@@ -222,11 +222,7 @@ fn a_store_on_a_closed_port_is_unreachable() {
     let ran = ran.says("cannot reach redis://").says("127.0.0.1:1 refused the connection");
     assert!(!ran.err.contains("secret"), "{}", ran.err);
     assert_eq!(place.list("runs"), Vec::<String>::new());
-}
-
-#[test]
-fn secrets_of_words_that_nobody_expects_are_not_repeated() {
-    let place = Place::new();
+    // Nor are secrets of words repeated that nobody expects.
     for word in ["us:secret@host", "redis://us:secret@host:1"] {
         let ran = place.assay(&format!("trace info a.trace {word}")).code(2);
         let ran = ran.says("unexpected argument '").says("…@host");
@@ -242,13 +238,9 @@ fn a_second_run_does_not_touch_the_run_directory_of_the_first() {
     let ran = place.assay("run ycsb-a -t null: --operations 100 --run-dir b -q").code(2);
     ran.says("b holds a run already (run.toml is there)");
     assert_eq!(place.fine("report b --format json").out, before);
-}
-
-#[test]
-fn an_existing_run_directory_is_an_error_before_the_store_is_opened() {
-    let place = Place::new();
-    place.fine("load ycsb-c --records 100 -t fjall:s --run-dir b -q");
-    place.assay("load ycsb-c --records 50 -t fjall:s --run-dir b --fresh -q").code(2);
+    // It is an error before the store is opened.
+    place.fine("load ycsb-c --records 100 -t fjall:s --run-dir l -q");
+    place.assay("load ycsb-c --records 50 -t fjall:s --run-dir l --fresh -q").code(2);
     place.fine("run ycsb-c --records 100 --operations 10 -t fjall:s -q");
     place.fine("bench ycsb-c --records 50 --operations 10 --run-dir c --keep -q");
     let ran = place.assay("bench ycsb-c --records 60 --operations 10 --run-dir c -q").code(2);

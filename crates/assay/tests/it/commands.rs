@@ -89,16 +89,12 @@ fn a_typed_flag_overrides_the_same_setting_of_a_file() {
 }
 
 #[test]
-fn a_standard_output_that_is_closed_is_noticed() {
+fn an_output_that_is_closed_or_full_is_noticed() {
     let place = Place::new();
     place.shell("assay workloads ls >&-").code(0).says("standard output is closed");
     let open = place.shell("assay workloads ls >/dev/null").code(0);
     assert_eq!(open.err, "");
-}
-
-#[test]
-fn a_full_disk_is_a_failure_and_a_missing_directory_is_a_usage_error() {
-    let place = Place::new();
+    // A full disk is a failure, and a missing directory a usage error.
     place.fine("run ycsb-c -t null: --operations 10 -q --run-dir b");
     place.assay("report b -o /dev/full").code(1).says("cannot write /dev/full");
     place.shell("assay report b >/dev/full").code(1).says("standard output");

@@ -260,11 +260,7 @@ fn runs_against_the_same_store_say_so() {
     place.fine(words).says("all runs meet the same store: each what the one before left");
     place.fine("report g").shows("all runs met the same store: each what the one before left");
     assert!(place.read("g/repeat.toml").contains("state = \"kept\""));
-}
-
-#[test]
-fn no_repetition_makes_no_group() {
-    let place = Place::new();
+    // No repetition makes no group.
     place.fine("run ycsb-c -t null: --operations 10 --records 10 --repeat 1 --run-dir b -q");
     assert!(place.path("b/run.toml").is_file());
     let none = "--repeat: nothing would be issued; give at least 1";

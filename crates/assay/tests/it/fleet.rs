@@ -426,16 +426,12 @@ fn the_runs_of_a_tune_a_group_and_a_study_are_shared() {
 }
 
 #[test]
-fn agents_load_as_many_records_as_a_bench_suggests() {
+fn agents_load_and_replay_as_a_bench_does() {
     let place = Place::new();
+    // As many records as it suggests.
     let words = "bench ycsb-c -t null: --rate 1k/s --duration 500ms --agents 2 --local";
     place.fine(&format!("{words} --run-dir b -q")).shows("Agents");
     assert_eq!(manifest(&place, "b/load").counters.done, 100_000);
-}
-
-#[test]
-fn agents_replay_a_trace_as_a_bench_does() {
-    let place = Place::new();
     place.fine("trace gen ycsb-c --operations 200 --set dataset.records=300 -o t.parquet");
     let bench = "bench t.parquet -t null: --rate 1k/s -q";
     for (words, done) in [("", 200), ("--duration 10s --operations 50", 50)] {

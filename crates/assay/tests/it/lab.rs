@@ -231,8 +231,7 @@ fn a_lab_whose_start_is_interrupted_is_not_there() {
     let (running, family) = half_way(&labs);
     running.signal(Signal::INT);
     running.wait().code(130).says("interrupted: ending what was started");
-    wait_until("nothing is left", || family.iter().all(|pid| !is_running(*pid)));
-    assert!(labs.is_nothing_there());
+    labs.until_gone(&family);
 }
 
 #[test]
@@ -253,8 +252,7 @@ fn a_lab_can_be_ended_while_it_is_started() {
     let (running, family) = half_way(&labs);
     labs.lab("down redis").code(0);
     running.wait().code(130);
-    wait_until("nothing is left", || family.iter().all(|pid| !is_running(*pid)));
-    assert!(labs.is_nothing_there());
+    labs.until_gone(&family);
 }
 
 #[test]

@@ -163,14 +163,11 @@ fn the_doctor_looks_at_the_machine() {
 }
 
 #[test]
-fn the_version_is_printed() {
-    let ran = Place::new().fine("--version");
+fn help_names_the_first_command_with_all_exit_codes_and_the_version_is_printed() {
+    let place = Place::new();
+    let ran = place.fine("--version");
     assert_eq!((ran.out.as_str(), ran.err.as_str()), ("assay 0.1.0\n", ""));
-}
-
-#[test]
-fn help_names_the_first_command_with_all_exit_codes() {
-    let ran = Place::new().fine("--help");
+    let ran = place.fine("--help");
     let ran = ran.shows("assay bench ycsb-a").shows("Exit codes: 0 ok");
     assert!(["1 ", "2 ", "4 ", "130 "].iter().all(|code| ran.out.contains(code)));
 }

@@ -40,6 +40,8 @@ fn a_loaded_server_is_read_without_a_miss() {
         assert_sealed(&place, spec, State::Finished);
         place.fine(&format!("load ycsb-a --records 300 --seed 5 --fresh -t {} -q", server.url("")));
     }
+    // What the server promises of its data is in the report.
+    place.fine("report ycsb-c").shows("Store settings").shows("appendonly");
 }
 
 #[test]
@@ -275,11 +277,4 @@ fn an_unsupported_url_is_a_usage_error() {
         let words = format!("run ycsb-a --records 10 --operations 5 -t {} -q", server.url(rest));
         place.refuses(&words, said);
     }
-}
-
-#[test]
-fn what_the_server_promises_of_its_data_is_in_the_report() {
-    let (server, place) = loaded();
-    let words = format!("run ycsb-c --records 300 --operations 10 -t {} -q", server.url(""));
-    place.fine(&words).shows("Store settings").shows("appendonly");
 }

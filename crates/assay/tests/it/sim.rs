@@ -166,16 +166,12 @@ fn a_flood_on_one_connection_leaves_the_others_served() {
 }
 
 #[test]
-fn presets_are_listed() {
-    let listed = Place::new().fine("sim presets");
+fn presets_are_listed_and_what_cannot_be_served_is_said() {
+    let place = Place::new();
+    let listed = place.fine("sim presets");
     for name in ["healthy", "goodbadugly", "hickup1000_max1250", "hickup200_max220"] {
         assert!(listed.out.lines().any(|line| line.starts_with(name)), "{name}: {}", listed.out);
     }
-}
-
-#[test]
-fn what_cannot_be_served_is_said() {
-    let place = Place::new();
     for (words, said) in [
         ("--listen 0.0.0.0:0", "give --expose too"),
         ("--listen nowhere", "is no address"),

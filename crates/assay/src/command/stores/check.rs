@@ -14,8 +14,8 @@ use serde_json::json;
 
 use crate::exit::{Exit, code, from_open, usage};
 use crate::lab::tied::RunLab;
+use crate::opening::open_store;
 use crate::options::{Options, SettingValue, StoreNodes};
-use crate::setup::open_store;
 use crate::show::{put, require_place};
 
 /// What can be typed besides where labs are.

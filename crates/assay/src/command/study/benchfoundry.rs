@@ -73,7 +73,7 @@ pub fn benchfoundry(matches: &ArgMatches) -> Result<Exit> {
     drop(during);
     let precision = under.precision(runs);
     atomic_file::write_in(&under.root, RESULT, &precision_json(&precision))?;
-    show(&precision, &display)?;
+    display.show(|| document(&precision), |_| Ok(precision_json(&precision)))?;
     if under.setup.plan.show != Show::Nothing {
         eprintln!("kept in {}", under.root.display());
     }
@@ -251,10 +251,6 @@ impl RunningStudy {
 
 /// Formats of the study.
 const FORMATS: [Format; 4] = [Format::Text, Format::Json, Format::Markdown, Format::Html];
-
-fn show(precision: &Precision, display: &Display) -> Result<()> {
-    display.show(|| document(precision), |_| Ok(precision_json(precision)))
-}
 
 fn exit(precision: &Precision, interrupts: u32) -> Exit {
     let has_failed = |run: &PrecisionRun| matches!(run.ending, RunEnd::Failed(_));

@@ -17,10 +17,11 @@ use assay_run::clock;
 use assay_trace::imported::import::USUAL_SEED;
 use assay_trace::imported::{ImportFacts, Importing, TraceImportError};
 use assay_workload::PlanPhase;
-use clap::{Arg, ArgMatches, Command, ValueHint};
+use clap::{ArgMatches, Command, ValueHint};
 
 use super::import::{describe, recorded};
 use super::{number, path};
+use crate::command::text;
 use crate::exit::{Exit, Failure, as_usage, usage};
 use crate::show::put;
 use crate::signals::stop_flag_heard_once;
@@ -41,9 +42,6 @@ const EXAMPLE: &str = "redis://127.0.0.1:6379 or postgres://127.0.0.1:5432";
 
 /// What can be typed.
 pub fn command() -> Command {
-    let text = |name: &'static str, value: &'static str, about: &'static str| {
-        Arg::new(name).long(name).value_name(value).help(about)
-    };
     Command::new("record")
         .about("Pass on what clients send to a store, and keep it as a trace with its timing")
         .after_help(

@@ -50,7 +50,7 @@ pub struct Arguments {
 }
 
 impl Arguments {
-    /// Reads the words; `None` if help is wanted. Arguments are invalid as in YCSB.
+    /// Reads the words; `None` if help is wanted.
     pub fn parse(words: &[String]) -> Result<Option<Arguments>> {
         let wants_help = |word: &String| word == "-h" || word == "--help" || word == "-help";
         if words.is_empty() || words.iter().any(wants_help) {

@@ -2,10 +2,9 @@
 
 use std::path::Path;
 
-use assay_study::anomalies::file::{AnomalyFile, DECIDED, is_of_anomalies};
+use assay_study::anomalies::file::{AnomalyFile, is_of_anomalies};
 
 use crate::command::study::program::command_line;
-use crate::options::KEYS;
 
 const SMALL: &str = "[[cell]]\nname = \"c\"\nstore = \"S\"\nup = \"galera:3\"\nworkload = \
                      \"ycsb-a\"\nviolates = [\"linearizable\"]\nsource = \"J\"\n";
@@ -73,12 +72,5 @@ fn what_is_invalid_says_why() {
     ] {
         let reported = read(&text).expect_err(&text);
         assert!(reported.contains(part), "{text}: {reported}");
-    }
-}
-
-#[test]
-fn what_a_study_decides_are_settings_that_exist() {
-    for name in DECIDED {
-        assert!(KEYS.iter().any(|key| key.name == name), "{name}");
     }
 }

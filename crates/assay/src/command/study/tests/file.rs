@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use assay_study::anomalies;
 use assay_study::file::{DECIDED, StudyFile};
 
 use crate::command::study::program::command_line;
@@ -49,7 +50,7 @@ fn what_is_invalid_says_why() {
 
 #[test]
 fn what_a_study_decides_are_settings_that_exist() {
-    for name in DECIDED {
+    for name in DECIDED.into_iter().chain(anomalies::file::DECIDED) {
         assert!(KEYS.iter().any(|key| key.name == name), "{name}");
     }
 }
