@@ -138,17 +138,18 @@ impl AggregateLog {
                 _ => None,
             })
             .collect();
-        let known = |balances: &[(u64, Option<i64>)]| -> Vec<i128> {
-            balances.iter().filter_map(|(_, balance)| balance.map(i128::from)).collect()
+        // The sum of the balances that are known, and how many they are.
+        let known = |balances: &[(u64, Option<i64>)]| {
+            let balances = balances.iter().filter_map(|(_, balance)| *balance);
+            balances.fold((0, 0), |(sum, count), one| (sum + i128::from(one), count + 1))
         };
-        let sum = |balances| known(balances).into_iter().sum::<i128>();
-        let first = snapshots.first().map(|(_, balances)| sum(balances));
+        let first = snapshots.first().map(|(_, balances)| known(balances).0);
         let total = rules.total.or(first).unwrap_or(0);
         let accounts = snapshots.iter().map(|(_, balances)| balances.len()).max().unwrap_or(0);
         let mut found = Violations::default();
         found.add_opportunities(snapshots.len() as u64);
         for (index, balances) in snapshots {
-            if sum(balances) != total || known(balances).len() != accounts {
+            if known(balances) != (total, accounts) {
                 found.add(|| witness(Anomaly::WrongTotal, 0, vec![index], Nanos::ZERO));
             }
         }

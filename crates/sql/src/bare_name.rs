@@ -27,7 +27,15 @@ pub(crate) fn is_bare_name(name: &str) -> bool {
         Ok([Statement::CreateTable(table)])
             if table.columns.len() == 1 && table.constraints.is_empty()
     );
-    is_selected && is_declared && !opens_a_clause(name)
+    let is_taken_elsewhere = [
+        format!("INSERT INTO {name} ({name}) VALUES (1)"),
+        format!("UPDATE {name} SET {name} = {name} + 1 WHERE {name} < 1"),
+        format!("DELETE FROM {name} WHERE {name} = 1"),
+        format!("SELECT {name}.{name} FROM t, {name} WHERE t.a = {name}.{name}"),
+    ]
+    .iter()
+    .all(|sql| parsed(sql).is_ok());
+    is_selected && is_declared && is_taken_elsewhere && !opens_a_clause(name)
 }
 
 /// Whether a name is a word that opens a clause; most dialects take it as a name in quotes only.

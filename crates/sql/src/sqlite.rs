@@ -5,7 +5,7 @@
 use assay_model::datum::Moment;
 use assay_model::{Catalogue, ColumnType, Datum, Decimal};
 use rusqlite::types::{Value, ValueRef};
-use rusqlite::{Connection, Params, params_from_iter};
+use rusqlite::{Connection, ErrorCode, Params, params_from_iter};
 
 use crate::{Dialect, ForeignKeys, SqlQuery, create, query_text};
 
@@ -47,13 +47,20 @@ impl TestDatabase {
     /// Executes the query at `place` of the catalogue.
     ///
     /// # Errors
-    /// What SQLite says if it refuses it.
+    /// What SQLite says of a row that its key or a column does not allow.
+    ///
+    /// # Panics
+    /// If SQLite does not understand the query, or it gets another number of arguments.
     pub fn execute(&self, place: usize, arguments: &[Datum<'_>]) -> Result<Executed, String> {
+        assert_eq!(arguments.len(), self.catalogue.queries[place].parameters.len());
         let query = &self.queries[place];
         let places = query.arguments.iter().zip(&query.kinds);
         let bound = places.map(|(number, kind)| bound(arguments[usize::from(*number)], *kind));
         let executed = self.run(&query.text, params_from_iter(bound), &query.output);
-        executed.map_err(|error| error.to_string())
+        executed.map_err(|error| match error.sqlite_error_code() {
+            Some(ErrorCode::ConstraintViolation) => error.to_string(),
+            _ => panic!("{}: {error}", query.text),
+        })
     }
 
     /// Begins a transaction unless one is open.

@@ -2,7 +2,7 @@
 //!
 //! A [`ScriptSpec`] says which workload it is with its sizes; a [`ScriptPlan`] compiles it with a
 //! seed into a schema, a list of queries, and a [`Source`](assay_model::Source) of processes.
-//! SQL is text here: `mapping` reads it. Everything is a function of (spec, seed, process number).
+//! SQL is text here: `sql` reads it. Everything is a function of (spec, seed, process number).
 
 mod dataset;
 mod plan;

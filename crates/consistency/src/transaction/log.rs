@@ -61,8 +61,8 @@ impl<'h> Log<'h> {
         }
     }
 
-    /// Adds the transactions that replaced the same version of `key`; `replaced` is in the order
-    /// of versions.
+    /// Adds the transactions that replaced the same version of `key`, in an order in which equal
+    /// versions are neighbours.
     pub fn add_lost_updates<Version: PartialEq>(&mut self, key: u64, replaced: &[(Version, u32)]) {
         for same in replaced.chunk_by(|one, other| one.0 == other.0) {
             if same.len() > 1 {

@@ -123,11 +123,26 @@ fn queries_of_the_subset_are_read() {
 fn every_word_of_the_parser_can_be_a_name() {
     for word in sqlparser::keywords::ALL_KEYWORDS {
         let name = Dialect::Logical.name(&word.to_lowercase());
-        let schema = named("s", &format!("CREATE TABLE {name} ({name} INT PRIMARY KEY)"));
-        let text = format!("SELECT {name} FROM {name} WHERE {name} = ? ORDER BY {name}");
-        let found = catalogue(&[schema], &[named("q", &text)]).unwrap();
-        let written = query_text(Dialect::Logical, &found.schema, &found.queries[0].statement);
-        assert_eq!(written.text, text);
+        let schema =
+            named("s", &format!("CREATE TABLE {name} (number_of INT PRIMARY KEY, {name} INT)"));
+        let other = named("t", "CREATE TABLE other_table (id INT PRIMARY KEY)");
+        let texts = [
+            format!("SELECT {name} FROM {name} WHERE {name} = ? ORDER BY {name}"),
+            format!("INSERT INTO {name} (number_of, {name}) VALUES (?, ?)"),
+            format!("UPDATE {name} SET {name} = {name} + ? WHERE {name} < ?"),
+            format!("DELETE FROM {name} WHERE {name} = ?"),
+            format!(
+                "SELECT {name}.{name} FROM other_table, {name} \
+                 WHERE other_table.id = {name}.{name} AND {name}.{name} > ?"
+            ),
+        ];
+        let queries: Vec<_> =
+            (0..).zip(&texts).map(|(q, text)| named(&format!("{q}"), text)).collect();
+        let found = catalogue(&[schema, other], &queries).unwrap_or_else(|why| panic!("{why}"));
+        for (query, text) in found.queries.iter().zip(texts) {
+            let written = query_text(Dialect::Logical, &found.schema, &query.statement);
+            assert_eq!(written.text, text);
+        }
     }
 }
 

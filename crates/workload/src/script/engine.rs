@@ -144,11 +144,10 @@ fn taken_from(taken: &Taken, rows: &[EncodedRow]) -> Vec<u8> {
         Pick::Middle => last / 2,
         Pick::Sum => {
             let numbers = rows.iter().filter_map(|row| datum(&row[column]).exact());
-            let zero = Decimal { mantissa: 0, scale: 0 };
-            let sum = numbers.fold(zero, |sum, number| sum.plus(number).unwrap());
-            let sum = match sum.scale {
-                0 => Datum::Int(sum.mantissa),
-                _ => Datum::Decimal(sum),
+            let sum = match numbers.reduce(|sum, number| sum.plus(number).unwrap()) {
+                None => Datum::Null,
+                Some(Decimal { mantissa, scale: 0 }) => Datum::Int(mantissa),
+                Some(sum) => Datum::Decimal(sum),
             };
             return encoded(&taken.apply(sum));
         }

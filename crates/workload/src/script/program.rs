@@ -135,7 +135,7 @@ impl Source for ProgramSource {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct QueryText {
     pub(super) name: &'static str,
-    /// What `mapping` finds it to be.
+    /// What `sql` finds it to be.
     pub(super) kind: Kind,
     pub(super) text: &'static str,
 }

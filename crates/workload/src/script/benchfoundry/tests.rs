@@ -2,6 +2,7 @@
 
 use assay_model::{Nanos, Seed};
 
+use super::name::Name;
 use crate::script::engine::Engine;
 use crate::script::{ScriptPlan, ScriptSpec};
 use crate::spec::PlanPhase;
@@ -46,6 +47,23 @@ fn independent_keys_miss_as_the_generator_does() {
     assert!((0.07..0.13).contains(&customers), "{customers}");
     assert!(hits(&engine, REPO, "order_line.read") < 0.001);
     assert_eq!(hits(&engine, REPO, "customer.update"), 1.0);
+}
+
+#[test]
+fn names_are_in_the_order_of_their_tables() {
+    let keys = Name::ALL.map(|name| (name.name(), name.table().key));
+    let expected = [
+        ("warehouse", "w_id"),
+        ("district", "d_id"),
+        ("customer", "c_id"),
+        ("orders", "o_id"),
+        ("new_order", "no_id"),
+        ("item", "i_id"),
+        ("stock", "s_id"),
+        ("order_line", "ol_number"),
+        ("history", "h_id"),
+    ];
+    assert_eq!(keys, expected);
 }
 
 #[test]

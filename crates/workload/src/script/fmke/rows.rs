@@ -75,8 +75,9 @@ impl Prescription {
         match layout {
             FmkeLayout::Normalised => into.issue(query, number, &[int(number), int(self.number)]),
             FmkeLayout::Nested => {
-                let mut arguments = vec![int(number)];
-                arguments.extend(self.columns());
+                let columns = self.columns();
+                let mut arguments = [int(number); 9];
+                arguments[1..].copy_from_slice(&columns);
                 into.issue(query, number, &arguments)
             }
             FmkeLayout::NestedPacked => {
