@@ -7,8 +7,25 @@ use sqlparser::keywords::{
 };
 use sqlparser::parser::Parser;
 
-/// Whether `name` is read as a name wherever one can be.
+/// Whether `name` is read as a name wherever one can be: a word that the parser has no use for, or
+/// one that it takes for a name in every kind of statement.
 pub(crate) fn is_bare_name(name: &str) -> bool {
+    let begins = name.starts_with(|letter: char| letter.is_ascii_alphabetic());
+    let is_word = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    match ALL_KEYWORDS.binary_search(&name.to_ascii_uppercase().as_str()) {
+        Ok(place) => !opens_a_clause(place) && is_taken(name),
+        Err(_) => (begins && is_word) || is_taken(name),
+    }
+}
+
+/// Whether the keyword at `place` opens a clause; most dialects take it as a name in quotes only.
+fn opens_a_clause(place: usize) -> bool {
+    let keyword = ALL_KEYWORDS_INDEX[place];
+    [RESERVED_FOR_TABLE_ALIAS, RESERVED_FOR_COLUMN_ALIAS].iter().any(|all| all.contains(&keyword))
+}
+
+/// Whether the parser takes it for a name in statements of every kind.
+fn is_taken(name: &str) -> bool {
     let sql = format!("SELECT {name} FROM {name} WHERE {name} = 1 ORDER BY {name}");
     let selects_it = |query: &Query| match &*query.body {
         SetExpr::Select(select) => matches!(
@@ -35,13 +52,5 @@ pub(crate) fn is_bare_name(name: &str) -> bool {
     ]
     .iter()
     .all(|sql| parsed(sql).is_ok());
-    is_selected && is_declared && is_taken_elsewhere && !opens_a_clause(name)
-}
-
-/// Whether a name is a word that opens a clause; most dialects take it as a name in quotes only.
-fn opens_a_clause(name: &str) -> bool {
-    let upper = name.to_ascii_uppercase();
-    let Ok(place) = ALL_KEYWORDS.binary_search(&upper.as_str()) else { return false };
-    let keyword = ALL_KEYWORDS_INDEX[place];
-    [RESERVED_FOR_TABLE_ALIAS, RESERVED_FOR_COLUMN_ALIAS].iter().any(|all| all.contains(&keyword))
+    is_selected && is_declared && is_taken_elsewhere
 }

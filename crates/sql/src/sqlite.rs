@@ -70,10 +70,17 @@ impl TestDatabase {
         }
     }
 
-    /// Ends the transaction that is open, if there is one; `undo` takes back what it did.
-    pub fn end(&self, undo: bool) {
+    /// Commits the transaction that is open, if there is one.
+    pub fn commit(&self) {
         if !self.connection.is_autocommit() {
-            self.control(if undo { "ROLLBACK" } else { "COMMIT" });
+            self.control("COMMIT");
+        }
+    }
+
+    /// Rolls it back, if there is one.
+    pub fn roll_back(&self) {
+        if !self.connection.is_autocommit() {
+            self.control("ROLLBACK");
         }
     }
 

@@ -99,8 +99,10 @@ impl Engine {
                 let values: Vec<Datum<'_>> = values.iter().map(|bytes| datum(bytes)).collect();
                 rows = self.query(operation.statement, &values);
             }
-            if operation.ends_transaction || operation.kind == Kind::Rollback {
-                self.database.end(operation.kind == Kind::Rollback);
+            if operation.kind == Kind::Rollback {
+                self.database.roll_back();
+            } else if operation.ends_transaction {
+                self.database.commit();
             }
             answers.push(rows);
         }
