@@ -117,27 +117,28 @@ impl LiveCounters {
 
 impl WorkerStats {
     /// Counts an operation that has ended or was dropped; offering it is counted apart.
-    #[inline]
+    ///
+    /// Always inlined: a record that is handed over by reference would have to be put together in
+    /// memory before it is copied to its place in the history.
+    #[inline(always)]
     pub fn count(&mut self, record: &Record, latency: Latency) {
         let kind = record.kind as usize;
         self.outcomes[kind][record.outcome as usize] += 1;
         self.lag_max = self.lag_max.max(record.lag());
-        if record.outcome != Outcome::Done {
-            return;
-        }
-        self.missed[kind] += u64::from(!record.found);
-        match latency {
-            Latency::Response => self.response[kind].record(record.response()),
-            Latency::Service => self.service[kind].record(record.service()),
-            Latency::Both => self.count_both(kind, record),
+        if record.outcome == Outcome::Done {
+            self.missed[kind] += u64::from(!record.found);
+            self.count_latency(kind, record.response(), record.service(), latency);
         }
     }
 
-    /// Apart from [`WorkerStats::count`], so that the code of runs without observers stays small.
     #[inline(never)]
-    fn count_both(&mut self, kind: usize, record: &Record) {
-        self.response[kind].record(record.response());
-        self.service[kind].record(record.service());
+    fn count_latency(&mut self, kind: usize, response: Nanos, service: Nanos, latency: Latency) {
+        if latency != Latency::Service {
+            self.response[kind].record(response);
+        }
+        if latency != Latency::Response {
+            self.service[kind].record(service);
+        }
     }
 
     /// Adds what another counted.

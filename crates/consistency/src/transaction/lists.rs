@@ -178,7 +178,10 @@ impl<'h> ListOrder<'_, 'h> {
         let mut replaced: Vec<(&[WrittenValue], u32)> = replaced
             .map(|read| (&read.elements[..read.outer as usize], read.transaction))
             .collect();
-        replaced.sort_by_key(|(elements, transaction)| (elements.len(), *transaction));
+        // By length first, so that few long lists are compared.
+        replaced.sort_unstable_by_key(|(elements, transaction)| {
+            (elements.len(), *elements, *transaction)
+        });
         log.add_lost_updates(self.name, &replaced);
     }
 

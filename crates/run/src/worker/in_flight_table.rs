@@ -580,7 +580,7 @@ impl<'a, C: Clock, S: Sink> InFlightTable<'a, C, S> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn count(&mut self, record: &Record) {
         self.outcomes[record.outcome as usize] += 1;
         self.stats.count(record, self.live_counters.latency());
@@ -625,27 +625,33 @@ impl<'a, C: Clock, S: Sink> InFlightTable<'a, C, S> {
     }
 
     /// What the store's answer says about `operation`.
-    #[inline]
+    #[inline(always)]
     fn ended(&self, operation: &Operation, answer: &Answer<'_>) -> Ended {
         match answer {
-            Answer::Done(reply) => self.analyze(operation, reply),
+            Answer::Done(reply) => {
+                let rows = if operation.kind.writes() { 0 } else { reply.rows.count() };
+                let reads = self.verifies && operation.kind == Kind::Read;
+                match rows > 0 || reads {
+                    true => self.analyze(operation, reply, rows),
+                    false => Ended {
+                        found: reply.found,
+                        ..Ended::without_reply(Outcome::Done, Reason::None)
+                    },
+                }
+            }
             Answer::Refused(reason) => Ended::without_reply(Outcome::Refused, *reason),
             Answer::Unknown(reason) => Ended::without_reply(Outcome::Unknown, *reason),
         }
     }
 
-    /// What the store's reply says about `operation`.
-    #[inline]
-    fn analyze(&self, operation: &Operation, reply: &Reply<'_>) -> Ended {
-        let mut ended = Ended::without_reply(Outcome::Done, Reason::None);
-        ended.found = reply.found;
-        if operation.kind.writes() {
-            return ended;
-        }
-        ended.rows = reply.rows.count();
+    /// What a reply with `rows` says about `operation`, which reads.
+    #[inline(never)]
+    fn analyze(&self, operation: &Operation, reply: &Reply<'_>, rows: u32) -> Ended {
+        let done = Ended::without_reply(Outcome::Done, Reason::None);
+        let mut ended = Ended { found: reply.found, rows, ..done };
         if operation.statement > 0 {
             reply.rows.each(|field| ended.bytes += field.value.len() as u32);
-        } else if ended.rows > 0 {
+        } else if rows > 0 {
             let mut oldest = u64::MAX;
             reply.rows.each(|field| {
                 ended.bytes += field.value.len() as u32;

@@ -32,13 +32,13 @@ impl ScrambledZipfian {
     }
 
     /// One number.
-    #[inline]
+    #[inline(always)]
     pub fn draw(&self, draws: &mut Draws) -> u64 {
         self.number(draws.unit())
     }
 
     /// The number of `unit`, in [0, 1).
-    #[inline]
+    #[inline(always)]
     pub fn number(&self, unit: f64) -> u64 {
         self.first + self.items.of(hash(self.ranks.rank(unit, RANKS)))
     }

@@ -107,6 +107,11 @@ fn a_lost_update_replaces_what_another_has_replaced() {
     );
     // Nobody has seen either of them.
     check("rx[] ax1 | rx[] ax2", expect!["- ? V ? V V V V V V V | G2Item 1, LostUpdate 1"]);
+    // Between the two, in order of transactions, one that read another list of that length.
+    check(
+        "ax1 | ax2 | rx[1] ax3 | rx[2] ax4 | rx[1] ax5",
+        expect!["V V V V V V V V V V V | G2Item 1, IncompatibleOrder 1, LostUpdate 1"],
+    );
 }
 
 #[test]
