@@ -36,8 +36,10 @@ const WITHOUT_WHEEL: [&str; 2] = ["--exclude", "assay-python"];
 
 /// Where the program `java` looks for options beside those that it is started with.
 const JAVA_OPTIONS: &str = "JDK_JAVA_OPTIONS";
-/// Without the compiler that pays off in servers that live longer than those of tests.
-const FIRST_COMPILER_ALONE: &str = "-XX:TieredStopAtLevel=1";
+/// For servers that live for seconds: without the compiler that pays off later, and without a proof
+/// of each released class that it is sound.
+const SHORT_LIVED: &str =
+    "-XX:TieredStopAtLevel=1 -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote";
 
 /// What no step runs, with how it is run.
 const LEFT_OUT: [(&str, &str); 2] = [
@@ -119,7 +121,7 @@ fn run_test(root: &Path) -> Result<()> {
     let arguments = ["test", "--workspace", "--features", STORES];
     let arguments = [&arguments[..], &WITHOUT_WHEEL].concat();
     let java = std::env::var(JAVA_OPTIONS).unwrap_or_default();
-    let java = format!("{java} {FIRST_COMPILER_ALONE}");
+    let java = format!("{java} {SHORT_LIVED}");
     let environment = [(JAVA_OPTIONS, java.trim())];
     suite::test(root, &arguments, &environment, suite::QUARANTINE, |line| println!("{line}"))?;
     for (what, how) in LEFT_OUT {

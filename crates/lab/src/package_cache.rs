@@ -14,6 +14,8 @@ use crate::tool::{Tool, Watch};
 
 /// How long a package client may take: the largest has a few hundred megabytes to build.
 const SECONDS_TO_FETCH: u32 = 1800;
+/// apt-get waits so many seconds while another one installs, instead of failing at once.
+const WAIT_FOR_LOCK: &str = "DPkg::Lock::Timeout=600";
 /// Where programs are besides the places that the caller searches.
 const USUAL_PLACES: [&str; 5] =
     ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/bin"];
@@ -150,8 +152,9 @@ impl<'a> PackageCache<'a> {
         }
         self.watch.tell(&format!("installing {package}"));
         let install = || {
-            let tool = Tool::apart(&apt).args(["install", "-y", "-q", "--no-install-recommends"]);
-            let tool = tool.args([package]).env("DEBIAN_FRONTEND", "noninteractive");
+            let tool = Tool::apart(&apt).args(["-o", WAIT_FOR_LOCK, "install", "-y", "-q"]);
+            let tool = tool.args(["--no-install-recommends", package]);
+            let tool = tool.env("DEBIAN_FRONTEND", "noninteractive");
             let never = AtomicBool::new(false);
             let tell = |text: &str| self.watch.tell(text);
             tool.run(SECONDS_TO_FETCH, &Watch::new(&never, &tell))

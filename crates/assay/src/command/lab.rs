@@ -5,6 +5,8 @@ mod list;
 mod logs;
 mod up;
 
+use std::io::ErrorKind;
+
 use anyhow::Result;
 use assay_lab::supervisor::{self, Supervision};
 use assay_lab::{FAULTS, Fault, FaultTarget, Injection, LabClient, LabEntry, Labs, clean, recipes};
@@ -300,15 +302,17 @@ fn end_all(found: Vec<LabEntry>) -> Result<Exit> {
 
 /// Ends a lab; false if its supervisor was gone, so that only its files were removed.
 fn end_one(found: LabEntry) -> Result<bool> {
-    if found.is_held {
-        LabClient::of(found)?.down()?;
-        return Ok(true);
+    let LabEntry { name, folder, link, is_held } = found.clone();
+    match is_held.then(|| LabClient::of(found).and_then(|client| client.down())) {
+        Some(Ok(())) => return Ok(true),
+        // It may have been killed in this moment; of one that goes on, nothing can be removed.
+        Some(Err(error)) => clean(&folder).map_err(|_| error)?,
+        None => clean(&folder)?,
     }
-    let LabEntry { name, folder, link, .. } = found;
-    clean(&folder)?;
-    if let Some(link) = link {
-        std::fs::remove_file(&link)
-            .map_err(|error| usage(format!("cannot remove the link of lab {name}: {error}")))?;
+    match link.map(std::fs::remove_file) {
+        Some(Err(error)) if error.kind() != ErrorKind::NotFound => {
+            Err(usage(format!("cannot remove the link of lab {name}: {error}")))
+        }
+        _ => Ok(false),
     }
-    Ok(false)
 }

@@ -200,7 +200,9 @@ pub fn need(package: &str, is_there: impl Fn() -> bool) {
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     let _turn = ONE_AT_A_TIME.lock();
     if !is_there() {
-        let _ = Command::new("apt-get").args(["install", "-y", package]).output();
+        let _ = Command::new("apt-get")
+            .args(["-o", "DPkg::Lock::Timeout=600", "install", "-y", package])
+            .output();
     }
     assert!(is_there(), "{package} is missing and could not be installed: install it");
 }
