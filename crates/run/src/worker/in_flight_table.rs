@@ -630,8 +630,8 @@ impl<'a, C: Clock, S: Sink> InFlightTable<'a, C, S> {
         match answer {
             Answer::Done(reply) => {
                 let rows = if operation.kind.writes() { 0 } else { reply.rows.count() };
-                let reads = self.verifies && operation.kind == Kind::Read;
-                match rows > 0 || reads {
+                let is_verified = self.verifies && operation.kind == Kind::Read;
+                match rows > 0 || is_verified {
                     true => self.analyze(operation, reply, rows),
                     false => Ended {
                         found: reply.found,
