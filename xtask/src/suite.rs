@@ -174,7 +174,7 @@ fn of_tests(root: &Path, arguments: &[&str]) -> Command {
 
 /// How many tests run at the same time: they wait for servers and clocks more than they work.
 fn threads() -> usize {
-    2 * std::thread::available_parallelism().map_or(1, NonZero::get)
+    3 * std::thread::available_parallelism().map_or(1, NonZero::get)
 }
 
 /// Runs cargo with its output shown, but for what tests print that pass, and read.

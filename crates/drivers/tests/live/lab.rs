@@ -155,7 +155,7 @@ impl Shared {
         let (name, order) = (self.name, self.order);
         let (tell, started) = mpsc::channel();
         std::thread::spawn(move || {
-            let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+            let folder = std::env::temp_dir().join(format!("assay-live-shared-{name}"));
             let cluster = Cluster::start_in(&order(), folder);
             let told = tell.send(cluster.url(""));
             while told.is_ok() {
