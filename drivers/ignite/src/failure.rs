@@ -76,6 +76,8 @@ const NO_SUCH_TRANSACTION: i32 = 1021;
 /// backup node" is none of them: it comes when others may have made it final already.
 const UNDONE_WORDS: &[(&str, Reason)] = &[
     ("read/write conflict", Reason::Conflict),
+    ("(lock conflict)", Reason::Conflict),
+    ("on outdated topology", Reason::Busy),
     ("within provided timeout", Reason::Timeout),
     ("ransaction timed out", Reason::Timeout),
     ("ransaction has been timed out", Reason::Timeout),
@@ -218,6 +220,8 @@ mod tests {
     fn a_commit_is_refused_only_if_all_of_it_was_undone() {
         for (message, reason) in [
             ("Failed to prepare transaction, read/write conflict [key=a]", Reason::Conflict),
+            ("Failed to prepare transaction (lock conflict): tx", Reason::Conflict),
+            ("Failed to prepare a transaction on outdated topology, please try", Reason::Busy),
             (
                 "Failed to acquire lock within provided timeout for transaction [timeout=9]",
                 Reason::Timeout,
