@@ -1,16 +1,13 @@
 //! Everything that must hold before a change is good, step by step.
 
-use std::fs::{self, Permissions};
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::process::Command;
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
-use tempfile::{Builder, TempDir};
 
+use crate::memory::{self, TEMPORARY};
 use crate::metadata::{Metadata, Reach, cargo};
-use crate::process::{output, run};
+use crate::process::run;
 use crate::{arrows, deny, needs, suite, tidy};
 
 /// One step.
@@ -44,14 +41,6 @@ const JAVA_OPTIONS: &str = "JDK_JAVA_OPTIONS";
 /// of each released class that it is sound.
 const SHORT_LIVED: &str =
     "-XX:TieredStopAtLevel=1 -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote";
-
-/// Where programs look for the folder of temporary files.
-const TEMPORARY: &str = "TMPDIR";
-/// Files there are in memory. What a test's server keeps need not outlive the machine, and on a
-/// virtual disk its flushes took a third of the processors' time.
-const MEMORY: &str = "/dev/shm";
-/// The room that has to be there, in MiB; the tests took up to 1350 at a time.
-const ROOM_MIB: u64 = 4096;
 
 /// What no step runs, with how it is run.
 const LEFT_OUT: [(&str, &str); 2] = [
@@ -135,40 +124,16 @@ fn run_test(root: &Path) -> Result<()> {
     let java = std::env::var(JAVA_OPTIONS).unwrap_or_default();
     let java = format!("{java} {SHORT_LIVED}");
     let mut environment = vec![(JAVA_OPTIONS, java.trim())];
-    let memory = in_memory()?;
+    let memory = memory::folder(suite::threads());
     environment
         .extend(memory.as_ref().and_then(|folder| Some((TEMPORARY, folder.path().to_str()?))));
+    let place = memory.as_ref().map_or_else(std::env::temp_dir, |folder| folder.path().to_owned());
+    println!("temporary files are in {}", place.display());
     suite::test(root, &arguments, &environment, suite::QUARANTINE, |line| println!("{line}"))?;
     for (what, how) in LEFT_OUT {
         println!("NOT RUN: {what}: {how}");
     }
     Ok(())
-}
-
-/// A folder for temporary files in memory, which every user may enter, unless the caller has chosen
-/// one, there is no room, or no program may be run from there.
-fn in_memory() -> Result<Option<TempDir>> {
-    let mut df = Command::new("df");
-    df.args(["--output=avail", "--block-size=1M", MEMORY]);
-    let reported = output(&mut df).unwrap_or_default();
-    let room = reported.lines().last().and_then(|line| line.trim().parse::<u64>().ok());
-    let has_room = room.is_some_and(|room| room >= ROOM_MIB);
-    let mounts = fs::read_to_string("/proc/mounts").unwrap_or_default();
-    if std::env::var_os(TEMPORARY).is_some() || !has_room || !runs_programs(&mounts) {
-        return Ok(None);
-    }
-    let mut folder = Builder::new();
-    folder.prefix("assay-").permissions(Permissions::from_mode(0o755));
-    folder.tempdir_in(MEMORY).context("cannot make a folder in memory").map(Some)
-}
-
-/// Whether these mounts have one in memory from which programs may be run.
-fn runs_programs(mounts: &str) -> bool {
-    mounts.lines().any(|line| {
-        let words: Vec<&str> = line.split(' ').collect();
-        words.get(1) == Some(&MEMORY)
-            && words.get(3).is_some_and(|options| !options.split(',').any(|one| one == "noexec"))
-    })
 }
 
 fn report(findings: Vec<String>) -> Result<()> {
@@ -206,13 +171,6 @@ mod tests {
     fn an_unknown_step_is_an_error_that_names_the_known_ones() {
         let error = position("lint").expect_err("there is no such step").to_string();
         assert!(error.contains("clippy"), "{error}");
-    }
-
-    #[test]
-    fn memory_is_used_if_programs_may_run_there() {
-        assert!(runs_programs("proc /proc proc rw,noexec 0 0\ntmpfs /dev/shm tmpfs rw,nosuid 0 0"));
-        assert!(!runs_programs("shm /dev/shm tmpfs rw,nosuid,nodev,noexec,size=65536k 0 0"));
-        assert!(!runs_programs("tmpfs /run tmpfs rw 0 0\n"));
     }
 
     #[test]

@@ -6,6 +6,7 @@ mod check;
 mod deny;
 mod dist;
 mod kube;
+mod memory;
 mod metadata;
 mod needs;
 mod process;

@@ -173,7 +173,7 @@ fn of_tests(root: &Path, arguments: &[&str]) -> Command {
 }
 
 /// How many tests run at the same time: they wait for servers and clocks more than they work.
-fn threads() -> usize {
+pub fn threads() -> usize {
     3 * std::thread::available_parallelism().map_or(1, NonZero::get)
 }
 

@@ -20,6 +20,7 @@ mod tickets;
 mod transactions;
 mod values;
 
+use std::cell::Cell;
 use std::fmt;
 
 use assay_model::{Kind, Layout, Table};
@@ -68,9 +69,13 @@ pub struct Ruling {
 ///
 /// Everything in the store is removed, before and after.
 pub fn survey(store: &dyn Store) -> Vec<Ruling> {
-    // What this cannot do, the first rule cannot either, which says so.
-    let _ = store.prepare(&layout());
-    rule_on(store, &RULES, emptied)
+    // A store that is prepared knows what to clear.
+    let is_prepared = Cell::new(false);
+    rule_on(store, &RULES, |store| {
+        let outcome = if is_prepared.get() { emptied(store) } else { fresh(store) };
+        is_prepared.set(is_prepared.get() || outcome.is_ok());
+        outcome
+    })
 }
 
 /// Checks every rule that applies to `store`; what is returned is broken.
@@ -178,17 +183,17 @@ const RULES: [&[Rule]; 6] = [
     transactions::RULES,
 ];
 
-/// What `store` makes of each of `rules`, made `fresh` before every one.
+/// What `store` makes of each of `rules`; before every one it is emptied by `empty`.
 fn rule_on(
     store: &dyn Store,
     rules: &[&'static [Rule]],
-    fresh: fn(&dyn Store) -> Result<(), Broken>,
+    empty: impl Fn(&dyn Store) -> Result<(), Broken>,
 ) -> Vec<Ruling> {
     let analyze = |rule: Rule| {
         if !(rule.applies)(store) {
             return Ruling { rule: rule.sentence, verdict: Verdict::NotDeclared };
         }
-        let outcome = fresh(store).and_then(|()| (rule.check)(store));
+        let outcome = empty(store).and_then(|()| (rule.check)(store));
         Ruling { rule: rule.sentence, verdict: outcome.into() }
     };
     let mut rulings: Vec<Ruling> = rules.iter().copied().flatten().copied().map(analyze).collect();
@@ -236,7 +241,7 @@ fn fresh(store: &dyn Store) -> Result<(), Broken> {
     emptied(store)
 }
 
-/// A store that is prepared, so that it knows what to clear.
+/// Empties a store that was prepared before.
 fn emptied(store: &dyn Store) -> Result<(), Broken> {
     store.clear()?;
     store.prepare(&layout())?;

@@ -100,7 +100,7 @@ fn prescriptions_are_processed_twice_and_creations_unseen_between_data_centres()
         (1, 0, "causes-seen", "none-found"),
         // What is processed has arrived, but not that it was processed elsewhere.
         (2, 30, "processed-once", "violated"),
-        // What was created long before it is read has not arrived, however slow the machine is.
+        // What was created long before it is read has not arrived, on a slow machine either.
         (2, 5000, "causes-seen", "violated"),
     ] {
         let stand_in = start(data_centres, delay);

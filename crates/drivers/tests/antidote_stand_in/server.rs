@@ -187,7 +187,12 @@ impl StandIn {
         self.state.is_dead.store(false, Ordering::SeqCst);
         self.state.is_frozen.store(false, Ordering::SeqCst);
         for (home, port) in self.ports.iter().enumerate() {
-            self.listen(home, *port).expect("the port is free again");
+            // For a moment it may be the port of a connection of somebody else's.
+            let begun = Instant::now();
+            while let Err(error) = self.listen(home, *port) {
+                assert!(begun.elapsed() < Duration::from_secs(10), "port {port}: {error}");
+                std::thread::sleep(Duration::from_millis(10));
+            }
         }
     }
 }

@@ -148,14 +148,17 @@ impl Shared {
         Loan { _turn: Some(turn), ..self.lend() }
     }
 
-    /// Starts it on a thread that never ends, for it ends with its thread. Its folder is always
-    /// the same, so what is left of it is removed by the next one; two of these test binaries at a
-    /// time are refused.
+    /// Starts it on a thread that never ends, for it ends with its thread. Its folder is where
+    /// `TMPDIR` says, which `cargo xtask check` sets and empties; without it always the same, so
+    /// what is left of it is removed by the next one, and two of these test binaries at a time are
+    /// refused.
     fn start(&self) -> String {
         let (name, order) = (self.name, self.order);
         let (tell, started) = mpsc::channel();
+        let beside = || PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
         std::thread::spawn(move || {
-            let folder = std::env::temp_dir().join(format!("assay-live-shared-{name}"));
+            let place = std::env::var_os("TMPDIR").map_or_else(beside, PathBuf::from);
+            let folder = place.join(name);
             let cluster = Cluster::start_in(&order(), folder);
             let told = tell.send(cluster.url(""));
             while told.is_ok() {
