@@ -704,18 +704,33 @@ fn a_server_in_between_serves_all_agents() {
     assert!(whole.store.settings.iter().any(|setting| setting.name == "via"));
 }
 
+/// A driver that takes one request at a time: each process of it waits 5 ms before it answers.
+const SLOW: &str = r#"
+import json, sys, time
+def say(value):
+    print(json.dumps(value), flush=True)
+sys.stdin.readline()
+say({"assay": 1, "name": "slow", "operations": ["read"], "keeps": False})
+for line in sys.stdin:
+    request = json.loads(line)
+    is_read = request["op"] == "read"
+    time.sleep(0.005 if is_read else 0)
+    say({"id": request["id"], "outcome": "missing" if is_read else "done"})
+"#;
+
 #[test]
 fn a_comparison_of_two_numbers_of_agents_tells_the_gain_by_another_one() {
     let place = Place::new();
-    // A store that is busy for a while per operation: twice the processes do twice as much.
-    let words = "run ycsb-c -t null:?spin=300us --records 100 --closed 2 --threads 1 --duration 1s \
-                 --floor 0s --seed 3 -q";
+    place.write("slow.py", SLOW);
+    // Twice the processes do twice as much, however busy the machine is, for they wait.
+    let words = "run ycsb-c -t exec:python3?arg=slow.py --records 100 --closed 2 --threads 1 \
+                 --duration 1s --floor 0s --seed 3 -q";
     place.fine(&format!("{words} --run-dir one"));
     place.fine(&format!("{words} --agents 2 --local --run-dir two"));
     let shown = place.fine("compare one two").shows("B6 gain by another agent");
     shown.shows("at most 3 %").shows("the client holds the throughput back");
     // At a rate that is given, nobody is saturated.
-    let words = words.replace("--closed 2", "--rate 500/s");
+    let words = words.replace("--closed 2", "--rate 50/s");
     place.fine(&format!("{words} --run-dir three"));
     place.fine(&format!("{words} --agents 2 --local --run-dir four"));
     let ran = place.fine("compare three four");
