@@ -1,13 +1,12 @@
 //! Everything that must hold before a change is good, step by step.
 
-use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 
 use crate::memory::{self, TEMPORARY};
-use crate::metadata::{Metadata, Package, Reach, cargo};
+use crate::metadata::{Metadata, Reach, cargo};
 use crate::process::run;
 use crate::{arrows, deny, needs, suite, tidy};
 
@@ -35,9 +34,6 @@ pub const STORES: &str = "assay/all-but-rocksdb";
 
 /// The wheel has its own chore, because it needs Python's packages: `cargo xtask wheel`.
 const WITHOUT_WHEEL: [&str; 2] = ["--exclude", "assay-python"];
-
-/// The tests that wait for servers: the others run beside them.
-const LIVE: &str = "live";
 
 /// Where the program `java` looks for options beside those that it is started with.
 const JAVA_OPTIONS: &str = "JDK_JAVA_OPTIONS";
@@ -123,9 +119,8 @@ fn run_doc(root: &Path) -> Result<()> {
 
 fn run_test(root: &Path) -> Result<()> {
     needs::provide(needs::FOR_TESTS)?;
-    let all = ["test", "--workspace", "--features", STORES];
-    let all = [&all[..], &WITHOUT_WHEEL].concat();
-    run_cargo(root, &[&all[..], &["--no-run"]].concat(), &[])?;
+    let arguments = ["test", "--workspace", "--features", STORES];
+    let arguments = [&arguments[..], &WITHOUT_WHEEL].concat();
     let java = std::env::var(JAVA_OPTIONS).unwrap_or_default();
     let java = format!("{java} {SHORT_LIVED}");
     let mut environment = vec![(JAVA_OPTIONS, java.trim())];
@@ -134,14 +129,7 @@ fn run_test(root: &Path) -> Result<()> {
         .extend(memory.as_ref().and_then(|folder| Some((TEMPORARY, folder.path().to_str()?))));
     let place = memory.as_ref().map_or_else(std::env::temp_dir, |folder| folder.path().to_owned());
     println!("temporary files are in {}", place.display());
-    let metadata = Metadata::read(root, Reach::Members)?;
-    let names = metadata.packages.iter().flat_map(Package::tests).map(|test| test.name.as_str());
-    let others: BTreeSet<&str> = names.filter(|name| *name != LIVE).collect();
-    let others = others.into_iter().flat_map(|name| ["--test", name]);
-    let others = ["--lib", "--bins"].into_iter().chain(others).collect();
-    let commands = [vec!["--test", LIVE], others, vec!["--doc"]];
-    let commands = commands.map(|which: Vec<&str>| [&all[..], &which].concat());
-    suite::test(root, &commands, &environment, suite::QUARANTINE, |line| println!("{line}"))?;
+    suite::test(root, &arguments, &environment, suite::QUARANTINE, |line| println!("{line}"))?;
     for (what, how) in LEFT_OUT {
         println!("NOT RUN: {what}: {how}");
     }

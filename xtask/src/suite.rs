@@ -10,7 +10,6 @@ use std::io::{BufRead, BufReader};
 use std::num::NonZero;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::thread;
 
 use anyhow::{Context, Result, bail};
 
@@ -33,43 +32,36 @@ const MARK: &str = "NOT RUN: ";
 /// How many lines of what a failed test printed are shown again at the end.
 const LONGEST_REPORT: usize = 60;
 
-/// Runs `cargo test` once with each of these lists of arguments, all at the same time, in an
-/// `environment`; `show` is given each line for the reader.
+/// Runs `cargo test` with `arguments` and `environment`; `show` is given each line for the reader.
 ///
 /// # Errors
 /// If cargo cannot be run, a test does not build, a test binary does not come to its end, or a test
 /// fails that is not in the `quarantine`.
 pub fn test(
     root: &Path,
-    commands: &[Vec<&str>],
+    arguments: &[&str],
     environment: &[(&str, &str)],
     quarantine: &[Quarantined],
     show: fn(&str),
 ) -> Result<()> {
-    let of_one = |arguments: &[&str]| {
-        let mut command = of_tests(root, arguments);
-        command.envs(environment.iter().copied());
-        run(command, show).map(|results| (results.broken_as_a_whole(arguments), results))
-    };
-    let each: Vec<_> = thread::scope(|scope| {
-        let begun: Vec<_> =
-            commands.iter().map(|arguments| scope.spawn(move || of_one(arguments))).collect();
-        begun.into_iter().map(|one| one.join().expect("it does not panic")).collect()
-    });
-    let (mut broken, mut results) = (None, Results::default());
-    for one in each {
-        let (failure, more) = one?;
-        broken = broken.or(failure);
-        results.merge(more);
-    }
+    let mut command = of_tests(root, arguments);
+    command.envs(environment.iter().copied());
+    let results = run(command, show)?;
     results.remarks(quarantine).iter().for_each(|line| show(line));
+    if results.is_fine {
+        return Ok(());
+    }
     let failed = results.broken(quarantine);
     // Once more at the end, where a reader of thousands of lines looks.
     failed.iter().flat_map(|name| results.report(name)).for_each(|line| show(&line));
     if !failed.is_empty() {
         bail!("{} tests failed: {}", failed.len(), failed.join(", "));
     }
-    broken.map_or(Ok(()), |failure| bail!(failure))
+    // What has crashed, or said nothing of a failure, is not known by name.
+    if !results.is_whole() || results.failed.is_empty() {
+        bail!("cargo {} failed", arguments.join(" "));
+    }
+    Ok(())
 }
 
 /// The outcome of the tests.
@@ -96,21 +88,6 @@ impl Results {
     /// Whether every binary came to its end, and every failure has a name.
     fn is_whole(&self) -> bool {
         self.begun == self.ended && self.counted == self.failed.len()
-    }
-
-    /// What to say if `cargo` with these arguments failed by more than tests known by name: one
-    /// has crashed, or cargo said nothing of a failure.
-    fn broken_as_a_whole(&self, arguments: &[&str]) -> Option<String> {
-        let is_explained = self.is_fine || (self.is_whole() && !self.failed.is_empty());
-        (!is_explained).then(|| format!("cargo {} failed", arguments.join(" ")))
-    }
-
-    /// Takes the results of other binaries.
-    fn merge(&mut self, other: Results) {
-        // What looks like a failure where nothing failed was printed by a test.
-        self.failed.extend(other.failed.into_iter().filter(|_| !other.is_fine));
-        self.not_run.extend(other.not_run);
-        self.printed.extend(other.printed);
     }
 
     /// The tests that failed and may not.
@@ -191,14 +168,13 @@ fn without_remark(name: &str) -> String {
 fn of_tests(root: &Path, arguments: &[&str]) -> Command {
     let mut command = cargo();
     command.current_dir(root).args(arguments).args(["--no-fail-fast", "--", "--show-output"]);
-    // Two of the commands have most of the tests.
-    command.arg(format!("--test-threads={}", threads() / 2));
+    command.arg(format!("--test-threads={}", threads()));
     command
 }
 
 /// How many tests run at the same time: they wait for servers and clocks more than they work.
 pub fn threads() -> usize {
-    3 * thread::available_parallelism().map_or(1, NonZero::get)
+    2 * std::thread::available_parallelism().map_or(1, NonZero::get)
 }
 
 /// Runs cargo with its output shown, but for what tests print that pass, and read.
@@ -255,26 +231,23 @@ mod tests {
     #[test]
     fn a_test_that_fails_fails_the_check_and_is_not_run_again() {
         let dir = crate_with("assert!(!runs.is_empty());");
-        let error = test(dir.path(), &[OWN.to_vec()], &[], NONE, quiet).unwrap_err().to_string();
+        let error = test(dir.path(), OWN, &[], NONE, quiet).unwrap_err().to_string();
         assert_eq!(error, "1 tests failed: moody");
         assert_eq!(fs::read_to_string(dir.path().join("runs")).unwrap(), ".");
-        assert!(
-            test(dir.path(), &[OWN.to_vec()], &[], NONE, quiet).is_ok(),
-            "the second run of it passes"
-        );
+        assert!(test(dir.path(), OWN, &[], NONE, quiet).is_ok(), "the second run of it passes");
     }
 
     #[test]
     fn a_test_in_quarantine_may_fail() {
         let dir = crate_with("panic!();");
-        assert!(test(dir.path(), &[OWN.to_vec()], &[], NONE, quiet).is_err());
-        assert!(test(dir.path(), &[OWN.to_vec()], &[], MOODY, quiet).is_ok());
+        assert!(test(dir.path(), OWN, &[], NONE, quiet).is_err());
+        assert!(test(dir.path(), OWN, &[], MOODY, quiet).is_ok());
     }
 
     #[test]
     fn a_test_that_cannot_run_here_does_not_fail_the_check() {
         let dir = crate_with("panic!(\"NOT RUN: Go is not installed\");");
-        assert!(test(dir.path(), &[OWN.to_vec()], &[], NONE, quiet).is_ok());
+        assert!(test(dir.path(), OWN, &[], NONE, quiet).is_ok());
     }
 
     #[test]
@@ -302,7 +275,7 @@ mod tests {
     fn what_does_not_build_fails() {
         let dir = crate_with("");
         fs::write(dir.path().join("src/lib.rs"), "fn broken(").unwrap();
-        let error = test(dir.path(), &[OWN.to_vec()], &[], NONE, quiet).unwrap_err().to_string();
+        let error = test(dir.path(), OWN, &[], NONE, quiet).unwrap_err().to_string();
         assert!(error.starts_with("cargo test"), "{error}");
     }
 
