@@ -19,7 +19,7 @@ pub const TEMPORARY: &str = "TMPDIR";
 const MEMORY: &str = "/dev/shm";
 /// What a folder's name begins with; the process that made it follows.
 const PREFIX: &str = "assay-check-";
-/// The room for each of the tests that run at the same time, in MiB; six took up to 1350.
+/// The room for each of the tests that run at the same time, in MiB; four took up to 1350.
 const ROOM_MIB: u64 = 600;
 
 /// Such a folder for so many tests at a time, which every user may use. None if the caller has
