@@ -630,7 +630,7 @@ fn a_store_that_loses_nothing_is_not_accused() {
     let (server, place) = (Server::start(&[]), Place::new());
     let words = format!("register -t {} --seed 3", server.url(""));
     place.fine(&format!("load {words} -q --agents 2 --local --run-dir l"));
-    let run = format!("run {words} --duration 700ms --final-wait 100ms -q --agents 2 --local");
+    let run = format!("run {words} --operations 10000 --final-wait 100ms -q --agents 2 --local");
     place.fine(&format!("{run} --run-dir b"));
     assert_eq!(lost_writes(&place, "b"), (0, "none-found".into()));
     let whole = manifest(&place, "b");
