@@ -1,7 +1,7 @@
 //! A folder for the temporary files of tests, in memory.
 //!
-//! What a test's server keeps need not outlive the machine, and on a virtual disk its flushes took
-//! a third of the processors' time.
+//! What a test's server keeps need not outlive the machine, and on a virtual disk the kernel spends
+//! processor time on each of its flushes.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
