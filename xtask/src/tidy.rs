@@ -56,7 +56,7 @@ pub fn tidy(root: &Path, metadata: &Metadata) -> Result<Vec<Finding>> {
     let mut findings: Vec<Finding> = sources.iter().flat_map(check_file).collect();
     let is_member = |path: &&String| path.ends_with("/Cargo.toml") && !path.contains("/tests/");
     for path in files.iter().filter(is_member) {
-        findings.extend(manifest::check_manifest(path, &read(path)?));
+        findings.extend(manifest::check_manifest(path, &read(path)?, &sources));
     }
     findings.extend(reach::check_reach(&sources, &metadata.roots(root)));
     let crates = metadata.folders(root);

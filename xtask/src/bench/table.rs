@@ -60,9 +60,10 @@ fn head(machine: &Machine, options: &Options) -> String {
     let quick = if options.quick { " Quick sizes: these figures prove nothing." } else { "" };
     format!(
         "# Numbers\n\n\
+         For those who want to know what the instrument itself costs, beside its peers.\n\n\
          Measured by `cargo xtask bench` on {date}: {processor}, {cores} threads, {memory:.0} GiB, \
-         {kernel}, {compiler};\nload average before {load}. Medians of {runs} runs, all cases in \
-         turn.{quick}\n\n{}\n",
+         {kernel},\n{compiler}; load average before {load}. Medians of {runs} runs,\n\
+         all cases in turn.{quick}\n\n{}\n",
         method()
     )
 }

@@ -1,13 +1,15 @@
-//! Manifests: one place for versions, one for lints.
+//! Manifests: one place for versions, one for lints, and no tests of examples that are not there.
 
 use toml::{Table, Value};
 
 use crate::tidy::finding::Finding;
+use crate::tidy::source::Source;
 
 /// A crate takes lints and versions from the workspace, so that there is one of each.
 ///
-/// `text` is the manifest of a member; what is not TOML at all is left for Cargo to complain about.
-pub fn check_manifest(path: &str, text: &str) -> Vec<Finding> {
+/// `text` is the manifest of a member, `sources` are all Rust files; what is not TOML at all is
+/// left for Cargo to complain about.
+pub fn check_manifest(path: &str, text: &str, sources: &[Source]) -> Vec<Finding> {
     let Ok(manifest) = text.parse::<Table>() else { return Vec::new() };
     let mut findings = Vec::new();
     let mut find = |line: usize, advice: String| {
@@ -16,12 +18,36 @@ pub fn check_manifest(path: &str, text: &str) -> Vec<Finding> {
     if !is_inherited(manifest.get("lints")) {
         find(1, "take the lints of the workspace: `[lints]` with `workspace = true`".to_owned());
     }
+    if let Some(advice) = check_examples(path, &manifest, sources) {
+        find(1, advice.to_owned());
+    }
     for name in sections(&manifest).flat_map(own_versions) {
         let line = text.lines().position(|line| line.starts_with(name.as_str())).unwrap_or(0);
         let advice = format!("move the version of {name} to the root: `{name}.workspace = true`");
         find(line + 1, advice);
     }
     findings
+}
+
+/// To look for examples in a library's docs takes a second each time, whether there are any or not.
+fn check_examples(path: &str, manifest: &Table, sources: &[Source]) -> Option<&'static str> {
+    let folder = format!("{}src/", path.trim_end_matches("Cargo.toml"));
+    let own = || sources.iter().filter(|source| source.path.starts_with(&folder));
+    own().find(|source| source.path == format!("{folder}lib.rs"))?;
+    let tested = manifest.get("lib").and_then(|lib| lib.get("doctest"));
+    match (tested.and_then(Value::as_bool) != Some(false), own().any(has_example)) {
+        (false, true) => Some("its docs have examples: without `doctest = false` they are tested"),
+        (true, false) => Some("its docs have no example: say so, `[lib]` with `doctest = false`"),
+        _ => None,
+    }
+}
+
+/// Whether there is Rust between the fences of a doc comment.
+fn has_example(source: &Source) -> bool {
+    let lines = source.text.lines().map(str::trim_start);
+    let docs = lines.filter_map(|line| line.strip_prefix("///").or(line.strip_prefix("//!")));
+    let mut openings = docs.filter_map(|line| line.trim().strip_prefix("```")).step_by(2);
+    openings.any(|language| language != "text")
 }
 
 fn is_inherited(value: Option<&Value>) -> bool {
@@ -49,7 +75,8 @@ mod tests {
     use super::*;
 
     fn lines(text: &str) -> Vec<usize> {
-        check_manifest("crates/run/Cargo.toml", text).iter().map(|finding| finding.line).collect()
+        let findings = check_manifest("crates/run/Cargo.toml", text, &[]);
+        findings.iter().map(|finding| finding.line).collect()
     }
 
     #[test]
@@ -72,5 +99,21 @@ mod tests {
     #[test]
     fn lints_come_from_the_workspace() {
         assert_eq!(lines("[dependencies]\n"), [1]);
+    }
+
+    #[test]
+    fn examples_are_tested_where_there_are_any() {
+        let count = |manifest: &str, docs: &str| {
+            let source = Source::new("crates/run/src/lib.rs", docs);
+            let text = format!("{manifest}[lints]\nworkspace = true\n");
+            check_manifest("crates/run/Cargo.toml", &text, &[source]).len()
+        };
+        let (untested, example) = ("[lib]\ndoctest = false\n", "/// ```\n/// a();\n/// ```\n");
+        let figure = "//! ```text\n//! a - b\n//! ```\n";
+        assert_eq!(count("", example), 0);
+        assert_eq!(count(untested, example), 1);
+        assert_eq!(count("", figure), 1);
+        assert_eq!(count(untested, figure), 0);
+        assert_eq!(count(untested, &format!("{figure}{example}")), 1);
     }
 }

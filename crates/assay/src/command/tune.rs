@@ -43,7 +43,7 @@ const DATASET: &str = "data-set";
 pub fn tune(matches: &ArgMatches) -> Result<Exit> {
     let options = Options::gather(matches)?;
     let agents = fleet::agents_here(&options)?;
-    let expected = TuneOptions::from(&options)?;
+    let mut expected = TuneOptions::from(&options)?;
     let display = Display::from(&options)?;
     display.require(&options, "a tune is", &FORMATS)?;
     let mut plan = RunPlan::from(matches, options, load_config::Purpose::Run)?;
@@ -55,6 +55,7 @@ pub fn tune(matches: &ArgMatches) -> Result<Exit> {
     let seed = plan.seed;
     let mut setup = Setup::open(plan)?;
     fill(&mut setup)?;
+    expected.sought = expected.sought.bounded(setup.store.capabilities().time);
     let listening = Arc::clone(&setup.listening);
     let mut steps = Steps::new(setup, expected, seed);
     if let Some(agents) = agents {

@@ -10,9 +10,8 @@ use std::process::Command;
 
 use assay_lab::{Order, recipes};
 use assay_model::{Fields, Reason};
-use assay_store::conformance::{find_mark, leave_mark};
 
-use crate::lab::{Cluster, Shared};
+use crate::lab::Shared;
 use crate::ordeal::{Scans, Served};
 use crate::rows::test_rows;
 use crate::stores::{
@@ -52,17 +51,6 @@ fn ignite_conforms_but_for_what_is_no_text() {
     let cluster = ONE.lend();
     let expected = [ANY_BYTES, ONE_MIB, REPLACED_BY_ONE_MIB];
     assert_conforms_but_for(&cluster.url("?connections=4"), &expected);
-}
-
-#[test]
-fn flushed_writes_survive_kill_9_with_persistence() {
-    let order = faults::persistent();
-    let mut cluster = Cluster::start_as(&order);
-    leave_mark(&*store(&cluster.url(""))).unwrap();
-    cluster.kill(1);
-    cluster.restart(1);
-    faults::until_prepared(&*store(&cluster.url("")));
-    find_mark(&*store(&cluster.url(""))).unwrap();
 }
 
 #[test]
@@ -173,10 +161,10 @@ fn ycsb(at: &str, words: &[&str]) -> Option<String> {
 
 #[test]
 fn records_lie_as_ycsb_lays_them() {
-    let cluster = Cluster::start("ignite", 1);
-    let url = cluster.url("");
+    // In the caches without a prefix, which no other test uses here.
+    let url = ONE.url();
     let at = url.strip_prefix("ignite://").unwrap();
-    let mut test_client = test_client(&cluster.url("?index=off"));
+    let mut test_client = test_client(&format!("{url}?index=off"));
     let Some(result) = ycsb(at, &["write", "user1"]) else { return };
     assert_eq!(result, "ä b");
     test_client.expect(&read("user1"), RequestResult::row("field0=ä field1=b"));

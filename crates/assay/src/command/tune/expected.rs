@@ -5,6 +5,7 @@ use assay_analysis::slo::{Comparison, Measure, Objective, ObjectiveTerm, Scope};
 use assay_analysis::sweep::Sweep;
 use assay_analysis::tune::Plan;
 use assay_model::Nanos;
+use assay_store::StoreTime;
 
 use crate::exit::usage;
 use crate::options::{Options, SettingText};
@@ -14,6 +15,10 @@ const ERRORS: f64 = 0.01;
 
 /// The share of a step that is its warm-up, by default.
 const WARM_UP: u64 = 10;
+
+/// The highest rate that is tried in simulated time, where no client becomes too slow: a simulated
+/// store serves any rate unless it has a `max`, and a climb would have no end.
+const SIMULATED_MAX: f64 = 1e6;
 
 /// More confirmations than this only take time.
 const CONFIRMATIONS_MAX: u64 = 100;
@@ -71,6 +76,19 @@ impl TuneOptions {
             resumes,
             requires_hallmark: options.require_hallmark.is_on(),
         })
+    }
+}
+
+impl TuneGoal {
+    /// The same for a store of this time, by which a search always comes to an end.
+    pub fn bounded(self, time: StoreTime) -> TuneGoal {
+        match self {
+            TuneGoal::Rate(plan) if time == StoreTime::Simulated => {
+                let max = plan.max.unwrap_or(SIMULATED_MAX.max(plan.min));
+                TuneGoal::Rate(Plan { max: Some(max), ..plan })
+            }
+            other => other,
+        }
     }
 }
 
@@ -132,4 +150,23 @@ fn bounding_errors(mut objective: Objective) -> Objective {
         });
     }
     objective
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn in_simulated_time_a_climb_has_an_end() {
+        let max = |min, max, time| match TuneGoal::Rate(Plan { min, max, ..Plan::default() })
+            .bounded(time)
+        {
+            TuneGoal::Rate(plan) => plan.max,
+            TuneGoal::Curve(_) => panic!("it was a search"),
+        };
+        assert_eq!(max(100.0, None, StoreTime::Simulated), Some(1e6));
+        assert_eq!(max(2e6, None, StoreTime::Simulated), Some(2e6));
+        assert_eq!(max(100.0, Some(3e6), StoreTime::Simulated), Some(3e6));
+        assert_eq!(max(100.0, None, StoreTime::Wall), None);
+    }
 }

@@ -2,12 +2,10 @@
 
 use assay_store::conformance::assert_conforms;
 
-use super::shared::{order, shared};
+use super::shared::shared;
 use crate::batches::{
     holds_what_was_loaded, refuses_alone_what_is_wrong, refuses_whole_what_is_too_large,
 };
-use crate::lab::Cluster;
-use crate::rows::test_rows;
 use crate::stores::{Settings, store, test_client};
 use crate::test_client::TestClient;
 
@@ -42,13 +40,4 @@ fn of_a_batch_only_what_is_wrong_is_refused() {
     let store = store(&shared("/wrong_in_batch?batch=3&in_flight=1"));
     refuses_alone_what_is_wrong(&mut TestClient::open(&*store).unwrap());
     Settings::of(&*store).expect(&[("batch", "3 unlogged")]);
-}
-
-/// With a periodic commit log a kill loses what was acknowledged since the log's last mark.
-fn with_every_write_on_disk() -> Cluster {
-    Cluster::start_as(&order(1).choose("commitlog", "batch"))
-}
-
-test_rows! { ordeal, with_every_write_on_disk();
-    acknowledged_writes_survive_kill_9("/batches?in_flight=4&batch=8", 500);
 }

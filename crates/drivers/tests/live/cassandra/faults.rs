@@ -6,7 +6,9 @@ use assay_store::Ticket;
 
 use super::shared::order;
 use crate::lab::Cluster;
-use crate::ordeal::{LOST, UNREACHABLE, keeps_what_it_has_done};
+use crate::ordeal::{
+    LOST, UNREACHABLE, acknowledged_writes_survive_kill_9, keeps_what_it_has_done,
+};
 use crate::stores::{Settings, test_client};
 use crate::test_client::{RequestResult, TestClient, TestRequest, insert, read};
 
@@ -67,4 +69,5 @@ fn a_suspended_node_can_be_killed_and_restarted() {
 
     // Killed in the middle of inserts: what was acknowledged is there afterwards.
     keeps_what_it_has_done(&mut cluster, &mut test_client, 500);
+    acknowledged_writes_survive_kill_9(&mut cluster, "/batches?in_flight=4&batch=8", 500);
 }

@@ -1,6 +1,6 @@
 //! Requests that travel together, by `getAll` or `putAll`.
 
-use super::faults::{insert_around, persistent};
+use super::faults::insert_around;
 use super::{IN_TURN, ONE, THREE};
 use crate::batches::{holds_what_was_loaded, read_together, refuses_alone_what_is_wrong};
 use crate::lab::Cluster;
@@ -42,20 +42,18 @@ fn of_a_batch_only_what_is_wrong_is_refused() {
     assert_eq!(result, expected);
 }
 
-#[test]
-fn acknowledged_batches_survive_kill_9() {
-    let mut cluster = Cluster::start_as(&persistent());
-    let mut test_client = test_client(&cluster.url("?connections=4&batch=8"));
-    let ended = insert_until_killed(&mut cluster, &mut test_client, 500);
+/// Of a node with persistence.
+pub fn acknowledged_batches_survive_kill_9(cluster: &mut Cluster) {
+    let mut test_client = test_client(&cluster.url("/batches?connections=4&batch=8"));
+    let ended = insert_until_killed(cluster, &mut test_client, 500);
     cluster.restart(1);
     test_client.send_until(&read("user0"), &RequestResult::row("field0=0 field1=x"));
     assert_kept(&mut test_client, ended);
 }
 
-#[test]
-fn batches_go_on_when_one_of_three_nodes_is_killed() {
-    let mut cluster = Cluster::start("ignite", 3);
-    let mut test_client = test_client(&cluster.url("?connections=4&backups=1&batch=8"));
+/// The second; it is dead afterwards.
+pub fn batches_go_on_when_one_of_three_nodes_is_killed(cluster: &mut Cluster) {
+    let mut test_client = test_client(&cluster.url("/batches?connections=4&backups=1&batch=8"));
     let ended = insert_around(&mut test_client, &mut || cluster.kill(2));
     let done = ended.values().filter(|result| **result == RequestResult::WRITTEN).count();
     assert!(done > ended.len() / 2, "only {done} of {} were done", ended.len());

@@ -3,20 +3,14 @@
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-use assay_lab::Order;
+use assay_store::conformance::{find_mark, leave_mark};
 use assay_store::{Store, Ticket};
 
-use super::order;
+use super::{batches, order, transactions};
 use crate::lab::Cluster;
-use crate::ordeal::{assert_kept, killed_before_an_update_is_written};
-use crate::rows::test_rows;
+use crate::ordeal::{self, assert_kept, killed_before_an_update_is_written};
 use crate::stores::{store, test_client};
 use crate::test_client::{RequestResult, TIMEOUT, TestClient, insert, layout, read};
-
-/// One node whose records are on disk.
-pub fn persistent() -> Order {
-    order(1).choose("persistence", "on")
-}
 
 /// Waits until the cluster is active again.
 pub fn until_prepared(store: &dyn Store) {
@@ -27,19 +21,41 @@ pub fn until_prepared(store: &dyn Store) {
     }
 }
 
-test_rows! { ordeal, Cluster::start_as(&persistent());
-    a_killed_server_leaves_what_was_sent_unknown("?connections=2");
+/// One node for all of it, for it takes seconds to start.
+#[test]
+fn a_node_with_persistence_can_be_suspended_killed_and_restarted() {
+    let mut cluster = Cluster::start_as(&order(1).choose("persistence", "on"));
+    let marked = cluster.url("/marked");
+    leave_mark(&*store(&marked)).unwrap();
+    let rest = "/frozen?connections=1";
+    ordeal::a_frozen_server_keeps_requests_waiting_until_it_goes_on(&mut cluster, rest);
+    let rest = "/killed?connections=2";
+    ordeal::a_killed_server_leaves_what_was_sent_unknown(&mut cluster, rest);
+    find_mark(&*store(&marked)).unwrap();
+    batches::acknowledged_batches_survive_kill_9(&mut cluster);
+    transactions::a_killed_node_leaves_a_commit_unknown_and_undoes_what_is_open(&mut cluster);
+    let mut test_client = test_client(&cluster.url("/updated?connections=1"));
+    killed_before_an_update_is_written(&mut cluster, &mut test_client);
 }
 
-test_rows! { ordeal, Cluster::start("ignite", 1);
-    a_frozen_server_keeps_requests_waiting_until_it_goes_on("?connections=1");
+/// Nodes join, leave and die, with transactions and without.
+#[test]
+fn two_nodes_do_without_each_other() {
+    let mut cluster = Cluster::start("ignite", 2);
+    transactions::a_scan_sees_what_its_transaction_wrote(&cluster);
+    transactions::a_killed_node_of_two_loses_only_its_own_transactions(&mut cluster);
+    a_node_dead_at_the_start_does_not_matter(&cluster);
+    cluster.restart(1);
+    nothing_is_lost_or_repeated_when_nodes_join_and_leave(&mut cluster);
 }
 
 #[test]
-fn an_update_whose_record_could_not_be_read_is_refused() {
-    let mut cluster = Cluster::start("ignite", 1);
-    let mut test_client = test_client(&cluster.url("?connections=1"));
-    killed_before_an_update_is_written(&mut cluster, &mut test_client);
+fn a_cluster_of_three_goes_on_without_one_of_its_nodes() {
+    let mut cluster = Cluster::start("ignite", 3);
+    a_cluster_goes_on_when_one_of_three_nodes_is_killed(&mut cluster);
+    batches::batches_go_on_when_one_of_three_nodes_is_killed(&mut cluster);
+    cluster.restart(2);
+    a_frozen_node_of_three_costs_what_it_owns_until_it_is_left_alone(&mut cluster);
 }
 
 /// How the inserts before, during and after the fault `act` ended.
@@ -75,9 +91,7 @@ pub fn insert_around(
     ended
 }
 
-#[test]
-fn a_cluster_goes_on_when_one_of_three_nodes_is_killed() {
-    let mut cluster = Cluster::start("ignite", 3);
+fn a_cluster_goes_on_when_one_of_three_nodes_is_killed(cluster: &mut Cluster) {
     let mut test_client = test_client(&cluster.url("?connections=8&backups=1"));
     let ended = insert_around(&mut test_client, &mut || cluster.kill(2));
     let done = ended.values().filter(|result| **result == RequestResult::WRITTEN).count();
@@ -92,10 +106,8 @@ fn a_cluster_goes_on_when_one_of_three_nodes_is_killed() {
     assert!(ended.values().all(|result| *result == RequestResult::WRITTEN));
 }
 
-#[test]
-fn nothing_is_lost_or_repeated_when_nodes_join_and_leave() {
-    let mut cluster = Cluster::start("ignite", 2);
-    let mut test_client = test_client(&cluster.url("?connections=4&backups=1"));
+fn nothing_is_lost_or_repeated_when_nodes_join_and_leave(cluster: &mut Cluster) {
+    let mut test_client = test_client(&cluster.url("/moved?connections=4&backups=1"));
     for nodes in [3, 2, 1] {
         let mut scale = || cluster.scale(nodes);
         let ended = insert_around(&mut test_client, &mut scale);
@@ -107,12 +119,8 @@ fn nothing_is_lost_or_repeated_when_nodes_join_and_leave() {
     }
 }
 
-#[test]
-fn a_node_dead_at_the_start_does_not_matter() {
-    let mut cluster = Cluster::start("ignite", 2);
-    cluster.kill(1);
-    let url = cluster.url("?connections=2");
-    let store = store(&url);
+fn a_node_dead_at_the_start_does_not_matter(cluster: &Cluster) {
+    let store = store(&cluster.url("?connections=2"));
     until_prepared(&*store);
     let mut test_client = TestClient::open(&*store).unwrap();
     test_client.expect(&insert("user1", &["a", "b"]), RequestResult::WRITTEN);
@@ -120,10 +128,8 @@ fn a_node_dead_at_the_start_does_not_matter() {
 }
 
 /// The links that waited for it are given up; the others, and new ones, do without it.
-#[test]
-fn a_frozen_node_of_three_costs_what_it_owns_until_it_is_left_alone() {
-    let mut cluster = Cluster::start("ignite", 3);
-    let mut test_client = test_client(&cluster.url("?connections=4&backups=0"));
+fn a_frozen_node_of_three_costs_what_it_owns_until_it_is_left_alone(cluster: &mut Cluster) {
+    let mut test_client = test_client(&cluster.url("/frozen?connections=4&backups=0"));
     let keys: Vec<String> = (0..60).map(|number| format!("user{number}")).collect();
     for key in &keys {
         test_client.expect(&insert(key, &["a"]), RequestResult::WRITTEN);

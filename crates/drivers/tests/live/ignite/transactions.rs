@@ -8,7 +8,7 @@ use assay_store::conformance::assert_conforms;
 use assay_store::{Isolation, Ticket};
 
 use super::IN_TURN;
-use super::faults::{persistent, until_prepared};
+use super::faults::until_prepared;
 use crate::half_way::{afterwards, before, half_way, observed};
 use crate::lab::Cluster;
 use crate::mapped::queries_conform;
@@ -167,10 +167,8 @@ fn each_step_tells_its_requests() {
 }
 
 /// More records than a scan gets at once, on two nodes.
-#[test]
-fn a_scan_sees_what_its_transaction_wrote() {
-    let cluster = Cluster::start("ignite", 2);
-    for (level, mut test_client) in at_each_level(&cluster) {
+pub fn a_scan_sees_what_its_transaction_wrote(cluster: &Cluster) {
+    for (level, mut test_client) in at_each_level(cluster) {
         let rows = |numbers: &mut dyn Iterator<Item = u32>| {
             RequestResult::Done(true, numbers.map(|number| format!("field0={number}")).collect())
         };
@@ -351,10 +349,8 @@ fn a_transaction_that_takes_too_long_is_undone_and_refused() {
 
 /// A commit that is under way when the node is killed is unknown; a step, and whatever comes after
 /// the connection broke, certainly did not happen.
-#[test]
-fn a_killed_node_leaves_a_commit_unknown_and_undoes_what_is_open() {
-    let mut cluster = Cluster::start_as(&persistent());
-    let mut test_client = with_three(&cluster, "tx", &format!("{LONG}&connections=3"));
+pub fn a_killed_node_leaves_a_commit_unknown_and_undoes_what_is_open(cluster: &mut Cluster) {
+    let mut test_client = with_three(cluster, "tx", &format!("{LONG}&connections=3"));
     for (session, key) in [(1, "user1"), (2, "user2"), (3, "user3")] {
         test_client.begin(session);
         test_client.expect(&update(key, &["c"]).of(session), RequestResult::WRITTEN);
@@ -383,11 +379,9 @@ fn a_killed_node_leaves_a_commit_unknown_and_undoes_what_is_open() {
     nothing_is_locked(&mut test_client);
 }
 
-/// Sessions whose transactions are open at a node of two that is killed cannot go on; the others
-/// can, and nobody waits for locks of the dead.
-#[test]
-fn a_killed_node_of_two_loses_only_its_own_transactions() {
-    let mut cluster = Cluster::start("ignite", 2);
+/// Sessions whose transactions are open at the first node of two, which is killed, cannot go on;
+/// the others can, and nobody waits for locks of the dead.
+pub fn a_killed_node_of_two_loses_only_its_own_transactions(cluster: &mut Cluster) {
     let rest = format!("/tx?atomicity=transactional&backups=1&connections=20&{LONG}");
     let mut test_client = test_client(&cluster.url(&rest));
     let key = |session: u32| format!("user{session}");
@@ -398,7 +392,7 @@ fn a_killed_node_of_two_loses_only_its_own_transactions() {
         test_client.begin(session);
         test_client.expect(&update(&key(session), &["c"]).of(session), RequestResult::WRITTEN);
     }
-    cluster.kill(2);
+    cluster.kill(1);
     let mut committed = BTreeSet::new();
     for session in 0..20 {
         match test_client.end(session, Kind::Commit) {
