@@ -122,7 +122,7 @@ fn nothing_is_lost_or_repeated_when_nodes_join_and_leave(cluster: &mut Cluster) 
 fn a_node_dead_at_the_start_does_not_matter(cluster: &Cluster) {
     let store = store(&cluster.url("?connections=2"));
     until_prepared(&*store);
-    let mut test_client = TestClient::open(&*store).unwrap();
+    let mut test_client = TestClient::open(&*store).expect("its caches are there");
     test_client.expect(&insert("user1", &["a", "b"]), RequestResult::WRITTEN);
     test_client.expect(&read("user1"), RequestResult::row("field0=a field1=b"));
 }
