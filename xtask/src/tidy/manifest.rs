@@ -36,18 +36,28 @@ fn check_examples(path: &str, manifest: &Table, sources: &[Source]) -> Option<&'
     own().find(|source| source.path == format!("{folder}lib.rs"))?;
     let tested = manifest.get("lib").and_then(|lib| lib.get("doctest"));
     match (tested.and_then(Value::as_bool) != Some(false), own().any(has_example)) {
-        (false, true) => Some("its docs have examples: without `doctest = false` they are tested"),
+        (false, true) => Some("take out `doctest = false`: its docs have examples to test"),
         (true, false) => Some("its docs have no example: say so, `[lib]` with `doctest = false`"),
         _ => None,
     }
 }
 
-/// Whether there is Rust between the fences of a doc comment.
+/// Whether there is anything but plain text between the fences of a doc comment, or a file is taken
+/// in as one.
 fn has_example(source: &Source) -> bool {
-    let lines = source.text.lines().map(str::trim_start);
-    let docs = lines.filter_map(|line| line.strip_prefix("///").or(line.strip_prefix("//!")));
-    let mut openings = docs.filter_map(|line| line.trim().strip_prefix("```")).step_by(2);
-    openings.any(|language| language != "text")
+    let mut is_open = false;
+    for line in source.text.lines().map(str::trim_start) {
+        let Some(doc) = line.strip_prefix("///").or(line.strip_prefix("//!")) else {
+            is_open = false;
+            continue;
+        };
+        let Some(language) = doc.trim().strip_prefix("```") else { continue };
+        is_open = !is_open;
+        if is_open && language != "text" {
+            return true;
+        }
+    }
+    source.text.contains("doc = include_str!")
 }
 
 fn is_inherited(value: Option<&Value>) -> bool {
@@ -115,5 +125,8 @@ mod tests {
         assert_eq!(count("", figure), 1);
         assert_eq!(count(untested, figure), 0);
         assert_eq!(count(untested, &format!("{figure}{example}")), 1);
+        let open = "//! ```text\n//! a - b\n\n";
+        assert_eq!(count(untested, &format!("{open}{example}")), 1);
+        assert_eq!(count(untested, "#![doc = include_str!(\"a.md\")]\n"), 1);
     }
 }

@@ -181,7 +181,7 @@ settings! {
     slo: Objective = text("slo", "OBJECTIVE", TUNING);
     /// The lowest rate, where the search begins; default: 100/s
     min: Rate = text("min", "RATE", TUNING);
-    /// The highest rate of interest; default: none
+    /// The highest rate of interest; default: none, or 1M/s in simulated time
     max: Rate = text("max", "RATE", TUNING);
     /// How near to a rate that fails; default: 2%
     within: Tolerance = text("within", "PERCENT", TUNING);

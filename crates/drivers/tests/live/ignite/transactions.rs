@@ -379,8 +379,8 @@ pub fn a_killed_node_leaves_a_commit_unknown_and_undoes_what_is_open(cluster: &m
     nothing_is_locked(&mut test_client);
 }
 
-/// Sessions whose transactions are open at the first node of two, which is killed, cannot go on;
-/// the others can, and nobody waits for locks of the dead.
+/// Sessions whose transactions are open at a node of two that is killed cannot go on; the others
+/// can, and nobody waits for locks of the dead. The second is dead afterwards.
 pub fn a_killed_node_of_two_loses_only_its_own_transactions(cluster: &mut Cluster) {
     let rest = format!("/tx?atomicity=transactional&backups=1&connections=20&{LONG}");
     let mut test_client = test_client(&cluster.url(&rest));
@@ -392,7 +392,7 @@ pub fn a_killed_node_of_two_loses_only_its_own_transactions(cluster: &mut Cluste
         test_client.begin(session);
         test_client.expect(&update(&key(session), &["c"]).of(session), RequestResult::WRITTEN);
     }
-    cluster.kill(1);
+    cluster.kill(2);
     let mut committed = BTreeSet::new();
     for session in 0..20 {
         match test_client.end(session, Kind::Commit) {
