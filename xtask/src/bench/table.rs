@@ -61,9 +61,9 @@ fn head(machine: &Machine, options: &Options) -> String {
     format!(
         "# Numbers\n\n\
          For those who want to know what the instrument itself costs, beside its peers.\n\n\
-         Measured by `cargo xtask bench` on {date}:\n{processor}, {cores} threads, {memory:.0} GiB, \
-         {kernel},\n{compiler}; load average before {load}. Medians of {runs} runs,\n\
-         all cases in turn.{quick}\n\n{}\n",
+         Measured by `cargo xtask bench` on {date}:\n{processor}, {cores} threads, \
+         {memory:.0} GiB, {kernel},\n{compiler}; load average before {load}. Medians of {runs} \
+         runs,\nall cases in turn.{quick}\n\n{}\n",
         method()
     )
 }
