@@ -1,8 +1,9 @@
-//! Rust source as a flat list of tokens with their comments set apart.
+//! Rust source as a flat list of tokens with their comments set apart, by the compiler's own lexer.
 //!
 //! A full parser is not needed: every rule of the house looks at neighbouring tokens, at matching
-//! brackets or at comments. What must be right is where strings, characters, lifetimes or comments
-//! begin, so that a banned word inside a string is not a call.
+//! brackets or at comments.
+
+use ra_ap_rustc_lexer::{FrontmatterAllowed, TokenKind, tokenize};
 
 /// What sort of token it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,7 +39,7 @@ impl Token {
 /// One comment line or block comment, without its marks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Comment {
-    /// The text after `//`, `///`, `//!` or `/*`.
+    /// The text after `//`, `///`, `//!`, or between `/*` and `*/`.
     pub text: String,
     /// The line it begins on, from 1.
     pub line: usize,
@@ -112,144 +113,31 @@ impl Lexed {
 
 /// Takes `source` apart. Never fails: what is not understood becomes signs.
 pub fn lex(source: &str) -> Lexed {
-    let mut cursor = Cursor { chars: source.chars().collect(), at: 0, line: 1 };
     let mut lexed = Lexed::default();
-    while let Some(first) = cursor.peek(0) {
-        let line = cursor.line;
-        if first.is_whitespace() {
-            cursor.take();
-        } else if first == '/' && cursor.peek(1) == Some('/') {
-            let text = cursor.take_while(|c| c != '\n');
-            let text = text.trim_start_matches(['/', '!']).trim().to_owned();
-            lexed.comments.push(Comment { text, line });
-        } else if first == '/' && cursor.peek(1) == Some('*') {
-            lexed.comments.push(Comment { text: cursor.take_block_comment(), line });
-        } else {
-            let (sort, text) = cursor.take_token(first);
-            lexed.tokens.push(Token { sort, text, line });
-        }
+    let (mut rest, mut line) = (source, 1);
+    for token in tokenize(source, FrontmatterAllowed::No) {
+        let (text, after) = rest.split_at(token.len as usize);
+        let mut comment = |text: &str| {
+            lexed.comments.push(Comment { text: text.to_owned(), line });
+            None
+        };
+        let sort = match token.kind {
+            TokenKind::Whitespace => None,
+            TokenKind::LineComment { .. } => comment(text.trim_start_matches(['/', '!']).trim()),
+            TokenKind::BlockComment { .. } => {
+                let text = text.strip_prefix("/*").unwrap_or(text);
+                comment(text.strip_suffix("*/").unwrap_or(text))
+            }
+            TokenKind::Ident | TokenKind::RawIdent => Some(Sort::Name),
+            TokenKind::Literal { .. } => Some(Sort::Literal),
+            TokenKind::Lifetime { .. } | TokenKind::RawLifetime => Some(Sort::Lifetime),
+            _ => Some(Sort::Sign),
+        };
+        lexed.tokens.extend(sort.map(|sort| Token { sort, text: text.to_owned(), line }));
+        line += text.matches('\n').count();
+        rest = after;
     }
     lexed
-}
-
-struct Cursor {
-    chars: Vec<char>,
-    at: usize,
-    line: usize,
-}
-
-impl Cursor {
-    fn peek(&self, ahead: usize) -> Option<char> {
-        self.chars.get(self.at + ahead).copied()
-    }
-
-    fn take(&mut self) -> Option<char> {
-        let next = self.peek(0)?;
-        self.at += 1;
-        self.line += usize::from(next == '\n');
-        Some(next)
-    }
-
-    fn take_while(&mut self, expected: impl Fn(char) -> bool) -> String {
-        let mut text = String::new();
-        while self.peek(0).is_some_and(&expected) {
-            text.extend(self.take());
-        }
-        text
-    }
-
-    fn take_token(&mut self, first: char) -> (Sort, String) {
-        if let Some(hashes) = self.raw_string_hashes() {
-            return (Sort::Literal, self.take_raw_string(hashes));
-        }
-        if matches!((first, self.peek(1)), ('b' | 'c', Some('"')) | ('b', Some('\''))) {
-            self.take();
-            return self.take_token(self.peek(0).expect("a quote was just seen"));
-        }
-        match first {
-            '"' => (Sort::Literal, self.take_quoted('"')),
-            '\'' if self.is_char_literal() => (Sort::Literal, self.take_quoted('\'')),
-            '\'' => {
-                self.take();
-                (Sort::Lifetime, self.take_while(is_name_char))
-            }
-            c if c.is_ascii_digit() => (Sort::Literal, self.take_while(is_name_char)),
-            c if is_name_char(c) => (Sort::Name, self.take_while(is_name_char)),
-            _ => (Sort::Sign, self.take().into_iter().collect()),
-        }
-    }
-
-    /// A quote begins a character unless a name follows that no quote closes: that is a lifetime.
-    fn is_char_literal(&self) -> bool {
-        match self.peek(1) {
-            Some('\\') => true,
-            Some(c) if is_name_char(c) => self.peek(2) == Some('\''),
-            _ => true,
-        }
-    }
-
-    fn take_quoted(&mut self, quote: char) -> String {
-        let mut text: String = self.take().into_iter().collect();
-        while let Some(next) = self.take() {
-            text.push(next);
-            if next == '\\' {
-                text.extend(self.take());
-            } else if next == quote {
-                break;
-            }
-        }
-        text
-    }
-
-    fn raw_string_hashes(&self) -> Option<usize> {
-        let mut ahead = usize::from(matches!(self.peek(0), Some('b' | 'c')));
-        if self.peek(ahead) != Some('r') {
-            return None;
-        }
-        ahead += 1;
-        let mut hashes = 0;
-        while self.peek(ahead + hashes) == Some('#') {
-            hashes += 1;
-        }
-        (self.peek(ahead + hashes) == Some('"')).then_some(hashes)
-    }
-
-    fn take_raw_string(&mut self, hashes: usize) -> String {
-        let mut text = self.take_while(|c| c != '"');
-        text.extend(self.take());
-        let end: String = std::iter::once('"').chain("#".repeat(hashes).chars()).collect();
-        let mut body = String::new();
-        while !body.ends_with(&end) {
-            let Some(next) = self.take() else { break };
-            body.push(next);
-        }
-        text + &body
-    }
-
-    fn take_block_comment(&mut self) -> String {
-        let mut text = String::new();
-        let mut depth = 0usize;
-        loop {
-            match (self.peek(0), self.peek(1)) {
-                (Some('/'), Some('*')) => depth += 1,
-                (Some('*'), Some('/')) => depth -= 1,
-                (None, _) => return text,
-                _ => {
-                    text.extend(self.take());
-                    continue;
-                }
-            }
-            self.take();
-            self.take();
-            if depth == 0 {
-                return text;
-            }
-        }
-    }
-}
-
-fn is_name_char(c: char) -> bool {
-    c.is_alphanumeric() || c == '_'
 }
 
 #[cfg(test)]
@@ -264,7 +152,7 @@ mod tests {
     fn strings_are_one_token_whatever_they_hold() {
         assert_eq!(texts(r#"f("a \" // b", 'x')"#), ["f", "(", r#""a \" // b""#, ",", "'x'", ")"]);
         assert_eq!(texts("r#\"a \" b\"# c"), ["r#\"a \" b\"#", "c"]);
-        assert_eq!(texts("b\"x\" br\"y\" b'\\'' z"), ["\"x\"", "br\"y\"", "'\\''", "z"]);
+        assert_eq!(texts("b\"x\" br\"y\" b'\\'' z"), ["b\"x\"", "br\"y\"", "b'\\''", "z"]);
     }
 
     #[test]
@@ -278,7 +166,7 @@ mod tests {
     fn comments_are_set_apart_with_their_lines() {
         let lexed = lex("//! head\nfn f() {} // tail\n/* a /* b */ c */ x");
         let comments: Vec<_> = lexed.comments.iter().map(|c| (c.line, c.text.as_str())).collect();
-        assert_eq!(comments, [(1, "head"), (2, "tail"), (3, " a  b  c ")]);
+        assert_eq!(comments, [(1, "head"), (2, "tail"), (3, " a /* b */ c ")]);
         assert_eq!(lexed.tokens.last().map(|t| (t.line, t.text.as_str())), Some((3, "x")));
     }
 

@@ -2,7 +2,6 @@
 //!
 //! One has the operations, the other what a store must hold before.
 
-use std::io;
 use std::path::{Path, PathBuf};
 
 use assay_model::{Fields, Kind, Nanos, Operation, Phase, Seed};
@@ -30,13 +29,14 @@ pub enum TraceImportError {
     /// A trace of ours could not be written.
     #[error(transparent)]
     Write(#[from] WriteError),
-    /// The keys did not fit into memory nor beside the trace.
-    #[error("cannot keep the keys of the trace beside {}: {source}", path.display())]
+    /// There are too many keys.
+    #[error(
+        "the trace has more than {most} keys, and all are held in memory; take a part of the keys \
+         by --sample-keys"
+    )]
     Keys {
-        /// The trace.
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
+        /// The bound.
+        most: usize,
     },
     /// Every request was left out.
     #[error("of {requests} requests none is left: {why}")]
@@ -65,8 +65,8 @@ pub struct Importing {
     pub value_size: u32,
     /// The size of values for keys that were only looked for in vain, if these are to be there.
     pub fill_misses: Option<u32>,
-    /// Keys held in memory at most.
-    pub keys_in_memory: usize,
+    /// The most keys; all are held in memory.
+    pub keys_max: usize,
 }
 
 impl Default for Importing {
@@ -80,7 +80,7 @@ impl Default for Importing {
             operations: None,
             value_size: 100,
             fill_misses: None,
-            keys_in_memory: KEYS_MAX,
+            keys_max: KEYS_MAX,
         }
     }
 }
@@ -216,7 +216,7 @@ impl<'a> Taken<'a> {
             importing,
             writer,
             schedules,
-            first_accesses: FirstAccesses::new(importing.keys_in_memory, path.to_owned()),
+            first_accesses: FirstAccesses::default(),
             facts: ImportFacts::default(),
             process: 0,
             first: None,
@@ -244,15 +244,14 @@ impl<'a> Taken<'a> {
         let operation = lone(self.process, request.key, kind, bytes);
         let intended = (self.schedules == Schedules::Recorded).then_some(offset);
         self.writer.push(self.process, &[operation], intended)?;
-        self.first_accesses.add(request).map_err(|source| self.keys(source))?;
+        let most = self.importing.keys_max;
+        if !self.first_accesses.add(request, most) {
+            return Err(TraceImportError::Keys { most });
+        }
         self.facts.kinds[kind as usize] += 1;
         self.process += 1;
         self.span = offset;
         Ok(())
-    }
-
-    fn keys(&self, source: io::Error) -> TraceImportError {
-        TraceImportError::Keys { path: self.path.to_owned(), source }
     }
 
     fn finish(
@@ -283,16 +282,12 @@ impl<'a> Taken<'a> {
         header: &Header,
         spec: &dyn Fn(&ImportFacts) -> String,
     ) -> Result<(Option<WrittenTrace>, u64), TraceImportError> {
-        let nothing = FirstAccesses::new(1, self.path.to_owned());
-        let first_accesses = std::mem::replace(&mut self.first_accesses, nothing);
-        let mut merged = first_accesses.merge().map_err(|source| self.keys(source))?;
+        let keys = std::mem::take(&mut self.first_accesses).sorted();
         let header = Header { phase: Phase::Load, ..header.clone() };
         let mut writer: Option<TraceWriter> = None;
         let (mut process, mut sum) = (0, 0);
-        while let Some((key, first_access)) =
-            merged.advance().map_err(|source| self.keys(source))?
-        {
-            self.facts.keys += 1;
+        self.facts.keys = keys.len() as u64;
+        for (key, first_access) in keys {
             let size = match (first_access.state, self.importing.fill_misses) {
                 (State::Needed, _) => first_access.size.unwrap_or(self.importing.value_size),
                 (State::Missed, Some(size)) => size,

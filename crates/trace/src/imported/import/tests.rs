@@ -152,21 +152,6 @@ fn a_trace_of_writes_needs_no_load() {
 }
 
 #[test]
-fn the_bound_on_memory_changes_neither_trace() {
-    let mut text = String::new();
-    for line in 0..3000u64 {
-        let verb = ["get", "set", "delete", "incr"][(line * 7 % 11 % 4) as usize];
-        text += &format!("{},key{},{},{},1,{verb},0\n", line / 9, line * 31 % 257, 4, line % 90);
-    }
-    let hashes = |keys_in_memory: usize| {
-        let importing = Importing { keys_in_memory, ..Importing::default() };
-        let (import_of, _, _) = import_of(Format::Twitter, &text, &importing);
-        (import_of.written.hash, import_of.facts)
-    };
-    assert_eq!(hashes(10), hashes(KEYS_MAX));
-}
-
-#[test]
 fn what_leaves_nothing_is_an_error_and_no_trace() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.trace");
@@ -185,6 +170,12 @@ fn what_leaves_nothing_is_an_error_and_no_trace() {
     assert_eq!(
         fails(Format::Monitor, pings, &Importing::default()),
         "of 0 requests none is left: none of its commands is supported"
+    );
+    let few = Importing { keys_max: 2, ..Importing::default() };
+    assert_eq!(
+        fails(Format::Twitter, TWITTER, &few),
+        "the trace has more than 2 keys, and all are held in memory; take a part of the keys by \
+         --sample-keys"
     );
     let broken = format!("{TWITTER}bad\n");
     assert!(fails(Format::Twitter, &broken, &Importing::default()).starts_with("line 8"));
