@@ -127,9 +127,8 @@ mod tests {
     #[test]
     fn keys_come_in_order_and_no_more_than_there_is_room_for() {
         let mut first_accesses = FirstAccesses::default();
-        let mut add = |key| {
-            first_accesses.add(&request(key, Verb::Get, ValueSize::Bytes(key as u32)), 3)
-        };
+        let mut add =
+            |key| first_accesses.add(&request(key, Verb::Get, ValueSize::Bytes(key as u32)), 3);
         assert_eq!([5, 2, 9, 2, 7, 5].map(&mut add), [true, true, true, true, false, true]);
         let keys: Vec<u64> = first_accesses.sorted().iter().map(|(key, _)| *key).collect();
         assert_eq!(keys, [2, 5, 9]);
