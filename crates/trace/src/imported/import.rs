@@ -31,7 +31,7 @@ pub enum TraceImportError {
     Write(#[from] WriteError),
     /// There are too many keys.
     #[error(
-        "the trace has more than {most} keys, and all are held in memory; take a part of the keys \
+        "the import has more than {most} keys, and all are held in memory; take a part of the keys \
          by --sample-keys"
     )]
     Keys {

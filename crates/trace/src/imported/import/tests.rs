@@ -174,7 +174,7 @@ fn what_leaves_nothing_is_an_error_and_no_trace() {
     let few = Importing { keys_max: 2, ..Importing::default() };
     assert_eq!(
         fails(Format::Twitter, TWITTER, &few),
-        "the trace has more than 2 keys, and all are held in memory; take a part of the keys by \
+        "the import has more than 2 keys, and all are held in memory; take a part of the keys by \
          --sample-keys"
     );
     let broken = format!("{TWITTER}bad\n");
