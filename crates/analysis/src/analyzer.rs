@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use assay_model::{Ends, Kind, Nanos, Outcome, Phase, Record, Verified};
 
 use crate::availability::{Bins, Silences};
-use crate::kind_stats::{Completion, KindStats, Moved, Span, Traffic};
+use crate::kind_stats::{Completion, KindStats, Moved, Share, Span, Traffic};
 use crate::latency_stats::{LatencyRecorder, SlotClock};
 use crate::nodes::Nodes;
 use crate::options::{AnalysisOptions, Atomicity, Phases, Processes, Window};
@@ -131,11 +131,8 @@ impl Analyzer {
     pub fn push(&mut self, records: &[Record]) {
         for record in records {
             let side = self.sides[record.phase as usize];
-            if self.is_traffic(side) {
-                let (span, ending) = (Span::of(record), Completion::of(record));
-                let kind_stats = &mut self.kinds[record.kind as usize];
-                kind_stats.traffic.add(self.window, span, ending);
-                self.silences.add(span, ending);
+            if side == PhaseClass::Beside && self.options.window.is_some() {
+                self.add_beside(record);
             }
             if record.transaction_type != 0 && side != PhaseClass::Elsewhere {
                 self.add_to_transaction(record);
@@ -154,11 +151,12 @@ impl Analyzer {
         }
     }
 
-    /// Whether records of this side count towards rates, as far as they lie in the window.
-    #[inline]
-    fn is_traffic(&self, side: PhaseClass) -> bool {
-        side == PhaseClass::AnalyzedRun
-            || side == PhaseClass::Beside && self.options.window.is_some()
+    /// Counts a record beside the figures: what of it lies in the window is traffic.
+    fn add_beside(&mut self, record: &Record) {
+        let (span, ending) = (Span::of(record), Completion::of(record));
+        let kind_stats = &mut self.kinds[record.kind as usize];
+        kind_stats.add_share(Share::Traffic, self.window, (span, ending), Moved::default());
+        self.silences.add(span, ending);
     }
 
     #[inline]
@@ -175,7 +173,8 @@ impl Analyzer {
         let slot = self.slot(record.intended);
         let ending = Completion::of(record);
         let kind_stats = &mut self.kinds[record.kind as usize];
-        kind_stats.add(slot, ending, times, Moved::by(record));
+        kind_stats.add(self.window, slot, (span, ending), Moved::by(record));
+        self.silences.add(span, ending);
         let answered = self.bins.add(span, ending);
         self.intervals.add(record, times, answered);
         if record.node != 0 {
@@ -198,6 +197,15 @@ impl Analyzer {
         self.held += u64::from(held.is_some() && has_waited(record));
         if record.outcome != Outcome::Dropped {
             self.own_lag.add(slot, own_start(record, held).since(record.intended));
+        }
+    }
+
+    /// What something of this side that was intended at `intended` counts for.
+    fn share(&mut self, side: PhaseClass, intended: Nanos) -> Share {
+        match side {
+            PhaseClass::AnalyzedRun => Share::Figures { slot: self.slot(intended) },
+            PhaseClass::Beside if self.options.window.is_some() => Share::Traffic,
+            PhaseClass::Beside | PhaseClass::Elsewhere => Share::Nothing,
         }
     }
 
@@ -229,17 +237,10 @@ impl Analyzer {
         let Some(mut transaction) = self.open.add(record) else { return };
         self.settle_ending(&mut transaction);
         let side = self.sides[transaction.phase as usize];
-        let is_analyzed = side == PhaseClass::AnalyzedRun;
-        let is_traffic = self.is_traffic(side);
-        let slot = if is_analyzed { self.slot(transaction.span.intended) } else { 0 };
+        let ended = (transaction.span, transaction.ending);
+        let share = self.share(side, transaction.span.intended);
         let kind_stats = account_of(&mut self.transactions, transaction.number);
-        if is_traffic {
-            kind_stats.traffic.add(self.window, transaction.span, transaction.ending);
-        }
-        if is_analyzed {
-            let times = transaction.span.times();
-            kind_stats.add(slot, transaction.ending, times, transaction.moved);
-        }
+        kind_stats.add_share(share, self.window, ended, transaction.moved);
     }
 
     /// A transaction of queries that came to its end is what its user wanted, whatever its queries
@@ -259,16 +260,13 @@ impl Analyzer {
 
     /// Counts `record` among those of its query.
     fn add_to_query(&mut self, record: &Record, side: PhaseClass) {
-        let slot = if side == PhaseClass::AnalyzedRun { self.slot(record.intended) } else { 0 };
+        let share = self.share(side, record.intended);
         let place = place_of(&mut self.queries, record.statement);
         self.requests.resize(self.queries.len(), 0);
-        let (span, ending) = (Span::of(record), Completion::of(record));
-        if self.is_traffic(side) {
-            self.queries[place].1.traffic.add(self.window, span, ending);
-        }
+        let ended = (Span::of(record), Completion::of(record));
+        self.queries[place].1.add_share(share, self.window, ended, Moved::by(record));
         if side == PhaseClass::AnalyzedRun {
             self.requests[place] += u64::from(record.requests);
-            self.queries[place].1.add(slot, ending, span.times(), Moved::by(record));
         }
     }
 
@@ -285,14 +283,9 @@ impl Analyzer {
         let Some(mut process) = self.open_processes.add(&part) else { return };
         self.settle_ending(&mut process);
         let side = self.sides[process.phase as usize];
-        let slot =
-            if side == PhaseClass::AnalyzedRun { self.slot(process.span.intended) } else { 0 };
-        if self.is_traffic(side) {
-            self.whole_processes.traffic.add(self.window, process.span, process.ending);
-        }
-        if side == PhaseClass::AnalyzedRun {
-            self.whole_processes.add(slot, process.ending, process.span.times(), process.moved);
-        }
+        let share = self.share(side, process.span.intended);
+        let ended = (process.span, process.ending);
+        self.whole_processes.add_share(share, self.window, ended, process.moved);
     }
 
     /// Takes over what `other` has seen.
@@ -384,7 +377,7 @@ impl Analyzer {
                 empty: self.verified[Verified::Empty as usize],
                 time: self.verify_time.finish(duration),
             },
-            in_flight: self.in_flight(&all.traffic, duration, &series),
+            in_flight: self.in_flight(&all.traffic(), duration, &series),
             availability: self.bins.finish(&self.silences, window, &series, ratios),
             nodes: self.nodes.finish(&self.options.nodes, window),
             held_back: (!self.options.held.is_empty()).then(|| HeldBack {

@@ -100,15 +100,12 @@ impl Intended {
 pub struct Bins {
     grid: Grid<Intended>,
     deadline: Nanos,
-    expected: u64,
-    in_time: u64,
-    late: u64,
 }
 
 impl Bins {
     /// Bins that begin at `origin`; an answer later than `deadline` is none in time.
     pub fn new(origin: Nanos, deadline: Nanos) -> Bins {
-        Bins { grid: Grid::new(origin), deadline, expected: 0, in_time: 0, late: 0 }
+        Bins { grid: Grid::new(origin), deadline }
     }
 
     /// Counts an operation. One that was given up because another had failed was never sent, and
@@ -119,37 +116,27 @@ impl Bins {
             return Timeliness::NeverSent;
         }
         let is_answer = is_answer(ending);
-        let is_in_time = is_answer && span.ended.since(span.intended) <= self.deadline;
-        self.expected += 1;
-        self.in_time += u64::from(is_in_time);
-        self.late += u64::from(is_answer && !is_in_time);
         let bin = self.grid.at(span.intended);
-        bin.in_time += u64::from(is_in_time);
-        if !is_answer {
-            bin.errors += 1;
-            bin.first_error = bin.first_error.min(span.intended);
-        }
-        if is_in_time {
+        if is_answer && span.ended.since(span.intended) <= self.deadline {
+            bin.in_time += 1;
             bin.first = bin.first.min(span.intended);
             bin.last = bin.last.max(span.intended);
-        } else {
-            bin.failures += 1;
-            bin.first_failure = bin.first_failure.min(span.intended);
-            bin.last_failure = bin.last_failure.max(span.intended);
+            return Timeliness::InTime;
         }
-        match is_answer {
-            true if is_in_time => Timeliness::InTime,
-            true => Timeliness::Late,
-            false => Timeliness::Never,
+        bin.failures += 1;
+        bin.first_failure = bin.first_failure.min(span.intended);
+        bin.last_failure = bin.last_failure.max(span.intended);
+        if is_answer {
+            return Timeliness::Late;
         }
+        bin.errors += 1;
+        bin.first_error = bin.first_error.min(span.intended);
+        Timeliness::Never
     }
 
     /// Adds what `other`, begun at the same origin, counted.
     pub fn merge(&mut self, other: Bins) {
         self.grid.merge(other.grid);
-        self.expected += other.expected;
-        self.in_time += other.in_time;
-        self.late += other.late;
     }
 
     /// Stretches between neighbouring successes of different bins in which something failed.
@@ -202,7 +189,10 @@ impl Bins {
         series: &Series,
         ratios: (f64, Vec<(Kind, f64)>),
     ) -> Availability {
-        let rate = (self.in_time, window.duration());
+        let total = |of: fn(&Intended) -> u64| self.grid.bins().iter().map(of).sum::<u64>();
+        let in_time = total(|bin| bin.in_time);
+        let expected = in_time + total(|bin| bin.failures);
+        let rate = (in_time, window.duration());
         let (mut outages, threshold) =
             beyond_chance(&self.gaps(window), Outage::length, rate, self.grid.resolution());
         let whole = series.whole_in(window);
@@ -220,11 +210,11 @@ impl Bins {
             success_ratio: ratios.0,
             by_kind: ratios.1,
             deadline: self.deadline,
-            in_time_ratio: match self.expected {
+            in_time_ratio: match expected {
                 0 => 1.0,
-                expected => self.in_time as f64 / expected as f64,
+                expected => in_time as f64 / expected as f64,
             },
-            late: self.late,
+            late: total(|bin| bin.failures - bin.errors),
             threshold,
             longest: outages.iter().copied().max_by_key(Outage::length),
             mean_outage: mean,

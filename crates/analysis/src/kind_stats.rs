@@ -22,8 +22,10 @@ pub struct KindStats {
     hit: LatencyStats,
     miss: LatencyStats,
     fail: LatencyStats,
-    /// What happened within the window.
-    pub traffic: Traffic,
+    /// Of the counted operations, those that do not lie whole in the window: all of them.
+    cut: Traffic,
+    /// What lies in the window of those, and of what is not counted.
+    partial: Traffic,
 }
 
 /// How often each outcome other than done came with each reason.
@@ -74,12 +76,14 @@ impl Moved {
         }
         let bytes = u64::from(record.bytes);
         let writes = record.kind.writes();
+        // Without branches: which kind comes next cannot be predicted.
+        let sent = bytes * u64::from(writes);
         let has_no_version = record.version_read == assay_model::version::NONE;
         Moved {
-            bytes_in: if writes { 0 } else { bytes },
-            bytes_out: if writes { bytes } else { 0 },
+            bytes_in: bytes - sent,
+            bytes_out: sent,
             rows: u64::from(record.rows),
-            without_version: u64::from(!writes && record.found && has_no_version),
+            without_version: u64::from(!writes & record.found & has_no_version),
         }
     }
 }
@@ -116,15 +120,52 @@ impl Completion {
             outcome: record.outcome,
             reason: record.reason,
             found: record.found,
-            good: is_done && (record.found || record.kind.writes()),
+            good: is_done & (record.found | record.kind.writes()),
         }
     }
 }
 
+/// What an operation, or a whole transaction, counts for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Share {
+    /// For the figures; it was intended in this slot.
+    Figures { slot: usize },
+    /// For the traffic of the window alone.
+    Traffic,
+    /// For neither.
+    Nothing,
+}
+
 impl KindStats {
-    /// Counts one operation that was intended in `slot`.
+    /// Counts what an operation counts for.
+    pub fn add_share(
+        &mut self,
+        share: Share,
+        window: Window,
+        (span, ending): (Span, Completion),
+        moved: Moved,
+    ) {
+        match share {
+            Share::Figures { slot } => self.add(window, slot, (span, ending), moved),
+            Share::Traffic => self.partial.add(window, span, ending),
+            Share::Nothing => {}
+        }
+    }
+
+    /// Counts one operation of the figures that was intended in `slot`, and what of it lies in
+    /// `window`.
     #[inline(always)]
-    pub fn add(&mut self, slot: usize, ending: Completion, times: Times, moved: Moved) {
+    pub fn add(
+        &mut self,
+        window: Window,
+        slot: usize,
+        (span, ending): (Span, Completion),
+        moved: Moved,
+    ) {
+        if !span.is_within(window) {
+            self.cut(window, span, ending);
+        }
+        let times = span.times();
         self.good += u64::from(ending.good);
         self.moved += moved;
         match ending.outcome {
@@ -152,6 +193,12 @@ impl KindStats {
         }
     }
 
+    #[inline(never)]
+    fn cut(&mut self, window: Window, span: Span, ending: Completion) {
+        self.cut.add_whole(span, ending);
+        self.partial.add(window, span, ending);
+    }
+
     /// Adds what `other` counted, on the same slot clock.
     pub fn merge(&mut self, other: &KindStats) {
         self.hits += other.hits;
@@ -165,7 +212,8 @@ impl KindStats {
         self.hit.merge(&other.hit);
         self.miss.merge(&other.miss);
         self.fail.merge(&other.fail);
-        self.traffic.merge(&other.traffic);
+        self.cut.merge(&other.cut);
+        self.partial.merge(&other.partial);
     }
 
     /// Follows the slot clock.
@@ -173,6 +221,26 @@ impl KindStats {
         for latency_stats in [&mut self.hit, &mut self.miss, &mut self.fail] {
             latency_stats.double(times);
         }
+    }
+
+    /// What happened within the window.
+    pub fn traffic(&self) -> Traffic {
+        let latencies = [&self.hit, &self.miss, &self.fail];
+        let issued = self.offered() - self.failures.of(Outcome::Dropped);
+        let service_ns = latencies.iter().map(|stats| stats.service().sum_ns()).sum();
+        let mut traffic = Traffic {
+            offered: self.offered(),
+            attempted: issued,
+            done: self.hits + self.misses,
+            good: self.good,
+            ended: issued,
+            response_ns: latencies.iter().map(|stats| stats.response().sum_ns()).sum(),
+            service_ns,
+            inside_ns: service_ns,
+        };
+        traffic.subtract(&self.cut);
+        traffic.merge(&self.partial);
+        traffic
     }
 
     /// How many were offered.
@@ -220,7 +288,7 @@ impl KindStats {
         };
         Group {
             counts,
-            rates: self.traffic.rates(duration, target),
+            rates: self.traffic().rates(duration, target),
             hits: self.hit.finish(duration),
             misses: self.miss.finish(duration),
             failed: self.fail.finish(duration),
@@ -243,7 +311,6 @@ pub(crate) struct Traffic {
 
 impl Traffic {
     /// Counts what of an operation lies in `window`.
-    #[inline]
     pub fn add(&mut self, window: Window, span: Span, ending: Completion) {
         self.offered += u64::from(window.contains(span.intended));
         if ending.outcome == Outcome::Dropped {
@@ -259,6 +326,34 @@ impl Traffic {
             self.response_ns += u128::from(span.ended.since(span.intended).0);
             self.service_ns += u128::from(span.ended.since(span.started).0);
         }
+    }
+
+    /// Counts an operation as a window would that holds all of it.
+    fn add_whole(&mut self, span: Span, ending: Completion) {
+        self.offered += 1;
+        if ending.outcome == Outcome::Dropped {
+            return;
+        }
+        let times = span.times();
+        self.attempted += 1;
+        self.done += u64::from(ending.outcome == Outcome::Done);
+        self.good += u64::from(ending.good);
+        self.ended += 1;
+        self.response_ns += u128::from(times.response.0);
+        self.service_ns += u128::from(times.service.0);
+        self.inside_ns += u128::from(times.service.0);
+    }
+
+    /// Takes away what `other` counted, which is a part.
+    fn subtract(&mut self, other: &Traffic) {
+        self.offered -= other.offered;
+        self.attempted -= other.attempted;
+        self.done -= other.done;
+        self.good -= other.good;
+        self.ended -= other.ended;
+        self.response_ns -= other.response_ns;
+        self.service_ns -= other.service_ns;
+        self.inside_ns -= other.inside_ns;
     }
 
     /// Adds what `other` counted.
@@ -330,6 +425,12 @@ impl Span {
             service: self.ended.since(self.started),
             lag: self.started.since(self.intended),
         }
+    }
+
+    /// Whether they are in order and all in `window`.
+    #[inline]
+    pub fn is_within(&self, window: Window) -> bool {
+        self.is_forward() && window.from <= self.intended && self.ended < window.until
     }
 
     /// Whether they are in order.

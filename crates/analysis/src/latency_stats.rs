@@ -85,10 +85,10 @@ impl LatencyRecorder {
     #[inline(always)]
     pub fn add(&mut self, slot: usize, value: Nanos) {
         self.sum_ns += u128::from(value.0);
-        self.min = self.min.min(value.0);
-        self.max = self.max.max(value.0);
+        if value.0 < self.min || self.max.min(LONGEST.0) < value.0 {
+            self.add_extreme(value);
+        }
         let kept = value.0.min(LONGEST.0);
-        self.saturated += u64::from(kept < value.0);
         self.exact.add(kept);
         match self.slots.get_mut(slot) {
             Some(buckets) => buckets.add(kept),
@@ -97,9 +97,21 @@ impl LatencyRecorder {
     }
 
     #[cold]
+    fn add_extreme(&mut self, value: Nanos) {
+        self.min = self.min.min(value.0);
+        self.max = self.max.max(value.0);
+        self.saturated += u64::from(LONGEST < value);
+    }
+
+    #[cold]
     fn open_slot(&mut self, slot: usize, value: u64) {
         self.slots.resize_with(slot + 1, Buckets::default);
         self.slots[slot].add(value);
+    }
+
+    /// The sum of all values.
+    pub fn sum_ns(&self) -> u128 {
+        self.sum_ns
     }
 
     /// Adds what `other` counted, on the same slot clock.
@@ -175,6 +187,16 @@ impl LatencyStats {
         for recorder in [&mut self.response, &mut self.service, &mut self.lag] {
             recorder.double(times);
         }
+    }
+
+    /// The response time alone.
+    pub fn response(&self) -> &LatencyRecorder {
+        &self.response
+    }
+
+    /// The service time alone.
+    pub fn service(&self) -> &LatencyRecorder {
+        &self.service
     }
 
     /// The lag alone.

@@ -42,7 +42,15 @@ impl Values {
     #[inline]
     fn add(&mut self, value: u64) {
         self.buckets.add(value);
-        self.max = self.max.max(value);
+        if self.max < value {
+            self.raise_max(value);
+        }
+    }
+
+    /// Apart, as it is seldom needed: a store for each value would be one too many.
+    #[cold]
+    fn raise_max(&mut self, value: u64) {
+        self.max = value;
     }
 
     fn merge(&mut self, other: &Values) {
@@ -52,6 +60,45 @@ impl Values {
 }
 
 impl Cell {
+    /// Counts `record` where it was intended. Slow operations are shown at their start: while a
+    /// store stalls, nothing ends.
+    #[inline]
+    fn begin(&mut self, record: &Record, times: Times, answered: Timeliness) {
+        self.offered += 1;
+        self.in_time += u64::from(answered == Timeliness::InTime);
+        self.errors += u64::from(answered == Timeliness::Never);
+        if record.outcome == Outcome::Dropped {
+            return;
+        }
+        self.lag.add(times.lag.0);
+        if record.outcome == Outcome::Done {
+            let values = if record.found { &mut self.response } else { &mut self.miss_response };
+            values.add(times.response.0);
+        }
+    }
+
+    /// Counts `record` where its request left.
+    #[inline]
+    fn send(&mut self, record: &Record, times: Times) {
+        if record.outcome == Outcome::Done && record.found {
+            self.service.add(times.service.0);
+        }
+    }
+
+    /// Counts `record` where it ended.
+    #[inline]
+    fn end(&mut self, record: &Record) {
+        match record.outcome {
+            Outcome::Done => {
+                self.done[record.kind as usize] += 1;
+                self.misses += u64::from(!record.found);
+            }
+            Outcome::Refused => self.refused += 1,
+            Outcome::Unknown => self.unknown += 1,
+            Outcome::Dropped => self.dropped += 1,
+        }
+    }
+
     fn merge(&mut self, other: &Cell) {
         self.offered += other.offered;
         self.in_time += other.in_time;
@@ -123,50 +170,32 @@ impl Intervals {
     #[inline]
     pub fn add(&mut self, record: &Record, times: Times, answered: Timeliness) {
         let end = self.place(record.ended);
-        let is_within = self.near.holds(record.intended);
-        let begin = if is_within { end } else { self.place_aside(record.intended, end) };
-        self.cells[begin].offered += 1;
-        self.cells[begin].in_time += u64::from(answered == Timeliness::InTime);
-        self.cells[begin].errors += u64::from(answered == Timeliness::Never);
-        if !self.count_end(record, end) {
-            return;
+        if !self.near.holds(record.intended) || !self.near.holds(record.started) {
+            return self.add_across(record, times, answered, end);
         }
-        // Slow operations are shown at their start: while a store stalls, nothing ends.
-        self.cells[begin].lag.add(times.lag.0);
-        let is_sent_within = self.near.holds(record.started);
-        match (record.outcome, record.found) {
-            (Outcome::Done, true) => {
-                let sent = if is_sent_within { end } else { self.place_aside(record.started, end) };
-                self.cells[begin].response.add(times.response.0);
-                self.cells[sent].service.add(times.service.0);
-            }
-            (Outcome::Done, false) => self.cells[begin].miss_response.add(times.response.0),
-            _ => {}
-        }
-        if is_within && is_sent_within {
+        let cell = &mut self.cells[end];
+        cell.begin(record, times, answered);
+        cell.send(record, times);
+        cell.end(record);
+        if record.outcome != Outcome::Dropped {
             self.served.add_within(end, times.service.0);
             self.waited.add_within(end, times.response.0);
-        } else {
+        }
+    }
+
+    /// Counts a record of more than one interval, the last of which is at `end`.
+    fn add_across(&mut self, record: &Record, times: Times, answered: Timeliness, end: usize) {
+        // A time after the ended time is nonsense that is counted elsewhere.
+        let begin = self.place_of(record.intended).min(end);
+        let sent = self.place_of(record.started).min(end);
+        self.cells[begin].begin(record, times, answered);
+        self.cells[sent].send(record, times);
+        self.cells[end].end(record);
+        if record.outcome != Outcome::Dropped {
             let (origin, width) = (self.origin.0, self.width);
             self.served.add_across(origin, width, record.started.0, record.ended.0);
             self.waited.add_across(origin, width, record.intended.0, record.ended.0);
         }
-    }
-
-    /// Counts the outcome of `record` in the interval at `end`; false if it was never issued.
-    #[inline]
-    fn count_end(&mut self, record: &Record, end: usize) -> bool {
-        let cell = &mut self.cells[end];
-        match record.outcome {
-            Outcome::Done => {
-                cell.done[record.kind as usize] += 1;
-                cell.misses += u64::from(!record.found);
-            }
-            Outcome::Refused => cell.refused += 1,
-            Outcome::Unknown => cell.unknown += 1,
-            Outcome::Dropped => cell.dropped += 1,
-        }
-        record.outcome != Outcome::Dropped
     }
 
     /// The place of the interval that `moment` is in, which is remembered; makes room for it.
@@ -191,11 +220,9 @@ impl Intervals {
         self.near = Near { place, from, until: from.saturating_add(self.width) };
     }
 
-    /// The place of an earlier `moment`, without forgetting the interval `beside` it.
-    fn place_aside(&mut self, moment: Nanos, beside: usize) -> usize {
-        let place = (moment.since(self.origin).0 / self.width) as usize;
-        // An intended time after the ended time is nonsense that is counted elsewhere.
-        place.min(beside)
+    /// The place of `moment`, without forgetting the interval that was looked up last.
+    fn place_of(&self, moment: Nanos) -> usize {
+        (moment.since(self.origin).0 / self.width) as usize
     }
 
     fn double(&mut self) {

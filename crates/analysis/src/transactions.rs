@@ -43,6 +43,7 @@ impl Transaction {
         }
     }
 
+    #[inline(always)]
     fn join(&mut self, other: &Transaction) {
         if other.span.intended < self.span.intended {
             self.phase = other.phase;
@@ -133,7 +134,7 @@ pub(crate) struct Open {
 
 impl Open {
     /// Adds a record of a transaction, and gives the transaction back if it ends with it.
-    #[inline]
+    #[inline(always)]
     pub fn add(&mut self, record: &Record) -> Option<Transaction> {
         let this = Transaction::begun_by(record);
         let name = Name::of(record);
@@ -156,7 +157,7 @@ impl Open {
         if self.displaced.is_empty() { None } else { self.displaced.remove(&name) }
     }
 
-    #[inline]
+    #[inline(always)]
     fn keep(&mut self, name: Name, part: Transaction) {
         if self.table.is_empty() {
             self.table.resize(TABLE, None);

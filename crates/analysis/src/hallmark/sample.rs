@@ -49,13 +49,19 @@ struct Pages {
     shift: u32,
     /// One of 2^level pages is kept.
     level: u32,
+    /// The bits of a page's number that tell whether it is kept: the lowest `level`.
+    mask: u64,
 }
 
 impl Pages {
     #[inline]
     fn keep(self, at: u64) -> bool {
-        let mask = (1 << self.level) - 1;
-        (at >> self.shift) & mask == ENDING & mask
+        ((at >> self.shift) ^ ENDING) & self.mask == 0
+    }
+
+    fn halve(&mut self) {
+        self.level += 1;
+        self.mask = (1 << self.level) - 1;
     }
 }
 
@@ -82,10 +88,10 @@ impl Sample {
             let times = || self.moments.iter().map(|(at, _)| *at);
             let span = times().max().unwrap_or(0) - times().min().unwrap_or(0);
             let page = (span / (MOST as u64 / PAGE)).max(1);
-            Pages { shift: page.next_power_of_two().trailing_zeros(), level: 0 }
+            Pages { shift: page.next_power_of_two().trailing_zeros(), level: 0, mask: 0 }
         });
         while self.moments.len() > MOST / 2 && pages.level < LEVELS {
-            pages.level += 1;
+            pages.halve();
             self.moments.retain(|(at, _)| pages.keep(*at));
         }
         self.pages = Some(pages);

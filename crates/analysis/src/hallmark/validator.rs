@@ -57,12 +57,24 @@ impl Validator {
 
     /// Takes the next records of a worker.
     pub fn push(&mut self, records: &[Record]) {
-        let is_load = self.options.phases == Phases::Load;
-        let takes_all = self.options.phases == Phases::All;
+        match self.options.held.is_empty() {
+            true => self.push_where::<false>(records),
+            false => self.push_where::<true>(records),
+        }
+    }
+
+    /// Takes records of a run in which some arrivals were held back, or none.
+    fn push_where<const HELD_BACK: bool>(&mut self, records: &[Record]) {
+        let phases = self.options.phases;
+        let is_load = phases == Phases::Load;
+        let is_same_plan = |phase| phases == Phases::All || (phase == Phase::Load) == is_load;
+        let counts = Phase::ALL.map(|phase| {
+            let is_taken = phase != Phase::Final && is_same_plan(phase);
+            is_taken.then(|| phases.include(phase))
+        });
         for record in records {
-            let is_same_plan = takes_all || (record.phase == Phase::Load) == is_load;
-            if is_same_plan && record.phase != Phase::Final {
-                self.add(record);
+            if let Some(is_analyzed) = counts[record.phase as usize] {
+                self.add::<HELD_BACK>(record, is_analyzed);
             }
         }
     }
@@ -72,8 +84,7 @@ impl Validator {
     /// An operation that the bound on operations in flight held back counts as sent at the time
     /// without the bound: the checks are about the client, and the store held it back.
     #[inline]
-    fn add(&mut self, record: &Record) {
-        let is_analyzed = self.options.phases.include(record.phase);
+    fn add<const HELD_BACK: bool>(&mut self, record: &Record, is_analyzed: bool) {
         let is_arrival = begins_process(record, self.options.width);
         if is_arrival && self.window.contains(record.intended) {
             self.intended.add(record.intended);
@@ -82,7 +93,10 @@ impl Validator {
         if is_analyzed && is_arrival {
             self.arrivals += 1;
         }
-        let held = self.options.held.of(record.process, record.intended).filter(|_| is_arrival);
+        let held = match HELD_BACK && is_arrival {
+            true => self.options.held.of(record.process, record.intended),
+            false => None,
+        };
         let is_held = held.is_some() && has_waited(record);
         self.held_back += u64::from(is_analyzed && is_held);
         if record.outcome == Outcome::Dropped && !is_held {
