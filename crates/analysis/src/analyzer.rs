@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use assay_model::{Ends, Kind, Nanos, Outcome, Phase, Record, Verified};
 
 use crate::availability::{Bins, Silences};
-use crate::kind_stats::{Completion, KindStats, Moved, Share, Span, Traffic};
+use crate::kind_stats::{Completion, CountedIn, KindStats, Moved, Span, Traffic};
 use crate::latency_stats::{LatencyRecorder, SlotClock};
 use crate::nodes::Nodes;
-use crate::options::{AnalysisOptions, Atomicity, Phases, Processes, Window};
+use crate::options::{AnalysisOptions, Atomicity, PhaseClass, Phases, Processes, Window};
 use crate::plausibility::{Plausibility, Verdict, plausibility};
 use crate::series::Intervals;
 use crate::summary::{
@@ -21,18 +21,6 @@ const AGREEMENT: f64 = 0.1;
 
 /// No worker with a free slot takes as long as this to issue an arrival.
 const PROMPT: Nanos = Nanos::from_micros(100);
-
-/// What a record's phase makes of it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum PhaseClass {
-    /// It enters the figures.
-    AnalyzedRun,
-    /// It does not, but is of the same plan: what of it lies in the question's window is part of
-    /// the window's traffic, and a transaction may go on from it.
-    Beside,
-    /// It belongs to another plan.
-    Elsewhere,
-}
 
 /// Analyzes a history in one pass.
 ///
@@ -86,19 +74,10 @@ impl Analyzer {
     }
 
     fn starting_at(options: AnalysisOptions, origin: Nanos) -> Analyzer {
-        let side = |phase: Phase| {
-            let is_same_plan =
-                phase != Phase::Final && (phase == Phase::Load) == (options.phases == Phases::Load);
-            match options.phases.include(phase) {
-                true => PhaseClass::AnalyzedRun,
-                false if is_same_plan => PhaseClass::Beside,
-                false => PhaseClass::Elsewhere,
-            }
-        };
         let always = Window { from: Nanos::ZERO, until: Nanos::NEVER };
         Analyzer {
             window: options.window.unwrap_or(always),
-            sides: Phase::ALL.map(side),
+            sides: Phase::ALL.map(|phase| options.phases.class(phase)),
             clock: SlotClock::new(origin),
             kinds: Default::default(),
             intervals: Intervals::new(origin, options.interval),
@@ -131,7 +110,7 @@ impl Analyzer {
     pub fn push(&mut self, records: &[Record]) {
         for record in records {
             let side = self.sides[record.phase as usize];
-            if side == PhaseClass::Beside && self.options.window.is_some() {
+            if side == PhaseClass::Beside && self.has_window() {
                 self.add_beside(record);
             }
             if record.transaction_type != 0 && side != PhaseClass::Elsewhere {
@@ -151,11 +130,10 @@ impl Analyzer {
         }
     }
 
-    /// Counts a record beside the figures: what of it lies in the window is traffic.
+    /// Counts a record that is in no figure: the part of it that lies in the window is traffic.
     fn add_beside(&mut self, record: &Record) {
         let (span, ending) = (Span::of(record), Completion::of(record));
-        let kind_stats = &mut self.kinds[record.kind as usize];
-        kind_stats.add_share(Share::Traffic, self.window, (span, ending), Moved::default());
+        self.kinds[record.kind as usize].add_traffic(self.window, span, ending);
         self.silences.add(span, ending);
     }
 
@@ -173,7 +151,7 @@ impl Analyzer {
         let slot = self.slot(record.intended);
         let ending = Completion::of(record);
         let kind_stats = &mut self.kinds[record.kind as usize];
-        kind_stats.add(self.window, slot, (span, ending), Moved::by(record));
+        kind_stats.add(self.window, slot, span, ending, Moved::by(record));
         self.silences.add(span, ending);
         let answered = self.bins.add(span, ending);
         self.intervals.add(record, times, answered);
@@ -200,13 +178,17 @@ impl Analyzer {
         }
     }
 
-    /// What something of this side that was intended at `intended` counts for.
-    fn share(&mut self, side: PhaseClass, intended: Nanos) -> Share {
+    /// Where an operation of this side is counted; makes room for its slot.
+    fn counted_in(&mut self, side: PhaseClass, intended: Nanos) -> CountedIn {
         match side {
-            PhaseClass::AnalyzedRun => Share::Figures { slot: self.slot(intended) },
-            PhaseClass::Beside if self.options.window.is_some() => Share::Traffic,
-            PhaseClass::Beside | PhaseClass::Elsewhere => Share::Nothing,
+            PhaseClass::AnalyzedRun => CountedIn::Figures { slot: self.slot(intended) },
+            PhaseClass::Beside if self.has_window() => CountedIn::Traffic,
+            PhaseClass::Beside | PhaseClass::Elsewhere => CountedIn::Nothing,
         }
+    }
+
+    fn has_window(&self) -> bool {
+        self.options.window.is_some()
     }
 
     #[inline]
@@ -237,10 +219,10 @@ impl Analyzer {
         let Some(mut transaction) = self.open.add(record) else { return };
         self.settle_ending(&mut transaction);
         let side = self.sides[transaction.phase as usize];
-        let ended = (transaction.span, transaction.ending);
-        let share = self.share(side, transaction.span.intended);
+        let Transaction { span, ending, moved, .. } = transaction;
+        let counted_in = self.counted_in(side, span.intended);
         let kind_stats = account_of(&mut self.transactions, transaction.number);
-        kind_stats.add_share(share, self.window, ended, transaction.moved);
+        kind_stats.add_in(counted_in, self.window, span, ending, moved);
     }
 
     /// A transaction of queries that came to its end is what its user wanted, whatever its queries
@@ -260,11 +242,11 @@ impl Analyzer {
 
     /// Counts `record` among those of its query.
     fn add_to_query(&mut self, record: &Record, side: PhaseClass) {
-        let share = self.share(side, record.intended);
+        let counted_in = self.counted_in(side, record.intended);
         let place = place_of(&mut self.queries, record.statement);
         self.requests.resize(self.queries.len(), 0);
-        let ended = (Span::of(record), Completion::of(record));
-        self.queries[place].1.add_share(share, self.window, ended, Moved::by(record));
+        let (span, ending, moved) = (Span::of(record), Completion::of(record), Moved::by(record));
+        self.queries[place].1.add_in(counted_in, self.window, span, ending, moved);
         if side == PhaseClass::AnalyzedRun {
             self.requests[place] += u64::from(record.requests);
         }
@@ -283,9 +265,9 @@ impl Analyzer {
         let Some(mut process) = self.open_processes.add(&part) else { return };
         self.settle_ending(&mut process);
         let side = self.sides[process.phase as usize];
-        let share = self.share(side, process.span.intended);
-        let ended = (process.span, process.ending);
-        self.whole_processes.add_share(share, self.window, ended, process.moved);
+        let Transaction { span, ending, moved, .. } = process;
+        let counted_in = self.counted_in(side, span.intended);
+        self.whole_processes.add_in(counted_in, self.window, span, ending, moved);
     }
 
     /// Takes over what `other` has seen.

@@ -22,9 +22,11 @@ pub struct KindStats {
     hit: LatencyStats,
     miss: LatencyStats,
     fail: LatencyStats,
-    /// Of the counted operations, those that do not lie whole in the window: all of them.
+    /// Operations of the figures that cross an edge of the window, lie outside of it, or have times
+    /// out of order, each counted whole. Traffic is all that is counted above, without these, and
+    /// `partial`.
     cut: Traffic,
-    /// What lies in the window of those, and of what is not counted.
+    /// The part of those that lies in the window, and of operations that are in no figure.
     partial: Traffic,
 }
 
@@ -125,45 +127,53 @@ impl Completion {
     }
 }
 
-/// What an operation, or a whole transaction, counts for.
+/// Where an operation, or a whole transaction, is counted.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Share {
-    /// For the figures; it was intended in this slot.
+pub(crate) enum CountedIn {
+    /// In the figures; it was intended in this slot.
     Figures { slot: usize },
-    /// For the traffic of the window alone.
+    /// In the traffic of the window alone.
     Traffic,
-    /// For neither.
+    /// Nowhere.
     Nothing,
 }
 
 impl KindStats {
-    /// Counts what an operation counts for.
-    pub fn add_share(
+    /// Counts an operation in the figures, in the traffic of `window` alone, or not at all.
+    pub fn add_in(
         &mut self,
-        share: Share,
+        counted_in: CountedIn,
         window: Window,
-        (span, ending): (Span, Completion),
+        span: Span,
+        ending: Completion,
         moved: Moved,
     ) {
-        match share {
-            Share::Figures { slot } => self.add(window, slot, (span, ending), moved),
-            Share::Traffic => self.partial.add(window, span, ending),
-            Share::Nothing => {}
+        match counted_in {
+            CountedIn::Figures { slot } => self.add(window, slot, span, ending, moved),
+            CountedIn::Traffic => self.add_traffic(window, span, ending),
+            CountedIn::Nothing => {}
         }
     }
 
-    /// Counts one operation of the figures that was intended in `slot`, and what of it lies in
-    /// `window`.
+    /// Counts the part of an operation that lies in `window`, and nothing else of it.
+    pub fn add_traffic(&mut self, window: Window, span: Span, ending: Completion) {
+        self.partial.add(window, span, ending);
+    }
+
+    /// Counts an operation of the figures that was intended in `slot`, and the part of it that lies
+    /// in `window`.
     #[inline(always)]
     pub fn add(
         &mut self,
         window: Window,
         slot: usize,
-        (span, ending): (Span, Completion),
+        span: Span,
+        ending: Completion,
         moved: Moved,
     ) {
+        debug_assert!(!ending.good || ending.outcome == Outcome::Done, "{ending:?}");
         if !span.is_within(window) {
-            self.cut(window, span, ending);
+            self.add_cut(window, span, ending);
         }
         let times = span.times();
         self.good += u64::from(ending.good);
@@ -194,7 +204,7 @@ impl KindStats {
     }
 
     #[inline(never)]
-    fn cut(&mut self, window: Window, span: Span, ending: Completion) {
+    fn add_cut(&mut self, window: Window, span: Span, ending: Completion) {
         self.cut.add_whole(span, ending);
         self.partial.add(window, span, ending);
     }
@@ -223,7 +233,7 @@ impl KindStats {
         }
     }
 
-    /// What happened within the window.
+    /// What happened within the window. Most operations lie whole in it, and cost nothing for this.
     pub fn traffic(&self) -> Traffic {
         let latencies = [&self.hit, &self.miss, &self.fail];
         let issued = self.offered() - self.failures.of(Outcome::Dropped);
@@ -297,7 +307,7 @@ impl KindStats {
 }
 
 /// What happened within the window, whichever side of its edges the rest of the operation is on.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Traffic {
     offered: u64,
     attempted: u64,
@@ -310,8 +320,8 @@ pub(crate) struct Traffic {
 }
 
 impl Traffic {
-    /// Counts what of an operation lies in `window`.
-    pub fn add(&mut self, window: Window, span: Span, ending: Completion) {
+    /// Counts the part of an operation that lies in `window`.
+    fn add(&mut self, window: Window, span: Span, ending: Completion) {
         self.offered += u64::from(window.contains(span.intended));
         if ending.outcome == Outcome::Dropped {
             return;
@@ -328,7 +338,7 @@ impl Traffic {
         }
     }
 
-    /// Counts an operation as a window would that holds all of it.
+    /// Counts a whole operation, wherever the window lies.
     fn add_whole(&mut self, span: Span, ending: Completion) {
         self.offered += 1;
         if ending.outcome == Outcome::Dropped {
@@ -344,7 +354,7 @@ impl Traffic {
         self.inside_ns += u128::from(times.service.0);
     }
 
-    /// Takes away what `other` counted, which is a part.
+    /// Takes away `other`, all of which was counted here.
     fn subtract(&mut self, other: &Traffic) {
         self.offered -= other.offered;
         self.attempted -= other.attempted;
@@ -443,4 +453,44 @@ impl Span {
 /// `a` / `b`, or 0 where there is nothing to divide by.
 pub fn ratio(a: f64, b: f64) -> f64 {
     if b > 0.0 { a / b } else { 0.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// All orders of times before, at, in and after the edges of a window, with all outcomes.
+    fn operations() -> Vec<(Span, Completion)> {
+        let times = [0, 1, 2, 3, 4, 5, u64::MAX].map(Nanos);
+        let spans = times.into_iter().flat_map(|intended| {
+            let of_start = move |started| times.map(|ended| Span { intended, started, ended });
+            times.into_iter().flat_map(of_start)
+        });
+        let endings = Outcome::ALL.into_iter().flat_map(|outcome| {
+            let is_done = outcome == Outcome::Done;
+            let ending = |found, good| Completion { outcome, reason: Reason::None, found, good };
+            [ending(false, false), ending(is_done, false), ending(is_done, is_done)]
+        });
+        let endings: Vec<Completion> = endings.collect();
+        spans.flat_map(|span| endings.clone().into_iter().map(move |one| (span, one))).collect()
+    }
+
+    #[test]
+    fn traffic_is_that_of_a_count_of_each_operation() {
+        for (from, until) in [(2, 4), (3, 3), (5, 1), (0, u64::MAX)] {
+            let window = Window { from: Nanos(from), until: Nanos(until) };
+            let (mut all, mut expected_of_all) = (KindStats::default(), Traffic::default());
+            for (span, ending) in operations() {
+                for counted_in in [CountedIn::Figures { slot: 0 }, CountedIn::Traffic] {
+                    let (mut stats, mut expected) = (KindStats::default(), Traffic::default());
+                    expected.add(window, span, ending);
+                    stats.add_in(counted_in, window, span, ending, Moved::default());
+                    assert_eq!(stats.traffic(), expected, "{window:?} {span:?} {ending:?}");
+                    all.merge(&stats);
+                    expected_of_all.merge(&expected);
+                }
+            }
+            assert_eq!(all.traffic(), expected_of_all, "{window:?}");
+        }
+    }
 }

@@ -96,6 +96,7 @@ impl LatencyRecorder {
         }
     }
 
+    /// Seldom: a new minimum, a new maximum, or any value beyond [`LONGEST`], which are counted.
     #[cold]
     fn add_extreme(&mut self, value: Nanos) {
         self.min = self.min.min(value.0);

@@ -133,6 +133,29 @@ impl Phases {
             Phases::All => phase != Phase::Final,
         }
     }
+
+    /// What records of `phase` are to these figures.
+    pub(crate) fn class(self, phase: Phase) -> PhaseClass {
+        let is_same_plan =
+            phase != Phase::Final && (phase == Phase::Load) == (self == Phases::Load);
+        match self.include(phase) {
+            true => PhaseClass::AnalyzedRun,
+            false if is_same_plan => PhaseClass::Beside,
+            false => PhaseClass::Elsewhere,
+        }
+    }
+}
+
+/// What a record's phase makes of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PhaseClass {
+    /// It enters the figures.
+    AnalyzedRun,
+    /// It does not, but is of the same plan: what of it lies in the question's window is part of
+    /// the window's traffic, and a transaction may go on from it.
+    Beside,
+    /// It belongs to another plan.
+    Elsewhere,
 }
 
 /// A stretch of the run's time axis: from the first moment to before the second.

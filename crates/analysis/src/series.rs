@@ -47,7 +47,7 @@ impl Values {
         }
     }
 
-    /// Apart, as it is seldom needed: a store for each value would be one too many.
+    /// Not inlined, as the maximum changes seldom: memory is not written for each value.
     #[cold]
     fn raise_max(&mut self, value: u64) {
         self.max = value;
@@ -183,9 +183,9 @@ impl Intervals {
         }
     }
 
-    /// Counts a record of more than one interval, the last of which is at `end`.
+    /// Counts a record whose times are not all in the interval at `end`, where it ended.
     fn add_across(&mut self, record: &Record, times: Times, answered: Timeliness, end: usize) {
-        // A time after the ended time is nonsense that is counted elsewhere.
+        // No time should be after the ended time; where one is, `backward_times` tells.
         let begin = self.place_of(record.intended).min(end);
         let sent = self.place_of(record.started).min(end);
         self.cells[begin].begin(record, times, answered);

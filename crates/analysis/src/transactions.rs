@@ -133,7 +133,8 @@ pub(crate) struct Open {
 }
 
 impl Open {
-    /// Adds a record of a transaction, and gives the transaction back if it ends with it.
+    /// Adds a record of a transaction, and gives the transaction back if it ends with it. Always
+    /// inlined, with what it calls: otherwise transactions are copied at each call.
     #[inline(always)]
     pub fn add(&mut self, record: &Record) -> Option<Transaction> {
         let this = Transaction::begun_by(record);

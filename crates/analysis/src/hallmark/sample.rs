@@ -16,8 +16,8 @@ const PAGE: u64 = 256;
 /// The bits that page numbers must end with, so that kept pages are spread over the run.
 const ENDING: u64 = 0x5555_5555_5555_5555;
 
-/// How often pages are halved at most: one of a billion is the last that could be dropped.
-const LEVELS: u32 = 30;
+/// The mask after the last halving: one of a billion pages is kept.
+const MASK_MOST: u64 = (1 << 30) - 1;
 
 /// What happened at a moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -47,9 +47,8 @@ pub struct Sample {
 struct Pages {
     /// A page is 2^shift ns long.
     shift: u32,
-    /// One of 2^level pages is kept.
-    level: u32,
-    /// The bits of a page's number that tell whether it is kept: the lowest `level`.
+    /// The bits of a page's number that tell whether it is kept: the lowest n, where one of 2^n
+    /// pages is kept.
     mask: u64,
 }
 
@@ -59,9 +58,9 @@ impl Pages {
         ((at >> self.shift) ^ ENDING) & self.mask == 0
     }
 
+    /// Keeps every second one of the pages that were kept.
     fn halve(&mut self) {
-        self.level += 1;
-        self.mask = (1 << self.level) - 1;
+        self.mask = self.mask << 1 | 1;
     }
 }
 
@@ -77,7 +76,7 @@ impl Sample {
     #[inline(never)]
     fn keep(&mut self, at: Nanos, moment: Moment) {
         self.moments.push((at.0, moment));
-        let can_thin = self.pages.is_none_or(|pages| pages.level < LEVELS);
+        let can_thin = self.pages.is_none_or(|pages| pages.mask < MASK_MOST);
         if self.moments.len() >= MOST && can_thin {
             self.thin();
         }
@@ -88,9 +87,9 @@ impl Sample {
             let times = || self.moments.iter().map(|(at, _)| *at);
             let span = times().max().unwrap_or(0) - times().min().unwrap_or(0);
             let page = (span / (MOST as u64 / PAGE)).max(1);
-            Pages { shift: page.next_power_of_two().trailing_zeros(), level: 0, mask: 0 }
+            Pages { shift: page.next_power_of_two().trailing_zeros(), mask: 0 }
         });
-        while self.moments.len() > MOST / 2 && pages.level < LEVELS {
+        while self.moments.len() > MOST / 2 && pages.mask < MASK_MOST {
             pages.halve();
             self.moments.retain(|(at, _)| pages.keep(*at));
         }

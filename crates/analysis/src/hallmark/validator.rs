@@ -12,7 +12,7 @@ use super::thresholds::Thresholds;
 use super::ticks::Ticks;
 use super::{Certified, Hallmark, Verdict, causes, client, generation, steadiness};
 use crate::analyzer::{has_waited, own_start};
-use crate::options::{AnalysisOptions, Phases, Window};
+use crate::options::{AnalysisOptions, PhaseClass, Window};
 use crate::summary::Summary;
 
 /// Examines a run in one pass over its records.
@@ -25,6 +25,7 @@ pub struct Validator {
     options: AnalysisOptions,
     thresholds: Thresholds,
     window: Window,
+    sides: [PhaseClass; Phase::ALL.len()],
     sent: Ticks,
     intended: Ticks,
     sample: Sample,
@@ -42,6 +43,7 @@ impl Validator {
         let window = options.window.unwrap_or(always);
         Validator {
             window,
+            sides: Phase::ALL.map(|phase| options.phases.class(phase)),
             sent: Ticks::new(window.from),
             intended: Ticks::new(window.from),
             sample: Sample::default(),
@@ -58,23 +60,19 @@ impl Validator {
     /// Takes the next records of a worker.
     pub fn push(&mut self, records: &[Record]) {
         match self.options.held.is_empty() {
-            true => self.push_where::<false>(records),
-            false => self.push_where::<true>(records),
+            true => self.push_all::<false>(records),
+            false => self.push_all::<true>(records),
         }
     }
 
-    /// Takes records of a run in which some arrivals were held back, or none.
-    fn push_where<const HELD_BACK: bool>(&mut self, records: &[Record]) {
-        let phases = self.options.phases;
-        let is_load = phases == Phases::Load;
-        let is_same_plan = |phase| phases == Phases::All || (phase == Phase::Load) == is_load;
-        let counts = Phase::ALL.map(|phase| {
-            let is_taken = phase != Phase::Final && is_same_plan(phase);
-            is_taken.then(|| phases.include(phase))
-        });
+    /// Takes records; where no arrivals were held back, a constant says so, and nothing is looked
+    /// up for each.
+    fn push_all<const HELD_BACK: bool>(&mut self, records: &[Record]) {
         for record in records {
-            if let Some(is_analyzed) = counts[record.phase as usize] {
-                self.add::<HELD_BACK>(record, is_analyzed);
+            match self.sides[record.phase as usize] {
+                PhaseClass::AnalyzedRun => self.add::<HELD_BACK>(record, true),
+                PhaseClass::Beside => self.add::<HELD_BACK>(record, false),
+                PhaseClass::Elsewhere => {}
             }
         }
     }

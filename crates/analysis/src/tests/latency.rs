@@ -61,10 +61,11 @@ fn the_histogram_holds_what_hdr_histogram_would_have_recorded() {
 #[test]
 fn values_beyond_the_longest_are_kept_as_the_longest_and_reported() {
     let hour = 3_600_000_000_000;
-    let service = send(options(0, 1), &reads([hour, 2 * hour].into_iter())).overall.hits.service;
-    assert_eq!((service.count, service.saturated), (2, 1));
-    assert_eq!(service.max.0, 2 * hour);
-    assert_eq!(service.mean_ns, 1.5 * hour as f64);
+    let values = [hour, 4 * hour, 2 * hour, hour];
+    let service = send(options(0, 1), &reads(values.into_iter())).overall.hits.service;
+    assert_eq!((service.count, service.saturated), (4, 2));
+    assert_eq!(service.max.0, 4 * hour);
+    assert_eq!(service.mean_ns, 2.0 * hour as f64);
 }
 
 /// One worker, 1 operation per ms, each 0.5 ms; the store is suspended for the second from 1 s on.

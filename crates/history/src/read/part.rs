@@ -20,8 +20,8 @@ use crate::part::{SUM_KEY, VERSION, VERSION_KEY};
 use crate::sum::RecordSum;
 use crate::table::{self, guarded};
 
-/// Records of one batch: few enough to stay in the second cache while columns are laid into them.
-const BATCH: usize = 2048;
+/// Records of one batch: few enough to stay in the first cache while columns are laid into them.
+const BATCH: usize = 256;
 
 /// More values than any valid page has: a damaged header that claims more is an error.
 const PAGE_VALUES_MOST: usize = 1 << 24;

@@ -106,17 +106,25 @@ fn only_wanted_columns_are_read() {
 
 #[test]
 fn records_in_disorder_are_sorted_by_index_within_pages() {
-    let dir = tempdir("jumbled");
-    let mut records = samples::ycsb_a(0, 20_000, 1000);
-    for group in records.chunks_mut(7) {
-        group.reverse();
+    // Those of one worker, of one of many workers, far apart, and two of each.
+    let indices: [fn(u64) -> u64; 4] =
+        [|place| place, |place| 40 * place, |place| 1000 * place, |place| place / 2];
+    for (number, index) in indices.into_iter().enumerate() {
+        let dir = tempdir(&format!("jumbled-{number}"));
+        let mut records = samples::ycsb_a(0, 20_000, 1000);
+        for record in &mut records {
+            record.index = index(record.index);
+        }
+        for group in records.chunks_mut(7) {
+            group.reverse();
+        }
+        written(&dir, std::slice::from_ref(&records)).seal(0, &[]).unwrap();
+        let back = read(&dir, Columns::ALL).remove(&(0, 0)).unwrap();
+        for page in back.chunks(crate::part::PAGE_ROWS) {
+            assert!(page.is_sorted_by_key(|record| record.index));
+        }
+        assert_eq!(by_index(back), by_index(records));
     }
-    written(&dir, std::slice::from_ref(&records)).seal(0, &[]).unwrap();
-    let back = read(&dir, Columns::ALL).remove(&(0, 0)).unwrap();
-    for page in back.chunks(crate::part::PAGE_ROWS) {
-        assert!(page.is_sorted_by_key(|record| record.index));
-    }
-    assert_eq!(by_index(back), by_index(records));
 }
 
 #[test]
