@@ -279,7 +279,8 @@ impl History {
         self.facts.iter().find(|(name, _)| name == key).map(|(_, value)| value.as_str())
     }
 
-    /// Gives every record to `each`, worker by worker, in batches of a few hundred.
+    /// Gives every record to `each`, worker by worker, in batches: of a sealed worker a few hundred
+    /// records, of another one a block.
     ///
     /// Only `columns` are read. Within a worker, pages of 8192 records come in the order of
     /// completion; within a page, records come by rising index. Memory does not grow with the
