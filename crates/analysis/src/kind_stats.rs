@@ -23,7 +23,7 @@ pub struct KindStats {
     miss: LatencyStats,
     fail: LatencyStats,
     /// Operations of the figures that cross an edge of the window, lie outside of it, or have times
-    /// out of order, each counted whole. Traffic is all that is counted above, without these, and
+    /// out of order, each counted whole. Traffic is all that is counted above, minus these, plus
     /// `partial`.
     cut: Traffic,
     /// The part of those that lies in the window, and of operations that are in no figure.

@@ -151,8 +151,8 @@ impl Phases {
 pub(crate) enum PhaseClass {
     /// It enters the figures.
     AnalyzedRun,
-    /// It does not, but is of the same plan: what of it lies in the question's window is part of
-    /// the window's traffic, and a transaction may go on from it.
+    /// It does not, but is of the same plan: the part of it that lies in the window is traffic of
+    /// the window, and a transaction may go on from it.
     Beside,
     /// It belongs to another plan.
     Elsewhere,
